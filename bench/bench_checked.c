@@ -5,6 +5,7 @@
 #include "harness/base/check.h"
 #include "targets/targets.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,9 +29,8 @@ static void print_row(uint32_t block_count, const char *what, const char *target
         printf("%8u  %-8s %-6s %10s  %s\n", block_count, what, target, "-", result->note);
         return;
     }
-    printf("%8u  %-8s %-6s %10.1f %10llu %9llu  %s\n", block_count, what, target, result->ns_per_op,
-           (unsigned long long)result->op_count, (unsigned long long)result->refused_count,
-           result->note);
+    printf("%8u  %-8s %-6s %10.1f %10" PRIu64 " %9" PRIu64 "  %s\n", block_count, what, target,
+           result->ns_per_op, result->op_count, result->refused_count, result->note);
 }
 
 static void bench_block_count(uint32_t block_count, const struct measure_limits *limits)

@@ -6,6 +6,7 @@
 #include "harness/oracle/packing/packing.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,15 +200,12 @@ static double time_us(const struct tally *tally, uint64_t hundredths)
 
 static void print_tally(const struct tally *tally)
 {
-    printf("%7.1f %5llu %5llu %5llu %10.1f %10.1f ", decided_percent(tally),
-           (unsigned long long)tally->results[PACKING_FITS],
-           (unsigned long long)tally->results[PACKING_NONE],
-           (unsigned long long)tally->results[PACKING_UNKNOWN], time_us(tally, 50),
-           time_us(tally, 99));
+    printf("%7.1f %5" PRIu64 " %5" PRIu64 " %5" PRIu64 " %10.1f %10.1f ", decided_percent(tally),
+           tally->results[PACKING_FITS], tally->results[PACKING_NONE],
+           tally->results[PACKING_UNKNOWN], time_us(tally, 50), time_us(tally, 99));
     for (int i = 0; i < METHOD_COUNT; i++) {
         if (tally->methods[i] > 0) {
-            printf(" %s %llu", packing_method_name((enum packing_method)i),
-                   (unsigned long long)tally->methods[i]);
+            printf(" %s %" PRIu64, packing_method_name((enum packing_method)i), tally->methods[i]);
         }
     }
     printf("\n");
@@ -283,11 +281,11 @@ static void print_summary(const struct tally *tallies, uint32_t hardest)
     print_tally(&all);
     const struct cell cell = cell_at(hardest);
     printf(
-        "summary: %.2f %% decided, median %.1f us, p99 outside the hardest cell %.1f us, %llu nodes; "
+        "summary: %.2f %% decided, median %.1f us, p99 outside the hardest cell %.1f us, %" PRIu64
+        " nodes; "
         "hardest: %u unmovable, %u movable, %u.%02u %% full\n",
-        decided_percent(&all), time_us(&all, 50), time_us(&others, 99),
-        (unsigned long long)all.nodes, cell.fixed_count, cell.movable_count, cell.fill / 100,
-        cell.fill % 100);
+        decided_percent(&all), time_us(&all, 50), time_us(&others, 99), all.nodes, cell.fixed_count,
+        cell.movable_count, cell.fill / 100, cell.fill % 100);
     free(all.times_ns);
     free(others.times_ns);
 }
@@ -297,9 +295,8 @@ static void run_grid(const struct options *options)
     struct tally tallies[CELL_COUNT];
     struct packing *packing = packing_create();
     uint32_t hardest = 0;
-    printf("%llu states a cell, seed %llu, at most %llu nodes\n",
-           (unsigned long long)options->states, (unsigned long long)options->seed,
-           (unsigned long long)options->nodes_max);
+    printf("%" PRIu64 " states a cell, seed %" PRIu64 ", at most %" PRIu64 " nodes\n",
+           options->states, options->seed, options->nodes_max);
     printf("%9s %7s %8s %8s %5s %5s %5s %10s %10s  %s\n", "unmovable", "movable", "full %",
            "decided", "fits", "none", "unkn", "median us", "p99 us", "settled by");
     for (uint32_t i = 0; i < CELL_COUNT; i++) {

@@ -13,6 +13,7 @@
 #include "harness/trial/trial_run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -149,10 +150,10 @@ static enum exit_code say_written(const struct exporting *exporting)
     output_init(&output, false);
     writing_init(&text);
     writing_append_visible(&text, exporting->path);
-    writing_append_format(&text, ": %llu events of %llu ops as %s, %llu OOMs\n",
-                          (unsigned long long)answer->event_count,
-                          (unsigned long long)(answer->totals.ops + answer->totals.skipped),
-                          exporting->exporter->name, (unsigned long long)answer->totals.ooms);
+    writing_append_format(&text,
+                          ": %" PRIu64 " events of %" PRIu64 " ops as %s, %" PRIu64 " OOMs\n",
+                          answer->event_count, (answer->totals.ops + answer->totals.skipped),
+                          exporting->exporter->name, answer->totals.ooms);
     output_text(&output, &text);
     output_flush(&output);
     writing_deinit(&text);

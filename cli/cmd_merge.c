@@ -10,6 +10,7 @@
 #include "reports/json_lines.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,9 +47,8 @@ static enum exit_code check_shard(const struct merging *merging, size_t i)
     }
     for (size_t k = 0; k < i; k++) {
         if (merging->shards[k].description.head.shard_index == first.shard_index) {
-            return message_fail(EXIT_USAGE, "%s: shard %llu/%llu is that of %s, too",
-                                shard->directory, (unsigned long long)first.shard_index + 1,
-                                (unsigned long long)first.shard_count,
+            return message_fail(EXIT_USAGE, "%s: shard %" PRIu64 "/%" PRIu64 " is that of %s, too",
+                                shard->directory, first.shard_index + 1, first.shard_count,
                                 merging->shards[k].directory);
         }
     }
@@ -94,8 +94,7 @@ static void note_what_is_missing(const struct merging *merging)
 {
     const uint64_t shard_count = merging->shards[0].description.head.shard_count;
     if (merging->count < shard_count) {
-        message_note("%zu of %llu shards are merged", merging->count,
-                     (unsigned long long)shard_count);
+        message_note("%zu of %" PRIu64 " shards are merged", merging->count, shard_count);
     }
     for (size_t i = 0; i < merging->count; i++) {
         if (!merging->shards[i].at.state.is_finished) {

@@ -16,6 +16,7 @@
 #include "reports/terminal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -192,8 +193,7 @@ static void say_difference(struct replaying *replaying)
                               .rule = RULE_REPLAY,
                               .op = (uint32_t)replaying->recording->ops.count};
     snprintf(verdict.reason, sizeof verdict.reason,
-             "replay %llu gave other observations than the first",
-             (unsigned long long)state->replays);
+             "replay %" PRIu64 " gave other observations than the first", state->replays);
     snprintf(replaying->signature, sizeof replaying->signature, "%s", rule_info(RULE_REPLAY)->name);
     replaying->state->totals.broken++;
     say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
@@ -215,9 +215,8 @@ static void say_times(struct replaying *replaying)
     line_close(&replaying->text);
     output_line(&replaying->output, &replaying->text);
     writing_clear(&replaying->text);
-    writing_append_format(&replaying->text, "%llu of %llu replays gave the same\n",
-                          (unsigned long long)state->same_replays,
-                          (unsigned long long)state->replays);
+    writing_append_format(&replaying->text, "%" PRIu64 " of %" PRIu64 " replays gave the same\n",
+                          state->same_replays, state->replays);
     output_text(&replaying->output, &replaying->text);
 }
 

@@ -6,6 +6,8 @@
 #include "cli/recording.h"
 #include "cli/subcommands.h"
 
+#include <inttypes.h>
+
 /* What the shorter list shows. */
 static const char *effect(const struct shrunk *shrunk)
 {
@@ -22,8 +24,8 @@ static enum exit_code keep_shrunk(const struct arguments *arguments,
     writing_init(&comments);
     writing_append_format(&comments, "breaks %s: ", effect(shrunk));
     writing_append_visible(&comments, shrunk->first.reason);
-    writing_append_format(&comments, "\nshrunk from %zu ops in %llu replays%s",
-                          recording->ops.count, (unsigned long long)shrunk->replays,
+    writing_append_format(&comments, "\nshrunk from %zu ops in %" PRIu64 " replays%s",
+                          recording->ops.count, shrunk->replays,
                           shrunk->is_minimal ? "; no single op can go" : "");
     writing_append(&comments, "\n");
     comment_append(&comments, "not shrunk to the end: ", shrunk->cut);
@@ -32,9 +34,9 @@ static enum exit_code keep_shrunk(const struct arguments *arguments,
     enum exit_code code = ops_output(arguments->output, &shrunk->setup, &shrunk->ops,
                                      writing_string(&comments));
     if (code == EXIT_KEPT) {
-        message_note("%zu of %zu ops are left after %llu replays, and break %s%s%s",
-                     shrunk->ops.count, recording->ops.count, (unsigned long long)shrunk->replays,
-                     effect(shrunk), shrunk->cut[0] == '\0' ? "" : "; fewer may do: ", shrunk->cut);
+        message_note("%zu of %zu ops are left after %" PRIu64 " replays, and break %s%s%s",
+                     shrunk->ops.count, recording->ops.count, shrunk->replays, effect(shrunk),
+                     shrunk->cut[0] == '\0' ? "" : "; fewer may do: ", shrunk->cut);
     }
     writing_deinit(&comments);
     if (code != EXIT_KEPT) {

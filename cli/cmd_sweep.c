@@ -17,6 +17,7 @@
 #include "reports/terminal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,8 +101,8 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
                         const char *folder, const char *rule, const char *part)
 {
     char directory[OUTPUT_PATH_BYTES], base[320], place[SWEEP_PLACE_BYTES];
-    snprintf(base, sizeof base, "%.48s-%.64s-%llu-%s", rule, part,
-             (unsigned long long)note->setup.seed, sweep_place_print(&note->place, place));
+    snprintf(base, sizeof base, "%.48s-%.64s-%" PRIu64 "-%s", rule, part, note->setup.seed,
+             sweep_place_print(&note->place, place));
     file_name_clean(base);
     int length = snprintf(directory, sizeof directory, "%s/%s", sweeping->directory, folder);
     if (length < 0 || (size_t)length + sizeof base + 8 > sizeof directory) {
@@ -244,7 +245,7 @@ static bool is_worth_a_row(const struct sweep_count *count, unsigned kind)
 static void put_ratio(struct table *table, uint64_t count, uint64_t of)
 {
     char text[64];
-    snprintf(text, sizeof text, "%llu of %llu", (unsigned long long)count, (unsigned long long)of);
+    snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64, count, of);
     table_put(table, text);
 }
 
@@ -316,12 +317,11 @@ static void say_counts(struct sweeping *sweeping, const char *part, const struct
     }
     const struct sweep_site_counts sites = sweep_sites_count(&result->sites, FAULTS_REFUSING);
     writing_append_visible(&sweeping->text, part);
-    writing_append_format(
-        &sweeping->text,
-        ": trial %llu, %llu ops, %llu of %llu call sites, and %llu of %llu after a fault\n",
-        (unsigned long long)swept->trial, (unsigned long long)result->op_count,
-        (unsigned long long)sites.plain_struck, (unsigned long long)sites.plain,
-        (unsigned long long)sites.later_struck, (unsigned long long)sites.later);
+    writing_append_format(&sweeping->text,
+                          ": trial %" PRIu64 ", %" PRIu64 " ops, %" PRIu64 " of %" PRIu64
+                          " call sites, and %" PRIu64 " of %" PRIu64 " after a fault\n",
+                          swept->trial, result->op_count, sites.plain_struck, sites.plain,
+                          sites.later_struck, sites.later);
     table_print(&table, 2, &sweeping->text);
     table_deinit(&table);
     say_text(sweeping);
@@ -415,11 +415,10 @@ static void append_meaning(struct writing *text, const struct sweeping *sweeping
         writing_append(text, "interrupted; so far ");
     }
     if (sweeping->findings > 0) {
-        writing_append_format(text, "promises broken %llu times",
-                              (unsigned long long)sweeping->findings);
+        writing_append_format(text, "promises broken %" PRIu64 " times", sweeping->findings);
     } else if (sweeping->end.totals.unknown > 0) {
-        writing_append_format(text, "no promise broken, but %llu OOMs stayed unknown",
-                              (unsigned long long)sweeping->end.totals.unknown);
+        writing_append_format(text, "no promise broken, but %" PRIu64 " OOMs stayed unknown",
+                              sweeping->end.totals.unknown);
     } else {
         writing_append(text, sweeping->is_incomplete
                                  ? "no promise broken, but some calls could not be failed"
@@ -431,27 +430,25 @@ static void append_summary(struct writing *text, const struct sweeping *sweeping
 {
     const struct sweep_site_counts sites = sweep_sites_count(&sweeping->sites, FAULTS_REFUSING);
     append_meaning(text, sweeping);
-    writing_append_format(
-        text, ": %llu scenario%s, %llu replays, ", (unsigned long long)sweeping->swept_count,
-        sweeping->swept_count == 1 ? "" : "s", (unsigned long long)sweeping->end.trials);
+    writing_append_format(text, ": %" PRIu64 " scenario%s, %" PRIu64 " replays, ",
+                          sweeping->swept_count, sweeping->swept_count == 1 ? "" : "s",
+                          sweeping->end.trials);
     if (sweeping->failed_once == sweeping->calls && sweeping->failed_for_ever == sweeping->calls) {
-        writing_append_format(text, "%llu device calls failed once and for ever, ",
-                              (unsigned long long)sweeping->calls);
+        writing_append_format(text, "%" PRIu64 " device calls failed once and for ever, ",
+                              sweeping->calls);
     } else {
-        writing_append_format(text, "of %llu device calls %llu failed once and %llu for ever, ",
-                              (unsigned long long)sweeping->calls,
-                              (unsigned long long)sweeping->failed_once,
-                              (unsigned long long)sweeping->failed_for_ever);
+        writing_append_format(
+            text, "of %" PRIu64 " device calls %" PRIu64 " failed once and %" PRIu64 " for ever, ",
+            sweeping->calls, sweeping->failed_once, sweeping->failed_for_ever);
     }
     if (sites.plain_struck == sites.plain) {
-        writing_append_format(text, "all of %llu call sites, ", (unsigned long long)sites.plain);
+        writing_append_format(text, "all of %" PRIu64 " call sites, ", sites.plain);
     } else {
-        writing_append_format(text, "%llu of %llu call sites, ",
-                              (unsigned long long)sites.plain_struck,
-                              (unsigned long long)sites.plain);
+        writing_append_format(text, "%" PRIu64 " of %" PRIu64 " call sites, ", sites.plain_struck,
+                              sites.plain);
     }
     terminal_seconds(text, sweeping->end.elapsed_ns);
-    writing_append_format(text, "; seed %llu\n", (unsigned long long)sweeping->end.seed);
+    writing_append_format(text, "; seed %" PRIu64 "\n", sweeping->end.seed);
 }
 
 static void say_end(struct sweeping *sweeping)

@@ -4,6 +4,7 @@
 #include "harness/op/ops_file.h"
 #include "reports/json_lines.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const char *const answer_names[] = {"granted", "out of memory", "refused", "skipped",
@@ -178,7 +179,7 @@ static void append_value(struct writing *text, enum said_kind kind, uint64_t val
     if (kind == SAID_FAILED) {
         writing_append(text, answer_names[value]);
     } else if (kind == SAID_ADDRESS) {
-        writing_append_format(text, "0x%llx", (unsigned long long)value);
+        writing_append_format(text, "0x%" PRIx64, value);
     } else {
         writing_append_number(text, value);
     }
@@ -204,15 +205,14 @@ void compare_text(const struct compare *compare, struct writing *text)
         append_difference(compare, &compare->shown[i], text);
     }
     if (differ_count > compare->shown_count) {
-        writing_append_format(text, "%llu more differences are not shown\n",
-                              (unsigned long long)(differ_count - compare->shown_count));
+        writing_append_format(text, "%" PRIu64 " more differences are not shown\n",
+                              (differ_count - compare->shown_count));
     }
-    writing_append_format(
-        text, "compared with the log: %llu of %llu requests and %llu of %llu byte counts agree",
-        (unsigned long long)(compare->requests - compare->requests_differ),
-        (unsigned long long)compare->requests,
-        (unsigned long long)(compare->values - compare->values_differ),
-        (unsigned long long)compare->values);
+    writing_append_format(text,
+                          "compared with the log: %" PRIu64 " of %" PRIu64 " requests and %" PRIu64
+                          " of %" PRIu64 " byte counts agree",
+                          (compare->requests - compare->requests_differ), compare->requests,
+                          (compare->values - compare->values_differ), compare->values);
     if (differ_count > 0) {
         writing_append_format(text, "; the first difference is at op %lu",
                               (unsigned long)compare->first_op);

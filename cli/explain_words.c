@@ -6,6 +6,7 @@
 #include "harness/op/ops_file.h"
 #include "reports/table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +15,14 @@ static void append_size(struct writing *text, uint64_t size_bytes)
     char size[SIZE_TEXT_BYTES];
     size_print_field(size_bytes, size);
     writing_append(text, size);
-    writing_append_format(text, " (%llu bytes)", (unsigned long long)size_bytes);
+    writing_append_format(text, " (%" PRIu64 " bytes)", size_bytes);
 }
 
 static void append_sum(struct writing *text, const struct occupancy_sum *sum, const char *what)
 {
     char size[SIZE_TEXT_BYTES];
     size_print_field(sum->bytes, size);
-    writing_append_format(text, "%llu %s%s holding %s", (unsigned long long)sum->count, what,
+    writing_append_format(text, "%" PRIu64 " %s%s holding %s", sum->count, what,
                           sum->count == 1 ? "" : "s", size);
 }
 
@@ -78,9 +79,8 @@ static void explain_space(struct explanation *explanation)
     }
     writing_append(text, "Free:          ");
     append_size(text, occupancy->free_bytes);
-    writing_append_format(
-        text, " in %llu hole%s\nLargest hole:  ", (unsigned long long)occupancy->hole_count,
-        occupancy->hole_count == 1 ? "" : "s");
+    writing_append_format(text, " in %" PRIu64 " hole%s\nLargest hole:  ", occupancy->hole_count,
+                          occupancy->hole_count == 1 ? "" : "s");
     append_size(text, occupancy->largest_hole_bytes);
     writing_append(text, "\nStack:         ");
     append_size(text, occupancy->reserved_bytes);
@@ -186,9 +186,9 @@ static void explain_defragment(struct explanation *explanation)
         writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE
                                  ? " may slide between "
                                  : " may go anywhere around ");
-        writing_append_format(text, "%llu that may not move (held, busy or dying)",
-                              (unsigned long long)(occupancy->held.count + occupancy->busy.count +
-                                                   occupancy->dying.count));
+        writing_append_format(
+            text, "%" PRIu64 " that may not move (held, busy or dying)",
+            (occupancy->held.count + occupancy->busy.count + occupancy->dying.count));
     }
     writing_append(text, "\n");
 }
@@ -205,8 +205,8 @@ static void explain_evict(struct explanation *explanation)
         writing_append(text, is_program ? "is not promised to a program"
                                         : "is not promised by this target");
     } else if (explanation->occupancy.idle.count == 0) {
-        writing_append_format(text, "no idle program is on the device (%llu busy)",
-                              (unsigned long long)explanation->occupancy.busy.count);
+        writing_append_format(text, "no idle program is on the device (%" PRIu64 " busy)",
+                              explanation->occupancy.busy.count);
     } else {
         append_sum(text, &explanation->occupancy.idle, "idle program");
     }

@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +134,7 @@ static void put_row(struct printing *printing, unsigned column, const char *cell
         return;
     }
     if (printing->told_turn != printing->turn) {
-        snprintf(turn, sizeof turn, "%llu", (unsigned long long)printing->turn);
+        snprintf(turn, sizeof turn, "%" PRIu64, printing->turn);
     }
     printing->told_turn = printing->turn;
     writing_append_format(printing->text, "%*s", TURN_WIDTH, turn);
@@ -293,7 +294,7 @@ static void put_rows(struct printing *printing)
         printing->turn = printing->told_turn + 1;
         if (entry->kind == ENTRY_COMPLETION) {
             end = first + 1;
-            snprintf(cell, sizeof cell, "event %llu", (unsigned long long)(entry->event - 1));
+            snprintf(cell, sizeof cell, "event %" PRIu64, (entry->event - 1));
             put_row(printing, COLUMN_DEVICE, cell);
         } else if (entry->lane < columns->client_count) {
             put_client_turn(printing, first, end);
@@ -365,11 +366,10 @@ void lane_columns_print(const struct lane_columns *columns, const struct verdict
     put_head(&printing);
     put_rows(&printing);
     if (printing.row_count > ROW_COUNT_MAX || columns->untold_count > 0) {
-        writing_append_format(
-            text, "(%llu more rows)\n",
-            (unsigned long long)(printing.row_count > ROW_COUNT_MAX
-                                     ? printing.row_count - ROW_COUNT_MAX + columns->untold_count
-                                     : columns->untold_count));
+        writing_append_format(text, "(%" PRIu64 " more rows)\n",
+                              (printing.row_count > ROW_COUNT_MAX
+                                   ? printing.row_count - ROW_COUNT_MAX + columns->untold_count
+                                   : columns->untold_count));
     }
     if (broken != NULL && !printing.is_told && first->op < columns->ops.count) {
         writing_append_format(text, "op %lu breaks %s\n", (unsigned long)first->op, broken);

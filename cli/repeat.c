@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ void repeat_option(struct writing *text, const char *name, const char *value)
 void repeat_number(struct writing *text, const char *name, uint64_t value)
 {
     if (value != 0) {
-        writing_append_format(text, " %s %llu", name, (unsigned long long)value);
+        writing_append_format(text, " %s %" PRIu64, name, value);
     }
 }
 
@@ -44,7 +45,6 @@ void repeat_setup(struct writing *text, const struct arguments *arguments)
     repeat_number(text, "--capacity", arguments->run.capacity_bytes);
     repeat_number(text, "--hosts", arguments->run.host_count);
     if (arguments->run.has_regret_max) {
-        writing_append_format(text, " --regret-max %llu",
-                              (unsigned long long)arguments->run.regret_max);
+        writing_append_format(text, " --regret-max %" PRIu64, arguments->run.regret_max);
     }
 }

@@ -14,6 +14,7 @@
 #include "reports/terminal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -160,9 +161,9 @@ static void name_repro(struct schedule_search *schedule_search)
     const size_t length = strlen(name);
     const size_t shown = length > 4 && strcmp(name + length - 4, ".ops") == 0 ? length - 4 : length;
     snprintf(schedule_search->repro, sizeof schedule_search->repro,
-             "%.3600s/repros/%s-%.*s-%llu.ops", schedule_search->arguments->run.out,
+             "%.3600s/repros/%s-%.*s-%" PRIu64 ".ops", schedule_search->arguments->run.out,
              rule_of(&schedule_search->state->first), shown > 96 ? 96 : (int)shown, name,
-             (unsigned long long)schedule_search->recording->setup.seed);
+             schedule_search->recording->setup.seed);
     writing_append(&schedule_search->replay, "hbmstress replay");
     repeat_word(&schedule_search->replay, schedule_search->repro);
 }
@@ -176,10 +177,10 @@ static void name_search(struct schedule_search *schedule_search)
     writing_append(text, "hbmstress replay");
     repeat_word(text, arguments->words[0]);
     repeat_setup(text, arguments);
-    writing_append_format(text, " --strategy %s --schedules %llu --seed %llu",
+    writing_append_format(text, " --strategy %s --schedules %" PRIu64 " --seed %" PRIu64,
                           lane_strategy_print(&schedule_search->wanted, strategy),
-                          (unsigned long long)schedule_search->wanted.schedule_count,
-                          (unsigned long long)schedule_search->recording->setup.seed);
+                          schedule_search->wanted.schedule_count,
+                          schedule_search->recording->setup.seed);
     repeat_option(text, "--backend", lane_options_backend(&arguments->run.lanes));
     writing_append(text, schedule_search->recording->setup.checks_races ? " --check-races --out DIR"
                                                                         : " --out DIR");
@@ -268,8 +269,7 @@ static void say_search(struct schedule_search *schedule_search)
     line_close(text);
     say_line(schedule_search);
     lane_options_conclude(&schedule_search->wanted, found, text);
-    writing_append_format(text, ", %llu broken\n",
-                          (unsigned long long)(totals->broken + totals->premature));
+    writing_append_format(text, ", %" PRIu64 " broken\n", (totals->broken + totals->premature));
     say_text(schedule_search);
 }
 

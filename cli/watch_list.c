@@ -7,6 +7,7 @@
 #include "harness/trial/trial_run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -96,13 +97,13 @@ static enum exit_code say_end(const struct watching *watching, const struct seen
         return message_fail(EXIT_HARNESS, "%s: no process could be had: %s", path, strerror(errno));
     }
     if (end == CHILD_STOPPED && death->kind == DEATH_NONE) {
-        return message_fail(EXIT_HARNESS, "%s: interrupted after %llu ops", path,
-                            (unsigned long long)seen->op_count);
+        return message_fail(EXIT_HARNESS, "%s: interrupted after %" PRIu64 " ops", path,
+                            seen->op_count);
     }
     if (end != CHILD_DONE) {
         return message_fail(death->kind == DEATH_CHECK ? EXIT_HARNESS : EXIT_BROKEN,
-                            "%s: the target ended after %llu ops: %s", path,
-                            (unsigned long long)seen->op_count, words);
+                            "%s: the target ended after %" PRIu64 " ops: %s", path, seen->op_count,
+                            words);
     }
     if (!seen->is_done) {
         return message_fail(EXIT_USAGE, "%s: the target refuses the setup", path);

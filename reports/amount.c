@@ -2,12 +2,13 @@
 
 #include "harness/base/check.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 void amount_print_count(uint64_t count, char text[AMOUNT_TEXT_BYTES])
 {
     if (count < 100000) {
-        snprintf(text, AMOUNT_TEXT_BYTES, "%llu", (unsigned long long)count);
+        snprintf(text, AMOUNT_TEXT_BYTES, "%" PRIu64, count);
         return;
     }
     const char *unit = "kMGTPE";
@@ -16,16 +17,16 @@ void amount_print_count(uint64_t count, char text[AMOUNT_TEXT_BYTES])
         tenths /= 1000;
         unit++;
     }
-    snprintf(text, AMOUNT_TEXT_BYTES, "%llu.%llu%c", (unsigned long long)(tenths / 10),
-             (unsigned long long)(tenths % 10), *unit);
+    snprintf(text, AMOUNT_TEXT_BYTES, "%" PRIu64 ".%" PRIu64 "%c", (tenths / 10), (tenths % 10),
+             *unit);
 }
 
 static void print_tenths(uint64_t seconds, uint64_t unit_seconds, char unit,
                          char text[AMOUNT_TEXT_BYTES])
 {
     uint64_t tenths = seconds / (unit_seconds / 10);
-    snprintf(text, AMOUNT_TEXT_BYTES, "%llu.%llu %c", (unsigned long long)(tenths / 10),
-             (unsigned long long)(tenths % 10), unit);
+    snprintf(text, AMOUNT_TEXT_BYTES, "%" PRIu64 ".%" PRIu64 " %c", (tenths / 10), (tenths % 10),
+             unit);
 }
 
 void amount_print_duration(uint64_t duration_ns, char text[AMOUNT_TEXT_BYTES])
@@ -33,9 +34,9 @@ void amount_print_duration(uint64_t duration_ns, char text[AMOUNT_TEXT_BYTES])
     enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
     uint64_t seconds = duration_ns / 1000000000;
     if (seconds < 2 * MINUTE) {
-        snprintf(text, AMOUNT_TEXT_BYTES, "%llu s", (unsigned long long)seconds);
+        snprintf(text, AMOUNT_TEXT_BYTES, "%" PRIu64 " s", seconds);
     } else if (seconds < 2 * HOUR) {
-        snprintf(text, AMOUNT_TEXT_BYTES, "%llu m", (unsigned long long)(seconds / MINUTE));
+        snprintf(text, AMOUNT_TEXT_BYTES, "%" PRIu64 " m", (seconds / MINUTE));
     } else if (seconds < 2 * DAY) {
         print_tenths(seconds, HOUR, 'h', text);
     } else {

@@ -5,6 +5,7 @@
 #include "reports/terminal.h"
 #include "reports/time_left.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +154,7 @@ static void rest_add(struct rest *rest, const struct report_result *result, uint
 static void job_table_add_rest(struct job_table *table, struct rest *rest)
 {
     char name[AMOUNT_TEXT_BYTES + 16];
-    snprintf(name, sizeof name, "%llu more jobs", (unsigned long long)rest->sum.due);
+    snprintf(name, sizeof name, "%" PRIu64 " more jobs", rest->sum.due);
     rest->sum.name = name;
     rest->sum.is_finished = rest->sum.done == rest->sum.due;
     struct row *row = &table->rows[table->count++];

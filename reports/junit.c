@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { EXIT_CODE_HARNESS_FAILED = 4 };
@@ -73,10 +74,11 @@ static void append_case_counts(struct writing *text, const uint64_t counts[OUTCO
     for (int kind = 0; kind < OUTCOME_KIND_COUNT; kind++) {
         all += counts[kind];
     }
-    writing_append_format(
-        text, " tests=\"%llu\" failures=\"%llu\" errors=\"%llu\" skipped=\"%llu\"",
-        (unsigned long long)all, (unsigned long long)counts[OUTCOME_FAILED],
-        (unsigned long long)counts[OUTCOME_ERROR], (unsigned long long)counts[OUTCOME_SKIPPED]);
+    writing_append_format(text,
+                          " tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%" PRIu64
+                          "\" skipped=\"%" PRIu64 "\"",
+                          all, counts[OUTCOME_FAILED], counts[OUTCOME_ERROR],
+                          counts[OUTCOME_SKIPPED]);
 }
 
 static void suite_add_property(struct suite *suite, const char *name, const char *value)
@@ -152,7 +154,7 @@ static void append_line(struct writing *body, const char *name, const char *valu
 
 static void append_number_line(struct writing *body, const char *name, uint64_t value)
 {
-    writing_append_format(body, "%s: %llu\n", name, (unsigned long long)value);
+    writing_append_format(body, "%s: %" PRIu64 "\n", name, value);
 }
 
 static void suite_add_finding(struct suite *suite, const struct report_known *finding)
@@ -188,7 +190,7 @@ static void suite_add_setup(struct suite *suite, const struct setup *setup)
 {
     char text[SIZE_TEXT_BYTES];
     suite_add_property(suite, "target", setup->target);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)setup->seed);
+    snprintf(text, sizeof text, "%" PRIu64, setup->seed);
     suite_add_property(suite, "seed", text);
     size_print(setup->capacity_bytes, text);
     suite_add_property(suite, "capacity",
@@ -205,9 +207,9 @@ static void suite_add_promises(struct suite *suite, const struct report_result *
     struct writing message;
     writing_init(&message);
     writing_append_format(&message,
-                          "%llu broken promises and %llu premature out-of-memories in %llu trials",
-                          (unsigned long long)totals->broken, (unsigned long long)totals->premature,
-                          (unsigned long long)result->trials);
+                          "%" PRIu64 " broken promises and %" PRIu64
+                          " premature out-of-memories in %" PRIu64 " trials",
+                          totals->broken, totals->premature, result->trials);
     suite_add_case(suite, "every promise is kept", result->elapsed_ns,
                    &(struct outcome){.kind = OUTCOME_FAILED,
                                      .type = "broken",
@@ -227,10 +229,9 @@ static void suite_add_ooms(struct suite *suite, const struct report_result *resu
     struct writing message;
     writing_init(&message);
     writing_append_format(&message,
-                          is_disputed ? "our own judges disagree on %llu of %llu"
-                                      : "%llu of %llu stayed unknown",
-                          (unsigned long long)(is_disputed ? totals->disputed : totals->unknown),
-                          (unsigned long long)totals->ooms);
+                          is_disputed ? "our own judges disagree on %" PRIu64 " of %" PRIu64
+                                      : "%" PRIu64 " of %" PRIu64 " stayed unknown",
+                          (is_disputed ? totals->disputed : totals->unknown), totals->ooms);
     suite_add_case(suite, "every out-of-memory is judged", 0,
                    &(struct outcome){.kind = is_disputed ? OUTCOME_ERROR : OUTCOME_FAILED,
                                      .type = is_disputed ? "disputed" : "unknown",
@@ -278,8 +279,8 @@ static void suite_add_canary(struct suite *suite, const struct report_canary *ca
     writing_init(&name);
     writing_init(&message);
     writing_append_format(&name, "the planted defect of %s is reported", canary->target);
-    writing_append_format(&message, "it breaks %s, which %llu trials of %s did not show",
-                          canary->breaks, (unsigned long long)canary->trials, canary->scenario);
+    writing_append_format(&message, "it breaks %s, which %" PRIu64 " trials of %s did not show",
+                          canary->breaks, canary->trials, canary->scenario);
     struct outcome missed = {
         .kind = OUTCOME_FAILED, .type = "canary", .message = writing_string(&message)};
     suite_add_case(suite, writing_string(&name), 0, canary->is_reported ? &passed : &missed);

@@ -35,8 +35,7 @@ static void append_setup(struct writing *text, const struct setup *setup)
         writing_append_format(text, ", %u hosts", setup->host_count);
     }
     if (setup->has_regret_max) {
-        writing_append_format(text, ", %llu regrets allowed",
-                              (unsigned long long)setup->regret_max);
+        writing_append_format(text, ", %" PRIu64 " regrets allowed", setup->regret_max);
     }
 }
 
@@ -73,12 +72,12 @@ static void append_lanes(struct writing *text, const struct report_lanes *lanes)
         return;
     }
     if (lanes->lane_count != 0) {
-        writing_append_format(text, "; %llu lanes", (unsigned long long)lanes->lane_count);
+        writing_append_format(text, "; %" PRIu64 " lanes", lanes->lane_count);
     }
     if (lanes->schedule_count == 0) {
         writing_append(text, "; all schedules");
     } else {
-        writing_append_format(text, "; %llu schedules", (unsigned long long)lanes->schedule_count);
+        writing_append_format(text, "; %" PRIu64 " schedules", lanes->schedule_count);
     }
     writing_append_format(text, " by %s, on %s%s", lanes->strategy, lanes->backend,
                           lanes->checks_races ? ", races checked" : "");
@@ -94,7 +93,7 @@ static void append_part(struct writing *text, const struct report_part *part,
         writing_append_visible(text, part->scenario);
     }
     if (!setup_says_the_same(part->setup, common)) {
-        writing_append_format(text, ": seed %llu, ", (unsigned long long)part->setup->seed);
+        writing_append_format(text, ": seed %" PRIu64 ", ", part->setup->seed);
         append_setup(text, part->setup);
     }
     if (part->faults != NULL && part->faults[0] != '\0') {
@@ -113,16 +112,14 @@ static void append_bounds(struct writing *text, const struct report_start *start
         writing_append_format(text, ", %s", duration);
     }
     if (start->part_count > 0 && start->parts[0].op_count_max != UINT64_MAX) {
-        writing_append_format(text, ", %llu ops a scenario",
-                              (unsigned long long)start->parts[0].op_count_max);
+        writing_append_format(text, ", %" PRIu64 " ops a scenario", start->parts[0].op_count_max);
     }
 }
 
 void terminal_start(struct writing *text, const struct report_start *start)
 {
-    writing_append_format(text, "hbmstress %s: seed %llu%s%s, ", start->subcommand,
-                          (unsigned long long)start->setup->seed,
-                          start->seed_source == NULL ? "" : " ",
+    writing_append_format(text, "hbmstress %s: seed %" PRIu64 "%s%s, ", start->subcommand,
+                          start->setup->seed, start->seed_source == NULL ? "" : " ",
                           start->seed_source == NULL ? "" : start->seed_source);
     append_setup(text, start->setup);
     append_bounds(text, start);
@@ -165,9 +162,8 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     if (finding->place.scenario != NULL) {
         writing_append(text, " of ");
         writing_append_visible(text, finding->place.scenario);
-        writing_append_format(text, " trial %llu, seed %llu",
-                              (unsigned long long)finding->place.trial,
-                              (unsigned long long)finding->seed);
+        writing_append_format(text, " trial %" PRIu64 ", seed %" PRIu64, finding->place.trial,
+                              finding->seed);
     }
     writing_append(text, "\n");
     append_field(text, "finding", finding->signature);
@@ -175,12 +171,11 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     append_field(text, "message", finding->message);
     if (finding->repro != NULL) {
         append_field(text, "repro", finding->repro);
-        writing_append_format(text, "  %-8s%llu", "ops",
-                              (unsigned long long)(finding->op_count - finding->switch_count));
+        writing_append_format(text, "  %-8s%" PRIu64, "ops",
+                              (finding->op_count - finding->switch_count));
         if (finding->lane_count > 0) {
-            writing_append_format(text, " in %llu lanes, %llu switches",
-                                  (unsigned long long)finding->lane_count,
-                                  (unsigned long long)finding->switch_count);
+            writing_append_format(text, " in %" PRIu64 " lanes, %" PRIu64 " switches",
+                                  finding->lane_count, finding->switch_count);
         }
         writing_append(text, "\n");
     }
@@ -226,8 +221,7 @@ static void put_percent(struct table *table, uint64_t part, uint64_t rest)
     uint64_t tenths = whole == 0                 ? 0
                       : part > UINT64_MAX / 1000 ? part / (whole / 1000)
                                                  : part * 1000 / whole;
-    snprintf(percent, sizeof percent, "%llu.%llu", (unsigned long long)(tenths / 10),
-             (unsigned long long)(tenths % 10));
+    snprintf(percent, sizeof percent, "%" PRIu64 ".%" PRIu64, (tenths / 10), (tenths % 10));
     table_put(table, percent);
 }
 
@@ -292,9 +286,9 @@ static void append_notes(struct writing *text, const struct report_result *resul
     }
     if (result->findings_only_counted > 0) {
         writing_append_visible(text, result->name);
-        writing_append_format(text,
-                              ": %llu more findings with known signatures were only counted\n",
-                              (unsigned long long)result->findings_only_counted);
+        writing_append_format(
+            text, ": %" PRIu64 " more findings with known signatures were only counted\n",
+            result->findings_only_counted);
     }
     if (result->growing_tag == NULL) {
         return;
@@ -304,8 +298,8 @@ static void append_notes(struct writing *text, const struct report_result *resul
     writing_append_visible(text, result->name);
     writing_append(text, ": tag '");
     writing_append_visible(text, result->growing_tag);
-    writing_append_format(text, "' kept growing, from %s to %s in %llu blocks\n", first, last,
-                          (unsigned long long)result->growth.count);
+    writing_append_format(text, "' kept growing, from %s to %s in %" PRIu64 " blocks\n", first,
+                          last, result->growth.count);
 }
 
 /* One line: how many of the states worth reaching were reached, and which ones never. */
@@ -316,10 +310,9 @@ static void append_probes(struct writing *text, const struct report_result *resu
         run_totals_add(&sum, &results[i].totals);
     }
     const char *separator = "; never: ";
-    writing_append_format(text, "probes: %llu of %d hit, %llu of %llu pairs",
-                          (unsigned long long)probes_ever_hit(sum.probes), (int)PROBE_COUNT,
-                          (unsigned long long)probe_pairs_ever_hit(sum.probe_pairs),
-                          (unsigned long long)probe_pairs_possible());
+    writing_append_format(text, "probes: %" PRIu64 " of %d hit, %" PRIu64 " of %" PRIu64 " pairs",
+                          probes_ever_hit(sum.probes), (int)PROBE_COUNT,
+                          probe_pairs_ever_hit(sum.probe_pairs), probe_pairs_possible());
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
         if (sum.probes[i] > 0) {
             continue;
@@ -357,12 +350,11 @@ void terminal_findings(struct writing *text, const struct report_known *findings
         const struct report_known *finding = &findings[i];
         writing_append_format(text, "finding %zu: ", i + 1);
         writing_append_visible(text, finding->signature);
-        writing_append_format(text, ": seen %llu times, first in trial %llu of ",
-                              (unsigned long long)finding->count,
-                              (unsigned long long)finding->first.trial);
+        writing_append_format(text, ": seen %" PRIu64 " times, first in trial %" PRIu64 " of ",
+                              finding->count, finding->first.trial);
         writing_append_visible(text, finding->first.scenario);
         if (finding->replay != NULL) {
-            writing_append_format(text, "; %llu ops: ", (unsigned long long)finding->op_count);
+            writing_append_format(text, "; %" PRIu64 " ops: ", finding->op_count);
             writing_append_visible(text, finding->replay);
         }
         writing_append(text, "\n");
@@ -371,9 +363,9 @@ void terminal_findings(struct writing *text, const struct report_known *findings
 
 void terminal_canary(struct writing *text, const struct report_canary *canary)
 {
-    writing_append_format(text, "canary: %s in %s was %s, trials: %llu\n", canary->target,
+    writing_append_format(text, "canary: %s in %s was %s, trials: %" PRIu64 "\n", canary->target,
                           canary->scenario, canary->is_reported ? "reported" : "NOT reported",
-                          (unsigned long long)canary->trials);
+                          canary->trials);
 }
 
 static const char *meaning(const struct report_end *end)
@@ -405,14 +397,13 @@ static void append_regret(struct writing *text, const struct run_totals *totals)
         return;
     }
     const char *separator = " (";
-    writing_append_format(text, "regret: %llu requests cost more than they had to",
-                          (unsigned long long)totals->regretted);
+    writing_append_format(text, "regret: %" PRIu64 " requests cost more than they had to",
+                          totals->regretted);
     for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++) {
         if (totals->regrets[kind] == 0) {
             continue;
         }
-        writing_append_format(text, "%s%llu %s", separator,
-                              (unsigned long long)totals->regrets[kind],
+        writing_append_format(text, "%s%" PRIu64 " %s", separator, totals->regrets[kind],
                               regret_info((enum regret_kind)kind)->name);
         separator = ", ";
     }
@@ -422,8 +413,8 @@ static void append_regret(struct writing *text, const struct run_totals *totals)
     writing_append_format(text, "); beyond the cheapest plans %s evicted, %s moved", evicted,
                           moved);
     if (totals->regrets_unknown > 0) {
-        writing_append_format(text, "; of %llu more no cheapest plan was found in time",
-                              (unsigned long long)totals->regrets_unknown);
+        writing_append_format(text, "; of %" PRIu64 " more no cheapest plan was found in time",
+                              totals->regrets_unknown);
     }
     writing_append(text, "\n");
 }
@@ -432,27 +423,25 @@ void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     append_regret(text, totals);
-    writing_append_format(text, "%s%s: %llu ops, ",
+    writing_append_format(text, "%s%s: %" PRIu64 " ops, ",
                           end->is_interrupted ? "interrupted; so far " : "", meaning(end),
-                          (unsigned long long)totals->ops);
+                          totals->ops);
     if (totals->skipped > 0) {
-        writing_append_format(text, "%llu skipped, ", (unsigned long long)totals->skipped);
+        writing_append_format(text, "%" PRIu64 " skipped, ", totals->skipped);
     }
-    writing_append_format(text, "%llu OOMs (%llu justified, %llu premature, %llu unknown",
-                          (unsigned long long)totals->ooms, (unsigned long long)totals->justified,
-                          (unsigned long long)totals->premature,
-                          (unsigned long long)totals->unknown);
+    writing_append_format(
+        text, "%" PRIu64 " OOMs (%" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64 " unknown",
+        totals->ooms, totals->justified, totals->premature, totals->unknown);
     if (totals->excused > 0) {
-        writing_append_format(text, ", %llu excused", (unsigned long long)totals->excused);
+        writing_append_format(text, ", %" PRIu64 " excused", totals->excused);
     }
-    writing_append_format(text, "), %llu broken, ", (unsigned long long)totals->broken);
+    writing_append_format(text, "), %" PRIu64 " broken, ", totals->broken);
     if (totals->schedules > 0) {
-        writing_append_format(text, "%llu schedules with %llu switches, ",
-                              (unsigned long long)totals->schedules,
-                              (unsigned long long)totals->switches);
+        writing_append_format(text, "%" PRIu64 " schedules with %" PRIu64 " switches, ",
+                              totals->schedules, totals->switches);
     }
     terminal_seconds(text, end->elapsed_ns);
-    writing_append_format(text, "; seed %llu%s%s\n", (unsigned long long)end->seed,
+    writing_append_format(text, "; seed %" PRIu64 "%s%s\n", end->seed,
                           end->seed_source == NULL ? "" : " ",
                           end->seed_source == NULL ? "" : end->seed_source);
 }

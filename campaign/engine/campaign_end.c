@@ -1,5 +1,7 @@
 #include "campaign/engine/private/campaign_state.h"
 
+#include <inttypes.h>
+
 #include "campaign/base/message.h"
 #include "campaign/plan/canary.h"
 
@@ -36,10 +38,9 @@ static void say_what_is_missing(struct campaign *campaign)
     if (campaign->plan->has_canary && !campaign->at->state.is_canary_reported) {
         (void)message_fail(
             EXIT_HARNESS,
-            "the canary %s was run %llu times and its defect was not reported: what this "
+            "the canary %s was run %" PRIu64 " times and its defect was not reported: what this "
             "campaign did not find means nothing",
-            canary_of(campaign->plan)->setup.target,
-            (unsigned long long)campaign->at->state.canary_trials);
+            canary_of(campaign->plan)->setup.target, campaign->at->state.canary_trials);
     }
     if (missed != NULL) {
         (void)message_fail(EXIT_HARNESS, "probes that the job requires were never hit: %s", missed);

@@ -1,5 +1,7 @@
 #include "campaign/engine/private/campaign_state.h"
 
+#include <inttypes.h>
+
 #include "campaign/base/message.h"
 #include "reports/json_lines.h"
 
@@ -127,11 +129,11 @@ static void campaign_alarm(struct campaign *campaign, const struct report_findin
     }
     campaign->is_alarmed = true;
     (void)message_fail(EXIT_HARNESS,
-                       "the judges disagree: op %lu of %s trial %llu, seed %llu: %s; a fault of "
+                       "the judges disagree: op %lu of %s trial %" PRIu64 ", seed %" PRIu64
+                       ": %s; a fault of "
                        "hbmstress, kept in %s",
                        (unsigned long)finding->verdict->op, finding->place.scenario,
-                       (unsigned long long)finding->place.trial, (unsigned long long)finding->seed,
-                       finding->verdict->reason,
+                       finding->place.trial, finding->seed, finding->verdict->reason,
                        finding->repro == NULL ? "no file" : finding->repro);
 }
 

@@ -4,6 +4,7 @@
 #include "campaign/engine/failed_trial.h"
 #include "campaign/plan/canary.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,8 +59,9 @@ static void count_trial(struct campaign *campaign, const struct trial_result_hea
 static void take_refusal(struct campaign *campaign, const struct trial_result_head *head)
 {
     struct part_state *part = &campaign->at->parts[head->task.part];
-    snprintf(part->note, sizeof part->note, "ended at trial %llu: the target refuses its setup: %s",
-             (unsigned long long)head->task.trial, head->reason);
+    snprintf(part->note, sizeof part->note,
+             "ended at trial %" PRIu64 ": the target refuses its setup: %s", head->task.trial,
+             head->reason);
 }
 
 /* The canary's verdicts are what is to be seen, not what is wrong. */

@@ -4,6 +4,7 @@
 #include "campaign/engine/output.h"
 #include "harness/op/ops_file.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* The path of the list; false: it could not be kept. */
@@ -16,8 +17,8 @@ static bool keep_list(const struct plan *plan, const struct trial_result *trial_
     if (!head->has_list || !make_directories(path)) {
         return false;
     }
-    unsigned long long seed = plan_trial_seed(&plan->parts[head->task.part], head->task.trial);
-    snprintf(path, OUTPUT_PATH_BYTES, "%.3900s/disputes/failed-%llu.ops", directory, seed);
+    const uint64_t seed = plan_trial_seed(&plan->parts[head->task.part], head->task.trial);
+    snprintf(path, OUTPUT_PATH_BYTES, "%.3900s/disputes/failed-%" PRIu64 ".ops", directory, seed);
     return ops_file_write(path, &trial_result->setup, &trial_result->ops, head->reason, &error) ==
            OPS_FILE_OK;
 }
@@ -28,7 +29,7 @@ enum exit_code failed_trial_report(const struct plan *plan, const struct trial_r
     char path[OUTPUT_PATH_BYTES];
     const struct trial_result_head *head = &trial_result->head;
     bool is_kept = keep_list(plan, trial_result, directory, path);
-    return message_fail(EXIT_HARNESS, "%s; in trial %llu of %s, kept in %s", head->reason,
-                        (unsigned long long)head->task.trial, plan->parts[head->task.part].name,
+    return message_fail(EXIT_HARNESS, "%s; in trial %" PRIu64 " of %s, kept in %s", head->reason,
+                        head->task.trial, plan->parts[head->task.part].name,
                         is_kept ? path : "no file");
 }

@@ -10,6 +10,7 @@
 #include "harness/op/ops_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,8 +42,8 @@ static void describe(const struct keeping *keeping, const struct shrunk *shrunk,
 {
     const struct trial_result_head *head = &keeping->trial_result->head;
     const bool is_shrunk = shrunk->why[0] == '\0';
-    writing_append_format(comments, "broke %s in trial %llu of %s\n", keeping->rule,
-                          (unsigned long long)head->task.trial, keeping->part);
+    writing_append_format(comments, "broke %s in trial %" PRIu64 " of %s\n", keeping->rule,
+                          head->task.trial, keeping->part);
     comment_append(comments, "signature: ", head->signature);
     comment_append(comments, "reason: ", is_shrunk ? shrunk->first.reason : head->first.reason);
     if (is_shrunk) {
@@ -71,8 +72,7 @@ static void base_print(const char *rule, const char *part, uint64_t seed, uint32
         snprintf(suffix, sizeof suffix, "-op%lu", (unsigned long)op);
     }
     const char *dash = rule[0] == '\0' ? "" : "-";
-    snprintf(base, FINDING_BASE_BYTES, "%.64s%s%s-%llu%s", rule, dash, name,
-             (unsigned long long)seed, suffix);
+    snprintf(base, FINDING_BASE_BYTES, "%.64s%s%s-%" PRIu64 "%s", rule, dash, name, seed, suffix);
 }
 
 static void keeping_begin(struct keeping *keeping, const char *folder, const char *rule,
@@ -166,9 +166,9 @@ static bool write_until(const struct keeping *keeping, const struct kept_oom *oo
     }
     struct writing comments;
     writing_init(&comments);
-    writing_append_format(&comments, "op %lu is %s in trial %llu of %s\n",
+    writing_append_format(&comments, "op %lu is %s in trial %" PRIu64 " of %s\n",
                           (unsigned long)oom->verdict.op, verdict_name(oom->verdict.kind),
-                          (unsigned long long)trial_result->head.task.trial, keeping->part);
+                          trial_result->head.task.trial, keeping->part);
     comment_append(&comments, "reason: ", oom->verdict.reason);
     comment_append(&comments, "message: ", oom->message);
     comment_append(&comments, "again: ", keeping->paths.replay);

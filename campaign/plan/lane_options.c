@@ -8,6 +8,7 @@
 #include "harness/lanes/lanes.h"
 #include "reports/writing.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,8 +103,8 @@ static const char *take_argument(const struct strategy_kind *strategy, const cha
         *argument <= row->most) {
         return NULL;
     }
-    snprintf(wrong, sizeof wrong, "has no %s from %llu to %llu, as in %s", row->argument,
-             (unsigned long long)row->least, (unsigned long long)row->most, row->example);
+    snprintf(wrong, sizeof wrong, "has no %s from %" PRIu64 " to %" PRIu64 ", as in %s",
+             row->argument, row->least, row->most, row->example);
     return wrong;
 }
 
@@ -219,8 +220,8 @@ const char *lane_strategy_print(const struct lane_options *wanted,
     if (wanted->argument == 0) {
         snprintf(text, LANE_STRATEGY_TEXT_BYTES, "%s", wanted->strategy->name);
     } else {
-        snprintf(text, LANE_STRATEGY_TEXT_BYTES, "%s=%llu", wanted->strategy->name,
-                 (unsigned long long)wanted->argument);
+        snprintf(text, LANE_STRATEGY_TEXT_BYTES, "%s=%" PRIu64, wanted->strategy->name,
+                 wanted->argument);
     }
     return text;
 }
@@ -246,8 +247,8 @@ static void conclude_exhaustive(const struct lanes_found *found, struct writing 
 {
     char bound[64] = "";
     if (found->bound != 0) {
-        snprintf(bound, sizeof bound, " (at most %llu preemption%s)",
-                 (unsigned long long)found->bound, found->bound == 1 ? "" : "s");
+        snprintf(bound, sizeof bound, " (at most %" PRIu64 " preemption%s)", found->bound,
+                 found->bound == 1 ? "" : "s");
     }
     if (found->diverged) {
         writing_append(
@@ -255,13 +256,13 @@ static void conclude_exhaustive(const struct lanes_found *found, struct writing 
             "the same decisions led elsewhere the second time: the target is not deterministic; ");
     }
     if (found->is_complete) {
-        writing_append_format(text, "all %llu interleavings explored%s, %llu runs pruned",
-                              (unsigned long long)found->interleavings, bound,
-                              (unsigned long long)found->pruned);
+        writing_append_format(text,
+                              "all %" PRIu64 " interleavings explored%s, %" PRIu64 " runs pruned",
+                              found->interleavings, bound, found->pruned);
     } else {
         writing_append_format(
-            text, "%llu interleavings explored%s, %llu runs pruned; there are more",
-            (unsigned long long)found->interleavings, bound, (unsigned long long)found->pruned);
+            text, "%" PRIu64 " interleavings explored%s, %" PRIu64 " runs pruned; there are more",
+            found->interleavings, bound, found->pruned);
     }
 }
 
@@ -275,7 +276,7 @@ static void append_probability(const struct lanes_found *found, struct writing *
             return;
         }
     }
-    writing_append_format(text, "1/%llu", (unsigned long long)runs);
+    writing_append_format(text, "1/%" PRIu64, runs);
 }
 
 void lane_options_conclude(const struct lane_options *wanted, const struct lanes_found *found,
@@ -286,15 +287,14 @@ void lane_options_conclude(const struct lane_options *wanted, const struct lanes
         return;
     }
     if (found->probability > 0) {
-        writing_append_format(
-            text,
-            "pct: depth %llu, n = %llu, k = %llu: a defect of that depth is found with "
-            "probability at least ",
-            (unsigned long long)found->pct_depth, (unsigned long long)found->pct_participants,
-            (unsigned long long)found->pct_decisions);
+        writing_append_format(text,
+                              "pct: depth %" PRIu64 ", n = %" PRIu64 ", k = %" PRIu64
+                              ": a defect of that depth is found with "
+                              "probability at least ",
+                              found->pct_depth, found->pct_participants, found->pct_decisions);
         append_probability(found, text);
         writing_append(text, " a run; ");
     }
-    writing_append_format(text, "%llu schedule%s", (unsigned long long)found->schedule_count,
+    writing_append_format(text, "%" PRIu64 " schedule%s", found->schedule_count,
                           found->schedule_count == 1 ? "" : "s");
 }

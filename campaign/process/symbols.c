@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,8 +116,7 @@ bool symbol_find(uintptr_t address, struct symbol *symbol)
         (void)munmap((void *)(uintptr_t)file.bytes, file.length);
     }
     if (!is_named) {
-        snprintf(symbol->name, sizeof symbol->name, "%.60s+0x%llx", symbol->object,
-                 (unsigned long long)offset);
+        snprintf(symbol->name, sizeof symbol->name, "%.60s+0x%" PRIxPTR, symbol->object, offset);
     }
     return true;
 }

@@ -3,6 +3,7 @@
 #include "allocator/private/gaps.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -332,7 +333,7 @@ START_TEST(plans_put_no_block_over_another)
         ck_assert_uint_eq(drawn.host.bytes, 0);
         hbm_device_deinit(&drawn.device);
     }
-    printf("base %llx: %d of %d fit\n", (unsigned long long)bases[_i], found, drawn_count);
+    printf("base %" PRIx64 ": %d of %d fit\n", bases[_i], found, drawn_count);
     ck_assert_int_ge(found, 100);
 }
 END_TEST

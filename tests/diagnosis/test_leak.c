@@ -9,6 +9,7 @@
 #include "tests/diagnosis/leak_traces.h"
 #include "tests/helpers/suite.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -54,12 +55,12 @@ static void judge(const struct leak_trace *trace, uint64_t seed, struct score *s
     score->others += is_told && !is_right;
     score->trend_alone += trend_is_cried(trace, &tag);
     if (trace->leaking_tag != LEAK_TRACE_LEAK_NONE && !is_right) {
-        printf("  seed %llu: not named: tag %d, %s, %llu blocks, %llu bytes\n",
-               (unsigned long long)seed, trace->leaking_tag, habit_names[trace->habit],
-               (unsigned long long)trace->leaked_count, (unsigned long long)trace->leaked_bytes);
+        printf("  seed %" PRIu64 ": not named: tag %d, %s, %" PRIu64 " blocks, %" PRIu64 " bytes\n",
+               seed, trace->leaking_tag, habit_names[trace->habit], trace->leaked_count,
+               trace->leaked_bytes);
     }
     if (is_told && !is_right) {
-        printf("  seed %llu: cried: %s\n", (unsigned long long)seed, diagnosis.text);
+        printf("  seed %" PRIu64 ": cried: %s\n", seed, diagnosis.text);
     }
 }
 
@@ -202,8 +203,7 @@ START_TEST(warm_up_is_no_trend)
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
             floors[i] = (i < length ? i : length) * 1000;
         }
-        ck_assert_msg(answer() != TREND_GROWS, "warm-up of %llu of %d", (unsigned long long)length,
-                      FLOOR_COUNT);
+        ck_assert_msg(answer() != TREND_GROWS, "warm-up of %" PRIu64 " of %d", length, FLOOR_COUNT);
     }
     for (int i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = (uint64_t)(1e6 * (1 - exp(-i * 5.0 / FLOOR_COUNT)));
@@ -232,7 +232,7 @@ START_TEST(periods_are_no_trend)
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
             floors[i] = 5000 + i % period * 1000;
         }
-        ck_assert_msg(answer() != TREND_GROWS, "period %llu", (unsigned long long)period);
+        ck_assert_msg(answer() != TREND_GROWS, "period %" PRIu64, period);
     }
 }
 END_TEST

@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -375,7 +376,7 @@ START_TEST(what_is_held_or_was_donated_is_not_given_back)
     ck_assert_uint_eq(list.given.steps.length, 9);
     for (uint64_t tag = 2; tag <= 3; tag++) {
         const bool applies = remedy_apply(&remedy_checkpointing, &list.given, tag, &list.result);
-        ck_assert_msg(!applies, "tag %llu: %s", (unsigned long long)tag, list.result.note);
+        ck_assert_msg(!applies, "tag %" PRIu64 ": %s", tag, list.result.note);
     }
     remedy_list_deinit(&list);
 }

@@ -9,6 +9,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,8 +120,9 @@ static void check_row(void *context, const struct what_if_row *row, const struct
     ck_assert_msg(trial_replay(target_find("hbm"), setup, ops, NULL, &again, reason), "%s: %s",
                   row->title, reason);
     ck_assert_int_eq(again.first.kind, VERDICT_NONE);
-    ck_assert_msg((again.totals.ooms == 0) == (row->end == WHAT_IF_FITS), "%s: %s, but %llu OOMs",
-                  row->title, what_if_end_name(row->end), (unsigned long long)again.totals.ooms);
+    ck_assert_msg((again.totals.ooms == 0) == (row->end == WHAT_IF_FITS),
+                  "%s: %s, but %" PRIu64 " OOMs", row->title, what_if_end_name(row->end),
+                  again.totals.ooms);
     occupancy->fits += row->end == WHAT_IF_FITS;
     occupancy->fails += row->end != WHAT_IF_FITS;
     trial_deinit(&again);

@@ -182,9 +182,9 @@ static struct counted count_lines(char *text)
     ck_assert_ptr_nonnull(sizes);
     for (char *line = strtok(text, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
         char kind;
-        unsigned long long size = 0;
+        uint64_t size = 0;
         int id = 0;
-        if (sscanf(line, "%c %d %llu", &kind, &id, &size) < 2 ||
+        if (sscanf(line, "%c %d %" SCNu64, &kind, &id, &size) < 2 ||
             (kind != 'a' && kind != 'r' && kind != 'f')) {
             continue;
         }

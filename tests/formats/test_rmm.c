@@ -148,8 +148,8 @@ static struct counted count_rows(const char *path)
     ck_assert_ptr_nonnull(stream);
     while (fgets(line, sizeof line, stream) != NULL) {
         char action[32];
-        unsigned long long size = 0;
-        if (sscanf(line, "%*u,%*[^,],%31[^,],%*[^,],%llu", action, &size) != 2) {
+        uint64_t size = 0;
+        if (sscanf(line, "%*u,%*[^,],%31[^,],%*[^,],%" SCNu64, action, &size) != 2) {
             continue;
         }
         counted.allocs += strcmp(action, "allocate") == 0;

@@ -8,6 +8,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -280,8 +281,7 @@ START_TEST(a_scenario_chooses_the_same_ops_with_and_without_faults)
         ck_assert_uint_le(with.ops.count, without.ops.count);
         for (size_t i = 0; i < with.ops.count; i++) {
             ck_assert_msg(op_equal(&with.ops.ops[i], &without.ops.ops[i]),
-                          "%s seed %llu: op %zu differs", scenario->name, (unsigned long long)seed,
-                          i);
+                          "%s seed %" PRIu64 ": op %zu differs", scenario->name, seed, i);
         }
         op_count += with.ops.count;
         trial_deinit(&with);

@@ -5,6 +5,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +52,8 @@ START_TEST(almost_every_op_acts)
         run_destroy(run);
     }
     const uint64_t all = totals.ops + totals.skipped;
-    printf("generate: %llu ops, %llu skipped, %llu OOMs\n", (unsigned long long)all,
-           (unsigned long long)totals.skipped, (unsigned long long)totals.ooms);
+    printf("generate: %" PRIu64 " ops, %" PRIu64 " skipped, %" PRIu64 " OOMs\n", all,
+           totals.skipped, totals.ooms);
     ck_assert_uint_lt(totals.skipped * 50, all);
     ck_assert_uint_gt(totals.ooms * 100, all);
     for (unsigned kind = 0; kind < OP_FAULT; kind++) {

@@ -6,6 +6,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -128,10 +129,9 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
                   answer.result == (truth ? PACKING_FITS : PACKING_NONE));
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
-    printf("packing: 100000 problems, %llu fit; refuted", (unsigned long long)fits);
+    printf("packing: 100000 problems, %" PRIu64 " fit; refuted", fits);
     for (int i = 0; i < PACKING_BY_SEARCH_ALIGNED; i++) {
-        printf(", %s %llu", packing_method_name((enum packing_method)i),
-               (unsigned long long)refuted[i]);
+        printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
     }
     printf("\n");
     ck_assert_uint_gt(refuted[PACKING_BY_ROUNDING], 1000);
@@ -216,8 +216,9 @@ START_TEST(alignments_are_decided_as_by_trying_all)
         fits += truth;
         by_addresses += answer.method == PACKING_BY_SEARCH_ALIGNED && !truth;
     }
-    printf("packing with alignments: 20000 problems, %llu fit, %llu were refuted place by place\n",
-           (unsigned long long)fits, (unsigned long long)by_addresses);
+    printf("packing with alignments: 20000 problems, %" PRIu64 " fit, %" PRIu64
+           " were refuted place by place\n",
+           fits, by_addresses);
     ck_assert_uint_gt(by_addresses, 1000);
     packing_destroy(packing);
 }
@@ -304,12 +305,11 @@ START_TEST(every_answer_on_a_larger_problem_is_proved)
         results[answer.result]++;
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
-    printf("larger problems: 20000, %llu fit, %llu do not, %llu unknown; refuted",
-           (unsigned long long)results[0], (unsigned long long)results[1],
-           (unsigned long long)results[2]);
+    printf("larger problems: 20000, %" PRIu64 " fit, %" PRIu64 " do not, %" PRIu64
+           " unknown; refuted",
+           results[0], results[1], results[2]);
     for (int i = 0; i <= PACKING_BY_SEARCH_ALIGNED; i++) {
-        printf(", %s %llu", packing_method_name((enum packing_method)i),
-               (unsigned long long)refuted[i]);
+        printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
     }
     printf("\n");
     ck_assert_uint_gt(results[PACKING_FITS], 2000);

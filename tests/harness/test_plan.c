@@ -7,6 +7,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,9 +143,9 @@ START_TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_car
         moves += rig.plan.move_count > 0;
         evictions += rig.plan.evicted_count > 0;
     }
-    printf("plan: %d draws, %llu plans, %llu wait, %llu move, %llu evict\n", OOM_COUNT,
-           (unsigned long long)found_count, (unsigned long long)waits, (unsigned long long)moves,
-           (unsigned long long)evictions);
+    printf("plan: %d draws, %" PRIu64 " plans, %" PRIu64 " wait, %" PRIu64 " move, %" PRIu64
+           " evict\n",
+           OOM_COUNT, found_count, waits, moves, evictions);
     ck_assert_uint_gt(found_count, OOM_COUNT / 4);
     ck_assert_uint_gt(waits, OOM_COUNT / 100);
     ck_assert_uint_gt(moves, OOM_COUNT / 100);
@@ -267,9 +268,8 @@ START_TEST(the_fewest_programs_are_evicted_and_of_those_the_least_bytes)
         ck_assert_uint_eq(rig.plan.evicted_bytes, least_bytes);
         by_count[fewest]++;
     }
-    printf("plan: %llu plans evict one program, %llu two, %llu three\n",
-           (unsigned long long)by_count[1], (unsigned long long)by_count[2],
-           (unsigned long long)by_count[3]);
+    printf("plan: %" PRIu64 " plans evict one program, %" PRIu64 " two, %" PRIu64 " three\n",
+           by_count[1], by_count[2], by_count[3]);
     ck_assert_uint_gt(by_count[1], 500);
     ck_assert_uint_gt(by_count[2], 50);
     rig_deinit(&rig);
@@ -423,12 +423,12 @@ static struct moved measure_moves(struct rig *rig, const struct random_oom_wish 
         moved.granules += rig->plan.moved_bytes / rig->oom.granule_bytes;
         moved.least_granules += least / rig->oom.granule_bytes;
     }
-    printf(
-        "plan: of %llu tiny plans that %s%s, %llu move the least there is; together they move %llu granules, the "
-        "least is %llu\n",
-        (unsigned long long)moved.plan_count, defrag == DEFRAG_SLIDE ? "slide" : "repack",
-        wanted->has_alignments ? " aligned blocks" : "", (unsigned long long)moved.minimal_count,
-        (unsigned long long)moved.granules, (unsigned long long)moved.least_granules);
+    printf("plan: of %" PRIu64 " tiny plans that %s%s, %" PRIu64
+           " move the least there is; together they move %" PRIu64 " granules, the "
+           "least is %" PRIu64 "\n",
+           moved.plan_count, defrag == DEFRAG_SLIDE ? "slide" : "repack",
+           wanted->has_alignments ? " aligned blocks" : "", moved.minimal_count, moved.granules,
+           moved.least_granules);
     ck_assert_uint_gt(moved.plan_count, 1000);
     return moved;
 }

@@ -10,6 +10,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,7 +235,7 @@ START_TEST(a_probe_is_hit_by_its_list_and_missed_by_the_neighbour)
     const struct probe_case *tried = &cases[_i];
     const char *name = probe_info(tried->probe)->name;
     const uint64_t hits = count_hits(tried, tried->head, tried->hit);
-    ck_assert_msg(hits == 1, "%s: hit by %llu ops of its list", name, (unsigned long long)hits);
+    ck_assert_msg(hits == 1, "%s: hit by %" PRIu64 " ops of its list", name, hits);
     const char *head = tried->miss_head == NULL ? tried->head : tried->miss_head;
     ck_assert_msg(count_hits(tried, head, tried->miss) == 0, "%s: its neighbour hits it, too",
                   name);
@@ -392,7 +393,7 @@ START_TEST(the_scenarios_reach_every_probe_in_their_reach)
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
         printf("\n%-34s", probe_info((enum probe)i)->name);
         for (size_t scenario = 0; scenario < scenario_count; scenario++) {
-            printf(" %10llu", (unsigned long long)counts[i][scenario]);
+            printf(" %10" PRIu64, counts[i][scenario]);
         }
     }
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
@@ -400,8 +401,8 @@ START_TEST(the_scenarios_reach_every_probe_in_their_reach)
             printf("\nnever: %s", probe_info((enum probe)i)->name);
         }
     }
-    printf("\n%llu of %llu pairs\n", (unsigned long long)probe_pairs_ever_hit(all.probe_pairs),
-           (unsigned long long)probe_pairs_possible());
+    printf("\n%" PRIu64 " of %" PRIu64 " pairs\n", probe_pairs_ever_hit(all.probe_pairs),
+           probe_pairs_possible());
     fflush(stdout);
     check_pairs_are_possible(&all);
     for (unsigned i = 0; i < PROBE_COUNT; i++) {

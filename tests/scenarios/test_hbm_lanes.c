@@ -10,6 +10,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,8 +56,8 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
     ck_assert_msg(lane_trial_run(&plan, NULL, &trial, &found, reason), "%s", reason);
     const bool is_kept = trial.first.kind == VERDICT_NONE;
     if (!is_kept) {
-        printf("%s seed %llu op %u: %s: %s\n", scenario->name, (unsigned long long)seed,
-               trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
+        printf("%s seed %" PRIu64 " op %u: %s: %s\n", scenario->name, seed, trial.first.op,
+               rule_info(trial.first.rule)->name, trial.first.reason);
         if (getenv("HBMSTRESS_PRINT") != NULL) {
             ops_file_print(stdout, &trial.setup, &trial.ops, trial.first.reason);
         }
@@ -74,10 +75,10 @@ START_TEST(hbm_keeps_its_promises_to_lanes)
     for (uint64_t seed = first_seed(); seed <= seed_count(); seed++) {
         failed += !keeps_promises(scenario, seed, &totals);
     }
-    printf("%s: %llu ops, %llu OOMs, %llu excused, %llu unknown; %llu of %llu seeds failed\n",
-           scenario->name, (unsigned long long)totals.ops, (unsigned long long)totals.ooms,
-           (unsigned long long)totals.excused, (unsigned long long)totals.unknown,
-           (unsigned long long)failed, (unsigned long long)seed_count());
+    printf("%s: %" PRIu64 " ops, %" PRIu64 " OOMs, %" PRIu64 " excused, %" PRIu64
+           " unknown; %" PRIu64 " of %" PRIu64 " seeds failed\n",
+           scenario->name, totals.ops, totals.ooms, totals.excused, totals.unknown, failed,
+           seed_count());
     ck_assert_uint_eq(failed, 0);
 }
 END_TEST

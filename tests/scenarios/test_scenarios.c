@@ -8,6 +8,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,8 +179,8 @@ START_TEST(scenarios_act_and_run_out_of_memory)
             trial_deinit(&trial);
         }
         const uint64_t count = totals.ops + totals.skipped;
-        printf("%-20s %9llu %9.2f %7llu %12.1f\n", scenarios[i]->name, (unsigned long long)count,
-               100.0 * (double)totals.skipped / (double)count, (unsigned long long)totals.ooms,
+        printf("%-20s %9" PRIu64 " %9.2f %7" PRIu64 " %12.1f\n", scenarios[i]->name, count,
+               100.0 * (double)totals.skipped / (double)count, totals.ooms,
                1e4 * (double)totals.ooms / (double)count);
         ck_assert_msg(totals.skipped * 20 < count, "%s: more than 5 %% skipped",
                       scenarios[i]->name);
@@ -271,8 +272,7 @@ static void leak_is_named(uint64_t seed)
         run_view(run, &view);
     }
     ck_assert_uint_gt(run_ops(run)->count, 20000);
-    ck_assert_msg(run_growing_tag(run, 0, &growth), "seed %llu: no tag grows",
-                  (unsigned long long)seed);
+    ck_assert_msg(run_growing_tag(run, 0, &growth), "seed %" PRIu64 ": no tag grows", seed);
     ck_assert_int_eq(growth.tag, leaking_tag(run_ops(run)));
     ck_assert_str_ne(setup.tags[growth.tag], "");
     run_destroy(run);
@@ -303,13 +303,13 @@ START_TEST(hosts_are_compared_and_one_host_fails_alone)
             flagged += (trial.ops.ops[i].flags & OP_SPMD) != 0;
             collective += (trial.ops.ops[i].flags & OP_COLLECTIVE) != 0;
         }
-        ck_assert_msg(trial.first.rule != RULE_SPMD, "seed %llu: %s", (unsigned long long)seed,
+        ck_assert_msg(trial.first.rule != RULE_SPMD, "seed %" PRIu64 ": %s", seed,
                       trial.first.reason);
         trial_deinit(&trial);
     }
-    printf(
-        "host_skew: %llu requests compared across hosts, %llu executions in collectives, %u to %u hosts\n",
-        (unsigned long long)flagged, (unsigned long long)collective, hosts_min, hosts_max);
+    printf("host_skew: %" PRIu64 " requests compared across hosts, %" PRIu64
+           " executions in collectives, %u to %u hosts\n",
+           flagged, collective, hosts_min, hosts_max);
     ck_assert_uint_eq(hosts_min, 2);
     ck_assert_uint_gt(hosts_max, 8);
     ck_assert_uint_gt(flagged, 5000);

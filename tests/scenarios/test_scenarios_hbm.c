@@ -8,6 +8,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,17 +41,17 @@ static void keep_promises(const struct scenario *scenario, const char *off, uint
         ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
         if (trial.first.kind != VERDICT_NONE || trial.totals.unknown > 0) {
             failed++;
-            printf("%s seed %llu op %u: %s: %s; %llu unknown\n", scenario->name,
-                   (unsigned long long)seed, trial.first.op, rule_info(trial.first.rule)->name,
-                   trial.first.reason, (unsigned long long)trial.totals.unknown);
+            printf("%s seed %" PRIu64 " op %u: %s: %s; %" PRIu64 " unknown\n", scenario->name, seed,
+                   trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason,
+                   trial.totals.unknown);
         }
         run_totals_add(totals, &trial.totals);
         trial_deinit(&trial);
     }
-    printf("%s%s%s: %llu ops, %llu OOMs judged, %llu of %llu seeds failed\n", scenario->name,
-           off == NULL ? "" : " without ", off == NULL ? "" : off, (unsigned long long)totals->ops,
-           (unsigned long long)(totals->justified + totals->premature + totals->unknown),
-           (unsigned long long)failed, (unsigned long long)seeds);
+    printf("%s%s%s: %" PRIu64 " ops, %" PRIu64 " OOMs judged, %" PRIu64 " of %" PRIu64
+           " seeds failed\n",
+           scenario->name, off == NULL ? "" : " without ", off == NULL ? "" : off, totals->ops,
+           (totals->justified + totals->premature + totals->unknown), failed, seeds);
     ck_assert_uint_eq(failed, 0);
 }
 

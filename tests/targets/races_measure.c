@@ -11,6 +11,7 @@
 #include "targets/threaded/races.h"
 #include "tests/helpers/races.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,9 +84,8 @@ static void measure(const struct measured *race, double seconds)
                        &freely, &is_found);
         findings += is_found;
     }
-    printf("%-22s %8lld %10.0f %9.1f ms %9llu %9llu\n", race->target->name,
-           (long long)counts[SEED_COUNT / 2], 1 / found.probability, 1e3 * each,
-           (unsigned long long)runs, (unsigned long long)findings);
+    printf("%-22s %8" PRId64 " %10.0f %9.1f ms %9" PRIu64 " %9" PRIu64 "\n", race->target->name,
+           counts[SEED_COUNT / 2], 1 / found.probability, 1e3 * each, runs, findings);
     fflush(stdout);
 }
 

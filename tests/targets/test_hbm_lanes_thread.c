@@ -12,6 +12,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -68,8 +69,8 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
     ck_assert_msg(lane_trial_run(&plan, NULL, &trial, &found, reason), "%s", reason);
     const bool is_kept = trial.first.kind == VERDICT_NONE;
     if (!is_kept) {
-        printf("%s seed %llu op %u: %s: %s\n", scenario->name, (unsigned long long)seed,
-               trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
+        printf("%s seed %" PRIu64 " op %u: %s: %s\n", scenario->name, seed, trial.first.op,
+               rule_info(trial.first.rule)->name, trial.first.reason);
         if (getenv("HBMSTRESS_PRINT") != NULL) {
             ops_file_print(stdout, &trial.setup, &trial.ops, trial.first.reason);
         }
@@ -90,14 +91,11 @@ START_TEST(hbm_keeps_its_promises_to_threads)
     for (uint64_t seed = 1; seed <= seed_count; seed++) {
         failed += !keeps_promises(scenario, seed, &totals, &all);
     }
-    printf(
-        "%s: %llu calls by threads, %llu of them met, up to %llu in a row; %llu OOMs, %llu excused, %llu unknown; "
-        "%llu of %llu seeds failed\n",
-        scenario->name, (unsigned long long)all.call_count,
-        (unsigned long long)all.overlapping_count, (unsigned long long)all.longest_count,
-        (unsigned long long)totals.ooms, (unsigned long long)totals.excused,
-        (unsigned long long)totals.unknown, (unsigned long long)failed,
-        (unsigned long long)seed_count);
+    printf("%s: %" PRIu64 " calls by threads, %" PRIu64 " of them met, up to %" PRIu64
+           " in a row; %" PRIu64 " OOMs, %" PRIu64 " excused, %" PRIu64 " unknown; "
+           "%" PRIu64 " of %" PRIu64 " seeds failed\n",
+           scenario->name, all.call_count, all.overlapping_count, all.longest_count, totals.ooms,
+           totals.excused, totals.unknown, failed, seed_count);
     ck_assert_uint_eq(failed, 0);
 }
 END_TEST
@@ -268,8 +266,8 @@ START_TEST(a_missing_lock_is_found)
     ck_assert_int_eq(trial.first.rule, RULE_OVERLAP);
     ck_assert_ptr_nonnull(strstr(trial.first.reason, "(free-running: not exactly replayable)"));
     ck_assert_uint_ge(found.free_running.longest_count, 2);
-    printf("a missing lock: found in run %llu of up to %d\n",
-           (unsigned long long)found.schedule_count, ATTEMPT_COUNT);
+    printf("a missing lock: found in run %" PRIu64 " of up to %d\n", found.schedule_count,
+           ATTEMPT_COUNT);
     trial_deinit(&trial);
 }
 END_TEST

@@ -13,6 +13,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +255,7 @@ static bool is_thorough(void)
 static void say_failed(const struct drawing *drawing, const struct trial *trial,
                        const struct lanes_found *found)
 {
-    printf("seed %llu: %s%s%s: %s\n", (unsigned long long)drawing->setup.seed,
+    printf("seed %" PRIu64 ": %s%s%s: %s\n", drawing->setup.seed,
            found->is_complete ? "" : "not complete", found->diverged ? ", diverged" : "",
            trial->first.kind == VERDICT_NONE ? "" : rule_info(trial->first.rule)->name,
            trial->first.reason);
@@ -297,21 +298,19 @@ static void search_list(const struct drawing *drawing, const struct lanes_search
 
 static void say_searched(const struct searched *searched, const struct lanes_search *search)
 {
-    printf(
-        "%llu lists (every %u.), at most %llu preemptions (0 = no bound): %llu interleavings, %llu runs pruned; "
-        "largest list: seed %llu with %llu; %llu left at %llu runs; %llu failed\n",
-        (unsigned long long)searched->list_count, is_thorough() ? 1 : LIST_STRIDE,
-        (unsigned long long)search->argument, (unsigned long long)searched->interleavings,
-        (unsigned long long)searched->pruned, (unsigned long long)searched->most_seed,
-        (unsigned long long)searched->most_interleavings, (unsigned long long)searched->left_count,
-        (unsigned long long)search->schedule_count_max, (unsigned long long)searched->failed_count);
+    printf("%" PRIu64 " lists (every %u.), at most %" PRIu64 " preemptions (0 = no bound): %" PRIu64
+           " interleavings, %" PRIu64 " runs pruned; "
+           "largest list: seed %" PRIu64 " with %" PRIu64 "; %" PRIu64 " left at %" PRIu64
+           " runs; %" PRIu64 " failed\n",
+           searched->list_count, is_thorough() ? 1 : LIST_STRIDE, search->argument,
+           searched->interleavings, searched->pruned, searched->most_seed,
+           searched->most_interleavings, searched->left_count, search->schedule_count_max,
+           searched->failed_count);
     const struct run_totals *totals = &searched->totals;
-    printf(
-        "  %llu ops, %llu OOMs, %llu excused, %llu unknown, %llu drains, %llu moves, %llu evictions\n",
-        (unsigned long long)totals->ops, (unsigned long long)totals->ooms,
-        (unsigned long long)totals->excused, (unsigned long long)totals->unknown,
-        (unsigned long long)totals->drains, (unsigned long long)totals->moves,
-        (unsigned long long)totals->evictions);
+    printf("  %" PRIu64 " ops, %" PRIu64 " OOMs, %" PRIu64 " excused, %" PRIu64 " unknown, %" PRIu64
+           " drains, %" PRIu64 " moves, %" PRIu64 " evictions\n",
+           totals->ops, totals->ooms, totals->excused, totals->unknown, totals->drains,
+           totals->moves, totals->evictions);
 }
 
 START_TEST(no_interleaving_of_queued_frees_and_a_request_breaks_a_promise)
@@ -446,8 +445,7 @@ START_TEST(chance_finds_nothing_that_the_search_did_not)
         op_list_deinit(&drawing.ops);
         free(outcomes.of);
     }
-    printf("%llu lists of two lanes: %llu outcomes\n", (unsigned long long)list_count,
-           (unsigned long long)outcome_count);
+    printf("%" PRIu64 " lists of two lanes: %" PRIu64 " outcomes\n", list_count, outcome_count);
     ck_assert_uint_gt(outcome_count, list_count);
 }
 END_TEST

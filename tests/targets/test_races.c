@@ -12,6 +12,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,13 +96,12 @@ START_TEST(pct_finds_the_race)
         trial_deinit(&trial);
     }
     qsort(counts, SEED_COUNT, sizeof counts[0], compare_counts);
-    printf(
-        "%s: median of %d seeds: %lld schedules (most %lld); at least 1/%.0f a run promised (n = %llu, k = %llu); "
-        "caught as %s, breaks %s\n",
-        list->target, SEED_COUNT, (long long)counts[SEED_COUNT / 2],
-        (long long)counts[SEED_COUNT - 1], 1 / found.probability,
-        (unsigned long long)found.pct_participants, (unsigned long long)found.pct_decisions, rules,
-        target->breaks);
+    printf("%s: median of %d seeds: %" PRId64 " schedules (most %" PRId64
+           "); at least 1/%.0f a run promised (n = %" PRIu64 ", k = %" PRIu64 "); "
+           "caught as %s, breaks %s\n",
+           list->target, SEED_COUNT, counts[SEED_COUNT / 2], counts[SEED_COUNT - 1],
+           1 / found.probability, found.pct_participants, found.pct_decisions, rules,
+           target->breaks);
     fflush(stdout);
     op_list_deinit(&ops);
     ck_assert_uint_ne(counts[SEED_COUNT / 2], UINT64_MAX);

@@ -11,6 +11,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,9 +195,9 @@ START_TEST(libhbm_has_neither_race_nor_deadlock)
     for (uint64_t seed = (uint64_t)_i + 1; seed <= HBM_LIST_COUNT;
          seed += (uint64_t)scenario_count()) {
         const struct verdict verdict = try_hbm(plugin.target, scenarios[_i], seed);
-        ck_assert_msg(!is_of_threads(verdict.rule), "%s seed %llu op %u: %s: %s",
-                      scenarios[_i]->name, (unsigned long long)seed, verdict.op,
-                      rule_info(verdict.rule)->name, verdict.reason);
+        ck_assert_msg(!is_of_threads(verdict.rule), "%s seed %" PRIu64 " op %u: %s: %s",
+                      scenarios[_i]->name, seed, verdict.op, rule_info(verdict.rule)->name,
+                      verdict.reason);
     }
     plugin_unload(&plugin);
 }

@@ -11,6 +11,7 @@
 #include "tests/helpers/races.h"
 #include "tests/helpers/suite.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -148,8 +149,8 @@ static void check_kept(const struct target *target, const struct scenario *scena
                                     .op_count_max = TRIAL_OP_COUNT};
     ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s: %s", target->name, reason);
     ck_assert_msg(trial.totals.broken == 0 && trial.totals.premature == 0,
-                  "%s in %s, seed %llu, op %u: %s", target->name, scenario->name,
-                  (unsigned long long)seed, trial.first.op, trial.first.reason);
+                  "%s in %s, seed %" PRIu64 ", op %u: %s", target->name, scenario->name, seed,
+                  trial.first.op, trial.first.reason);
     trial_deinit(&trial);
 }
 

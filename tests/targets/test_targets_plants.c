@@ -11,6 +11,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +200,7 @@ static const char *broken_by(const struct target *target, const struct trial *tr
             trial_deinit(&again);
         }
     }
-    (void)snprintf(text, 1024, "seed %llu, op %u: %s: %s", (unsigned long long)trial->setup.seed,
+    (void)snprintf(text, 1024, "seed %" PRIu64 ", op %u: %s: %s", trial->setup.seed,
                    trial->first.op, rule_info(rule)->name, trial->first.reason);
     return rule == RULE_NONE ? NULL : rule_info(rule)->name;
 }
@@ -317,9 +318,8 @@ START_TEST(a_costly_plant_has_its_own_regret_and_breaks_nothing_else)
     const uint64_t planted_count = planted.regrets[ground->kind];
     const uint64_t honest_count = honest.regrets[ground->kind];
     ck_assert_msg(planted_count >= 400 && honest_count < planted_count / 100,
-                  "%s in %s: %s %llu times, the reference %llu times", ground->target,
-                  ground->scenario, regret_info(ground->kind)->name,
-                  (unsigned long long)planted_count, (unsigned long long)honest_count);
+                  "%s in %s: %s %" PRIu64 " times, the reference %" PRIu64 " times", ground->target,
+                  ground->scenario, regret_info(ground->kind)->name, planted_count, honest_count);
 }
 END_TEST
 

@@ -12,6 +12,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,8 +269,8 @@ START_TEST(a_lost_wakeup_is_found_and_repeats)
     ck_assert_uint_eq(again.first.rule, trial.first.rule);
     ck_assert_uint_eq(again.first.op, trial.first.op);
     ck_assert_str_eq(again.first.reason, trial.first.reason);
-    printf("%s after %llu schedules: %s\n", rule_info(trial.first.rule)->name,
-           (unsigned long long)found.schedule_count, trial.first.reason);
+    printf("%s after %" PRIu64 " schedules: %s\n", rule_info(trial.first.rule)->name,
+           found.schedule_count, trial.first.reason);
     trial_deinit(&again);
     trial_deinit(&trial);
     unload(&subject);
