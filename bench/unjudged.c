@@ -97,12 +97,12 @@ const char *proof_kind_name(enum proof_kind kind)
 }
 
 void certificate_print(const struct oom *oom, const struct proof *proof,
-                       const struct verdict *verdict, FILE *file)
+                       const struct verdict *verdict, struct writing *text)
 {
     (void)oom;
     (void)proof;
     (void)verdict;
-    (void)file;
+    (void)text;
 }
 
 enum certificate_result certificate_check(const char *text, size_t length,

@@ -6,7 +6,7 @@
 
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -75,7 +75,7 @@ static void say(struct output *output, const char *path, enum certificate_result
     struct writing line;
     writing_init(&line);
     if (output->is_json) {
-        json_certificate(&line, path, names[result], reason);
+        json_line_certificate(&line, path, names[result], reason);
     } else if (result == CERTIFICATE_UNREADABLE) {
         (void)message_fail(EXIT_USAGE, "%s: %s", path, reason);
     } else {

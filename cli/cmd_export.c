@@ -10,6 +10,7 @@
 #include "cli/subcommands.h"
 #include "formats/export/export.h"
 #include "harness/base/check.h"
+#include "harness/base/whole_file.h"
 #include "harness/trial/trial_run.h"
 
 #include <errno.h>
@@ -98,23 +99,18 @@ static bool run_and_write(struct exporting *exporting)
 }
 
 /* Whether all of it is where it belongs. */
-static bool finish(struct exporting *exporting)
+static bool finish_stream(struct exporting *exporting)
 {
     FILE *stream = exporting->export.stream;
     errno = 0;
-    bool is_good = fflush(stream) == 0 && !ferror(stream) &&
-                   (exporting->partial[0] == '\0' || fsync(fileno(stream)) == 0);
-    int error = errno;
-    if (exporting->path != NULL && fclose(stream) != 0 && is_good) {
-        is_good = false;
-        error = errno;
+    bool is_good;
+    if (exporting->partial[0] != '\0') {
+        is_good = whole_file_end(stream, exporting->partial, exporting->place.path, true);
+    } else {
+        is_good = fflush(stream) == 0 && !ferror(stream);
+        is_good = (exporting->path == NULL || fclose(stream) == 0) && is_good;
     }
-    if (is_good && exporting->partial[0] != '\0' &&
-        rename(exporting->partial, exporting->place.path) != 0) {
-        is_good = false;
-        error = errno;
-    }
-    exporting->answer.error = is_good ? 0 : error == 0 ? EIO : error;
+    exporting->answer.error = is_good ? 0 : errno == 0 ? EIO : errno;
     return is_good;
 }
 
@@ -130,7 +126,7 @@ static void work(void *context, int file)
     if (exporting->export.stream == NULL || exporting->block_events == NULL) {
         answer->error = errno == 0 ? ENOMEM : errno;
     } else {
-        answer->is_written = run_and_write(exporting) && finish(exporting);
+        answer->is_written = run_and_write(exporting) && finish_stream(exporting);
     }
     block_events_destroy(exporting->block_events);
     (void)file_write_all(file, answer, sizeof *answer);

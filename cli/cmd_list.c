@@ -51,7 +51,7 @@ static void put_options(struct listing *listing, const char *options)
 static void listing_add_entry(struct listing *listing, const struct report_entry *entry)
 {
     if (listing->is_json) {
-        json_entry(&listing->text, entry);
+        json_line_entry(&listing->text, entry);
         return;
     }
     put_row(listing, entry->kind, entry->name, entry->breaks == NULL ? "" : entry->breaks,

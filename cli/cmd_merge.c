@@ -7,7 +7,7 @@
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
-#include "reports/json_lines.h"
+#include "harness/base/whole_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -170,7 +170,7 @@ static bool copy_file(const char *from, const char *to)
     bool is_good = file_read(from, COPY_BYTES_MAX, &bytes);
     if (!is_good) {
         (void)message_fail(EXIT_HARNESS, "%s: %s", from, strerror(errno));
-    } else if (!file_replace(to, bytes.bytes, bytes.length, false)) {
+    } else if (!whole_file_write(to, bytes.bytes, bytes.length, false)) {
         (void)message_fail(EXIT_HARNESS, "%s: %s", to, strerror(errno));
         is_good = false;
     }

@@ -9,10 +9,10 @@
 #include "cli/recording.h"
 #include "cli/schedule_search.h"
 #include "cli/subcommands.h"
+#include "harness/base/json.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"
 #include "harness/trial/trial_run.h"
-#include "reports/json_lines.h"
 #include "reports/terminal.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ static void take_oom(struct replaying *replaying, const struct run *run,
         return;
     }
     writing_clear(&replaying->certificate);
-    certificate_append(run, &replaying->certificate);
+    run_print_certificate(run, &replaying->certificate);
     if (verdict->kind != VERDICT_DISPUTED) {
         state->certificates_checked++;
         if (!certificate_is_accepted(replaying->certificate.bytes, replaying->certificate.length,
@@ -209,10 +209,10 @@ static void say_times(struct replaying *replaying)
         say_difference(replaying);
     }
     writing_clear(&replaying->text);
-    line_open(&replaying->text, "times");
-    line_number(&replaying->text, "replays", state->replays);
-    line_number(&replaying->text, "same", state->same_replays);
-    line_close(&replaying->text);
+    json_open(&replaying->text, "times");
+    json_add_number(&replaying->text, "replays", state->replays);
+    json_add_number(&replaying->text, "same", state->same_replays);
+    json_close(&replaying->text);
     output_line(&replaying->output, &replaying->text);
     writing_clear(&replaying->text);
     writing_append_format(&replaying->text, "%" PRIu64 " of %" PRIu64 " replays gave the same\n",

@@ -1,6 +1,7 @@
 /* shrink: fewer ops that end in the same finding. */
 #include "campaign/base/ops_output.h"
 #include "campaign/base/place.h"
+#include "campaign/base/repro.h"
 #include "campaign/process/death.h"
 #include "campaign/process/shrink_process.h"
 #include "cli/recording.h"
@@ -20,17 +21,18 @@ static const char *effect(const struct shrunk *shrunk)
 static enum exit_code keep_shrunk(const struct arguments *arguments,
                                   const struct recording *recording, const struct shrunk *shrunk)
 {
+    char headline[VERDICT_REASON_BYTES + 160], shrunk_from[96];
     struct writing comments;
+    snprintf(headline, sizeof headline, "breaks %s: %s", effect(shrunk), shrunk->first.reason);
+    snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops in %" PRIu64 " replays%s",
+             recording->ops.count, shrunk->replays,
+             shrunk->is_minimal ? "; no single op can go" : "");
+    const struct repro repro = {.ops = &shrunk->ops,
+                                .headline = headline,
+                                .shrunk_from = shrunk_from,
+                                .not_to_the_end = shrunk->cut};
     writing_init(&comments);
-    writing_append_format(&comments, "breaks %s: ", effect(shrunk));
-    writing_append_visible(&comments, shrunk->first.reason);
-    writing_append_format(&comments, "\nshrunk from %zu ops in %" PRIu64 " replays%s",
-                          recording->ops.count, shrunk->replays,
-                          shrunk->is_minimal ? "; no single op can go" : "");
-    writing_append(&comments, "\n");
-    comment_append(&comments, "not shrunk to the end: ", shrunk->cut);
-    comment_append_lanes(&comments, &shrunk->ops);
-    comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */
+    repro_append_comments(&repro, &comments);
     enum exit_code code = ops_output(arguments->output, &shrunk->setup, &shrunk->ops,
                                      writing_string(&comments));
     if (code == EXIT_KEPT) {

@@ -2,7 +2,7 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"
-#include "campaign/base/ops_output.h"
+#include "campaign/base/repro.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/plan.h"
 #include "campaign/process/shrink_process.h"
@@ -10,6 +10,7 @@
 #include "campaign/trials/workers.h"
 #include "cli/recording.h"
 #include "harness/base/check.h"
+#include "harness/base/json.h"
 #include "harness/base/shell.h"
 #include "harness/op/ops_file.h"
 #include "reports/json_lines.h"
@@ -78,25 +79,7 @@ static void say_start(struct sweeping *sweeping)
 
 /* --- what is kept of a finding --- */
 
-static void describe(const struct sweeping *sweeping, const struct sweep_note *note,
-                     const struct shrunk *shrunk, const char *rule, struct writing *comments)
-{
-    char place[SWEEP_PLACE_BYTES];
-    bool is_shrunk = shrunk->why[0] == '\0';
-    writing_append_format(comments, "broke %s in a sweep, %s\n", rule,
-                          sweep_place_print(&note->place, place));
-    comment_append(comments, "reason: ", is_shrunk ? shrunk->first.reason : note->verdict.reason);
-    if (is_shrunk) {
-        writing_append_format(comments, "shrunk from %zu ops\n", note->ops.count);
-    }
-    comment_append(comments, "message: ", note->message);
-    comment_append(comments, "not shrunk: ", shrunk->why);
-    comment_append(comments, "not shrunk to the end: ", shrunk->cut);
-    comment_append(comments, "again: ", sweeping->replay);
-    comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
-}
-
-/* OUT/FOLDER/RULE-PART-SEED-FAULT.ops, with its folder made.  False: a message was given. */
+/* OUT/FOLDER/RULE-PART-SEED-FAULT.ops.  False: a message was given. */
 static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note,
                         const char *folder, const char *rule, const char *part)
 {
@@ -107,10 +90,6 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
     int length = snprintf(directory, sizeof directory, "%s/%s", sweeping->directory, folder);
     if (length < 0 || (size_t)length + sizeof base + 8 > sizeof directory) {
         (void)message_fail(EXIT_HARNESS, "%s: the path is too long", sweeping->directory);
-        return false;
-    }
-    if (!make_directories(directory)) {
-        (void)message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
         return false;
     }
     snprintf(sweeping->path, sizeof sweeping->path, "%.3700s/%s.ops", directory, base);
@@ -153,17 +132,23 @@ static void shrink_note(const struct sweeping *sweeping, const struct sweep_note
 static bool write_list(struct sweeping *sweeping, const struct sweep_note *note,
                        const struct shrunk *shrunk, const char *rule)
 {
-    struct ops_file_error error = {0};
-    struct writing comments;
-    writing_init(&comments);
-    describe(sweeping, note, shrunk, rule, &comments);
-    bool is_written = ops_file_write(sweeping->path, &note->setup, &shrunk->ops,
-                                     writing_string(&comments), &error) == OPS_FILE_OK;
-    writing_deinit(&comments);
-    if (!is_written) {
-        (void)message_fail(EXIT_HARNESS, "%s", error.reason);
+    char place[SWEEP_PLACE_BYTES], headline[512], shrunk_from[64] = "";
+    const bool is_shrunk = shrunk->why[0] == '\0';
+    snprintf(headline, sizeof headline, "broke %s in a sweep, %s", rule,
+             sweep_place_print(&note->place, place));
+    if (is_shrunk) {
+        snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops", note->ops.count);
     }
-    return is_written;
+    const struct repro repro = {.setup = &note->setup,
+                                .ops = &shrunk->ops,
+                                .headline = headline,
+                                .reason = is_shrunk ? shrunk->first.reason : note->verdict.reason,
+                                .shrunk_from = shrunk_from,
+                                .message = note->message,
+                                .not_shrunk = shrunk->why,
+                                .not_to_the_end = shrunk->cut,
+                                .replay = sweeping->replay};
+    return repro_write(sweeping->path, &repro) == EXIT_KEPT;
 }
 
 /* What broke while the target was opened has no list. */
@@ -268,22 +253,22 @@ static void line_count(struct sweeping *sweeping, const char *part, uint64_t tri
                        const char *name, const struct sweep_count *count, uint64_t sites)
 {
     struct writing *text = &sweeping->text;
-    line_open(text, "sweep");
-    line_string(text, "scenario", part);
-    line_number(text, "trial", trial);
-    line_string(text, "kind", name);
-    line_number(text, "calls", count->calls);
-    line_number(text, "failed_once", count->failed[SWEEP_ONCE]);
-    line_number(text, "failed_for_ever", count->failed[SWEEP_FOR_EVER]);
-    line_number(text, "strikes_once", count->strikes[SWEEP_ONCE]);
-    line_number(text, "strikes_for_ever", count->strikes[SWEEP_FOR_EVER]);
-    line_number(text, "ops_failed", count->ops_failed);
-    line_number(text, "ops_succeeded", count->ops_succeeded);
-    line_number(text, "ooms", count->ooms);
-    line_number(text, "sites", sites);
-    line_number(text, "replays", count->replays);
-    line_number(text, "findings", count->findings);
-    line_close(text);
+    json_open(text, "sweep");
+    json_add_string(text, "scenario", part);
+    json_add_number(text, "trial", trial);
+    json_add_string(text, "kind", name);
+    json_add_number(text, "calls", count->calls);
+    json_add_number(text, "failed_once", count->failed[SWEEP_ONCE]);
+    json_add_number(text, "failed_for_ever", count->failed[SWEEP_FOR_EVER]);
+    json_add_number(text, "strikes_once", count->strikes[SWEEP_ONCE]);
+    json_add_number(text, "strikes_for_ever", count->strikes[SWEEP_FOR_EVER]);
+    json_add_number(text, "ops_failed", count->ops_failed);
+    json_add_number(text, "ops_succeeded", count->ops_succeeded);
+    json_add_number(text, "ooms", count->ooms);
+    json_add_number(text, "sites", sites);
+    json_add_number(text, "replays", count->replays);
+    json_add_number(text, "findings", count->findings);
+    json_close(text);
     say_line(sweeping);
 }
 
@@ -354,10 +339,10 @@ static void count_part(struct sweeping *sweeping, const struct sweep_part *swept
 
 static void say_note_line(struct sweeping *sweeping, const char *part, const char *note)
 {
-    line_open(&sweeping->text, "sweep");
-    line_string(&sweeping->text, "scenario", part);
-    line_string(&sweeping->text, "note", note);
-    line_close(&sweeping->text);
+    json_open(&sweeping->text, "sweep");
+    json_add_string(&sweeping->text, "scenario", part);
+    json_add_string(&sweeping->text, "note", note);
+    json_close(&sweeping->text);
     say_line(sweeping);
     writing_append_visible(&sweeping->text, part);
     writing_append(&sweeping->text, ": ");
@@ -459,7 +444,7 @@ static void say_end(struct sweeping *sweeping)
     totals->broken = sweeping->findings > totals->premature ? sweeping->findings - totals->premature
                                                             : 0;
     sweeping->end.exit_code = (int)sweeping_exit_code(sweeping);
-    json_end(&sweeping->text, &sweeping->end);
+    json_line_end(&sweeping->text, &sweeping->end);
     say_line(sweeping);
     append_summary(&sweeping->text, sweeping);
     say_text(sweeping);

@@ -1,8 +1,8 @@
 #include "cli/compare.h"
 
+#include "harness/base/json.h"
 #include "harness/model/model.h"
 #include "harness/op/ops_file.h"
-#include "reports/json_lines.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -223,33 +223,33 @@ void compare_text(const struct compare *compare, struct writing *text)
 static void json_difference(const struct compare_difference *difference, struct writing *text)
 {
     bool is_answer = difference->kind == SAID_FAILED;
-    line_nest(text, NULL, '{');
-    line_number(text, "op", difference->op);
-    line_string(text, "what", kind_names[difference->kind]);
+    json_nest(text, NULL, '{');
+    json_add_number(text, "op", difference->op);
+    json_add_string(text, "what", kind_names[difference->kind]);
     if (is_answer) {
-        line_string(text, "log", answer_names[difference->log]);
-        line_string(text, "run", answer_names[difference->run]);
+        json_add_string(text, "log", answer_names[difference->log]);
+        json_add_string(text, "run", answer_names[difference->run]);
     } else {
-        line_number(text, "log", difference->log);
-        line_number(text, "run", difference->run);
+        json_add_number(text, "log", difference->log);
+        json_add_number(text, "run", difference->run);
     }
-    line_unnest(text, '}');
+    json_unnest(text, '}');
 }
 
 void compare_json(const struct compare *compare, struct writing *text)
 {
-    line_open(text, "compare");
-    line_number(text, "requests", compare->requests);
-    line_number(text, "requests_differ", compare->requests_differ);
-    line_number(text, "values", compare->values);
-    line_number(text, "values_differ", compare->values_differ);
+    json_open(text, "compare");
+    json_add_number(text, "requests", compare->requests);
+    json_add_number(text, "requests_differ", compare->requests_differ);
+    json_add_number(text, "values", compare->values);
+    json_add_number(text, "values_differ", compare->values_differ);
     if (compare->first_op != OP_NONE) {
-        line_number(text, "first_op", compare->first_op);
+        json_add_number(text, "first_op", compare->first_op);
     }
-    line_nest(text, "differences", '[');
+    json_nest(text, "differences", '[');
     for (size_t i = 0; i < compare->shown_count; i++) {
         json_difference(&compare->shown[i], text);
     }
-    line_unnest(text, ']');
-    line_close(text);
+    json_unnest(text, ']');
+    json_close(text);
 }

@@ -5,7 +5,7 @@
 
 #include "cli/recording.h"
 #include "formats/formats.h"
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 enum { COMPARE_SHOWN_MAX = 20 };
 

@@ -2,7 +2,7 @@
 #include "cli/private/explain_parts.h"
 #include "diagnosis/cause.h"
 #include "harness/base/check.h"
-#include "reports/json_lines.h"
+#include "harness/base/json.h"
 
 #include <string.h>
 
@@ -46,23 +46,23 @@ static void cause_in_json(struct explanation *explanation, const struct diagnosi
 {
     struct writing *text = &explanation->text;
     char name[SETUP_NAME_BYTES];
-    line_open(text, "cause");
-    line_string(text, "cause", diagnosis->cause->name);
-    line_string(text, "level", confidence_name(diagnosis->confidence));
-    line_number(text, "confidence", diagnosis->confidence);
+    json_open(text, "cause");
+    json_add_string(text, "cause", diagnosis->cause->name);
+    json_add_string(text, "level", confidence_name(diagnosis->confidence));
+    json_add_number(text, "confidence", diagnosis->confidence);
     if (diagnosis->op != OP_NONE) {
-        line_number(text, "op", diagnosis->op);
+        json_add_number(text, "op", diagnosis->op);
     }
     if (diagnosis->has_tag) {
-        line_string(text, "tag", explain_tag_name(explanation->run, diagnosis->tag, name));
+        json_add_string(text, "tag", explain_tag_name(explanation->run, diagnosis->tag, name));
     }
-    line_nest(text, "numbers", '{');
+    json_nest(text, "numbers", '{');
     for (uint32_t i = 0; i < diagnosis->number_count; i++) {
-        line_number(text, diagnosis->numbers[i].name, diagnosis->numbers[i].value);
+        json_add_number(text, diagnosis->numbers[i].name, diagnosis->numbers[i].value);
     }
-    line_unnest(text, '}');
-    line_string(text, "text", diagnosis->text);
-    line_close(text);
+    json_unnest(text, '}');
+    json_add_string(text, "text", diagnosis->text);
+    json_close(text);
 }
 
 static void explain_heading(struct explanation *explanation, size_t count)

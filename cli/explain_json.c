@@ -1,17 +1,17 @@
 /* An explanation as a line of JSON. */
 #include "cli/private/explain_parts.h"
-#include "reports/json_lines.h"
+#include "harness/base/json.h"
 
 static void json_sum(struct writing *text, const char *key, const struct occupancy_sum *sum)
 {
-    line_nest(text, key, '{');
-    line_number(text, "blocks", sum->count);
-    line_number(text, "bytes", sum->bytes);
+    json_nest(text, key, '{');
+    json_add_number(text, "blocks", sum->count);
+    json_add_number(text, "bytes", sum->bytes);
     if (sum->count > 0 && sum->oldest_op != OP_NONE) {
-        line_number(text, "oldest_op", sum->oldest_op);
-        line_number(text, "newest_op", sum->newest_op);
+        json_add_number(text, "oldest_op", sum->oldest_op);
+        json_add_number(text, "newest_op", sum->newest_op);
     }
-    line_unnest(text, '}');
+    json_unnest(text, '}');
 }
 
 void explain_in_json(struct explanation *explanation)
@@ -20,46 +20,47 @@ void explain_in_json(struct explanation *explanation)
     const struct verdict *verdict = explanation->verdict;
     const struct occupancy *occupancy = &explanation->occupancy;
     char name[SETUP_NAME_BYTES];
-    line_open(text, "explanation");
-    line_number(text, "op", verdict->op);
-    line_string(text, "verdict", verdict_name(verdict->kind));
+    json_open(text, "explanation");
+    json_add_number(text, "op", verdict->op);
+    json_add_string(text, "verdict", verdict_name(verdict->kind));
     if (verdict->rule != RULE_NONE) {
-        line_string(text, "rule", rule_info(verdict->rule)->name);
+        json_add_string(text, "rule", rule_info(verdict->rule)->name);
     }
-    line_number(text, "requested_bytes", verdict->requested_bytes);
-    line_number(text, "free_bytes", occupancy->free_bytes);
-    line_number(text, "largest_hole_bytes", occupancy->largest_hole_bytes);
-    line_number(text, "holes", occupancy->hole_count);
-    line_number(text, "reserved_bytes", occupancy->reserved_bytes);
-    line_number(text, "capacity_bytes", occupancy->capacity_bytes);
+    json_add_number(text, "requested_bytes", verdict->requested_bytes);
+    json_add_number(text, "free_bytes", occupancy->free_bytes);
+    json_add_number(text, "largest_hole_bytes", occupancy->largest_hole_bytes);
+    json_add_number(text, "holes", occupancy->hole_count);
+    json_add_number(text, "reserved_bytes", occupancy->reserved_bytes);
+    json_add_number(text, "capacity_bytes", occupancy->capacity_bytes);
     json_sum(text, "movable", &occupancy->movable);
     json_sum(text, "held", &occupancy->held);
     json_sum(text, "idle_programs", &occupancy->idle);
     json_sum(text, "busy_programs", &occupancy->busy);
     json_sum(text, "queued_frees", &occupancy->dying);
     json_sum(text, "retired", &occupancy->retired);
-    line_nest(text, "tags", '[');
+    json_nest(text, "tags", '[');
     for (uint32_t i = 0; i < occupancy->tag_count; i++) {
-        line_nest(text, NULL, '{');
-        line_string(text, "tag", explain_tag_name(explanation->run, occupancy->tags[i].tag, name));
-        line_number(text, "blocks", occupancy->tags[i].sum.count);
-        line_number(text, "bytes", occupancy->tags[i].sum.bytes);
-        line_number(text, "oldest_op", occupancy->tags[i].sum.oldest_op);
-        line_number(text, "newest_op", occupancy->tags[i].sum.newest_op);
-        line_unnest(text, '}');
+        json_nest(text, NULL, '{');
+        json_add_string(text, "tag",
+                        explain_tag_name(explanation->run, occupancy->tags[i].tag, name));
+        json_add_number(text, "blocks", occupancy->tags[i].sum.count);
+        json_add_number(text, "bytes", occupancy->tags[i].sum.bytes);
+        json_add_number(text, "oldest_op", occupancy->tags[i].sum.oldest_op);
+        json_add_number(text, "newest_op", occupancy->tags[i].sum.newest_op);
+        json_unnest(text, '}');
     }
-    line_unnest(text, ']');
-    line_string(text, "reason", verdict->reason);
-    line_string(text, "message", run_message(explanation->run));
-    line_close(text);
+    json_unnest(text, ']');
+    json_add_string(text, "reason", verdict->reason);
+    json_add_string(text, "message", run_message(explanation->run));
+    json_close(text);
 }
 
 void explain_nothing_in_json(struct explanation *explanation, size_t op_count)
 {
     struct writing *text = &explanation->text;
-    line_open(text, "explanation");
-    line_string(text, "verdict", verdict_name(VERDICT_NONE));
-    line_number(text, "ops", op_count);
-    line_string(text, "reason", "no out-of-memory, every promise kept");
-    line_close(text);
+    json_open(text, "explanation");
+    json_add_string(text, "verdict", verdict_name(VERDICT_NONE));
+    json_add_number(text, "ops", op_count);
+    json_add_string(text, "reason", "no out-of-memory, every promise kept");
+    json_close(text);
 }

@@ -2,8 +2,8 @@
 #ifndef CLI_LANE_COLUMNS_H
 #define CLI_LANE_COLUMNS_H
 
+#include "harness/base/writing.h"
 #include "harness/lanes/lanes.h"
-#include "reports/writing.h"
 
 struct lane_columns;
 

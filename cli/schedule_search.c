@@ -1,7 +1,7 @@
 #include "cli/schedule_search.h"
 
 #include "campaign/base/clock.h"
-#include "campaign/base/ops_output.h"
+#include "campaign/base/repro.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
 #include "campaign/process/shrink_process.h"
@@ -9,8 +9,8 @@
 #include "cli/repeat.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
+#include "harness/base/json.h"
 #include "harness/run/trial.h"
-#include "reports/json_lines.h"
 #include "reports/terminal.h"
 
 #include <errno.h>
@@ -189,25 +189,14 @@ static void name_search(struct schedule_search *schedule_search)
 static enum exit_code write_repro(const struct schedule_search *schedule_search,
                                   const struct shrunk *shrunk)
 {
-    char folder[OUTPUT_PATH_BYTES];
-    struct writing comments;
-    snprintf(folder, sizeof folder, "%.3600s/repros", schedule_search->arguments->run.out);
-    if (!make_directories(folder)) {
-        return message_fail(EXIT_HARNESS, "%s: %s", folder, strerror(errno));
-    }
-    writing_init(&comments);
-    comment_append(&comments, "signature: ", schedule_search->signature);
-    comment_append(&comments, "reason: ", schedule_search->state->first.reason);
-    comment_append(&comments, "not shrunk: ", shrunk->why);
-    comment_append(&comments, "not shrunk to the end: ", shrunk->cut);
-    comment_append_lanes(&comments, &shrunk->ops);
-    comment_append(&comments, "again: ", writing_string(&schedule_search->replay));
-    comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */
-    const enum exit_code code = ops_output(schedule_search->repro,
-                                           &schedule_search->recording->setup, &shrunk->ops,
-                                           writing_string(&comments));
-    writing_deinit(&comments);
-    return code;
+    const struct repro repro = {.setup = &schedule_search->recording->setup,
+                                .ops = &shrunk->ops,
+                                .signature = schedule_search->signature,
+                                .reason = schedule_search->state->first.reason,
+                                .not_shrunk = shrunk->why,
+                                .not_to_the_end = shrunk->cut,
+                                .replay = writing_string(&schedule_search->replay)};
+    return repro_write(schedule_search->repro, &repro);
 }
 
 static enum exit_code keep_broken(struct schedule_search *schedule_search)
@@ -251,22 +240,22 @@ static void say_search(struct schedule_search *schedule_search)
     const struct run_totals *totals = &schedule_search->state->totals;
     char strategy[LANE_STRATEGY_TEXT_BYTES];
     struct writing *text = &schedule_search->text;
-    line_open(text, "search");
-    line_string(text, "strategy", lane_strategy_print(&schedule_search->wanted, strategy));
-    line_number(text, "schedules", found->schedule_count);
-    line_boolean(text, "complete", found->is_complete);
+    json_open(text, "search");
+    json_add_string(text, "strategy", lane_strategy_print(&schedule_search->wanted, strategy));
+    json_add_number(text, "schedules", found->schedule_count);
+    json_add_boolean(text, "complete", found->is_complete);
     if (schedule_search->wanted.strategy == &strategy_exhaustive) {
-        line_number(text, "interleavings", found->interleavings);
-        line_number(text, "pruned", found->pruned);
-        line_number(text, "bound", found->bound);
-        line_boolean(text, "diverged", found->diverged);
+        json_add_number(text, "interleavings", found->interleavings);
+        json_add_number(text, "pruned", found->pruned);
+        json_add_number(text, "bound", found->bound);
+        json_add_boolean(text, "diverged", found->diverged);
     }
     if (found->pct_depth != 0) {
-        line_number(text, "depth", found->pct_depth);
-        line_number(text, "n", found->pct_participants);
-        line_number(text, "k", found->pct_decisions);
+        json_add_number(text, "depth", found->pct_depth);
+        json_add_number(text, "n", found->pct_participants);
+        json_add_number(text, "k", found->pct_decisions);
     }
-    line_close(text);
+    json_close(text);
     say_line(schedule_search);
     lane_options_conclude(&schedule_search->wanted, found, text);
     writing_append_format(text, ", %" PRIu64 " broken\n", (totals->broken + totals->premature));

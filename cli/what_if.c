@@ -4,12 +4,13 @@
 #include "campaign/base/ops_output.h"
 #include "campaign/base/partial.h"
 #include "campaign/base/place.h"
+#include "campaign/base/repro.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
 #include "diagnosis/what_if.h"
+#include "harness/base/json.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
-#include "reports/json_lines.h"
 #include "reports/table.h"
 
 #include <errno.h>
@@ -196,18 +197,18 @@ static void append_in_words(const struct what_if *what_if, struct writing *text)
 
 static void append_json_numbers(const struct what_if_row *row, struct writing *text)
 {
-    line_number(text, "capacity_bytes", row->capacity_bytes);
-    line_number(text, "ops", row->op_count);
-    line_number(text, "peak_bytes", row->peak_bytes);
+    json_add_number(text, "capacity_bytes", row->capacity_bytes);
+    json_add_number(text, "ops", row->op_count);
+    json_add_number(text, "peak_bytes", row->peak_bytes);
     if (row->end == WHAT_IF_FITS) {
-        line_number(text, "headroom_bytes", what_if_headroom_bytes(row));
+        json_add_number(text, "headroom_bytes", what_if_headroom_bytes(row));
     }
-    line_number(text, "largest_hole_bytes", row->largest_hole_bytes);
+    json_add_number(text, "largest_hole_bytes", row->largest_hole_bytes);
     if (row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN) {
-        line_number(text, "failed_op", row->failed_op);
+        json_add_number(text, "failed_op", row->failed_op);
     }
     if (row->end == WHAT_IF_NO_MEMORY) {
-        line_number(text, "requested_bytes", row->requested_bytes);
+        json_add_number(text, "requested_bytes", row->requested_bytes);
     }
 }
 
@@ -215,26 +216,26 @@ static void append_json_row(const struct what_if *what_if, size_t i, struct writ
 {
     const struct what_if_row *row = &what_if->rows[i];
     const bool is_run = row->end != WHAT_IF_DOES_NOT_APPLY && row->end != WHAT_IF_REFUSED;
-    line_open(text, "what_if");
-    line_string(text, "title", row->title);
-    line_string(text, "remedy", row->remedy == NULL ? "as-it-is" : row->remedy->name);
-    line_string(text, "result", what_if_end_name(row->end));
-    line_boolean(text, "fits", row->end == WHAT_IF_FITS);
-    line_boolean(text, "estimate", row->remedy != NULL && row->remedy->is_estimate);
-    line_boolean(text, "smallest", i == what_if->smallest);
+    json_open(text, "what_if");
+    json_add_string(text, "title", row->title);
+    json_add_string(text, "remedy", row->remedy == NULL ? "as-it-is" : row->remedy->name);
+    json_add_string(text, "result", what_if_end_name(row->end));
+    json_add_boolean(text, "fits", row->end == WHAT_IF_FITS);
+    json_add_boolean(text, "estimate", row->remedy != NULL && row->remedy->is_estimate);
+    json_add_boolean(text, "smallest", i == what_if->smallest);
     if (is_run) {
         append_json_numbers(row, text);
     }
     if (what_if->op != OP_NONE) {
-        line_number(text, "oom_op", what_if->op);
+        json_add_number(text, "oom_op", what_if->op);
     }
-    line_boolean(text, "whole_list", what_if->op == OP_NONE || what_if->is_whole);
-    line_number(text, "left_out_ops", what_if->left_out_count);
-    line_string(text, "note", row->note);
+    json_add_boolean(text, "whole_list", what_if->op == OP_NONE || what_if->is_whole);
+    json_add_number(text, "left_out_ops", what_if->left_out_count);
+    json_add_string(text, "note", row->note);
     if (row->remedy != NULL) {
-        line_string(text, "assumes", row->remedy->assumes);
+        json_add_string(text, "assumes", row->remedy->assumes);
     }
-    line_close(text);
+    json_close(text);
 }
 
 /* --- the child --- */

@@ -4,11 +4,13 @@
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 #include "harness/base/shell.h"
+#include "harness/base/whole_file.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"
 #include "harness/shrink/shrink.h"
 #include "harness/trial/trial_run.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -141,8 +143,9 @@ static void name_files(const char *folder, const struct finding *finding, struct
 
 static void print_proof(void *context, const struct run *run, const struct verdict *verdict)
 {
-    if (verdict->kind == VERDICT_PREMATURE) {
-        run_print_certificate(run, context);
+    struct writing *text = context;
+    if (verdict->kind == VERDICT_PREMATURE && text->length == 0) {
+        run_print_certificate(run, text);
     }
 }
 
@@ -151,23 +154,19 @@ static void write_certificate(const struct finding *finding, const struct writte
     char path[PATH_BYTES + 8];
     char reason[RUN_REASON_BYTES];
     struct trial trial;
+    struct writing text;
+    writing_init(&text);
     (void)snprintf(path, sizeof path, "%s.json", written->stem);
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        (void)fprintf(stderr, "hbmstress: %s: cannot be written\n", path);
-        return;
-    }
-    const struct run_listener listener = {.context = file, .judged = print_proof};
+    const struct run_listener listener = {.context = &text, .judged = print_proof};
     if (trial_replay(finding->target, &written->setup, &written->ops, &listener, &trial, reason)) {
         trial_deinit(&trial);
     }
-    const bool is_whole = ferror(file) == 0;
-    if (fclose(file) != 0 || !is_whole) {
-        (void)remove(path);
-        (void)fprintf(stderr, "hbmstress: %s: cannot be written\n", path);
-        return;
+    if (whole_file_write(path, text.bytes, text.length, false)) {
+        (void)fprintf(stderr, "proof:  %s\n", path);
+    } else {
+        (void)fprintf(stderr, "hbmstress: %s: %s\n", path, strerror(errno));
     }
-    (void)fprintf(stderr, "proof:  %s\n", path);
+    writing_deinit(&text);
 }
 
 static bool write_list(const struct written *written)

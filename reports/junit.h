@@ -4,8 +4,8 @@
 #ifndef REPORTS_JUNIT_H
 #define REPORTS_JUNIT_H
 
+#include "harness/base/writing.h"
 #include "reports/report.h"
-#include "reports/writing.h"
 
 /* Appends one XML document (tests/reports/junit.xsd).  campaign->result_count equals
  * campaign->start->part_count.

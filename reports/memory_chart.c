@@ -1,6 +1,6 @@
 #include "reports/memory_chart.h"
 
-#include "reports/json_lines.h"
+#include "harness/base/json.h"
 #include "reports/screen_line.h"
 
 #include <inttypes.h>
@@ -149,25 +149,25 @@ void memory_chart_json(const struct memory_chart *chart, const struct memory_dev
 {
     const struct memory_track *track = device->track;
     int64_t trend;
-    line_open(text, "memory");
-    line_string(text, "name", device->name);
-    line_number(text, "used_bytes", track->last.used_bytes);
-    line_number(text, "capacity_bytes", track->last.capacity_bytes);
-    line_number(text, "op", track->last.op_count);
-    line_number(text, "peak_bytes", track->peak.used_bytes);
-    line_number(text, "peak_op", track->peak.op_count);
+    json_open(text, "memory");
+    json_add_string(text, "name", device->name);
+    json_add_number(text, "used_bytes", track->last.used_bytes);
+    json_add_number(text, "capacity_bytes", track->last.capacity_bytes);
+    json_add_number(text, "op", track->last.op_count);
+    json_add_number(text, "peak_bytes", track->peak.used_bytes);
+    json_add_number(text, "peak_op", track->peak.op_count);
     if (memory_trend(track, &trend)) {
         writing_append_format(text, ",\"trend_bytes_per_1000_ops\":%" PRId64, trend);
     }
     if (chart->alarm_percent > 0) {
-        line_boolean(text, "alarm", memory_is_alarming(track, chart->alarm_percent));
+        json_add_boolean(text, "alarm", memory_is_alarming(track, chart->alarm_percent));
     }
-    line_nest(text, "points", '[');
+    json_nest(text, "points", '[');
     for (uint64_t i = 0; i < track->point_count; i++) {
         const struct memory_point *point = &track->points[i];
         writing_append_format(text, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i == 0 ? "" : ",",
                               point->op_count, point->used_bytes, point->capacity_bytes);
     }
-    line_unnest(text, ']');
-    line_close(text);
+    json_unnest(text, ']');
+    json_close(text);
 }

@@ -3,8 +3,8 @@
 #ifndef REPORTS_MEMORY_CHART_H
 #define REPORTS_MEMORY_CHART_H
 
+#include "harness/base/writing.h"
 #include "reports/memory_track.h"
-#include "reports/writing.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,13 +9,13 @@
 static const struct report_sink json_sink = {
     .name = "json",
     .form = REPORT_LINES,
-    .start = json_start,
-    .finding = {[REPORT_OOM] = json_verdict,
-                [REPORT_FINDING] = json_finding,
-                [REPORT_DISPUTE] = json_dispute},
-    .trial = json_trial,
-    .end = json_end,
-    .campaign = json_campaign,
+    .start = json_line_start,
+    .finding = {[REPORT_OOM] = json_line_verdict,
+                [REPORT_FINDING] = json_line_finding,
+                [REPORT_DISPUTE] = json_line_dispute},
+    .trial = json_line_trial,
+    .end = json_line_end,
+    .campaign = json_line_campaign,
 };
 
 static const struct report_sink terminal_sink = {

@@ -4,8 +4,8 @@
 #ifndef REPORTS_REPORTER_H
 #define REPORTS_REPORTER_H
 
+#include "harness/base/writing.h"
 #include "reports/report.h"
-#include "reports/writing.h"
 
 enum report_kind {
     REPORT_START,

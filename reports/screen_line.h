@@ -2,7 +2,7 @@
 #ifndef REPORTS_SCREEN_LINE_H
 #define REPORTS_SCREEN_LINE_H
 
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 enum colour { COLOUR_NONE, COLOUR_RED, COLOUR_YELLOW, COLOUR_GREEN, COLOUR_DIM, COLOUR_COUNT };
 

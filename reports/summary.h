@@ -4,8 +4,8 @@
 #ifndef REPORTS_SUMMARY_H
 #define REPORTS_SUMMARY_H
 
+#include "harness/base/writing.h"
 #include "reports/report.h"
-#include "reports/writing.h"
 
 /* Appends one object, its members always in the same order, one job, finding and probe a line. What
  * there is not is left out: the note of a job, the repro of a finding that kept none, the canary of

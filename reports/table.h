@@ -2,7 +2,7 @@
 #ifndef REPORTS_TABLE_H
 #define REPORTS_TABLE_H
 
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 enum { TABLE_COLUMN_COUNT_MAX = 16 };
 

@@ -3,8 +3,8 @@
 #ifndef REPORTS_TERMINAL_H
 #define REPORTS_TERMINAL_H
 
+#include "harness/base/writing.h"
 #include "reports/report.h"
-#include "reports/writing.h"
 
 /* Target, device, options and seed; one line a part. */
 void terminal_start(struct writing *text, const struct report_start *start);

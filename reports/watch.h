@@ -5,8 +5,8 @@
 #ifndef REPORTS_WATCH_H
 #define REPORTS_WATCH_H
 
+#include "harness/base/writing.h"
 #include "reports/report.h"
-#include "reports/writing.h"
 
 enum {
     WATCH_WIDTH_DEFAULT = 80,

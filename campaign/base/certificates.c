@@ -1,27 +1,13 @@
 #include "campaign/base/certificates.h"
 
-#include "harness/base/check.h"
+#include "harness/base/whole_file.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <stdio.h>
 
 bool certificate_is_due(uint64_t number, enum verdict_kind kind)
 {
     return kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
            number % CERTIFICATE_CHECK_PERIOD == 0;
-}
-
-void certificate_append(const struct run *run, struct writing *text)
-{
-    char *bytes = NULL;
-    size_t length = 0;
-    FILE *memory = open_memstream(&bytes, &length);
-    CHECK(memory != NULL);
-    run_print_certificate(run, memory);
-    CHECK(fclose(memory) == 0);
-    writing_append_bytes(text, bytes, length);
-    free(bytes);
 }
 
 bool certificate_is_accepted(const char *text, size_t length, char reason[CERTIFICATE_REASON_BYTES])
@@ -44,17 +30,6 @@ bool certificate_write(const char *path, const char *partial, const void *bytes,
     if (stream == NULL) {
         return false;
     }
-    bool is_written = fwrite(bytes, 1, length, stream) == length && fflush(stream) == 0;
-    int reason = errno;
-    if (fclose(stream) != 0 && is_written) {
-        is_written = false;
-        reason = errno;
-    }
-    if (is_written && rename(partial, path) == 0) {
-        return true;
-    }
-    reason = is_written ? errno : reason;
-    (void)unlink(partial);
-    errno = reason;
-    return false;
+    (void)fwrite(bytes, 1, length, stream); /* a failure stays in the stream */
+    return whole_file_end(stream, partial, path, false);
 }

@@ -1,11 +1,11 @@
-/* Certificates of a run's out-of-memories: printed, given to the independent checker, and written
+/* Certificates of a run's out-of-memories: given to the independent checker, and written
  * to files that are there whole or not at all. */
 #ifndef CAMPAIGN_BASE_CERTIFICATES_H
 #define CAMPAIGN_BASE_CERTIFICATES_H
 
 #include "checker/certificate_check.h"
+#include "harness/base/writing.h"
 #include "harness/run/run.h"
-#include "reports/writing.h"
 
 /* 512: for a certificate the OOM is judged anew, printed and read back, which costs far more than
  * most verdicts; so it stays a few hundredths of a run, and a run of a minute still checks
@@ -16,9 +16,6 @@ enum { CERTIFICATE_CHECK_PERIOD = 512 };
  * whose certificate is checked: every CERTIFICATE_CHECK_PERIOD-th, and each that is premature or
  * unknown. */
 bool certificate_is_due(uint64_t number, enum verdict_kind kind);
-
-/* Appends the certificate of the OOM that was just judged. */
-void certificate_append(const struct run *run, struct writing *text);
 
 /* Whether the independent checker accepts the `length` bytes at text.  reason becomes one line:
  * what it found. */

@@ -55,43 +55,15 @@ bool make_directories(const char *path)
     return reason == EEXIST;
 }
 
-static bool write_whole(const char *path, const char *bytes, size_t length, bool is_forced)
+bool make_directory_of(const char *path, char directory[FILE_PATH_BYTES])
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0) {
-        return false;
-    }
-    bool is_good = true;
-    while (length > 0 && is_good) {
-        ssize_t put = write(file, bytes, length);
-        is_good = put > 0 || (put < 0 && errno == EINTR);
-        bytes += put > 0 ? put : 0;
-        length -= put > 0 ? (size_t)put : 0;
-    }
-    is_good = is_good && (!is_forced || fdatasync(file) == 0);
-    int reason = errno;
-    if (close(file) != 0 && is_good) {
-        return false;
-    }
-    errno = reason;
-    return is_good;
-}
-
-bool file_replace(const char *path, const void *bytes, size_t length, bool is_forced)
-{
-    char partial[FILE_PATH_BYTES];
-    if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
+    const char *slash = strrchr(path, '/');
+    const int length = slash == NULL ? 0 : (int)(slash - path);
+    if (snprintf(directory, FILE_PATH_BYTES, "%.*s", length, path) >= FILE_PATH_BYTES) {
         errno = ENAMETOOLONG;
         return false;
     }
-    (void)unlink(partial); /* left behind by a process that was killed */
-    if (write_whole(partial, bytes, length, is_forced) && rename(partial, path) == 0) {
-        return true;
-    }
-    int reason = errno;
-    (void)unlink(partial);
-    errno = reason;
-    return false;
+    return length == 0 || make_directories(directory);
 }
 
 bool file_read(const char *path, size_t length_max, struct writing *bytes)

@@ -1,8 +1,8 @@
-/* Files that are there whole or not at all, and directories. */
+/* Files as a whole, and directories. */
 #ifndef CAMPAIGN_BASE_FILE_H
 #define CAMPAIGN_BASE_FILE_H
 
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,9 +20,9 @@ void file_name_clean(char *name);
 /* Makes a directory and those above it.  False: errno says why. */
 bool make_directories(const char *path);
 
-/* Writes path by way of path.partial; with is_forced the bytes are on the disk before the name is.
- * False: errno says why, and path is what it was before. */
-bool file_replace(const char *path, const void *bytes, size_t length, bool is_forced);
+/* Makes the directory that path lies in, and those above it.  Its name goes to directory, for a
+ * message.  False: errno says why. */
+bool make_directory_of(const char *path, char directory[FILE_PATH_BYTES]);
 
 /* Appends all of a file of at most length_max bytes.  False: errno says why (EFBIG: it is larger).
  */

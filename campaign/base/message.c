@@ -1,6 +1,6 @@
 #include "campaign/base/message.h"
 
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

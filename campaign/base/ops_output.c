@@ -3,12 +3,11 @@
 #include "campaign/base/message.h"
 #include "campaign/base/partial.h"
 #include "campaign/base/place.h"
-#include "harness/lanes/lanes.h"
+#include "harness/base/whole_file.h"
 #include "harness/op/ops_file.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static enum exit_code print_to(FILE *stream, const char *name, const struct setup *setup,
                                const struct op_list *ops, const char *comments)
@@ -39,19 +38,13 @@ static enum exit_code print_whole(const char *partial, const char *path, const s
                                   const struct op_list *ops, const char *comments)
 {
     FILE *stream = fopen(partial, "we");
-    bool is_good = stream != NULL;
-    if (is_good) {
+    if (stream != NULL) {
         ops_file_print(stream, setup, ops, comments);
-        is_good = fflush(stream) == 0 && !ferror(stream) && fsync(fileno(stream)) == 0;
-        const int reason = errno;
-        if (fclose(stream) == 0 || !is_good) {
-            errno = reason;
-        } else {
-            is_good = false;
+        if (whole_file_end(stream, partial, path, true)) {
+            return EXIT_KEPT;
         }
     }
-    is_good = is_good && rename(partial, path) == 0;
-    return is_good ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+    return message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
 }
 
 enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops,
@@ -87,24 +80,4 @@ enum exit_code ops_output_through(const char *partial, const char *path, const s
     }
     return place.is_special ? print_to_special(path, setup, ops, comments)
                             : print_whole(partial, path, setup, ops, comments);
-}
-
-void comment_append(struct writing *comments, const char *name, const char *value)
-{
-    if (value[0] == '\0') {
-        return;
-    }
-    writing_append(comments, name);
-    writing_append_visible(comments, value);
-    writing_append(comments, "\n");
-}
-
-void comment_append_lanes(struct writing *comments, const struct op_list *ops)
-{
-    const size_t switches = lanes_switch_count(ops);
-    if (!lanes_are_in(ops)) {
-        return;
-    }
-    writing_append_format(comments, "%zu ops in %u lanes, %zu switch%s\n", ops->count - switches,
-                          lanes_count(ops), switches, switches == 1 ? "" : "es");
 }

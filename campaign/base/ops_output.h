@@ -6,7 +6,6 @@
 #include "campaign/base/message.h"
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
-#include "reports/writing.h"
 
 /* Writes to path, or to standard output when path is NULL: where place_find says.  EXIT_KEPT; or
  * after one message EXIT_USAGE for a place that is none, EXIT_HARNESS for a write that failed.  A
@@ -18,12 +17,5 @@ enum exit_code ops_output(const char *path, const struct setup *setup, const str
  * removes. */
 enum exit_code ops_output_through(const char *partial, const char *path, const struct setup *setup,
                                   const struct op_list *ops, const char *comments);
-
-/* Appends one line of comment for such a file, name and value; nothing when value is "".  What a
- * target says may have more lines: it is made visible. */
-void comment_append(struct writing *comments, const char *name, const char *value);
-
-/* How many lanes and switches the list has, as another line; nothing when it has no lanes. */
-void comment_append_lanes(struct writing *comments, const struct op_list *ops);
 
 #endif

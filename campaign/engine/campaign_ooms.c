@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "campaign/base/message.h"
+#include "harness/base/json.h"
 #include "reports/json_lines.h"
 
 /* --- those that break no promise --- */
@@ -22,8 +23,8 @@ static void lines_add_paths(struct lines *lines, size_t line_end,
     }
     /* Two bytes end a line: the bracket and the newline. */
     writing_append_bytes(&lines->to, lines->from->bytes + lines->done, line_end - 2 - lines->done);
-    json_paths(&lines->to, finding->repro, finding->certificate);
-    line_close(&lines->to);
+    json_line_paths(&lines->to, finding->repro, finding->certificate);
+    json_close(&lines->to);
     lines->done = line_end;
 }
 

@@ -4,6 +4,7 @@
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "harness/base/check.h"
+#include "harness/base/whole_file.h"
 #include "harness/run/probe.h"
 #include "reports/reporter.h"
 #include "targets/targets.h"
@@ -239,7 +240,7 @@ bool campaign_view_put(const struct campaign_view *view, const char *name,
 {
     char path[FILE_PATH_BYTES];
     snprintf(path, sizeof path, "%.3800s/%s", view->directory, name);
-    if (file_replace(path, text->bytes, text->length, true)) {
+    if (whole_file_write(path, text->bytes, text->length, true)) {
         return true;
     }
     (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));

@@ -4,9 +4,9 @@
 #define CAMPAIGN_ENGINE_CAMPAIGN_VIEW_H
 
 #include "campaign/engine/checkpoint.h"
+#include "harness/base/writing.h"
 #include "reports/report.h"
 #include "reports/watch.h"
-#include "reports/writing.h"
 
 /* Owns the arrays that its reports point to; description and directory must outlive it. */
 struct campaign_view {

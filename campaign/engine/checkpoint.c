@@ -3,6 +3,7 @@
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "harness/base/check.h"
+#include "harness/base/whole_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static bool end_file(struct writing *bytes, const char *directory, const char *n
     head->rest_bytes = bytes->length - sizeof *head;
     head->crc = crc_of(bytes->bytes + sizeof *head, bytes->length - sizeof *head);
     snprintf(path, sizeof path, "%.3800s/%s", directory, name);
-    bool is_written = file_replace(path, bytes->bytes, bytes->length, true);
+    bool is_written = whole_file_write(path, bytes->bytes, bytes->length, true);
     int reason = errno;
     writing_deinit(bytes);
     errno = reason;

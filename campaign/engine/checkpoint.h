@@ -8,9 +8,9 @@
 #include "campaign/base/message.h"
 #include "campaign/engine/findings.h"
 #include "campaign/trials/trials.h"
+#include "harness/base/writing.h"
 #include "reports/memory_track.h"
 #include "reports/report.h"
-#include "reports/writing.h"
 
 enum { PART_FAULTS_BYTES = 320 };
 

@@ -1,8 +1,8 @@
 #include "campaign/engine/failed_trial.h"
 
 #include "campaign/base/message.h"
+#include "campaign/base/repro.h"
 #include "campaign/engine/output.h"
-#include "harness/op/ops_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,16 +11,15 @@
 static bool keep_list(const struct plan *plan, const struct trial_result *trial_result,
                       const char *directory, char path[OUTPUT_PATH_BYTES])
 {
-    struct ops_file_error error = {0};
     const struct trial_result_head *head = &trial_result->head;
-    snprintf(path, OUTPUT_PATH_BYTES, "%.3900s/disputes", directory);
-    if (!head->has_list || !make_directories(path)) {
+    if (!head->has_list) {
         return false;
     }
     const uint64_t seed = plan_trial_seed(&plan->parts[head->task.part], head->task.trial);
     snprintf(path, OUTPUT_PATH_BYTES, "%.3900s/disputes/failed-%" PRIu64 ".ops", directory, seed);
-    return ops_file_write(path, &trial_result->setup, &trial_result->ops, head->reason, &error) ==
-           OPS_FILE_OK;
+    const struct repro repro = {
+        .setup = &trial_result->setup, .ops = &trial_result->ops, .headline = head->reason};
+    return repro_write(path, &repro) == EXIT_KEPT;
 }
 
 enum exit_code failed_trial_report(const struct plan *plan, const struct trial_result *trial_result,

@@ -6,8 +6,8 @@
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "harness/base/shell.h"
+#include "harness/base/writing.h"
 #include "reports/reporter.h"
-#include "reports/writing.h"
 
 #include <stdbool.h>
 #include <stdint.h>

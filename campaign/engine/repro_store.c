@@ -2,12 +2,12 @@
 
 #include "campaign/base/certificates.h"
 #include "campaign/base/message.h"
-#include "campaign/base/ops_output.h"
+#include "campaign/base/repro.h"
 #include "campaign/process/shrink_process.h"
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
+#include "harness/base/whole_file.h"
 #include "harness/lanes/lanes.h"
-#include "harness/op/ops_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,29 +37,6 @@ struct keeping {
     struct kept kept;
 };
 
-static void describe(const struct keeping *keeping, const struct shrunk *shrunk,
-                     struct writing *comments)
-{
-    const struct trial_result_head *head = &keeping->trial_result->head;
-    const bool is_shrunk = shrunk->why[0] == '\0';
-    writing_append_format(comments, "broke %s in trial %" PRIu64 " of %s\n", keeping->rule,
-                          head->task.trial, keeping->part);
-    comment_append(comments, "signature: ", head->signature);
-    comment_append(comments, "reason: ", is_shrunk ? shrunk->first.reason : head->first.reason);
-    if (is_shrunk) {
-        writing_append_format(comments, "shrunk from %zu ops, which broke it thus\n",
-                              keeping->trial_result->ops.count);
-    }
-    comment_append(comments, is_shrunk ? "first reason: " : "",
-                   is_shrunk ? head->first.reason : "");
-    comment_append(comments, is_shrunk ? "first message: " : "message: ", head->message);
-    comment_append(comments, "not shrunk: ", shrunk->why);
-    comment_append(comments, "not shrunk to the end: ", shrunk->cut);
-    comment_append_lanes(comments, &shrunk->ops);
-    comment_append(comments, "again: ", keeping->paths.replay);
-    comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
-}
-
 /* What a file is named for: rule or verdict ("" = neither), part and seed; op = OP_NONE: not named.
  */
 static void base_print(const char *rule, const char *part, uint64_t seed, uint32_t op,
@@ -82,43 +59,23 @@ static void keeping_begin(struct keeping *keeping, const char *folder, const cha
     repro_store_paths_init(&keeping->paths, keeping->repro_store, folder, keeping->kept.base);
 }
 
-/* The folder that a path lies in.  False: a message was given. */
-static bool make_folder_of(const char *path)
+static bool write_repro(const struct keeping *keeping, const struct repro *repro)
 {
-    char folder[OUTPUT_PATH_BYTES];
-    snprintf(folder, sizeof folder, "%s", path);
-    *strrchr(folder, '/') = '\0';
-    if (make_directories(folder)) {
-        return true;
-    }
-    (void)message_fail(EXIT_HARNESS, "%s: %s", folder, strerror(errno));
-    return false;
-}
-
-static bool write_list(const struct keeping *keeping, const struct op_list *ops,
-                       const struct writing *comments)
-{
-    struct ops_file_error error = {0};
-    if (!make_folder_of(keeping->paths.repro)) {
-        return false;
-    }
-    if (ops_file_write(keeping->paths.repro, &keeping->trial_result->setup, ops,
-                       writing_string(comments), &error) == OPS_FILE_OK) {
-        return true;
-    }
-    (void)message_fail(EXIT_HARNESS, "%s", error.reason);
-    return false;
+    return repro_write(keeping->paths.repro, repro) == EXIT_KEPT;
 }
 
 /* The bytes are not forced to the disk: the list of ops gives them again. */
 static bool write_certificate(struct keeping *keeping, const char *text, size_t length)
 {
-    if (!make_folder_of(keeping->paths.certificate)) {
+    const char *path = keeping->paths.certificate;
+    char directory[FILE_PATH_BYTES];
+    if (!make_directory_of(path, directory)) {
+        (void)message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
         return false;
     }
-    keeping->kept.has_certificate = file_replace(keeping->paths.certificate, text, length, false);
+    keeping->kept.has_certificate = whole_file_write(path, text, length, false);
     if (!keeping->kept.has_certificate) {
-        (void)message_fail(EXIT_HARNESS, "%s: %s", keeping->paths.certificate, strerror(errno));
+        (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
     }
     return keeping->kept.has_certificate;
 }
@@ -164,38 +121,64 @@ static bool write_until(const struct keeping *keeping, const struct kept_oom *oo
     if (oom->verdict.op < ops.count && !lanes_are_in(&ops)) {
         ops.count = oom->verdict.op + (size_t)1;
     }
-    struct writing comments;
-    writing_init(&comments);
-    writing_append_format(&comments, "op %lu is %s in trial %" PRIu64 " of %s\n",
-                          (unsigned long)oom->verdict.op, verdict_name(oom->verdict.kind),
-                          trial_result->head.task.trial, keeping->part);
-    comment_append(&comments, "reason: ", oom->verdict.reason);
-    comment_append(&comments, "message: ", oom->message);
-    comment_append(&comments, "again: ", keeping->paths.replay);
-    comments.bytes[--comments.length] = '\0';
-    bool is_written = write_list(keeping, &ops, &comments);
-    writing_deinit(&comments);
-    return is_written;
+    char headline[512];
+    snprintf(headline, sizeof headline, "op %" PRIu32 " is %s in trial %" PRIu64 " of %s",
+             oom->verdict.op, verdict_name(oom->verdict.kind), trial_result->head.task.trial,
+             keeping->part);
+    const struct repro repro = {.setup = &trial_result->setup,
+                                .ops = &ops,
+                                .headline = headline,
+                                .reason = oom->verdict.reason,
+                                .message = oom->message,
+                                .replay = keeping->paths.replay};
+    return write_repro(keeping, &repro);
 }
 
 /* A shrunk list with a certificate that the checker does not accept. */
 static enum repro_store_result keep_dispute(struct keeping *keeping, const struct shrunk *shrunk,
                                             const char *reason)
 {
-    struct writing comments;
+    char headline[VERDICT_REASON_BYTES + 32];
     keeping->kept.dispute = shrunk->first;
     certificate_dispute(reason, &keeping->kept.dispute);
     keeping_begin(keeping, "disputes", "", OP_NONE);
     if (!write_certificate(keeping, shrunk->certificate.bytes, shrunk->certificate.length)) {
         return REPRO_STORE_FAILED;
     }
-    writing_init(&comments);
-    comment_append(&comments, "the judges disagree: ", keeping->kept.dispute.reason);
-    comment_append(&comments, "again: ", keeping->paths.replay);
-    comments.bytes[--comments.length] = '\0';
-    bool is_written = write_list(keeping, &shrunk->ops, &comments);
-    writing_deinit(&comments);
-    return is_written ? REPRO_STORE_DISPUTED : REPRO_STORE_FAILED;
+    snprintf(headline, sizeof headline, "the judges disagree: %s", keeping->kept.dispute.reason);
+    const struct repro repro = {.setup = &keeping->trial_result->setup,
+                                .ops = &shrunk->ops,
+                                .headline = headline,
+                                .replay = keeping->paths.replay};
+    return write_repro(keeping, &repro) ? REPRO_STORE_DISPUTED : REPRO_STORE_FAILED;
+}
+
+/* False: a message was given. */
+static bool write_shrunk(const struct keeping *keeping, const struct shrunk *shrunk)
+{
+    char headline[512], shrunk_from[64] = "";
+    const struct trial_result_head *head = &keeping->trial_result->head;
+    const bool is_shrunk = shrunk->why[0] == '\0';
+    snprintf(headline, sizeof headline, "broke %s in trial %" PRIu64 " of %s", keeping->rule,
+             head->task.trial, keeping->part);
+    struct repro repro = {.setup = &keeping->trial_result->setup,
+                          .ops = &shrunk->ops,
+                          .headline = headline,
+                          .signature = head->signature,
+                          .reason = is_shrunk ? shrunk->first.reason : head->first.reason,
+                          .message = head->message,
+                          .not_shrunk = shrunk->why,
+                          .not_to_the_end = shrunk->cut,
+                          .replay = keeping->paths.replay};
+    if (is_shrunk) {
+        snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops, which broke it thus",
+                 keeping->trial_result->ops.count);
+        repro.shrunk_from = shrunk_from;
+        repro.first_reason = head->first.reason;
+        repro.first_message = head->message;
+        repro.message = NULL;
+    }
+    return write_repro(keeping, &repro);
 }
 
 /* The list of a finding, and the certificate of a premature OOM. */
@@ -217,11 +200,7 @@ static enum repro_store_result keep_list(struct keeping *keeping, const struct s
         return REPRO_STORE_LONGER;
     }
     keeping_begin(keeping, "repros", keeping->rule, OP_NONE);
-    struct writing comments;
-    writing_init(&comments);
-    describe(keeping, shrunk, &comments);
-    bool is_written = write_list(keeping, &shrunk->ops, &comments);
-    writing_deinit(&comments);
+    bool is_written = write_shrunk(keeping, shrunk);
     if (is_written && certificate->length > 0) {
         is_written = write_certificate(keeping, certificate->bytes, certificate->length);
     }

@@ -5,8 +5,8 @@
 #include "explore/strategies/strategy_replay.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
+#include "harness/base/writing.h"
 #include "harness/lanes/lanes.h"
-#include "reports/writing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #ifndef CAMPAIGN_PLAN_LANE_OPTIONS_H
 #define CAMPAIGN_PLAN_LANE_OPTIONS_H
 
+#include "harness/base/writing.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/setup.h"
 #include "reports/report.h"
-#include "reports/writing.h"
 
 /* FREE: threads on all cores, and no schedule of ours. */
 enum lane_backend {

@@ -28,7 +28,7 @@ static void take_certificate(void *context, const struct run *run, const struct 
         return;
     }
     writing_clear(certificate);
-    certificate_append(run, certificate);
+    run_print_certificate(run, certificate);
 }
 
 /* Answers with nothing when the target refuses. */

@@ -3,9 +3,9 @@
 #ifndef CAMPAIGN_PROCESS_ATTEMPT_H
 #define CAMPAIGN_PROCESS_ATTEMPT_H
 
+#include "harness/base/writing.h"
 #include "harness/run/run.h"
 #include "harness/shrink/signature.h"
-#include "reports/writing.h"
 
 /* How it is run. */
 struct attempt {

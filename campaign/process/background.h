@@ -4,7 +4,7 @@
 #define CAMPAIGN_PROCESS_BACKGROUND_H
 
 #include "campaign/process/child.h"
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #define CAMPAIGN_PROCESS_CHILD_H
 
 #include "campaign/process/death.h"
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 #include <stdbool.h>
 #include <stdint.h>

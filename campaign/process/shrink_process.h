@@ -4,9 +4,9 @@
 #ifndef CAMPAIGN_PROCESS_SHRINK_PROCESS_H
 #define CAMPAIGN_PROCESS_SHRINK_PROCESS_H
 
+#include "harness/base/writing.h"
 #include "harness/run/run.h"
 #include "harness/shrink/signature.h"
-#include "reports/writing.h"
 
 enum shrink_process_end {
     SHRINK_PROCESS_DONE,       /* cut says whether shrinking was over */

@@ -225,7 +225,7 @@ static void take_certificate(struct listening *listening, const struct run *run,
         return;
     }
     struct kept_oom kept = {.verdict = *verdict, .certificate_start = texts->length};
-    certificate_append(run, texts);
+    run_print_certificate(run, texts);
     kept.certificate_bytes = texts->length - kept.certificate_start;
     check_certificate(trial_result, &kept);
     if (!is_wanted(head, kept.verdict.kind)) {
@@ -256,9 +256,10 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     }
     if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN) {
         size_t start = trial_result->all.length;
-        json_verdict(&trial_result->all, &(struct report_finding){.place = listening->place,
-                                                                  .verdict = verdict,
-                                                                  .message = run_message(run)});
+        json_line_verdict(&trial_result->all,
+                          &(struct report_finding){.place = listening->place,
+                                                   .verdict = verdict,
+                                                   .message = run_message(run)});
         if (verdict->kind == VERDICT_UNKNOWN) {
             writing_append_bytes(&trial_result->notable, trial_result->all.bytes + start,
                                  trial_result->all.length - start);

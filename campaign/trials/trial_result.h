@@ -5,8 +5,8 @@
 
 #include "campaign/plan/plan.h"
 #include "campaign/process/death.h"
+#include "harness/base/writing.h"
 #include "reports/memory_track.h"
-#include "reports/writing.h"
 
 /* One trial to run; a plain value. */
 struct task {

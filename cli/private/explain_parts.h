@@ -7,9 +7,9 @@
 #include "cli/arguments.h"
 #include "cli/occupancy.h"
 #include "diagnosis/history.h"
+#include "harness/base/writing.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/run/run.h"
-#include "reports/writing.h"
 
 /* What is explained; op is NULL when the last promises broke, after the list, or when nothing
  * happened. */

@@ -1,7 +1,7 @@
 #include "formats/common/import_error.h"
 
-#include "formats/common/utf8.h"
 #include "harness/base/check.h"
+#include "harness/base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* PyTorch's memory snapshot as JSON, as torch.cuda.memory._dump_snapshot has it, for the memory
  * viewer of PyTorch: one segment a host, which is all of its device, with blocks that tile it, and
  * the events that led there. */
-#include "formats/common/utf8.h"
 #include "formats/export/export.h"
+#include "harness/base/json.h"
+#include "harness/base/utf8.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,36 +15,34 @@
 
 /* The traces come before the segments are known. */
 struct torch_state {
-    FILE *streams[OP_HOST_COUNT_MAX]; /* one a host */
-    char *texts[OP_HOST_COUNT_MAX];
-    size_t lengths[OP_HOST_COUNT_MAX];
+    struct writing traces[OP_HOST_COUNT_MAX];
 };
 
-static void put_string(FILE *stream, const char *string)
+/* One frame stands for the stack: a name, and the op as the line. */
+static void append_frames(struct writing *text, const char *name, uint32_t op)
 {
-    (void)fputc('"', stream);
-    while (*string != '\0') {
-        const size_t length = utf8_length(string);
-        if (*string == '"' || *string == '\\') {
-            fprintf(stream, "\\%c", *string);
-        } else if (length == 0 || (unsigned char)*string < 0x20) {
-            (void)fputc('?', stream);
-        } else {
-            fwrite(string, 1, length, stream);
-        }
-        string += length == 0 ? 1 : length;
-    }
-    (void)fputc('"', stream);
+    json_nest(text, "frames", '[');
+    json_nest(text, NULL, '{');
+    json_add_string(text, "filename", "ops");
+    json_add_number(text, "line", op);
+    json_add_string(text, "name", name);
+    json_unnest(text, '}');
+    json_unnest(text, ']');
 }
 
-/* One frame stands for the stack: the tag, and the op as the line. */
-static void put_frames(FILE *stream, const struct setup *setup, uint8_t tag, uint32_t op)
+static void append_tag_frames(struct writing *text, const struct setup *setup, uint8_t tag,
+                              uint32_t op)
 {
     char name[SETUP_NAME_BYTES];
-    (void)fputs("\"frames\":[{\"filename\":\"ops\",\"line\":", stream);
-    fprintf(stream, "%" PRIu32 ",\"name\":", op);
-    put_string(stream, export_tag(setup, tag, name));
-    (void)fputs("}]", stream);
+    (void)export_tag(setup, tag, name);
+    utf8_make_printable(name);
+    append_frames(text, name, op);
+}
+
+static void append_no_frames(struct writing *text)
+{
+    json_nest(text, "frames", '[');
+    json_unnest(text, ']');
 }
 
 static bool begin_torch(struct export *export)
@@ -54,14 +53,17 @@ static bool begin_torch(struct export *export)
         return false;
     }
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
-        state->streams[i] = open_memstream(&state->texts[i], &state->lengths[i]);
-        if (state->streams[i] == NULL) {
-            return false;
-        }
-        fprintf(state->streams[i],
-                "{\"action\":\"segment_alloc\",\"addr\":%" PRIu64 ",\"size\":%" PRIu64
-                ",\"stream\":0,\"time_us\":0,\"frames\":[]}",
-                BASE_ADDRESS, export->setup->capacity_bytes);
+        struct writing *text = &state->traces[i];
+        writing_append(text, "[");
+        json_break(text, 0);
+        json_nest(text, NULL, '{');
+        json_add_string(text, "action", "segment_alloc");
+        json_add_number(text, "addr", BASE_ADDRESS);
+        json_add_number(text, "size", export->setup->capacity_bytes);
+        json_add_number(text, "stream", 0);
+        json_add_number(text, "time_us", 0);
+        append_no_frames(text);
+        json_unnest(text, '}');
     }
     return true;
 }
@@ -69,60 +71,63 @@ static bool begin_torch(struct export *export)
 /* PyTorch has versions in which a free says what was asked for, and such in which it says what the
  * block took: here it does the latter, which no other event tells.  Free on the device is what lies
  * outside of all segments, and the one here covers the device. */
-static void put_event(FILE *stream, const struct export *export, const struct export_event *event,
-                      const char *action)
+static void append_event(struct writing *text, const struct export *export,
+                         const struct export_event *event, const char *action)
 {
     const bool is_free = strncmp(action, "free", strlen("free")) == 0;
-    fprintf(stream, ",\n{\"action\":\"%s\",", action);
+    json_break(text, 0);
+    json_nest(text, NULL, '{');
+    json_add_string(text, "action", action);
     if (event->action == EXPORT_FAILED) {
-        (void)fputs("\"device_free\":0", stream);
+        json_add_number(text, "device_free", 0);
     } else {
-        fprintf(stream, "\"addr\":%" PRIu64, BASE_ADDRESS + event->address);
+        json_add_number(text, "addr", BASE_ADDRESS + event->address);
     }
-    fprintf(stream, ",\"size\":%" PRIu64 ",\"stream\":%u,\"time_us\":%" PRIu64 ",",
-            is_free ? event->size_bytes : event->requested_bytes, event->lane,
-            event->now_ns / 1000);
-    put_frames(stream, export->setup, event->tag, event->op);
-    (void)fputc('}', stream);
+    json_add_number(text, "size", is_free ? event->size_bytes : event->requested_bytes);
+    json_add_number(text, "stream", event->lane);
+    json_add_number(text, "time_us", event->now_ns / 1000);
+    append_tag_frames(text, export->setup, event->tag, event->op);
+    json_unnest(text, '}');
 }
 
-static void put_end(FILE *stream, const struct export *export, const struct export_event *event)
+static void append_end(struct writing *text, const struct export *export,
+                       const struct export_event *event)
 {
     if (!event->is_dying) {
-        put_event(stream, export, event, "free_requested");
+        append_event(text, export, event, "free_requested");
     }
-    put_event(stream, export, event, "free_completed");
+    append_event(text, export, event, "free_completed");
 }
 
 /* What a move leaves and takes is freed and allocated; what is freed in host memory was freed when
  * it left. */
-static void put_torch_event(struct export *export, const struct export_event *event)
+static void append_torch_event(struct export *export, const struct export_event *event)
 {
     struct torch_state *state = export->state;
-    FILE *stream = state->streams[event->host];
+    struct writing *text = &state->traces[event->host];
     switch (event->action) {
     case EXPORT_ALLOC:
     case EXPORT_RETIRED:
     case EXPORT_MOVED_IN:
-        put_event(stream, export, event, "alloc");
+        append_event(text, export, event, "alloc");
         if (event->is_dying) {
-            put_event(stream, export, event, "free_requested");
+            append_event(text, export, event, "free_requested");
         }
         return;
     case EXPORT_FREE_REQUESTED:
         if (!event->is_absent) {
-            put_event(stream, export, event, "free_requested");
+            append_event(text, export, event, "free_requested");
         }
         return;
     case EXPORT_FREE_COMPLETED:
-        put_event(stream, export, event, "free_completed");
+        append_event(text, export, event, "free_completed");
         return;
     case EXPORT_EVICTED:
     case EXPORT_MOVED_OUT:
-        put_end(stream, export, event);
+        append_end(text, export, event);
         return;
     case EXPORT_FAILED:
-        put_event(stream, export, event, "oom");
+        append_event(text, export, event, "oom");
         return;
     case EXPORT_ACTION_COUNT:
         break;
@@ -131,71 +136,82 @@ static void put_torch_event(struct export *export, const struct export_event *ev
 
 /* The blocks at the end have one for the stack of programs, which no event of a run tells: it comes
  * last. */
-static const char stack_frames[] =
-    "\"frames\":[{\"filename\":\"ops\",\"line\":0,\"name\":\"stack of programs\"}]";
-
-static void put_stack_event(FILE *stream, const struct export_final *final, uint32_t host)
+static void append_stack_frames(struct writing *text)
 {
-    if (final->reserved_bytes[host] > 0) {
-        fprintf(stream,
-                ",\n{\"action\":\"alloc\",\"addr\":%" PRIu64 ",\"size\":%" PRIu64
-                ",\"stream\":0,\"time_us\":%" PRIu64 ",%s}",
-                BASE_ADDRESS, final->reserved_bytes[host], final->now_ns / 1000, stack_frames);
+    append_frames(text, "stack of programs", 0);
+}
+
+static void append_stack_event(struct writing *text, const struct export_final *final,
+                               uint32_t host)
+{
+    if (final->reserved_bytes[host] == 0) {
+        return;
     }
+    json_break(text, 0);
+    json_nest(text, NULL, '{');
+    json_add_string(text, "action", "alloc");
+    json_add_number(text, "addr", BASE_ADDRESS);
+    json_add_number(text, "size", final->reserved_bytes[host]);
+    json_add_number(text, "stream", 0);
+    json_add_number(text, "time_us", final->now_ns / 1000);
+    append_stack_frames(text);
+    json_unnest(text, '}');
 }
 
 /* --- segments --- */
 
 struct segment {
-    FILE *stream;
+    struct writing *text;
     uint64_t end; /* of what is written so far */
-    bool is_first;
 };
 
-static void put_block(struct segment *segment, uint64_t address, uint64_t size_bytes,
-                      uint64_t requested_bytes, const char *state)
+/* Its frames and its bracket follow. */
+static void begin_block(struct segment *segment, uint64_t address, uint64_t size_bytes,
+                        uint64_t requested_bytes, const char *state)
 {
-    fprintf(segment->stream,
-            "%s{\"address\":%" PRIu64 ",\"size\":%" PRIu64 ",\"requested_size\":%" PRIu64
-            ",\"state\":\"%s\",",
-            segment->is_first ? "" : ",\n", BASE_ADDRESS + address, size_bytes, requested_bytes,
-            state);
-    segment->is_first = false;
+    json_break(segment->text, 0);
+    json_nest(segment->text, NULL, '{');
+    json_add_number(segment->text, "address", BASE_ADDRESS + address);
+    json_add_number(segment->text, "size", size_bytes);
+    json_add_number(segment->text, "requested_size", requested_bytes);
+    json_add_string(segment->text, "state", state);
     segment->end = address + size_bytes;
 }
 
-static void put_hole(struct segment *segment, uint64_t end)
+static void append_hole(struct segment *segment, uint64_t end)
 {
     if (end > segment->end) {
-        put_block(segment, segment->end, end - segment->end, 0, "inactive");
-        (void)fputs("\"frames\":[]}", segment->stream);
+        begin_block(segment, segment->end, end - segment->end, 0, "inactive");
+        append_no_frames(segment->text);
+        json_unnest(segment->text, '}');
     }
 }
 
-static void put_blocks(const struct export *export, const struct export_final *final, uint32_t host)
+static void append_blocks(struct writing *text, const struct export *export,
+                          const struct export_final *final, uint32_t host)
 {
-    struct segment segment = {.stream = export->stream, .is_first = true};
+    struct segment segment = {.text = text};
     if (final->reserved_bytes[host] > 0) {
-        put_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host],
-                  "active_allocated");
-        fprintf(export->stream, "%s}", stack_frames);
+        begin_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host],
+                    "active_allocated");
+        append_stack_frames(text);
+        json_unnest(text, '}');
     }
     for (size_t i = 0; i < final->block_count; i++) {
         const struct export_block *block = &final->blocks[i];
         if (block->host != host) {
             continue;
         }
-        put_hole(&segment, block->address);
-        put_block(&segment, block->address, block->size_bytes, block->requested_bytes,
-                  block->is_dying ? "active_pending_free" : "active_allocated");
-        put_frames(export->stream, export->setup, block->tag, block->op);
-        (void)fputc('}', export->stream);
+        append_hole(&segment, block->address);
+        begin_block(&segment, block->address, block->size_bytes, block->requested_bytes,
+                    block->is_dying ? "active_pending_free" : "active_allocated");
+        append_tag_frames(text, export->setup, block->tag, block->op);
+        json_unnest(text, '}');
     }
-    put_hole(&segment, export->setup->capacity_bytes);
+    append_hole(&segment, export->setup->capacity_bytes);
 }
 
-static void put_segment(const struct export *export, const struct export_final *final,
-                        uint32_t host)
+static void append_sums(struct writing *text, const struct export_final *final, uint32_t host)
 {
     uint64_t allocated = final->reserved_bytes[host];
     uint64_t active = allocated;
@@ -208,59 +224,76 @@ static void put_segment(const struct export *export, const struct export_final *
             requested += block->requested_bytes;
         }
     }
-    fprintf(
-        export->stream,
-        "%s{\"device\":%" PRIu32 ",\"address\":%" PRIu64 ",\"total_size\":%" PRIu64
-        ",\"allocated_size\":%" PRIu64 ",\"active_size\":%" PRIu64 ",\"requested_size\":%" PRIu64
-        ",\"stream\":0,\"segment_type\":\"large\",\"segment_pool_id\":[0,0],\"is_expandable\":false,"
-        "\"frames\":[],\"blocks\":[\n",
-        host == 0 ? "" : ",\n", host, BASE_ADDRESS, export->setup->capacity_bytes, allocated,
-        active, requested);
-    put_blocks(export, final, host);
-    (void)fputs("\n]}", export->stream);
+    json_add_number(text, "allocated_size", allocated);
+    json_add_number(text, "active_size", active);
+    json_add_number(text, "requested_size", requested);
 }
 
-static void put_snapshot(const struct export *export, const struct torch_state *state,
+static void append_segment(struct writing *text, const struct export *export,
+                           const struct export_final *final, uint32_t host)
+{
+    json_break(text, 0);
+    json_nest(text, NULL, '{');
+    json_add_number(text, "device", host);
+    json_add_number(text, "address", BASE_ADDRESS);
+    json_add_number(text, "total_size", export->setup->capacity_bytes);
+    append_sums(text, final, host);
+    json_add_number(text, "stream", 0);
+    json_add_string(text, "segment_type", "large");
+    json_nest(text, "segment_pool_id", '[');
+    json_add_number(text, NULL, 0);
+    json_add_number(text, NULL, 0);
+    json_unnest(text, ']');
+    json_add_boolean(text, "is_expandable", false);
+    append_no_frames(text);
+    json_nest(text, "blocks", '[');
+    append_blocks(text, export, final, host);
+    writing_append(text, "\n]}");
+}
+
+static void put_snapshot(const struct export *export, struct torch_state *state,
                          const struct export_final *final)
 {
-    (void)fputs("{\"segments\":[\n", export->stream);
+    struct writing text;
+    writing_init(&text);
+    writing_append(&text, "{");
+    json_nest(&text, "segments", '[');
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
-        put_segment(export, final, i);
+        append_segment(&text, export, final, i);
     }
-    (void)fputs("\n],\"device_traces\":[", export->stream);
+    writing_append(&text, "\n]");
+    json_nest(&text, "device_traces", '[');
+    (void)writing_print(&text, export->stream);
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
-        (void)fputs(i == 0 ? "[\n" : ",[\n", export->stream);
-        fwrite(state->texts[i], 1, state->lengths[i], export->stream);
-        (void)fputs("\n]", export->stream);
+        append_stack_event(&state->traces[i], final, i);
+        writing_append(&state->traces[i], i + 1 < export->setup->host_count ? "\n]," : "\n]");
+        (void)writing_print(&state->traces[i], export->stream);
     }
     (void)fputs("],\"allocator_settings\":{},\"external_annotations\":[]}\n", export->stream);
+    writing_deinit(&text);
 }
 
 static bool end_torch(struct export *export, const struct export_final *final)
 {
     struct torch_state *state = export->state;
-    bool is_good = state != NULL;
-    for (uint32_t i = 0; state != NULL && i < export->setup->host_count; i++) {
-        if (final != NULL && state->streams[i] != NULL) {
-            put_stack_event(state->streams[i], final, i);
-        }
-        is_good = state->streams[i] != NULL && fclose(state->streams[i]) == 0 && is_good;
+    if (state == NULL) {
+        return false;
     }
-    if (is_good && final != NULL) {
+    if (final != NULL) {
         put_snapshot(export, state, final);
     }
-    for (uint32_t i = 0; state != NULL && i < OP_HOST_COUNT_MAX; i++) {
-        free(state->texts[i]);
+    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        writing_deinit(&state->traces[i]);
     }
     free(state);
     export->state = NULL;
-    return is_good;
+    return true;
 }
 
 const struct exporter exporter_torch_snapshot = {
     .name = "torch_snapshot",
     .summary = "a memory snapshot of PyTorch as JSON, for its memory viewer",
     .begin = begin_torch,
-    .event = put_torch_event,
+    .event = append_torch_event,
     .end = end_torch,
 };

@@ -13,7 +13,6 @@
 #include "fuzz/finding_check.h"
 #include "fuzz/oom_input.h"
 #include "fuzz/text_check.h"
-#include "fuzz/text_stream.h"
 #include "harness/oracle/certificate.h"
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/oracle.h"
@@ -41,13 +40,13 @@ static enum certificate_result check_text(const char *text, size_t length,
 static bool print_certificate(struct oracle *oracle, const struct oom *oom,
                               struct certificate_text *text)
 {
-    static struct text_stream stream;
+    static struct writing printed;
     struct verdict verdict = {.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, NODES_MAX, &verdict);
-    certificate_print(oom, proof, &verdict, text_stream_begin(&stream));
-    text_stream_end(&stream);
-    text->length = stream.length < CERTIFICATE_TEXT_BYTES ? stream.length : 0;
-    memcpy(text->bytes, stream.text, text->length);
+    writing_clear(&printed);
+    certificate_print(oom, proof, &verdict, &printed);
+    text->length = printed.length < CERTIFICATE_TEXT_BYTES ? printed.length : 0;
+    memcpy(text->bytes, printed.bytes, text->length);
     return text->length > 0;
 }
 

@@ -12,7 +12,6 @@
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/oom_input.h"
-#include "fuzz/text_stream.h"
 #include "harness/oracle/certificate.h"
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/oracle.h"
@@ -28,26 +27,26 @@ static const char name[] = "fuzz_packing";
 static void check_certificate(struct oracle *oracle, const struct oom *oom,
                               enum verdict_kind judged)
 {
-    static struct text_stream stream;
+    static struct writing text;
     char reason[CERTIFICATE_REASON_BYTES];
     struct verdict verdict = {.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, NODES_MAX, &verdict);
-    certificate_print(oom, proof, &verdict, text_stream_begin(&stream));
-    text_stream_end(&stream);
+    writing_clear(&text);
+    certificate_print(oom, proof, &verdict, &text);
     const enum verdict_kind tried = exhaustive_judge(oom);
     if (verdict.kind != judged) {
-        (void)fputs(stream.text, stderr);
+        (void)writing_print(&text, stderr);
         finding_end_check(name, FINDING_VERDICT_UNSTABLE, "judged %s, proved %s",
                           verdict_name(judged), verdict_name(verdict.kind));
     }
     if (judged != VERDICT_UNKNOWN && tried != VERDICT_NONE && tried != judged) {
-        (void)fputs(stream.text, stderr);
+        (void)writing_print(&text, stderr);
         finding_end_check(name, FINDING_JUDGES_DIFFER,
                           "the oracle says %s, trying everything says %s", verdict_name(judged),
                           verdict_name(tried));
     }
-    if (certificate_check(stream.text, stream.length, reason) != CERTIFICATE_VALID) {
-        (void)fputs(stream.text, stderr);
+    if (certificate_check(text.bytes, text.length, reason) != CERTIFICATE_VALID) {
+        (void)writing_print(&text, stderr);
         finding_end_check(name, FINDING_PROOF_REFUTED, "%s, %s: %s", verdict_name(proof->claim),
                           proof_kind_name(proof->kind), reason);
     }

@@ -1,6 +1,7 @@
 #include "harness/op/ops_file.h"
 
 #include "harness/base/check.h"
+#include "harness/base/whole_file.h"
 #include "harness/op/fit.h"
 
 #include <errno.h>
@@ -221,45 +222,21 @@ void ops_file_print(FILE *stream, const struct setup *setup, const struct op_lis
 
 /* --- writing --- */
 
-static enum ops_file_result fail_to_write(struct ops_file_error *error, const char *path,
-                                          FILE *stream, const char *partial)
-{
-    const int number = errno;
-    if (stream != NULL) {
-        fclose(stream);
-        unlink(partial);
-    }
-    *error = (struct ops_file_error){0};
-    snprintf(error->reason, sizeof error->reason, "cannot write %.160s: %s", path,
-             strerror(number));
-    return OPS_FILE_UNWRITABLE;
-}
-
 enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
                                     const struct op_list *list, const char *comments,
                                     struct ops_file_error *error)
 {
-    char partial[4096];
-    if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
-        errno = ENAMETOOLONG;
-        return fail_to_write(error, path, NULL, partial);
+    char partial[WHOLE_FILE_PATH_BYTES];
+    FILE *stream = whole_file_begin(path, partial);
+    if (stream != NULL) {
+        ops_file_print(stream, setup, list, comments);
+        if (whole_file_end(stream, partial, path, true)) {
+            return OPS_FILE_OK;
+        }
     }
-    FILE *stream = fopen(partial, "wx");
-    if (stream == NULL && errno == EEXIST && unlink(partial) == 0) {
-        stream = fopen(partial, "wx"); /* left behind by a run that was killed */
-    }
-    if (stream == NULL) {
-        return fail_to_write(error, path, NULL, partial);
-    }
-    ops_file_print(stream, setup, list, comments);
-    if (ferror(stream) || fflush(stream) != 0 || fsync(fileno(stream)) != 0) {
-        return fail_to_write(error, path, stream, partial);
-    }
-    if (rename(partial, path) != 0) {
-        return fail_to_write(error, path, stream, partial);
-    }
-    fclose(stream);
-    return OPS_FILE_OK;
+    *error = (struct ops_file_error){0};
+    snprintf(error->reason, sizeof error->reason, "cannot write %.160s: %s", path, strerror(errno));
+    return OPS_FILE_UNWRITABLE;
 }
 
 /* --- reading --- */

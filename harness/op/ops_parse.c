@@ -88,7 +88,7 @@ static bool parse_first_line(struct parser *parser, struct word first)
 static bool parse_line(struct parser *parser)
 {
     const struct word first = parser_next_word(parser);
-    if (parser->line_number == 1) {
+    if (parser->json_add_number == 1) {
         return parse_first_line(parser, first);
     }
     if (first.length == 0 || first.text[0] == '#') {
@@ -109,7 +109,7 @@ static bool parse_line(struct parser *parser)
 static const char *take_line(struct parser *parser, const char *line, const char *end)
 {
     const char *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
-    parser->line_number++;
+    parser->json_add_number++;
     parser->line = parser->at = line;
     parser->line_end = newline != NULL ? newline : end;
     const char *next = parser->line_end + 1;

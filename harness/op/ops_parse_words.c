@@ -24,7 +24,7 @@ void names_append(char *names, size_t names_bytes, const char *name)
 
 bool parser_fail(struct parser *parser, const char *at, const char *format, ...)
 {
-    parser->error->line = parser->line_number;
+    parser->error->line = parser->json_add_number;
     parser->error->column = (size_t)(at - parser->line) + 1;
     va_list arguments;
     va_start(arguments, format);

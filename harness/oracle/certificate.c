@@ -1,35 +1,28 @@
 #include "harness/oracle/certificate.h"
 
 #include "harness/base/check.h"
+#include "harness/base/json.h"
 
-#include <inttypes.h>
+#include <stddef.h>
 
 /* Larger sizes are printed as this one: it is larger than any device, too. */
 #define SIZE_BYTES_MAX (UINT64_C(1) << 62)
 /* Later times keep their order alone, so that every number of a document has 63 bits. */
 #define TIME_NS_MAX (UINT64_C(1) << 62)
 
-struct printer {
-    const struct oom *oom;
-    FILE *file;
-    const char *separator; /* before the next member */
-};
-
-static void print_size(struct printer *printer, const char *name, uint64_t bytes)
+static void append_size(struct writing *text, const char *name, uint64_t bytes)
 {
-    fprintf(printer->file, "%s\"%s\": %" PRIu64, printer->separator, name,
-            bytes < SIZE_BYTES_MAX ? bytes : SIZE_BYTES_MAX);
-    printer->separator = ", ";
+    json_add_number(text, name, bytes < SIZE_BYTES_MAX ? bytes : SIZE_BYTES_MAX);
 }
 
 /* -1 stands for `none`. */
-static void print_or_none(struct printer *printer, const char *name, uint64_t value, uint64_t none)
+static void append_or_none(struct writing *text, const char *name, uint64_t value, uint64_t none)
 {
     if (value == none) {
-        fprintf(printer->file, "%s\"%s\": -1", printer->separator, name);
-        return;
+        json_add_no_number(text, name);
+    } else {
+        append_size(text, name, value);
     }
-    print_size(printer, name, value);
 }
 
 /* How many times of the document are late and earlier than this one: equal ones stay equal. */
@@ -44,39 +37,36 @@ static uint64_t late_rank(const struct oom *oom, uint64_t time_ns)
     return rank;
 }
 
-static void print_time(struct printer *printer, const char *name, uint64_t time_ns)
+static void append_time(struct writing *text, const struct oom *oom, const char *name,
+                        uint64_t time_ns)
 {
     if (time_ns == DELAY_NEVER) {
-        fprintf(printer->file, "%s\"%s\": -1", printer->separator, name);
-        return;
+        json_add_no_number(text, name);
+    } else {
+        json_add_number(text, name,
+                        time_ns <= TIME_NS_MAX ? time_ns
+                                               : TIME_NS_MAX + 1 + late_rank(oom, time_ns));
     }
-    const uint64_t printed = time_ns <= TIME_NS_MAX
-                                 ? time_ns
-                                 : TIME_NS_MAX + 1 + late_rank(printer->oom, time_ns);
-    fprintf(printer->file, "%s\"%s\": %" PRIu64, printer->separator, name, printed);
 }
 
-static const char *truth_name(bool is_true)
-{
-    return is_true ? "true" : "false";
-}
-
-static void print_contract(struct printer *printer)
+static void append_contract(struct writing *text, const struct oom *oom)
 {
     static const char *const defrags[] = {"none", "slide", "repack"};
-    const struct oom *oom = printer->oom;
     CHECK(oom->defrag <= DEFRAG_REPACK);
-    fprintf(
-        printer->file,
-        " \"contract\": {\"defrag\": \"%s\", \"drains\": %s, \"evicts\": %s, \"program_evicts_program\": %s},\n",
-        defrags[oom->defrag], truth_name(oom->drains), truth_name(oom->evicts),
-        truth_name(oom->program_evicts_program));
-    fprintf(printer->file, " \"refused\": {");
+    json_break(text, 1);
+    json_nest(text, "contract", '{');
+    json_add_string(text, "defrag", defrags[oom->defrag]);
+    json_add_boolean(text, "drains", oom->drains);
+    json_add_boolean(text, "evicts", oom->evicts);
+    json_add_boolean(text, "program_evicts_program", oom->program_evicts_program);
+    json_unnest(text, '}');
+    json_break(text, 1);
+    json_nest(text, "refused", '{');
     for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
-        fprintf(printer->file, "%s\"%s\": %s", i == 0 ? "" : ", ",
-                fault_info((enum fault_kind)i)->name, truth_name(oom->faults_fired >> i & 1));
+        json_add_boolean(text, fault_info((enum fault_kind)i)->name,
+                         (oom->faults_fired >> i & 1) != 0);
     }
-    fprintf(printer->file, "},\n");
+    json_unnest(text, '}');
 }
 
 /* The index of the program that is executed or loaded again; block_count when it is not among the
@@ -90,72 +80,75 @@ static size_t own_block(const struct oom *oom)
     return i;
 }
 
-static void print_request(struct printer *printer)
+static void append_request(struct writing *text, const struct oom *oom)
 {
-    const struct oom_request *request = &printer->oom->request;
-    fprintf(printer->file, " \"request\": {\"class\": \"%s\"",
-            request->class == REQUEST_BUFFER ? "buffer" : "program");
-    printer->separator = ", ";
-    print_size(printer, "bytes", request->size_bytes);
-    print_size(printer, "align", request->align_bytes);
-    print_size(printer, "stack", request->stack_bytes);
-    print_or_none(printer, "program", own_block(printer->oom), printer->oom->block_count);
-    fprintf(printer->file, "},\n");
+    const struct oom_request *request = &oom->request;
+    json_break(text, 1);
+    json_nest(text, "request", '{');
+    json_add_string(text, "class", request->class == REQUEST_BUFFER ? "buffer" : "program");
+    append_size(text, "bytes", request->size_bytes);
+    append_size(text, "align", request->align_bytes);
+    append_size(text, "stack", request->stack_bytes);
+    append_or_none(text, "program", own_block(oom), oom->block_count);
+    json_unnest(text, '}');
 }
 
-static void print_block(struct printer *printer, const struct oom_block *block)
+static void append_block(struct writing *text, const struct oom *oom, const struct oom_block *block)
 {
     static const char *const kinds[] = {"buffer", "output", "program", "retired"};
     CHECK(block->kind <= BLOCK_RETIRED);
-    fprintf(printer->file, "{\"op\": %" PRIu32 ", \"kind\": \"%s\", \"state\": \"%s\"", block->op,
-            kinds[block->kind], block->state == BLOCK_LIVE ? "live" : "dying");
-    printer->separator = ", ";
-    print_size(printer, "address", block->address);
-    print_size(printer, "size", block->size_bytes);
-    print_size(printer, "align", block->align_bytes);
-    print_size(printer, "stack", block->stack_bytes);
-    print_size(printer, "holds", block->hold_count);
-    print_time(printer, "used_until", block->used_until_ns);
-    print_time(printer, "freed_at", block->freed_at_ns);
-    fprintf(printer->file, "}");
+    json_break(text, 2);
+    json_nest(text, NULL, '{');
+    json_add_number(text, "op", block->op);
+    json_add_string(text, "kind", kinds[block->kind]);
+    json_add_string(text, "state", block->state == BLOCK_LIVE ? "live" : "dying");
+    append_size(text, "address", block->address);
+    append_size(text, "size", block->size_bytes);
+    append_size(text, "align", block->align_bytes);
+    append_size(text, "stack", block->stack_bytes);
+    append_size(text, "holds", block->hold_count);
+    append_time(text, oom, "used_until", block->used_until_ns);
+    append_time(text, oom, "freed_at", block->freed_at_ns);
+    json_unnest(text, '}');
 }
 
-static void print_blocks(struct printer *printer)
+static void append_blocks(struct writing *text, const struct oom *oom)
 {
-    fprintf(printer->file, " \"blocks\": [");
-    for (size_t i = 0; i < printer->oom->block_count; i++) {
-        fprintf(printer->file, i == 0 ? "\n  " : ",\n  ");
-        print_block(printer, &printer->oom->blocks[i]);
+    json_break(text, 1);
+    json_nest(text, "blocks", '[');
+    for (size_t i = 0; i < oom->block_count; i++) {
+        append_block(text, oom, &oom->blocks[i]);
     }
-    fprintf(printer->file, "],\n");
+    json_unnest(text, ']');
 }
 
-static void print_moves(struct printer *printer, const struct proof_plan *plan)
+static void append_moves(struct writing *text, const struct proof_plan *plan)
 {
-    fprintf(printer->file, ",\n  \"moves\": [");
+    json_break(text, 2);
+    json_nest(text, "moves", '[');
     for (size_t i = 0; i < plan->move_count; i++) {
         const struct proof_move *move = &plan->moves[i];
-        fprintf(printer->file, "%s\n   {\"block\": %" PRIu32, i == 0 ? "" : ",", move->block);
-        printer->separator = ", ";
-        print_or_none(printer, "from", move->from, PROOF_IN_HOST_MEMORY);
-        print_or_none(printer, "to", move->to, PROOF_IN_HOST_MEMORY);
-        print_size(printer, "bytes", move->size_bytes);
-        fprintf(printer->file, "}");
+        json_break(text, 3);
+        json_nest(text, NULL, '{');
+        json_add_number(text, "block", move->block);
+        append_or_none(text, "from", move->from, PROOF_IN_HOST_MEMORY);
+        append_or_none(text, "to", move->to, PROOF_IN_HOST_MEMORY);
+        append_size(text, "bytes", move->size_bytes);
+        json_unnest(text, '}');
     }
-    fprintf(printer->file, "]");
+    json_unnest(text, ']');
 }
 
-static void print_plan(struct printer *printer, const struct proof_plan *plan)
+static void append_plan(struct writing *text, const struct oom *oom, const struct proof_plan *plan)
 {
-    printer->separator = ", ";
-    print_time(printer, "until", plan->until_ns);
-    print_or_none(printer, "address", plan->address, UINT64_MAX);
-    fprintf(printer->file, ", \"evict\": [");
+    append_time(text, oom, "until", plan->until_ns);
+    append_or_none(text, "address", plan->address, UINT64_MAX);
+    json_nest(text, "evict", '[');
     for (size_t i = 0; i < plan->evicted_count; i++) {
-        fprintf(printer->file, "%s%" PRIu32, i == 0 ? "" : ", ", plan->evicted[i]);
+        json_add_number(text, NULL, plan->evicted[i]);
     }
-    fprintf(printer->file, "]");
-    print_moves(printer, plan);
+    json_unnest(text, ']');
+    append_moves(text, plan);
 }
 
 /* The members of each kind of proof, beside its log and its plan: which numbers there are, under
@@ -175,54 +168,67 @@ static const struct proof_member proof_members[] = {
     {PROOF_BUDGET, "have", offsetof(struct proof, have)},
 };
 
-static void print_proof(struct printer *printer, const struct proof *proof)
+static void append_proof(struct writing *text, const struct oom *oom, const struct proof *proof)
 {
-    fprintf(printer->file, " \"proof\": {\"kind\": \"%s\"", proof_kind_name(proof->kind));
-    printer->separator = ", ";
+    json_break(text, 1);
+    json_nest(text, "proof", '{');
+    json_add_string(text, "kind", proof_kind_name(proof->kind));
     for (size_t i = 0; i < sizeof proof_members / sizeof proof_members[0]; i++) {
         const struct proof_member *member = &proof_members[i];
         if (member->kind == proof->kind) {
-            print_size(printer, member->name,
-                       *(const uint64_t *)((const char *)proof + member->offset));
+            append_size(text, member->name,
+                        *(const uint64_t *)((const char *)proof + member->offset));
         }
     }
     if (proof->log != NULL) {
-        fprintf(printer->file, ", \"plain\": %s, \"log\": \"%s\"", truth_name(proof->is_plain),
-                proof->log);
+        json_add_boolean(text, "plain", proof->is_plain);
+        json_add_string(text, "log", proof->log);
     }
     if (proof->kind == PROOF_PLAN) {
-        print_plan(printer, &proof->plan);
+        append_plan(text, oom, &proof->plan);
     }
-    fprintf(printer->file, "},\n");
+    json_unnest(text, '}');
 }
 
-/* Reasons are sentences of ours; what JSON would not take in a text is left out all the same. */
-static void print_about(FILE *file, const struct verdict *verdict)
+/* What stands in a reason of ours; anything else is left out, so that the document stays ASCII. */
+static void append_about(struct writing *text, const struct verdict *verdict)
 {
-    fprintf(file, " \"about\": {\"op\": %" PRIu32 ", \"reason\": \"", verdict->op);
+    char reason[VERDICT_REASON_BYTES];
+    size_t length = 0;
     for (const char *letter = verdict->reason; *letter != '\0'; letter++) {
         if (*letter >= ' ' && *letter <= '~' && *letter != '"' && *letter != '\\') {
-            fputc(*letter, file);
+            reason[length++] = *letter;
         }
     }
-    fprintf(file, "\"}}\n");
+    reason[length] = '\0';
+    json_break(text, 1);
+    json_nest(text, "about", '{');
+    json_add_number(text, "op", verdict->op);
+    json_add_string(text, "reason", reason);
+    json_unnest(text, '}');
 }
 
 void certificate_print(const struct oom *oom, const struct proof *proof,
-                       const struct verdict *verdict, FILE *file)
+                       const struct verdict *verdict, struct writing *text)
 {
-    struct printer printer = {.oom = oom, .file = file, .separator = ""};
+    const bool was_spaced = text->is_spaced;
     CHECK(proof->kind != PROOF_NONE);
-    fprintf(
-        file,
-        "{\"format\": \"hbmstress-certificate\", \"version\": %d,\n \"claim\": \"%s\",\n \"device\": {",
-        CERTIFICATE_VERSION, verdict_name(proof->claim));
-    print_size(&printer, "capacity", oom->capacity_bytes);
-    print_size(&printer, "granule", oom->granule_bytes);
-    fprintf(file, "},\n");
-    print_contract(&printer);
-    print_request(&printer);
-    print_blocks(&printer);
-    print_proof(&printer, proof);
-    print_about(file, verdict);
+    text->is_spaced = true;
+    writing_append(text, "{");
+    json_add_string(text, "format", "hbmstress-certificate");
+    json_add_number(text, "version", CERTIFICATE_VERSION);
+    json_break(text, 1);
+    json_add_string(text, "claim", verdict_name(proof->claim));
+    json_break(text, 1);
+    json_nest(text, "device", '{');
+    append_size(text, "capacity", oom->capacity_bytes);
+    append_size(text, "granule", oom->granule_bytes);
+    json_unnest(text, '}');
+    append_contract(text, oom);
+    append_request(text, oom);
+    append_blocks(text, oom);
+    append_proof(text, oom, proof);
+    append_about(text, verdict);
+    json_close(text);
+    text->is_spaced = was_spaced;
 }

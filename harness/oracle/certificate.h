@@ -3,16 +3,14 @@
 #ifndef HARNESS_ORACLE_CERTIFICATE_H
 #define HARNESS_ORACLE_CERTIFICATE_H
 
+#include "harness/base/writing.h"
 #include "harness/oracle/oom.h"
 #include "harness/oracle/proof.h"
 
-#include <stdio.h>
-
 enum { CERTIFICATE_VERSION = 1 };
 
-/* Prints the document, which ends with a newline.  Failed writes are the caller's to notice
- * (ferror).  O(blocks + moves + length of the log). */
+/* Appends the document, which ends with a newline.  O(blocks + moves + length of the log). */
 void certificate_print(const struct oom *oom, const struct proof *proof,
-                       const struct verdict *verdict, FILE *file);
+                       const struct verdict *verdict, struct writing *text);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef HARNESS_RUN_RUN_H
 #define HARNESS_RUN_RUN_H
 
+#include "harness/base/writing.h"
 #include "harness/call/observation.h"
 #include "harness/generate/scenario.h"
 #include "harness/op/op.h"
@@ -12,8 +13,6 @@
 #include "harness/run/growth.h"
 #include "harness/run/totals.h"
 #include "harness/target.h"
-
-#include <stdio.h>
 
 struct run;
 
@@ -36,10 +35,10 @@ const struct verdict *run_finish(struct run *run);
 bool run_is_broken(const struct run *run);
 const struct observation *run_observation(const struct run *run); /* of the last op */
 const char *run_message(const struct run *run); /* error text of the last op, or "" */
-/* After a verdict on an out-of-memory (a disputed one, too), until the next step: prints the
- * oracle's certificate. It is judged again, with its proof kept, so nobody pays who does not ask.
- */
-void run_print_certificate(const struct run *run, FILE *file);
+/* After a verdict on an out-of-memory (a disputed one, too), until the next step: appends
+ * the oracle's certificate to the text.  It is judged again, with its proof kept: only callers that
+ * ask pay for it. */
+void run_print_certificate(const struct run *run, struct writing *text);
 const struct op_list *run_ops(const struct run *run); /* recorded so far, resolved */
 const struct run_totals *run_totals(const struct run *run);
 const struct setup *run_setup(const struct run *run);

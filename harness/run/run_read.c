@@ -18,7 +18,7 @@ const char *run_message(const struct run *run)
     return run->message;
 }
 
-void run_print_certificate(const struct run *run, FILE *file)
+void run_print_certificate(const struct run *run, struct writing *text)
 {
     const enum verdict_kind kind = run->verdict.kind;
     struct verdict verdict = {.op = run->verdict.op};
@@ -27,7 +27,7 @@ void run_print_certificate(const struct run *run, FILE *file)
     const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom,
                                              run->judge.nodes_max, &verdict);
     CHECK(verdict.kind == kind || kind == VERDICT_DISPUTED);
-    certificate_print(&run->judge.oom, proof, &verdict, file);
+    certificate_print(&run->judge.oom, proof, &verdict, text);
 }
 
 const struct op_list *run_ops(const struct run *run)

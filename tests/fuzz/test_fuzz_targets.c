@@ -37,13 +37,13 @@ static void draw_state(struct random *random, struct oom *oom)
     oom_decode(bytes, length, oom);
 }
 
-static void print(struct oracle *oracle, const struct oom *oom, struct text_stream *stream,
+static void print(struct oracle *oracle, const struct oom *oom, struct writing *text,
                   struct verdict *verdict)
 {
     *verdict = (struct verdict){.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, NODES_MAX, verdict);
-    certificate_print(oom, proof, verdict, text_stream_begin(stream));
-    text_stream_end(stream);
+    writing_clear(text);
+    certificate_print(oom, proof, verdict, text);
 }
 
 /* --- states and certificates --- */
@@ -75,7 +75,7 @@ static void check_same_state(const struct oom *a, const struct oom *b)
 
 START_TEST(any_bytes_are_a_state_whose_certificate_is_valid_and_read_back)
 {
-    static struct text_stream stream;
+    static struct writing text;
     struct oracle *oracle = oracle_create();
     struct oom oom = {0};
     struct random random;
@@ -86,11 +86,11 @@ START_TEST(any_bytes_are_a_state_whose_certificate_is_valid_and_read_back)
         struct verdict verdict;
         struct certificate_claim claim;
         draw_state(&random, &oom);
-        print(oracle, &oom, &stream, &verdict);
-        ck_assert_msg(certificate_check(stream.text, stream.length, reason) == CERTIFICATE_VALID,
-                      "%s:\n%s", reason, stream.text);
-        ck_assert_msg(certificate_read(stream.text, stream.length, &claim), "not read:\n%s",
-                      stream.text);
+        print(oracle, &oom, &text, &verdict);
+        ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID,
+                      "%s:\n%s", reason, text.bytes);
+        ck_assert_msg(certificate_read(text.bytes, text.length, &claim), "not read:\n%s",
+                      text.bytes);
         ck_assert_int_eq(claim.kind, verdict.kind);
         check_same_state(&oom, &claim.oom);
         most_blocks = oom.block_count > most_blocks ? oom.block_count : most_blocks;

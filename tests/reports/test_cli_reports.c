@@ -125,7 +125,7 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert(setup_set_option(&setup, "defrag", "slide"));
     const struct report_start start = {
         .subcommand = "run", .setup = &setup, .duration_ns = UINT64_MAX};
-    json_start(&text, &start);
+    json_line_start(&text, &start);
     json_t *line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "start");
     ck_assert_int_eq(number(line, "seed"), 4);
@@ -146,7 +146,7 @@ START_TEST(lines_have_the_documented_fields)
                                        .message = "RESOURCE_EXHAUSTED\033",
                                        .repro = "out/x.ops",
                                        .certificate = "out/x.json"};
-    json_verdict(&text, &oom);
+    json_line_verdict(&text, &oom);
     line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "verdict");
     ck_assert_str_eq(word(line, "verdict"), "premature");
@@ -158,7 +158,7 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_str_eq(word(line, "repro"), "out/x.ops");
     ck_assert_str_eq(word(line, "certificate"), "out/x.json");
     json_decref(line);
-    json_dispute(&text, &oom);
+    json_line_dispute(&text, &oom);
     line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "disputed");
     ck_assert_str_eq(word(line, "scenario"), "slow_leak");
@@ -169,7 +169,7 @@ START_TEST(lines_have_the_documented_fields)
     verdict.rule = RULE_OVERLAP;
     const struct report_finding finding = {
         .place = place, .verdict = &verdict, .rule = "overlap", .message = "", .repro = "r"};
-    json_finding(&text, &finding);
+    json_line_finding(&text, &finding);
     line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "broken");
     ck_assert_str_eq(word(line, "rule"), "overlap");
@@ -188,7 +188,7 @@ START_TEST(lines_have_the_documented_fields)
                                    .certificates_checked = 6,
                                    .elapsed_ns = 1234567890,
                                    .exit_code = 1};
-    json_end(&text, &end);
+    json_line_end(&text, &end);
     line = read_line(&text);
     static const char *const keys[] = {
         "ops",    "ooms", "justified", "premature",       "unknown",
@@ -200,7 +200,7 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_double_eq_tol(json_real_value(json_object_get(line, "seconds")), 1.234, 1e-9);
     json_decref(line);
 
-    json_certificate(&text, "red\033.json", "refuted", "move 3 overlaps");
+    json_line_certificate(&text, "red\033.json", "refuted", "move 3 overlaps");
     line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "certificate");
     ck_assert_str_eq(word(line, "file"), "red\033.json");
@@ -208,11 +208,11 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_str_eq(word(line, "reason"), "move 3 overlaps");
     json_decref(line);
 
-    json_entry(&text, &(struct report_entry){.kind = "target",
-                                             .name = "plant",
-                                             .summary = "does harm",
-                                             .breaks = "overlap",
-                                             .options = "defrag=none|slide\ngranule=N\n"});
+    json_line_entry(&text, &(struct report_entry){.kind = "target",
+                                                  .name = "plant",
+                                                  .summary = "does harm",
+                                                  .breaks = "overlap",
+                                                  .options = "defrag=none|slide\ngranule=N\n"});
     line = read_line(&text);
     ck_assert_str_eq(word(line, "kind"), "target");
     ck_assert_str_eq(word(line, "breaks"), "overlap");
@@ -234,7 +234,7 @@ START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
     end.totals.regrets[REGRET_MOVED_TOO_MUCH] = 2;
     struct writing text;
     writing_init(&text);
-    json_end(&text, &end);
+    json_line_end(&text, &end);
     json_t *line = read_line(&text);
     const json_t *regret = json_object_get(line, "regret");
     ck_assert_uint_eq(json_object_size(regret), 4 + REGRET_KIND_COUNT);

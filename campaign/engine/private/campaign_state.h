@@ -12,7 +12,7 @@
 #include "campaign/engine/repro_store.h"
 #include "campaign/process/background.h"
 #include "campaign/trials/workers.h"
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 /* How long to wait while a finding is shrunk, before looking again. */
 enum { WAIT_SHRINKING_MS = 10 };

@@ -18,7 +18,7 @@ struct parser {
     const char *at; /* in the current line */
     const char *line;
     const char *line_end;
-    size_t line_number;
+    size_t json_add_number;
     struct setup *setup;
     struct op_list *list;
     uint64_t *labels; /* of the ops so far, ascending */

@@ -1,4 +1,4 @@
-#include "formats/common/utf8.h"
+#include "harness/base/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,12 +18,12 @@ static uint32_t decode_character(const char *text, size_t length, uint32_t first
     return character;
 }
 
-size_t utf8_length(const char *text)
+size_t utf8_decode(const char *text, uint32_t *point)
 {
     static const struct {
         unsigned char mask, lead;
         size_t length;
-        uint32_t lowest, highest; /* what a shorter form says is not well-formed */
+        uint32_t lowest, highest; /* what a shorter form holds is not well-formed */
     } forms[] = {{0x80, 0x00, 1, 0, 0x7F},
                  {0xE0, 0xC0, 2, 0x80, 0x7FF},
                  {0xF0, 0xE0, 3, 0x800, 0xFFFF},
@@ -33,30 +33,27 @@ size_t utf8_length(const char *text)
         if ((first & forms[i].mask) != forms[i].lead) {
             continue;
         }
-        const uint32_t character = decode_character(text, forms[i].length,
-                                                    first & (unsigned char)~forms[i].mask);
-        const bool is_surrogate = character >= 0xD800 && character <= 0xDFFF;
-        return character >= forms[i].lowest && character <= forms[i].highest && !is_surrogate
+        *point = decode_character(text, forms[i].length, first & (unsigned char)~forms[i].mask);
+        const bool is_surrogate = *point >= 0xD800 && *point <= 0xDFFF;
+        return *point >= forms[i].lowest && *point <= forms[i].highest && !is_surrogate
                    ? forms[i].length
                    : 0;
     }
     return 0;
 }
 
-/* C1 controls are two bytes in UTF-8, and terminals obey some of them: U+009B begins a command as
- * ESC [ does. */
-static bool is_control(const char *text, size_t length)
+/* Terminals obey the C1 controls, too: U+009B begins a command as ESC [ does. */
+static bool is_control(uint32_t point)
 {
-    const unsigned char first = (unsigned char)text[0];
-    return first < 0x20 || first == 0x7F ||
-           (length == 2 && first == 0xC2 && (unsigned char)text[1] < 0xA0);
+    return point < 0x20 || (point >= 0x7F && point < 0xA0);
 }
 
 void utf8_make_printable(char *text)
 {
     while (*text != '\0') {
-        const size_t length = utf8_length(text);
-        if (length == 0 || is_control(text, length)) {
+        uint32_t point;
+        const size_t length = utf8_decode(text, &point);
+        if (length == 0 || is_control(point)) {
             memset(text, '?', length == 0 ? 1 : length);
         }
         text += length == 0 ? 1 : length;

@@ -1,6 +1,7 @@
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 #include "harness/base/check.h"
+#include "harness/base/utf8.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -96,33 +97,7 @@ void writing_append_format(struct writing *text, const char *format, ...)
     va_end(list);
 }
 
-/* The length of the UTF-8 sequence at bytes and its code point; 0 when it is not one (RFC 3629:
- * shortest form, no surrogates, at most U+10FFFF).  A NUL ends every sequence early. */
-static size_t utf8_sequence(const unsigned char *bytes, uint32_t *point)
-{
-    static const uint32_t lowest[5] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = bytes[0] < 0x80       ? 1
-                    : bytes[0] >> 5 == 6  ? 2
-                    : bytes[0] >> 4 == 14 ? 3
-                    : bytes[0] >> 3 == 30 ? 4
-                                          : 0;
-    if (length <= 1) {
-        *point = bytes[0];
-        return length;
-    }
-    uint32_t value = bytes[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if (bytes[i] >> 6 != 2) {
-            return 0;
-        }
-        value = value << 6 | (bytes[i] & 0x3fu);
-    }
-    *point = value;
-    bool surrogate = value >= 0xd800 && value <= 0xdfff;
-    return value < lowest[length] || value > 0x10ffff || surrogate ? 0 : length;
-}
-
-static void writing_append_json_control(struct writing *text, unsigned char byte)
+static void append_json_control(struct writing *text, unsigned char byte)
 {
     switch (byte) {
     case '"':
@@ -140,74 +115,74 @@ static void writing_append_json_control(struct writing *text, unsigned char byte
     default:
         break;
     }
-    char escape[6] = {'\\', 'u', '0', '0', hex_digits[byte >> 4], hex_digits[byte & 15]};
+    const char escape[6] = {'\\', 'u', '0', '0', hex_digits[byte >> 4], hex_digits[byte & 15]};
     writing_append_bytes(text, escape, sizeof escape);
 }
 
-static bool json_is_plain(unsigned char byte)
+static bool is_plain_json(char byte)
 {
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
 void writing_append_json(struct writing *text, const char *string)
 {
-    const unsigned char *bytes = (const unsigned char *)string;
     writing_append_bytes(text, "\"", 1);
-    while (*bytes != '\0') {
+    while (*string != '\0') {
         size_t plain = 0;
-        while (json_is_plain(bytes[plain])) {
+        while (is_plain_json(string[plain])) {
             plain++;
         }
-        writing_append_bytes(text, bytes, plain);
-        bytes += plain;
-        if (*bytes == '\0') {
+        writing_append_bytes(text, string, plain);
+        string += plain;
+        if (*string == '\0') {
             break;
         }
         uint32_t point;
-        size_t length = utf8_sequence(bytes, &point);
+        const size_t length = utf8_decode(string, &point);
         if (length == 1) {
-            writing_append_json_control(text, *bytes);
+            append_json_control(text, (unsigned char)*string);
         } else if (length == 0) {
             writing_append_bytes(text, "\xef\xbf\xbd", 3);
         } else {
-            writing_append_bytes(text, bytes, length);
+            writing_append_bytes(text, string, length);
         }
-        bytes += length == 0 ? 1 : length;
+        string += length == 0 ? 1 : length;
     }
     writing_append_bytes(text, "\"", 1);
 }
 
 /* C0, DEL, C1, line and paragraph separators, and the marks that reorder text on the screen. */
-static bool point_is_visible(uint32_t point)
+static bool is_visible(uint32_t point)
 {
     if (point < 0x20 || (point >= 0x7f && point < 0xa0)) {
         return false;
     }
-    bool reorders = point == 0x61c || (point >= 0x200e && point <= 0x200f) ||
-                    (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+    const bool reorders = point == 0x61c || (point >= 0x200e && point <= 0x200f) ||
+                          (point >= 0x2028 && point <= 0x202e) ||
+                          (point >= 0x2066 && point <= 0x2069);
     return !reorders;
 }
 
-static void append_as_hex(struct writing *text, const unsigned char *bytes, size_t length)
+static void append_as_hex(struct writing *text, const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        char escape[4] = {'\\', 'x', hex_digits[bytes[i] >> 4], hex_digits[bytes[i] & 15]};
+        const unsigned char byte = (unsigned char)bytes[i];
+        const char escape[4] = {'\\', 'x', hex_digits[byte >> 4], hex_digits[byte & 15]};
         writing_append_bytes(text, escape, sizeof escape);
     }
 }
 
 void writing_append_visible(struct writing *text, const char *string)
 {
-    const unsigned char *bytes = (const unsigned char *)string;
-    while (*bytes != '\0') {
+    while (*string != '\0') {
         uint32_t point;
-        size_t length = utf8_sequence(bytes, &point);
-        if (length > 0 && point_is_visible(point)) {
-            writing_append_bytes(text, bytes, length);
+        const size_t length = utf8_decode(string, &point);
+        if (length > 0 && is_visible(point)) {
+            writing_append_bytes(text, string, length);
         } else {
-            append_as_hex(text, bytes, length == 0 ? 1 : length);
+            append_as_hex(text, string, length == 0 ? 1 : length);
         }
-        bytes += length == 0 ? 1 : length;
+        string += length == 0 ? 1 : length;
     }
 }
 
@@ -229,22 +204,21 @@ static const char *xml_entity(uint32_t point)
 
 void writing_append_xml(struct writing *text, const char *string)
 {
-    const unsigned char *bytes = (const unsigned char *)string;
-    while (*bytes != '\0') {
+    while (*string != '\0') {
         uint32_t point;
-        size_t length = utf8_sequence(bytes, &point);
-        bool is_legal = length > 0 && point_is_visible(point) && point != 0xfffe && point != 0xffff;
+        size_t length = utf8_decode(string, &point);
+        const bool is_legal = length > 0 && is_visible(point) && point != 0xfffe && point != 0xffff;
         if (length == 0) {
             length = 1;
         }
         if (!is_legal) {
-            append_as_hex(text, bytes, length);
+            append_as_hex(text, string, length);
         } else if (xml_entity(point) != NULL) {
             writing_append(text, xml_entity(point));
         } else {
-            writing_append_bytes(text, bytes, length);
+            writing_append_bytes(text, string, length);
         }
-        bytes += length;
+        string += length;
     }
 }
 

@@ -1,7 +1,7 @@
 /* A growing text, and the escapings that keep foreign bytes harmless: JSON strings, text for a
  * terminal, and XML.  Reports build their lines here and write each line in one piece. */
-#ifndef REPORTS_WRITING_H
-#define REPORTS_WRITING_H
+#ifndef HARNESS_BASE_WRITING_H
+#define HARNESS_BASE_WRITING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@ struct writing {
     char *bytes;
     size_t length;
     size_t capacity;
+    bool is_spaced; /* JSON in it has a blank after each comma and colon */
 };
 
 void writing_init(struct writing *text);

@@ -1,0 +1,59 @@
+#include "campaign/base/repro.h"
+
+#include "campaign/base/file.h"
+#include "harness/lanes/lanes.h"
+#include "harness/op/ops_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+void comment_append(struct writing *comments, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0') {
+        return;
+    }
+    writing_append(comments, name);
+    writing_append_visible(comments, value);
+    writing_append(comments, "\n");
+}
+
+static void append_lanes(struct writing *comments, const struct op_list *ops)
+{
+    const size_t switches = lanes_switch_count(ops);
+    if (!lanes_are_in(ops)) {
+        return;
+    }
+    writing_append_format(comments, "%zu ops in %u lanes, %zu switch%s\n", ops->count - switches,
+                          lanes_count(ops), switches, switches == 1 ? "" : "es");
+}
+
+void repro_append_comments(const struct repro *repro, struct writing *comments)
+{
+    comment_append(comments, "", repro->headline);
+    comment_append(comments, "signature: ", repro->signature);
+    comment_append(comments, "reason: ", repro->reason);
+    comment_append(comments, "", repro->shrunk_from);
+    comment_append(comments, "first reason: ", repro->first_reason);
+    comment_append(comments, "first message: ", repro->first_message);
+    comment_append(comments, "message: ", repro->message);
+    comment_append(comments, "not shrunk: ", repro->not_shrunk);
+    comment_append(comments, "not shrunk to the end: ", repro->not_to_the_end);
+    append_lanes(comments, repro->ops);
+    comment_append(comments, "again: ", repro->replay);
+}
+
+enum exit_code repro_write(const char *path, const struct repro *repro)
+{
+    struct ops_file_error error = {0};
+    struct writing comments;
+    char directory[FILE_PATH_BYTES];
+    if (!make_directory_of(path, directory)) {
+        return message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
+    }
+    writing_init(&comments);
+    repro_append_comments(repro, &comments);
+    const bool is_written = ops_file_write(path, repro->setup, repro->ops,
+                                           writing_string(&comments), &error) == OPS_FILE_OK;
+    writing_deinit(&comments);
+    return is_written ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s", error.reason);
+}

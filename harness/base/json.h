@@ -1,0 +1,29 @@
+/* JSON, member by member, at the end of a text.  A comma is put where one is needed.  Keys and
+ * strings are any text of the caller's and are escaped (RFC 8259, section 7); key NULL stands for
+ * an element of an array. */
+#ifndef HARNESS_BASE_JSON_H
+#define HARNESS_BASE_JSON_H
+
+#include "harness/base/writing.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One object a line: {"type":"start" ... } and the line end. */
+void json_open(struct writing *text, const char *type);
+void json_close(struct writing *text);
+
+void json_add_string(struct writing *text, const char *key, const char *value);
+void json_add_number(struct writing *text, const char *key, uint64_t value);
+/* -1, where a number has no value. */
+void json_add_no_number(struct writing *text, const char *key);
+void json_add_boolean(struct writing *text, const char *key, bool value);
+void json_add_seconds(struct writing *text, const char *key, uint64_t duration_ns);
+void json_nest(struct writing *text, const char *key, char bracket); /* '{' or '[' */
+void json_unnest(struct writing *text, char bracket);                /* '}' or ']' */
+
+/* Goes on in a new line, indent blanks from its start; a member must follow.  For documents that
+ * people read, too. */
+void json_break(struct writing *text, unsigned indent);
+
+#endif

@@ -1,0 +1,91 @@
+/* JSON that is built member by member: what a strict reader of others makes of it. */
+#include "harness/base/json.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <jansson.h>
+
+static struct writing text;
+
+static void setup_text(void)
+{
+    writing_init(&text);
+    writing_append(&text, "{");
+}
+
+static void teardown_text(void)
+{
+    writing_deinit(&text);
+}
+
+START_TEST(commas_stand_between_members_and_nowhere_else)
+{
+    json_nest(&text, "list", '[');
+    json_add_number(&text, NULL, 1);
+    json_nest(&text, NULL, '{');
+    json_unnest(&text, '}');
+    json_unnest(&text, ']');
+    json_add_no_number(&text, "none");
+    json_add_boolean(&text, "truth", true);
+    json_add_seconds(&text, "seconds", 1234567890);
+    json_close(&text);
+    ck_assert_str_eq(text.bytes,
+                     "{\"list\":[1,{}],\"none\":-1,\"truth\":true,\"seconds\":1.234}\n");
+}
+END_TEST
+
+START_TEST(a_spaced_document_has_blanks_but_none_at_the_end_of_a_line)
+{
+    text.is_spaced = true;
+    json_add_number(&text, "a", 1);
+    json_nest(&text, "b", '[');
+    json_break(&text, 2);
+    json_add_number(&text, NULL, 2);
+    json_break(&text, 2);
+    json_add_number(&text, NULL, 3);
+    json_unnest(&text, ']');
+    json_break(&text, 1);
+    json_add_string(&text, "c", "");
+    json_close(&text);
+    ck_assert_str_eq(text.bytes, "{\"a\": 1, \"b\": [\n  2,\n  3],\n \"c\": \"\"}\n");
+}
+END_TEST
+
+START_TEST(any_key_and_string_are_read_back)
+{
+    const char *hostile = "\"\\\n\t\x01\x7f\xc3\xa9 }],";
+    json_add_string(&text, hostile, hostile);
+    json_close(&text);
+    json_error_t error;
+    json_t *read = json_loadb(text.bytes, text.length, JSON_REJECT_DUPLICATES, &error);
+    ck_assert_msg(read != NULL, "%s", error.text);
+    ck_assert_str_eq(json_string_value(json_object_get(read, hostile)), hostile);
+    json_decref(read);
+}
+END_TEST
+
+START_TEST(bytes_that_are_no_utf8_become_the_replacement_character)
+{
+    json_add_string(&text, "name", "\xff\xc0\x80\xed\xa0\x80");
+    json_close(&text);
+    json_error_t error;
+    json_t *read = json_loadb(text.bytes, text.length, 0, &error);
+    ck_assert_msg(read != NULL, "%s", error.text);
+    ck_assert_str_eq(json_string_value(json_object_get(read, "name")),
+                     "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    json_decref(read);
+}
+END_TEST
+
+Suite *suite_of_json(void)
+{
+    Suite *suite = suite_create("json");
+    TCase *members = tcase_create("members");
+    tcase_add_checked_fixture(members, setup_text, teardown_text);
+    tcase_add_test(members, commas_stand_between_members_and_nowhere_else);
+    tcase_add_test(members, a_spaced_document_has_blanks_but_none_at_the_end_of_a_line);
+    tcase_add_test(members, any_key_and_string_are_read_back);
+    tcase_add_test(members, bytes_that_are_no_utf8_become_the_replacement_character);
+    suite_add_tcase(suite, members);
+    return suite;
+}
