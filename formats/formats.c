@@ -54,13 +54,13 @@ static void fail_unrecognised(const char *text, size_t length, const char *names
 {
     static const char own[] = EXPORT_CSV_HEADER;
     if (length >= strlen(own) && memcmp(text, own, strlen(own)) == 0) {
-        import_fail(error, IMPORT_UNRECOGNISED, 0, 0,
-                    "this is a table that 'export --format csv' wrote: it does not "
-                    "come in again; the formats ops, torch_snapshot and rmm of export do");
+        import_fail(
+            error, IMPORT_UNRECOGNISED, 0, 0,
+            "'export --format csv' wrote this table, and no importer reads it; export as ops, torch_snapshot or rmm instead");
         return;
     }
-    import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "no format recognises this text; known are %s",
-                names);
+    import_fail(error, IMPORT_UNRECOGNISED, 0, 0,
+                "no format recognises this text; known formats: %s", names);
 }
 
 static const struct format *choose_format(const char *text, size_t length, const char *name,
@@ -71,8 +71,8 @@ static const struct format *choose_format(const char *text, size_t length, const
     if (name != NULL && strcmp(name, "auto") != 0) {
         const struct format *format = format_find(name);
         if (format == NULL) {
-            import_fail(error, IMPORT_UNRECOGNISED, 0, 0,
-                        "there is no format '%s'; one of auto, %s", name, names);
+            import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "unknown format '%s'; valid are auto, %s",
+                        name, names);
         }
         return format;
     }
@@ -122,7 +122,7 @@ enum import_result import_text(const char *text, size_t length, const char *form
     if (result == IMPORT_OK && import->ops.count == 0 &&
         format != &format_ops) { /* an empty .ops is a run of no ops */
         result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                             "there is nothing in it to replay: no memory in use, and no request");
+                             "the file has nothing to replay: no memory in use, and no request");
     }
     if (result != IMPORT_OK) {
         import_deinit(import);

@@ -137,7 +137,7 @@ static void give_tags(struct holders *holders, struct import *import)
     if (holders->count > TAG_OWN_COUNT_MAX) {
         import_note(
             import,
-            "of %zu operations the %d that hold most have a tag of their own, the rest is 'other'",
+            "of %zu operations, the %d that hold most have a tag each; the others share the tag 'other'",
             holders->count, TAG_OWN_COUNT_MAX);
     }
     free(order);
@@ -221,19 +221,17 @@ static void note_request(const struct bfc_dump *dump, struct import *import)
 {
     const int name_length = (int)(dump->name.length > 60 ? 60 : dump->name.length);
     const int operation_length = (int)(dump->operation.length > 120 ? 120 : dump->operation.length);
-    import_note(import, "line %zu: %.*s%sran out of memory: %" PRIu64 " bytes were asked for%s%.*s",
+    import_note(import, "line %zu: %.*s%sran out of memory: %" PRIu64 " bytes were requested%s%.*s",
                 dump->request_line != 0 ? dump->request_line : dump->bin_for_line, name_length,
                 dump->name.at, name_length == 0 ? "the allocator " : " ", dump->request_bytes,
                 operation_length == 0 ? "" : " by ", operation_length, dump->operation.at);
     if (!dump->is_request_exact) {
-        import_note(import,
-                    "the log prints the request rounded: %" PRIu64
-                    " bytes were chosen of those that print so",
+        import_note(import, "the printed request is rounded; chosen: %" PRIu64 " bytes",
                     dump->request_bytes);
     } else if (dump->rounded_bytes == 0) {
         import_note(
             import,
-            "the exact size of the request is that of the tensor in the message behind the dump");
+            "the exact size of the request comes from the tensor in the message after the dump");
     }
 }
 
@@ -248,12 +246,12 @@ static void note_heap(const struct bfc_dump *dump, struct import *import)
     if (dump->border_count > 0) {
         import_note(
             import,
-            "%zu regions: a granule between them is retired, since no chunk crosses a border",
+            "%zu regions: a granule between them is retired, because no chunk crosses a border",
             dump->border_count + 1);
     }
     if (dump->pending_count > 0) {
         import_note(import,
-                    "chunks freed at a count that was not reached: %zu, of %" PRIu64
+                    "chunks whose free waits for a count that was not reached: %zu, of %" PRIu64
                     " bytes; these frees never complete here",
                     dump->pending_count, dump->pending_bytes);
     }
@@ -268,14 +266,14 @@ static void note_limit(const struct bfc_dump *dump, struct import *import)
     const uint64_t beyond_bytes = dump->stats[BFC_STAT_LIMIT] - dump->region_bytes;
     if (beyond_bytes >= dump->request_bytes) {
         import_note(import,
-                    "the capacity is that of the regions: the limit allows %" PRIu64
-                    " bytes more, but the device did not give them",
+                    "the capacity is the size of the regions: the limit allows %" PRIu64
+                    " bytes more, but the device did not grant them",
                     beyond_bytes);
     } else if (beyond_bytes >= BFC_GRANULE_BYTES) {
         import_note(
             import,
-            "the capacity is that of the regions: the limit allows %" PRIu64
-            " bytes more, too few for the request; whether the device had them is not known",
+            "the capacity is the size of the regions: the limit allows %" PRIu64
+            " bytes more, too few for the request; it is unknown whether the device had them",
             beyond_bytes);
     }
 }

@@ -28,8 +28,8 @@ static enum import_result check_parts(const struct bfc_dump *dump, struct import
     append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_IN_USE] != 0,
                    "InUse of 'Stats:'");
     if (missing[0] != '\0') {
-        return import_fail(error, IMPORT_INCOMPLETE, dump->line, 0, "the dump is cut: it lacks %s",
-                           missing);
+        return import_fail(error, IMPORT_INCOMPLETE, dump->line, 0,
+                           "the dump is cut off: it lacks %s", missing);
     }
     if (dump->wrong != NULL) {
         return import_fail(error, IMPORT_INVALID, dump->wrong_line, 0, "%s", dump->wrong);
@@ -43,11 +43,11 @@ static enum import_result check_chunk(const struct bfc_chunk *chunk, uint64_t li
                                       struct import_error *error)
 {
     if (chunk->size_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0, "a chunk of 0 bytes");
+        return import_fail(error, IMPORT_INVALID, chunk->line, 0, "the chunk has 0 bytes");
     }
     if (chunk->size_bytes > CAPACITY_BYTES_MAX - listed_bytes) {
         return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           "with this chunk more than 2^50 bytes are listed");
+                           "with this chunk, the dump lists more than 2^50 bytes");
     }
     if (chunk->address > INT64_MAX - chunk->size_bytes) {
         return import_fail(error, IMPORT_INVALID, chunk->line, 0,
@@ -99,8 +99,8 @@ static enum import_result check_next(const struct bfc_chunk *chunk, bool is_last
 {
     if (chunk->has_next && is_last != (chunk->next == BFC_NEXT_NONE)) {
         return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           is_last ? "the region is full, but a next chunk is named"
-                                   : "no next chunk is named, but the region goes on");
+                           is_last ? "the region is full, but this chunk names a next one"
+                                   : "this chunk names no next one, but the region is not full");
     }
     return IMPORT_OK;
 }
@@ -123,8 +123,8 @@ static enum import_result check_region(struct bfc_dump *dump, size_t index,
         listed_bytes += chunk->size_bytes;
         if (result == IMPORT_OK && listed_bytes > region->size_bytes) {
             return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                               "with this chunk the region of %" PRIu64
-                               " bytes (line %zu) has %" PRIu64,
+                               "with this chunk, the region of %" PRIu64
+                               " bytes (line %zu) lists %" PRIu64 " bytes",
                                region->size_bytes, region->line, listed_bytes);
         }
         if (result == IMPORT_OK) {
@@ -133,7 +133,7 @@ static enum import_result check_region(struct bfc_dump *dump, size_t index,
     }
     if (result == IMPORT_OK && listed_bytes < region->size_bytes) {
         return import_fail(error, IMPORT_INCOMPLETE, region->line, 0,
-                           "lines are missing: of the region of %" PRIu64 " bytes only %" PRIu64
+                           "lines are missing: the region has %" PRIu64 " bytes, but only %" PRIu64
                            " are listed",
                            region->size_bytes, listed_bytes);
     }

@@ -146,18 +146,18 @@ static const char *read_bin(struct cursor cursor, struct bfc_line *line)
     if (!take_decimal(&cursor, &line->size_bytes) || !take_words(&cursor, "):") ||
         !take_loosely(&cursor, "Total Chunks:") || !take_decimal(&cursor, &line->count) ||
         !take_loosely(&cursor, ", Chunks in use:") || !take_decimal(&cursor, &line->in_use_count)) {
-        return "the bin does not say its chunks";
+        return "the bin does not give the number of its chunks";
     }
     line->counts_free_only = !take_words(&cursor, ".");
     skip_blanks(&cursor);
     if (!take_size(&cursor, &line->sizes[0]) || !take_loosely(&cursor, "allocated for chunks.")) {
-        return "the bin does not say the bytes of its chunks";
+        return "the bin does not give the bytes of its chunks";
     }
     if (line->counts_free_only && !take_up_to(&cursor, "client-requested for chunks. ", &passed)) {
-        return "the bin does not say the bytes that were requested";
+        return "the bin does not give the bytes that were requested";
     }
     if (!take_size(&cursor, &line->sizes[1]) || !take_loosely(&cursor, "in use in bin.")) {
-        return "the bin does not say the bytes in use";
+        return "the bin does not give the bytes in use";
     }
     return NULL;
 }
@@ -166,7 +166,7 @@ static const char *read_bin_for(struct cursor cursor, struct bfc_line *line)
 {
     return take_size(&cursor, &line->sizes[0]) && take_loosely(&cursor, "was")
                ? NULL
-               : "the bin is of no size";
+               : "the line 'Bin for' gives no size";
 }
 
 static const char *read_region(struct cursor cursor, struct bfc_line *line)
@@ -184,7 +184,7 @@ static const char *read_chunk_rest(struct cursor cursor, struct bfc_line *line)
     struct bfc_text passed;
     if (take_loosely(&cursor, "by op ") &&
         !take_up_to(&cursor, " action_count ", &line->operation)) {
-        return "the operation of the chunk has no action_count behind it";
+        return "no action_count follows the operation of the chunk";
     }
     if (take_up_to(&cursor, "next ", &passed)) {
         line->has_next = take_decimal(&cursor, &line->next);
@@ -226,7 +226,7 @@ static const char *read_summary(struct cursor cursor, struct bfc_line *line)
     return take_decimal(&cursor, &line->size_bytes) && take_loosely(&cursor, "totalling") &&
                    take_size(&cursor, &line->sizes[0])
                ? NULL
-               : "the chunks of one size are not summed up";
+               : "the line 'Chunks of size' gives no size or no total";
 }
 
 static const char *read_sum_total(struct cursor cursor, struct bfc_line *line)
@@ -242,7 +242,7 @@ static const char *read_pool(struct cursor cursor, struct bfc_line *line)
                    take_loosely(&cursor, "available bytes:") &&
                    take_decimal(&cursor, &line->available_bytes)
                ? NULL
-               : "the bytes of the pool, its limit and what is available are not all numbers";
+               : "the bytes of the pool, its limit and its available bytes are not all numbers";
 }
 
 static const char *read_name(struct cursor cursor, struct bfc_line *line)

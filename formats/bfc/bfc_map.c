@@ -29,8 +29,8 @@ enum import_result bfc_check_map(const struct bfc_dump *dump, struct import_erro
         if ((dump->map[i] != '_') != is_in_use[i]) {
             return import_fail(
                 error, IMPORT_INVALID, dump->map_line, 0,
-                "character %zu of the map is '%c', but by the chunks there is %s in use", i + 1,
-                dump->map[i], is_in_use[i] ? "memory" : "none");
+                "character %zu of the map is '%c', but the chunks show %s in use there", i + 1,
+                dump->map[i], is_in_use[i] ? "memory" : "no memory");
         }
     }
     return IMPORT_OK;

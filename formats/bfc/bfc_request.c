@@ -82,12 +82,12 @@ enum import_result bfc_check_request(struct bfc_dump *dump, struct import_error 
         !is_possible_request(dump, dump->request_bytes)) {
         return import_fail(
             error, IMPORT_INVALID, line, 0,
-            "the sizes of the request contradict each other, or are none up to 2^50");
+            "the sizes of the request contradict each other, or are not 1 to 2^50 bytes");
     }
     if (dump->request_bytes <= dump->largest_free_bytes) {
         return import_fail(error, IMPORT_INVALID, line, 0,
-                           "the request of %" PRIu64
-                           " bytes would have found room: a chunk of %" PRIu64 " bytes is free",
+                           "the request of %" PRIu64 " bytes would have fitted: a chunk of %" PRIu64
+                           " bytes is free",
                            dump->request_bytes, dump->largest_free_bytes);
     }
     return IMPORT_OK;

@@ -65,7 +65,7 @@ static enum import_result check_bin(const struct bfc_dump *dump, const struct bf
     for (size_t i = 0; i < 2; i++) {
         if (!bfc_prints_as(bytes[i], &bin->sizes[i])) {
             return import_fail(error, IMPORT_INVALID, bin->line, 0,
-                               "the bin has %.*s %s, but its chunks are %" PRIu64 " bytes",
+                               "the bin has %.*s %s, but its chunks have %" PRIu64 " bytes",
                                (int)(bin->sizes[i].length > 20 ? 20 : bin->sizes[i].length),
                                bin->sizes[i].at, i == 0 ? "in all" : "in use", bytes[i]);
         }
@@ -91,7 +91,7 @@ static enum import_result check_bins(const struct bfc_dump *dump, struct import_
         dump->region_bytes != dump->stats[BFC_STAT_LIMIT]) {
         return import_fail(
             error, IMPORT_INCOMPLETE, dump->line, 0,
-            "lines are missing: without all bins nobody can say whether all free chunks are listed");
+            "lines are missing: without all bins, it is unknown whether all free chunks are listed");
     }
     return IMPORT_OK;
 }
@@ -131,8 +131,8 @@ static enum import_result check_summary(const struct bfc_summary *summary, uint6
     }
     if (summary->size_bytes != size_bytes || summary->count != count) {
         return import_fail(error, IMPORT_INVALID, summary->line, 0,
-                           "%" PRIu64 " chunks of size %" PRIu64
-                           " are said to be in use, but the list has %" PRIu64,
+                           "the summary has %" PRIu64 " chunks of size %" PRIu64
+                           " in use, but the list has %" PRIu64,
                            summary->count, summary->size_bytes,
                            summary->size_bytes == size_bytes ? count : 0);
     }
@@ -168,7 +168,7 @@ static enum import_result check_sorted(const struct bfc_dump *dump, const uint64
     if (at < dump->in_use_count) {
         return import_fail(
             error, IMPORT_INCOMPLETE, dump->summaries[dump->summary_count - 1].line, 0,
-            "lines are missing: chunks of size %" PRIu64 " are in use and not in the summary",
+            "lines are missing: chunks of size %" PRIu64 " are in use, but not in the summary",
             sizes[at]);
     }
     return IMPORT_OK;
@@ -190,23 +190,20 @@ static enum import_result check_in_use(const struct bfc_dump *dump, struct impor
     const uint64_t said_bytes = dump->stats[BFC_STAT_IN_USE];
     if (said_bytes != dump->in_use_bytes) {
         const bool is_cut = dump->region_count == 0 && dump->in_use_bytes < said_bytes;
-        return import_fail(error, is_cut ? IMPORT_INCOMPLETE : IMPORT_INVALID,
-                           dump->stat_lines[BFC_STAT_IN_USE], 0,
-                           "%s%" PRIu64
-                           " bytes are said to be in use, but the chunks in use are %" PRIu64
-                           " bytes",
-                           is_cut ? "lines are missing: " : "", said_bytes, dump->in_use_bytes);
+        return import_fail(
+            error, is_cut ? IMPORT_INCOMPLETE : IMPORT_INVALID, dump->stat_lines[BFC_STAT_IN_USE],
+            0, "%sInUse is %" PRIu64 " bytes, but the chunks in use have %" PRIu64 " bytes",
+            is_cut ? "lines are missing: " : "", said_bytes, dump->in_use_bytes);
     }
     if (dump->sum_total_line != 0 && !bfc_prints_as(dump->in_use_bytes, &dump->sum_total)) {
         return import_fail(
             error, IMPORT_INVALID, dump->sum_total_line, 0,
-            "the sum of the chunks in use, %" PRIu64 " bytes, is not %.*s", dump->in_use_bytes,
+            "the chunks in use sum to %" PRIu64 " bytes, not %.*s", dump->in_use_bytes,
             (int)(dump->sum_total.length > 20 ? 20 : dump->sum_total.length), dump->sum_total.at);
     }
     const size_t peak_line = dump->stat_lines[BFC_STAT_MAX_IN_USE];
     if (peak_line != 0 && dump->stats[BFC_STAT_MAX_IN_USE] < said_bytes) {
-        return import_fail(error, IMPORT_INVALID, peak_line, 0,
-                           "the most ever in use is below what is in use");
+        return import_fail(error, IMPORT_INVALID, peak_line, 0, "MaxInUse is below InUse");
     }
     return IMPORT_OK;
 }
@@ -225,8 +222,8 @@ static enum import_result check_pool(const struct bfc_dump *dump, struct import_
     }
     if (dump->pool_bytes != dump->region_bytes) {
         return import_fail(error, IMPORT_INVALID, dump->pool_line, 0,
-                           "%" PRIu64
-                           " bytes are said to be in regions, but the chunks are %" PRIu64 " bytes",
+                           "the log gives the regions %" PRIu64
+                           " bytes, but the chunks have %" PRIu64 " bytes",
                            dump->pool_bytes, dump->region_bytes);
     }
     if (dump->pool_limit_bytes != limit_bytes ||

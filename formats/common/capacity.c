@@ -26,9 +26,8 @@ static void set_capacity(const struct setup *fixed, uint64_t peak_bytes, struct 
         setup->capacity_bytes = peak_bytes > setup->granule_bytes ? peak_bytes
                                                                   : setup->granule_bytes;
         import_note(import,
-                    "capacity %" PRIu64
-                    ": assumed, the most bytes that are live at a time in granules of %" PRIu64
-                    ": nothing is to spare",
+                    "capacity %" PRIu64 ": assumed, the peak of live bytes in granules of %" PRIu64
+                    "; no memory is spare",
                     setup->capacity_bytes, setup->granule_bytes);
         import_suggest_option(setup, "defrag", "repack");
         return;
@@ -38,7 +37,7 @@ static void set_capacity(const struct setup *fixed, uint64_t peak_bytes, struct 
                                            setup->granule_bytes);
     }
     if (setup->capacity_bytes < peak_bytes) {
-        import_note(import, "at most %" PRIu64 " bytes are live at a time: more than the capacity",
+        import_note(import, "the peak of live bytes is %" PRIu64 ", above the capacity",
                     peak_bytes);
     }
 }
@@ -52,7 +51,8 @@ enum import_result capacity_choose(const struct import_input *input, uint64_t si
     const uint64_t capacity_bytes = import->setup.capacity_bytes;
     if (capacity_bytes > CAPACITY_BYTES_MAX || capacity_bytes == 0) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "a device of %" PRIu64 " bytes: not 1 to 2^50 in whole granules",
+                           "the capacity is %" PRIu64
+                           " bytes; accepted: 1 to 2^50 bytes in whole granules",
                            capacity_bytes);
     }
     return IMPORT_OK;

@@ -31,7 +31,7 @@ enum import_result heap_image_add(struct heap_image *image, const struct heap_sp
         struct heap_span *spans = realloc(image->spans, room * sizeof *spans);
         if (spans == NULL) {
             return import_fail(error, IMPORT_UNREADABLE, span->line, 0,
-                               "no host memory for the spans of the heap");
+                               "no host memory for the ranges of the heap");
         }
         image->spans = spans;
         image->room = room;
@@ -81,17 +81,17 @@ static bool is_behind_gap(const struct heap_image *image, size_t index)
 static enum import_result check_span(const struct heap_span *span, struct import_error *error)
 {
     if (span->size_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, span->line, 0, "a span of 0 bytes at 0x%" PRIx64,
-                           span->address);
+        return import_fail(error, IMPORT_INVALID, span->line, 0,
+                           "the range at 0x%" PRIx64 " has 0 bytes", span->address);
     }
     if (span->address >= ADDRESS_END_MAX || span->size_bytes > ADDRESS_END_MAX - span->address) {
         return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "the span at 0x%" PRIx64 " of %" PRIu64 " bytes ends above 2^63",
+                           "the range at 0x%" PRIx64 " of %" PRIu64 " bytes ends above 2^63",
                            span->address, span->size_bytes);
     }
     if (span->requested_bytes > span->size_bytes) {
         return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "%" PRIu64 " bytes are requested of the span at 0x%" PRIx64
+                           "%" PRIu64 " bytes were requested in the range at 0x%" PRIx64
                            ", which has only %" PRIu64,
                            span->requested_bytes, span->address, span->size_bytes);
     }
@@ -108,7 +108,7 @@ static enum import_result check_overlaps(const struct heap_image *image, struct 
             const struct heap_span *later = below->line > span->line ? below : span;
             const struct heap_span *earlier = later == span ? below : span;
             return import_fail(error, IMPORT_INVALID, later->line, 0,
-                               "the span at 0x%" PRIx64 " of %" PRIu64
+                               "the range at 0x%" PRIx64 " of %" PRIu64
                                " bytes overlaps the one at 0x%" PRIx64 " of %" PRIu64 " bytes",
                                later->address, later->size_bytes, earlier->address,
                                earlier->size_bytes);
@@ -120,7 +120,7 @@ static enum import_result check_overlaps(const struct heap_image *image, struct 
 static enum import_result check_spans(const struct heap_image *image, struct import_error *error)
 {
     if (image->count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "there is no memory in the snapshot");
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the snapshot has no memory");
     }
     for (size_t i = 0; i < image->count; i++) {
         const enum import_result result = check_span(&image->spans[i], error);
@@ -141,8 +141,8 @@ static enum import_result choose_granule(const struct heap_image *image, const s
         size_bits |= span->size_bytes;
         if (fixed->granule_bytes != 0 && (span->size_bytes & (fixed->granule_bytes - 1)) != 0) {
             return import_fail(error, IMPORT_INVALID, span->line, 0,
-                               "the span at 0x%" PRIx64 " has %" PRIu64
-                               " bytes, no multiple of the granule of %" PRIu64,
+                               "the range at 0x%" PRIx64 " has %" PRIu64
+                               " bytes, which is not a multiple of the granule of %" PRIu64,
                                span->address, span->size_bytes, fixed->granule_bytes);
         }
     }
@@ -168,7 +168,7 @@ static enum import_result lay_out_host(struct heap_image *image, uint64_t granul
         span->op = OP_NONE;
         if (end_bytes > CAPACITY_BYTES_MAX || span->size_bytes > CAPACITY_BYTES_MAX - end_bytes) {
             return import_fail(error, IMPORT_INVALID, span->line, 0,
-                               "with this span, a device has more than 2^50 bytes");
+                               "with this range, a device has more than 2^50 bytes");
         }
         end_bytes += span->size_bytes;
     }
@@ -218,7 +218,7 @@ static enum import_result choose_capacity(const struct layout *layout, struct im
     if (import->setup.capacity_bytes % import->setup.granule_bytes != 0) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
                            "the capacity of %" PRIu64
-                           " bytes is no multiple of the granule of %" PRIu64,
+                           " bytes is not a multiple of the granule of %" PRIu64,
                            import->setup.capacity_bytes, import->setup.granule_bytes);
     }
     return IMPORT_OK;

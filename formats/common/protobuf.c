@@ -48,7 +48,7 @@ enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
             return IMPORT_OK;
         }
     }
-    return fail_invalid(error, at, "a number of more than 64 bits");
+    return fail_invalid(error, at, "a number has more than 64 bits");
 }
 
 static enum import_result read_fixed(struct protobuf *reader, size_t bytes,
@@ -75,13 +75,13 @@ static enum import_result read_bytes(struct protobuf *reader, struct protobuf_fi
     if (length > reader->end - reader->offset) {
         if (!reader->is_file) {
             return import_fail(error, IMPORT_INVALID, 0, 0,
-                               "byte %zu: a field of %" PRIu64
-                               " bytes in a message that has %zu left",
+                               "byte %zu: a field has %" PRIu64
+                               " bytes, but its message has only %zu left",
                                field->at, length, reader->end - reader->offset);
         }
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "byte %zu: the file is cut off: a field of %" PRIu64
-                           " bytes, and %zu are left",
+                           "byte %zu: the file is cut off: a field has %" PRIu64
+                           " bytes, but only %zu are left",
                            field->at, length, reader->end - reader->offset);
     }
     field->bytes = *reader;
@@ -104,7 +104,7 @@ static enum import_result read_value(struct protobuf *reader, struct protobuf_fi
     case PROTOBUF_FIXED32:
         return read_fixed(reader, 4, field, error);
     }
-    return fail_invalid(error, field->at, "a wire type that does not exist");
+    return fail_invalid(error, field->at, "unknown wire type");
 }
 
 enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field,
@@ -121,10 +121,10 @@ enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field 
     }
     const uint64_t type = key & 7;
     if (key >> 3 == 0 || key >> 3 > FIELD_NUMBER_MAX) {
-        return fail_invalid(error, field->at, "a field number that does not exist");
+        return fail_invalid(error, field->at, "the field number is not 1 to 2^29 - 1");
     }
     if (type == GROUP_BEGIN || type == GROUP_END) {
-        return fail_invalid(error, field->at, "a group, which no such file has");
+        return fail_invalid(error, field->at, "a group, which files of this kind never have");
     }
     field->number = (uint32_t)(key >> 3);
     field->type = (enum protobuf_type)type;

@@ -38,7 +38,7 @@ static enum import_result fail_no_file(const struct text_store *store, int code)
 {
     return import_fail(
         store->error, IMPORT_UNREADABLE, 0, 0,
-        "its text is above %zu bytes and cannot be kept in a temporary file in %s (TMPDIR): %s",
+        "its text is above %zu bytes and cannot be stored in a temporary file in %s (TMPDIR): %s",
         TEXT_HEAP_BYTES_MAX, find_directory(), strerror(code));
 }
 
@@ -55,8 +55,8 @@ static enum import_result fail_no_half(const struct text_store *store)
 {
     return import_fail(
         store->error, IMPORT_UNREADABLE, 0, 0,
-        "its text is above %zu bytes, and takes more than half of what was free for temporary files in "
-        "%s (TMPDIR): %" PRIu64 " bytes",
+        "its text is above %zu bytes and needs a temporary file in %s (TMPDIR), where half of the free space, %" PRIu64
+        " bytes, is too little",
         TEXT_HEAP_BYTES_MAX, find_directory(), store->file_bytes_max);
 }
 
@@ -151,7 +151,7 @@ enum import_result text_store_add(struct text_store *store, size_t count)
     store->length += count;
     if (store->length > store->bytes_max) {
         return import_fail(store->error, IMPORT_UNREADABLE, 0, 0,
-                           "more than %zu bytes of text, which is the limit", store->bytes_max);
+                           "the text is longer than the limit of %zu bytes", store->bytes_max);
     }
     return IMPORT_OK;
 }

@@ -189,19 +189,20 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
                 totals->live_bytes, totals->live_count);
     if (totals->at_start > 0) {
         import_note(import,
-                    "the log begins in the middle: %" PRIu64 " blocks of %" PRIu64
-                    " bytes in all, whose making it does not show, are made first",
+                    "the log begins in the middle: %" PRIu64 " blocks (%" PRIu64
+                    " bytes in all) existed before it and are allocated first",
                     totals->at_start, trace->start_bytes);
     }
     if (totals->unknown_frees > 0) {
         import_note(import,
                     "left out: %" PRIu64
-                    " frees of blocks whose making and size the log does not show",
+                    " frees of blocks whose allocation and size are not in the log",
                     totals->unknown_frees);
     }
     if (trace->cut_request_count > 0) {
         import_note(import,
-                    "%" PRIu64 " requests that failed asked for more than 2^50 bytes: 2^50 here",
+                    "%" PRIu64
+                    " failed requests asked for more than 2^50 bytes; here they ask for 2^50",
                     trace->cut_request_count);
     }
 }
@@ -209,11 +210,11 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
 static void note_failures(const struct trace *trace, uint64_t freed_failures)
 {
     if (freed_failures > 0) {
-        import_note(trace->import,
-                    "%" PRIu64
-                    " requests that failed would fit by their bytes: a free follows each, "
-                    "because nobody frees what the log did not grant",
-                    freed_failures);
+        import_note(
+            trace->import,
+            "%" PRIu64
+            " failed requests would fit by their bytes: a free follows each, because the log frees only what it granted",
+            freed_failures);
     }
 }
 
@@ -226,14 +227,13 @@ static bool choose_lanes(const struct trace *trace, uint32_t retired)
         return false;
     }
     if (trace->stream_count > LANES_CLIENT_COUNT_MAX) {
-        import_note(import,
-                    "%" PRIu32 " streams are not distinguished: more than %d lanes cannot be run",
+        import_note(import, "%" PRIu32 " streams are not distinguished: at most %d lanes can run",
                     trace->stream_count, LANES_CLIENT_COUNT_MAX);
     } else if (import->ops.count + trace->start.count > TRACE_LANE_OPS_MAX) {
         import_note(
             import,
             "%" PRIu32
-            " streams are not distinguished: a replay with lanes of more than %d ops is slow",
+            " streams are not distinguished: with more than %d ops, a replay with lanes is slow",
             trace->stream_count, TRACE_LANE_OPS_MAX);
     } else if (retired > 0) {
         import_note(import,
@@ -247,8 +247,7 @@ static bool choose_lanes(const struct trace *trace, uint32_t retired)
                     trace->stream_count);
     } else {
         import_note(import,
-                    "%" PRIu32
-                    " streams became lanes, with the schedule that keeps the order of the log",
+                    "%" PRIu32 " streams became lanes; the schedule preserves the order of the log",
                     trace->stream_count);
         return true;
     }
@@ -271,11 +270,10 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
 {
     struct import *import = trace->import;
     if (import->ops.count + trace->start.count == 0) {
-        return import_fail(
-            trace->error, IMPORT_INCOMPLETE, 0, 0, "%s",
-            trace->totals.unknown_frees == 0
-                ? "there is no allocation in it"
-                : "there is no allocation in it, only frees of blocks whose size it does not say");
+        return import_fail(trace->error, IMPORT_INCOMPLETE, 0, 0, "%s",
+                           trace->totals.unknown_frees == 0
+                               ? "the log has no allocation"
+                               : "the log has no allocation, only frees of blocks of unknown size");
     }
     uint64_t freed_failures = 0;
     complete_totals(trace, totals);

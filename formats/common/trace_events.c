@@ -98,7 +98,8 @@ static enum import_result check_host(struct trace *trace, const struct trace_eve
 {
     if (event->host >= OP_HOST_COUNT_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "device %u: there are at most %d", event->host, OP_HOST_COUNT_MAX);
+                           "device %u: at most %d devices are accepted, counted from 0",
+                           event->host, OP_HOST_COUNT_MAX);
     }
     trace->host_count = event->host >= trace->host_count ? (uint8_t)(event->host + 1)
                                                          : trace->host_count;
@@ -108,11 +109,11 @@ static enum import_result check_host(struct trace *trace, const struct trace_eve
 static enum import_result check_size(struct trace *trace, const struct trace_event *event)
 {
     if (event->size_bytes == 0) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "a block of 0 bytes");
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "the block has 0 bytes");
     }
     if (event->size_bytes > CAPACITY_BYTES_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "a block of %" PRIu64 " bytes, more than 2^50", event->size_bytes);
+                           "the block has %" PRIu64 " bytes, more than 2^50", event->size_bytes);
     }
     return check_host(trace, event);
 }
@@ -136,7 +137,7 @@ static enum import_result check_sum(const struct trace *trace, const struct trac
     const struct trace_sum *sum = &trace->hosts[event->host].rounded;
     if (sum->base + (uint64_t)sum->peak > CAPACITY_BYTES_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "with this block of %" PRIu64 " bytes more than 2^50 bytes are live",
+                           "with this block of %" PRIu64 " bytes, more than 2^50 bytes are live",
                            event->size_bytes);
     }
     return IMPORT_OK;
@@ -183,7 +184,7 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
         return fail_no_host_memory(trace);
     }
     if (block->state == TRACE_LIVE || block->state == TRACE_QUEUED) {
-        return fail_event(trace, event, "a block is made at 0x%" PRIx64 ", where one is live");
+        return fail_event(trace, event, "a block is allocated at 0x%" PRIx64 ", where one is live");
     }
     struct op op = make_alloc(event);
     block->size_bytes = event->size_bytes;
@@ -266,7 +267,7 @@ enum import_result trace_was_there(struct trace *trace, const struct trace_event
     if (block->state != TRACE_LIVE || block->size_bytes != event->size_bytes) {
         return fail_event(
             trace, event,
-            "the events leave another block than the final state shows at 0x%" PRIx64);
+            "the events leave a different block than the final state shows at 0x%" PRIx64);
     }
     return IMPORT_OK;
 }
@@ -338,8 +339,8 @@ static enum import_result fail_size(const struct trace *trace, const struct trac
                                     const struct trace_block *block)
 {
     return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                       "the free of 0x%" PRIx64 " says %" PRIu64
-                       " bytes; the block was made with %" PRIu64,
+                       "the free of 0x%" PRIx64 " gives %" PRIu64
+                       " bytes; the block was allocated with %" PRIu64,
                        event->address, event->size_bytes, block->size_bytes);
 }
 
@@ -367,13 +368,13 @@ static enum import_result free_block(struct trace *trace, const struct trace_eve
         return how == HOW_COMPLETED
                    ? complete_free(trace, event, block)
                    : fail_event(trace, event,
-                                "0x%" PRIx64 " is freed, and its free is queued already");
+                                "0x%" PRIx64 " is freed again while its free is queued");
     case TRACE_UNKNOWN_QUEUED:
         if (how == HOW_COMPLETED) {
             block->state = TRACE_FREED;
             return IMPORT_OK;
         }
-        return fail_event(trace, event, "0x%" PRIx64 " is freed, and its free is queued already");
+        return fail_event(trace, event, "0x%" PRIx64 " is freed again while its free is queued");
     case TRACE_FREED:
         break;
     }

@@ -34,7 +34,7 @@ static bool end_csv(struct export *export, const struct export_final *final)
 
 const struct exporter exporter_csv = {
     .name = "csv",
-    .summary = "what became of each block, one event a row",
+    .summary = "what happened to each block, one event per row",
     .begin = begin_csv,
     .event = put_csv_event,
     .end = end_csv,

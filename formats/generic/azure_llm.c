@@ -184,8 +184,8 @@ static enum import_result add_request(struct reader *reader, const struct row *r
     }
     if (tokens > reader->tokens_max) {
         return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                           "%" PRIu64 " tokens of %" PRIu64 " bytes: more than 2^50 bytes", tokens,
-                           reader->token_bytes);
+                           "%" PRIu64 " tokens of %" PRIu64 " bytes each are more than 2^50 bytes",
+                           tokens, reader->token_bytes);
     }
     const uint64_t lifetime = row->generated_tokens * TICKS_PER_SECOND / reader->tokens_per_second;
     const uint64_t size_bytes = tokens * reader->token_bytes;
@@ -236,7 +236,7 @@ static enum import_result read_rows(struct reader *reader)
     reader->is_open_ended = cursor.line_begin != cursor.end;
     return reader->lifetimes.count > 0 ? IMPORT_OK
                                        : import_fail(reader->error, IMPORT_INCOMPLETE, cursor.line,
-                                                     0, "there is no request in it");
+                                                     0, "the file has no request");
 }
 
 /* --- the whole --- */
@@ -250,16 +250,16 @@ static void add_notes(const struct reader *reader, const struct import_input *in
         import, "%" PRIu64 " bytes per token%s", reader->token_bytes,
         input->kv_bytes_per_token != 0
             ? ""
-            : ": assumed (80 layers, 8 heads of 128 keys and values of 2 bytes); --kv-bytes-per-token says "
-              "another");
+            : ": assumed (80 layers, 8 heads of 128 keys and values of 2 bytes); --kv-bytes-per-token sets another value");
     import_note(
         import,
-        "a request is there from its arrival to its last token, at %" PRIu64 " tokens a second%s",
+        "a request is live from its arrival to its last token, at %" PRIu64 " tokens a second%s",
         reader->tokens_per_second,
-        input->kv_tokens_per_second != 0 ? "" : ": assumed; --kv-tokens-per-second says another");
-    import_note(import, "its cache is reserved whole when it arrives; times only order the ops");
+        input->kv_tokens_per_second != 0 ? ""
+                                         : ": assumed; --kv-tokens-per-second sets another value");
+    import_note(import, "its whole cache is reserved when it arrives; times only order the ops");
     if (reader->empty_count > 0) {
-        import_note(import, "left out: %" PRIu64 " requests without a token", reader->empty_count);
+        import_note(import, "left out: %" PRIu64 " requests without tokens", reader->empty_count);
     }
     if (reader->is_open_ended) {
         import_note(import,
@@ -283,7 +283,7 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
     }
     import_position(input->text, lifetimes->all[excess].offset, &line, &column);
     return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                       "with this request more than 2^50 bytes are live");
+                       "with this request, more than 2^50 bytes are live");
 }
 
 static enum import_result convert_requests(struct reader *reader, const struct import_input *input,

@@ -112,8 +112,8 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
     }
     const uint64_t rounded = (size_bytes + reader->granule_mask) & ~reader->granule_mask;
     if (size_bytes > CAPACITY_BYTES_MAX || reader->live_rounded + rounded > CAPACITY_BYTES_MAX) {
-        return fail_at_line(reader, line, "with this block more than 2^50 bytes are live; its size",
-                            size_bytes);
+        return fail_at_line(reader, line,
+                            "with this block, more than 2^50 bytes are live; its size", size_bytes);
     }
     *id = (struct id){
         .size_bytes = size_bytes, .op = (uint32_t)reader->ops->count, .state = ID_LIVE};
@@ -196,7 +196,7 @@ CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
 static enum import_result fail_id(const struct reader *reader, size_t line, const struct call *call)
 {
     return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                       "id %" PRIu64 ", though the header says %" PRIu64 " ids", call->id,
+                       "id %" PRIu64 ", but the header gives %" PRIu64 " ids", call->id,
                        reader->id_count);
 }
 
@@ -240,7 +240,7 @@ static enum import_result read_lines(struct reader *reader)
         }
         if (count++ == reader->op_count) {
             return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                               "more operations than the %" PRIu64 " that the header says",
+                               "more operations than the %" PRIu64 " in the header",
                                reader->op_count);
         }
         const char *wrong = take_call(&cursor, &call);
@@ -255,7 +255,7 @@ static enum import_result read_lines(struct reader *reader)
     }
     if (count < reader->op_count) {
         return import_fail(reader->error, IMPORT_INCOMPLETE, cursor.line, 0,
-                           "the header says %" PRIu64 " operations; the file ends after %" PRIu64,
+                           "the header gives %" PRIu64 " operations; the file ends after %" PRIu64,
                            reader->op_count, count);
     }
     return IMPORT_OK;
@@ -277,7 +277,8 @@ static enum import_result read_header(struct reader *reader, struct import *impo
     const uint64_t room = (left_bytes + 1) / LINE_BYTES_MIN; /* the last line may have no end */
     if (reader->op_count > room) {
         return import_fail(reader->error, IMPORT_INCOMPLETE, 3, 1,
-                           "the header says %" PRIu64 " operations; the file has room for %" PRIu64,
+                           "the header gives %" PRIu64
+                           " operations; the file has room for %" PRIu64,
                            reader->op_count, room);
     }
     if (reader->id_count > reader->op_count || reader->op_count > OP_COUNT_MAX) {
@@ -305,8 +306,7 @@ static void add_notes(const struct reader *reader, struct import *import)
         import_note(
             import,
             "%" PRIu64
-            " reallocations became an allocation and then a free of the old block: both are "
-            "live meanwhile",
+            " reallocations became an allocation, then a free of the old block; both blocks are live in between",
             reader->realloc_count);
     }
     if (reader->null_free_count + reader->empty_count > 0) {
@@ -329,8 +329,7 @@ static enum import_result convert_calls(struct reader *reader, const struct impo
         result = read_lines(reader);
     }
     if (result == IMPORT_OK && import->ops.count == 0) {
-        result = import_fail(reader->error, IMPORT_INCOMPLETE, 0, 0,
-                             "there is no allocation in it");
+        result = import_fail(reader->error, IMPORT_INCOMPLETE, 0, 0, "the file has no allocation");
     }
     if (result != IMPORT_OK) {
         return result;

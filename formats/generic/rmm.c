@@ -115,7 +115,7 @@ CURSOR_INLINE const char *take_row(struct cursor *cursor, struct row *row)
         return "the size is not a number of bytes";
     }
     if (!take_stream(cursor, &row->stream)) {
-        return "the stream is no number";
+        return "the stream is not a number";
     }
     return cursor_take_line_end(cursor) ? NULL : "something follows the stream";
 }
@@ -196,15 +196,15 @@ static void add_notes(const struct reader *reader, struct import *import)
 {
     if (reader->empty_count > 0) {
         import_note(import,
-                    "left out: %" PRIu64 " rows of 0 bytes or of a free of the null pointer",
+                    "left out: %" PRIu64 " rows with 0 bytes or with a free of the null pointer",
                     reader->empty_count);
     }
     if (reader->back_count > 0) {
-        import_note(import,
-                    "the time goes back %" PRIu64
-                    " times (midnight, or threads that wrote late): the order is "
-                    "that of the lines",
-                    reader->back_count);
+        import_note(
+            import,
+            "the time goes back %" PRIu64
+            " times (midnight, or threads that wrote late): the ops keep the order of the lines",
+            reader->back_count);
     }
 }
 
@@ -231,7 +231,7 @@ static enum import_result import_rmm(const struct import_input *input, struct im
 
 const struct format format_rmm = {
     .name = "rmm",
-    .summary = "CSV of allocations and frees, written by the logging adaptor of RAPIDS RMM",
+    .summary = "CSV of allocations and frees, written by RAPIDS RMM's logging adaptor",
     .recognise = recognise_rmm,
     .import = import_rmm,
 };

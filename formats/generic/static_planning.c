@@ -109,14 +109,14 @@ static const char *read_columns(const struct csv_row *row, struct header *header
         }
         if (header->fields[found] != COLUMN_ABSENT) {
             *column = row->fields[i].column;
-            return "two columns of the same meaning";
+            return "two columns have the same meaning";
         }
         header->fields[found] = (int)i;
     }
     *column = 0;
     if (header->fields[COLUMN_UPPER] != COLUMN_ABSENT &&
         header->fields[COLUMN_END] != COLUMN_ABSENT) {
-        return "both 'upper' (excluded) and 'end' (included) are there";
+        return "the header has both 'upper' (excluded) and 'end' (included); accepted: one of them";
     }
     if (header->fields[COLUMN_ID] == COLUMN_ABSENT) {
         return "no column 'id' (or 'buffer', 'buffer_id')";
@@ -442,7 +442,7 @@ static enum import_result refuse_doubles(struct instance *instance)
     }
     const struct buffer twice = read_buffer_again(instance, number);
     return import_fail(instance->error, IMPORT_INVALID, find_line(instance, twice.row), 0,
-                       "the id '%.*s' came before",
+                       "the id '%.*s' is used twice",
                        (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
 
@@ -464,7 +464,7 @@ static enum import_result make_ops(struct instance *instance, const struct impor
     }
     const struct buffer buffer = read_buffer_again(instance, excess);
     return import_fail(instance->error, IMPORT_INVALID, find_line(instance, buffer.row), 0,
-                       "with this buffer more than 2^50 bytes are live at time %" PRId64,
+                       "with this buffer, more than 2^50 bytes are live at time %" PRId64,
                        buffer.lower);
 }
 
@@ -473,14 +473,14 @@ static void add_notes(const struct instance *instance, struct import *import)
     import_note(import, "static planning: %zu buffers, at most %" PRIu64 " bytes live at a time",
                 instance->lifetimes.count, instance->lifetimes.peak_rounded);
     if (instance->gap_count > 0) {
-        import_note(import, "%zu buffers have gaps: they are live throughout here",
+        import_note(import, "%zu buffers have gaps; here they are live throughout",
                     instance->gap_count);
     }
     if (instance->header.fields[COLUMN_OFFSET] != COLUMN_ABSENT) {
-        import_note(import, "the offsets, a solution of another planner, are not used");
+        import_note(import, "the offsets, another planner's solution, are not used");
     }
     if (instance->header.unknown_count > 0) {
-        import_note(import, "%zu columns of unknown names are not used",
+        import_note(import, "%zu columns with unknown names are not used",
                     instance->header.unknown_count);
     }
     if (instance->cursor.end[-1] != '\n') {
@@ -532,7 +532,8 @@ static enum import_result import_static_planning(const struct import_input *inpu
 
 const struct format format_static_planning = {
     .name = "static_planning",
-    .summary = "CSV of buffers with sizes and lifetimes, for offline planners (minimalloc, IREE)",
+    .summary =
+        "CSV of buffers with sizes and lifetimes, as offline planners read it (minimalloc, IREE)",
     .recognise = recognise_static_planning,
     .import = import_static_planning,
 };

@@ -169,24 +169,27 @@ static enum import_result check_values(struct snapshot *snapshot, const struct p
                            (int64_t)sample->value_count);
     }
     if (count < 0) {
-        return fail_sample(snapshot, sample, "its number of blocks is %" PRId64, count);
+        return fail_sample(snapshot, sample, "the number of its blocks is %" PRId64 ", below 0",
+                           count);
     }
     if (count == 0 && bytes != 0) {
         return fail_sample(snapshot, sample, "no blocks, but %" PRId64 " bytes", bytes);
     }
     if (bytes < 0 && bytes != -count) {
-        return fail_sample(snapshot, sample, "its size is %" PRId64, bytes);
+        return fail_sample(snapshot, sample,
+                           "its size is %" PRId64 "; below 0, only -1 for each block is accepted",
+                           bytes);
     }
     if (bytes > (int64_t)CAPACITY_BYTES_MAX ||
         snapshot->buffer_bytes + snapshot->program_bytes + (uint64_t)(bytes > 0 ? bytes : 0) >
             CAPACITY_BYTES_MAX) {
-        return fail_sample(snapshot, sample, "with it there are more than 2^50 bytes: %" PRId64,
-                           bytes);
+        return fail_sample(snapshot, sample,
+                           "with its %" PRId64 " bytes, the profile has more than 2^50", bytes);
     }
     if (bytes > 0 &&
         (uint64_t)count > BLOCK_COUNT_MAX - snapshot->buffer_count - snapshot->program_count) {
-        return fail_sample(snapshot, sample, "with it there are more than 4194304 blocks: %" PRId64,
-                           count);
+        return fail_sample(snapshot, sample,
+                           "with its %" PRId64 " blocks, the profile has more than 4194304", count);
     }
     return IMPORT_OK;
 }
@@ -232,9 +235,9 @@ static enum import_result read_samples(struct snapshot *snapshot)
     snapshot->count_value = pprof_value_find(&snapshot->profile, "allocations", "count");
     snapshot->bytes_value = pprof_value_find(&snapshot->profile, "space", "bytes");
     if (snapshot->count_value < 0 || snapshot->bytes_value < 0) {
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "the profile does not count 'allocations' and "
-                           "'space' in bytes: it is not one of device memory");
+        return import_fail(
+            snapshot->error, IMPORT_INVALID, 0, 0,
+            "the profile does not count 'allocations' and 'space' in bytes: it is not a device-memory profile");
     }
     enum import_result result = IMPORT_OK;
     while (result == IMPORT_OK && !is_end) {

@@ -106,15 +106,14 @@ static enum import_result choose_device(const struct snapshot *snapshot,
     import->setup.capacity_bytes = find_largest_device(import);
     if (import->setup.capacity_bytes > CAPACITY_BYTES_MAX) {
         return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "in granules of %" PRIu64 " it is more than 2^50 "
-                           "bytes",
+                           "in granules of %" PRIu64 " bytes, a device holds more than 2^50 bytes",
                            import->setup.granule_bytes);
     }
-    import_note(import,
-                "capacity %" PRIu64
-                ": assumed, the most that a device holds: nothing is to spare, and which "
-                "chip it was is not in the profile",
-                import->setup.capacity_bytes);
+    import_note(
+        import,
+        "capacity %" PRIu64
+        ": assumed, the most that a device holds; no memory is spare, and the profile does not name the chip",
+        import->setup.capacity_bytes);
     return IMPORT_OK;
 }
 
@@ -152,25 +151,25 @@ static void add_notes(const struct snapshot *snapshot, const uint8_t *hosts, str
     note_devices(snapshot, hosts, import);
     import_note(
         import,
-        "their places and order are not known, nor which request failed, if any; the buffers of one "
-        "stack are taken to be of one size");
+        "their addresses, their order and the failed request, if any, are unknown; all buffers of one Python stack get the same size");
     if (snapshot->program_count > 0) {
         import_note(import,
-                    "on which devices an executable is loaded is not known: all are on device 0");
+                    "the profile does not show where an executable is loaded: all are on device 0");
     }
     if (snapshot->unknown_count > 0) {
         import_note(import, "left out: %" PRIu64 " executables or buffers of unknown size (-1)",
                     snapshot->unknown_count);
     }
     if (snapshot->empty_count > 0) {
-        import_note(import, "left out: %" PRIu64 " of 0 bytes", snapshot->empty_count);
+        import_note(import, "left out: %" PRIu64 " executables or buffers of 0 bytes",
+                    snapshot->empty_count);
     }
     if (snapshot->uneven_count > 0) {
-        import_note(import,
-                    "of %" PRIu64
-                    " stacks the bytes are no multiple of the blocks: some of these have one "
-                    "byte more",
-                    snapshot->uneven_count);
+        import_note(
+            import,
+            "of %" PRIu64
+            " stacks, the bytes are not a multiple of the blocks: some of these have one byte more",
+            snapshot->uneven_count);
     }
 }
 

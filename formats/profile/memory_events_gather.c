@@ -142,7 +142,7 @@ static enum import_result check_event(const struct memory_events *events,
         }
     }
     if ((event->known & 1u << MEMORY_ADDR) == 0) {
-        return memory_fail(events, event->at, error, "a memory event without 'addr'");
+        return memory_fail(events, event->at, error, "the memory event has no 'addr'");
     }
     const bool has_size = (event->known & 1u << MEMORY_ALLOCATION_BYTES) != 0;
     if (has_size && event->facts[MEMORY_REQUESTED_BYTES] > event->facts[MEMORY_ALLOCATION_BYTES]) {
@@ -153,7 +153,8 @@ static enum import_result check_event(const struct memory_events *events,
                            event->facts[MEMORY_ALLOCATION_BYTES]);
     }
     if (event->is_allocation && !has_size && (event->known & 1u << MEMORY_REQUESTED_BYTES) == 0) {
-        return memory_fail(events, event->at, error, "an allocation without 'allocation_bytes'");
+        return memory_fail(events, event->at, error,
+                           "the allocation has neither 'allocation_bytes' nor 'requested_bytes'");
     }
     return IMPORT_OK;
 }

@@ -239,37 +239,33 @@ static void note_sums(const struct feed *feed, size_t host_count)
         import_note(
             feed->import,
             "tag '" SETUP_BEFORE_NAME "': %" PRIu64 " bytes on %" PRIu64
-            " devices were in use, and "
-            "no event "
-            "makes or frees them: one held block each; their sum is known, their places and number are not",
+            " devices were in use, and no event allocates or frees them; one held block stands for them on each device, since only the sum is known",
             rest_bytes, feed->rest_count);
     }
     if (silent_count > 0) {
         import_note(feed->import,
-                    "of %" PRIu64
-                    " devices no event says what is in use: what was there before is not "
-                    "known",
+                    "on %" PRIu64
+                    " devices, no event gives the bytes in use: what was live before is unknown",
                     silent_count);
     }
     if (unlimited_count > 0) {
-        import_note(feed->import,
-                    "of %" PRIu64
-                    " devices no event says a capacity of up to 2^50 bytes: they have "
-                    "that of "
-                    "the others, or as much as they need",
-                    unlimited_count);
+        import_note(
+            feed->import,
+            "on %" PRIu64
+            " devices, no event gives a capacity of up to 2^50 bytes: they get the capacity of the others, or as much as they need",
+            unlimited_count);
     }
     if (other_peaks > 0) {
         import_note(feed->import,
-                    "%" PRIu64 " events say another peak than the most in use in the window",
+                    "%" PRIu64 " events give a peak other than the most in use in the window",
                     other_peaks);
     }
     if (stack_bytes > 0) {
-        import_note(feed->import,
-                    "up to %" PRIu64
-                    " bytes were reserved for the stack of programs: not replayed, "
-                    "since no event shows for which",
-                    stack_bytes);
+        import_note(
+            feed->import,
+            "up to %" PRIu64
+            " bytes were reserved for the stack of programs: not replayed, because no event names the program",
+            stack_bytes);
     }
 }
 
@@ -279,16 +275,16 @@ static void add_notes(const struct feed *feed, const uint8_t *hosts, size_t host
     note_hosts(feed, hosts, host_count);
     note_sums(feed, host_count);
     if (events->empty_count > 0) {
-        import_note(feed->import, "%" PRIu64 " allocations of 0 bytes are left out",
+        import_note(feed->import, "left out: %" PRIu64 " allocations of 0 bytes",
                     events->empty_count);
     }
     if (events->unsized_count > 0) {
         import_note(feed->import,
-                    "%" PRIu64 " frees of blocks that were there before are left out: nothing says "
-                    "their size",
+                    "left out: %" PRIu64
+                    " frees of blocks from before the profile, whose size is unknown",
                     events->unsized_count);
     }
-    import_note(feed->import, "a profile has no requests that failed");
+    import_note(feed->import, "a profile does not record failed requests");
 }
 
 /* --- all --- */
@@ -330,8 +326,7 @@ enum import_result memory_events_import(struct memory_events *events,
     struct feed feed = {.events = events, .import = import, .error = error};
     if (events->count == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "there is no memory event in it: was the profile taken "
-                           "with host tracing on?");
+                           "the profile has no memory event: was it taken with host tracing on?");
     }
     qsort(events->events, events->count, sizeof *events->events, compare_times);
     const size_t host_count = number_hosts(events, hosts);

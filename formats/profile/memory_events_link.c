@@ -29,7 +29,7 @@ static enum import_result free_live(const struct memory_events *events, struct k
     if (event->size_bytes != 0 && event->size_bytes != live->size_bytes) {
         return memory_fail(events, event->at, error,
                            "address %" PRIu64 " is freed with %" PRIu64
-                           " bytes, and was allocated with %" PRIu64,
+                           " bytes, but was allocated with %" PRIu64,
                            event->facts[MEMORY_ADDR], event->size_bytes, live->size_bytes);
     }
     event->size_bytes = live->size_bytes;
@@ -48,7 +48,7 @@ static enum import_result link_one(struct memory_events *events, struct kept_eve
         return before == NULL
                    ? IMPORT_OK
                    : memory_fail(events, event->at, error,
-                                 "address %" PRIu64 " is allocated, and the block there is live",
+                                 "address %" PRIu64 " is allocated, but the block there is live",
                                  event->facts[MEMORY_ADDR]);
     }
     if (before != NULL) {
@@ -167,8 +167,8 @@ static enum import_result check_in_use(const struct memory_events *events,
     if (!allocator->says_in_use) {
         if (said < allocator->live_bytes) {
             return memory_fail(events, event->at, error,
-                               "bytes_allocated is %" PRId64 ", less than its blocks, "
-                               "%" PRId64,
+                               "bytes_allocated is %" PRId64
+                               ", below the bytes of the live blocks, %" PRId64,
                                said, allocator->live_bytes);
         }
         allocator->base_bytes = (uint64_t)(said - allocator->live_bytes);
@@ -178,10 +178,10 @@ static enum import_result check_in_use(const struct memory_events *events,
     if (said != count_in_use(allocator)) {
         return memory_fail(
             events, event->at, error,
-            "bytes_allocated is %" PRId64 ", and the events so far make it "
-            "%" PRId64 ": some are missing%s",
+            "bytes_allocated is %" PRId64 ", but the events so far sum to %" PRId64
+            ": some events are missing%s",
             said, count_in_use(allocator),
-            events->is_text ? " (a trace.json keeps a part only; the .xplane.pb has all)" : "");
+            events->is_text ? " (a trace.json has only some events; the .xplane.pb has all)" : "");
     }
     return IMPORT_OK;
 }
@@ -202,7 +202,7 @@ static enum import_result sum_one(struct memory_events *events, struct kept_even
     if (allocator->live_bytes > (int64_t)CAPACITY_BYTES_MAX ||
         allocator->freed_start_bytes > CAPACITY_BYTES_MAX) {
         return memory_fail(events, event->at, error,
-                           "the blocks together are more than 2^50 bytes");
+                           "the blocks together have more than 2^50 bytes");
     }
     if (!allocator->says_peak) {
         allocator->first_peak_bytes = UINT64_MAX; /* until an event says one, none rises above it */
@@ -213,8 +213,8 @@ static enum import_result sum_one(struct memory_events *events, struct kept_even
     }
     if (allocator->freed_start_bytes > allocator->base_bytes) {
         return memory_fail(events, event->at, error,
-                           "blocks that were there before the profile are %" PRIu64
-                           " bytes, and %" PRIu64 " were in use then",
+                           "blocks from before the profile have %" PRIu64
+                           " bytes, but only %" PRIu64 " were in use then",
                            allocator->freed_start_bytes, allocator->base_bytes);
     }
     const int64_t most = knew && before > count_in_use(allocator) ? before

@@ -174,8 +174,8 @@ static enum import_result fail_absent_text(const struct pprof *profile, uint64_t
                                            struct import_error *error)
 {
     return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                       "text %" PRIu64 " is not in the profile, which has %zu: it "
-                       "was cut off, or is damaged",
+                       "text %" PRIu64
+                       " is not in the profile, which has %zu texts: it is cut off or damaged",
                        number, profile->string_count);
 }
 

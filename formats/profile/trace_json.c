@@ -152,13 +152,13 @@ static enum import_result take_event(struct reader *reader, size_t at, const jso
     }
     event.is_allocation = strcmp(name, "MemoryAllocation") == 0;
     if (!take_time(&event, json_object_get(value, "ts"))) {
-        return fail_at(reader, at, "a memory event whose 'ts' is no time in microseconds");
+        return fail_at(reader, at, "the 'ts' of a memory event is not a time in microseconds");
     }
     void *i = json_object_iter((json_t *)(uintptr_t)arguments);
     for (; i != NULL; i = json_object_iter_next((json_t *)(uintptr_t)arguments, i)) {
         if (!take_argument(&event, json_object_iter_key(i), json_object_iter_value(i))) {
             char reason[128];
-            snprintf(reason, sizeof reason, "%.60s of a memory event is not a number from 0 on",
+            snprintf(reason, sizeof reason, "%.60s of a memory event is not a number of 0 or more",
                      json_object_iter_key(i));
             return fail_at(reader, at, reason);
         }
@@ -184,7 +184,7 @@ static enum import_result read_event(struct reader *reader)
         return result;
     }
     if (length > EVENT_BYTES_MAX) {
-        return fail_at(reader, at, "a memory event of more than 64 KiB");
+        return fail_at(reader, at, "a memory event has more than 64 KiB");
     }
     json_error_t error;
     json_t *value = json_loadb(reader->text + at, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
@@ -270,7 +270,7 @@ static enum import_result read_object(struct reader *reader)
         }
     }
     if (result == IMPORT_OK && (peek_letter(reader) != '\0' || reader->offset < reader->length)) {
-        return fail_at(reader, reader->offset, "something stands behind the end of the trace");
+        return fail_at(reader, reader->offset, "something follows the end of the trace");
     }
     return result;
 }

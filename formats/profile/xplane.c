@@ -236,9 +236,8 @@ static enum import_result read_stat(const struct plane *plane, size_t at, struct
         return result;
     }
     return import_fail(plane->error, IMPORT_INVALID, 0, 0,
-                       "byte %zu: %.*s of a memory event is not a number from 0 "
-                       "on",
-                       at, (int)(name->end - name->offset), name->text + name->offset);
+                       "byte %zu: %.*s of a memory event is not a number of 0 or more", at,
+                       (int)(name->end - name->offset), name->text + name->offset);
 }
 
 /* The line's time and the event's offset in it.  False: beyond 2^63 ns. */

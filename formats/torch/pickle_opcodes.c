@@ -18,8 +18,9 @@ static enum import_result run_proto(struct pickle_reader *reader)
     }
     const enum import_result result = pickle_take_number(reader, 1, &version);
     if (result == IMPORT_OK && (version < PICKLE_PROTOCOL_MIN || version > PICKLE_PROTOCOL_MAX)) {
-        return pickle_fail(reader, IMPORT_INVALID, "protocol %u is not one of %d to %d",
-                           (unsigned)version, PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "protocol %u is not supported; accepted: %d to %d", (unsigned)version,
+                           PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
     }
     return result;
 }
@@ -32,7 +33,7 @@ static enum import_result run_frame(struct pickle_reader *reader)
     const enum import_result result = pickle_take_number(reader, FRAME_LENGTH_BYTES, &length);
     if (result == IMPORT_OK && length > reader->length - reader->at) {
         return pickle_fail(reader, IMPORT_INCOMPLETE,
-                           "it has %" PRIu64 " bytes, and %zu follow (a cut file?)", length,
+                           "it has %" PRIu64 " bytes, but only %zu follow (a cut file?)", length,
                            reader->length - reader->at);
     }
     return result;
@@ -121,7 +122,7 @@ static enum import_result push_long(struct pickle_reader *reader, unsigned lengt
     enum import_result result = pickle_take_number(reader, length_bytes, &length);
     if (result == IMPORT_OK && length > sizeof number) {
         return pickle_fail(reader, IMPORT_INVALID,
-                           "an integer of %" PRIu64 " bytes, which is beyond 64 bits", length);
+                           "an integer of %" PRIu64 " bytes; at most 8 are accepted", length);
     }
     if (result == IMPORT_OK) {
         result = pickle_take_number(reader, (unsigned)length, &number);
@@ -402,19 +403,19 @@ static enum import_result run_next(struct pickle_reader *reader)
     }
     const unsigned char code = (unsigned char)reader->text[reader->at++];
     const struct opcode *opcode = &opcodes[code];
-    reader->name = opcode->name != NULL ? opcode->name : "no opcode of a pickle";
+    reader->name = opcode->name != NULL ? opcode->name : "unknown opcode";
     if (opcode->name == NULL) {
         return pickle_fail(reader, IMPORT_INVALID, "0x%02x", code);
     }
     if (reader->begin == 0 && code != OPCODE_PROTO) {
         return pickle_fail(reader, IMPORT_INVALID,
-                           "a pickle of protocol %d to %d begins with PROTO", PICKLE_PROTOCOL_MIN,
-                           PICKLE_PROTOCOL_MAX);
+                           "a pickle of protocol %d to %d must begin with PROTO",
+                           PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
     }
     if (opcode->run == NULL) {
-        return pickle_fail(reader, IMPORT_INVALID,
-                           "refused: a memory snapshot has plain data only, and nothing of a "
-                           "pickle is executed here");
+        return pickle_fail(
+            reader, IMPORT_INVALID,
+            "refused: a memory snapshot has only plain data, and hbmstress executes nothing from a pickle");
     }
     return opcode->run(reader);
 }

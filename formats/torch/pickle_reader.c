@@ -131,7 +131,7 @@ size_t pickle_above_mark(const struct pickle_reader *reader)
 enum import_result pickle_need(struct pickle_reader *reader, size_t count)
 {
     if (pickle_above_mark(reader) < count) {
-        return pickle_fail(reader, IMPORT_INVALID, "it takes %zu values, and %zu are there", count,
+        return pickle_fail(reader, IMPORT_INVALID, "it needs %zu values, but there are %zu", count,
                            pickle_above_mark(reader));
     }
     return IMPORT_OK;
@@ -192,14 +192,14 @@ static enum import_result open_container(struct pickle_reader *reader, size_t co
                                          ? NULL
                                          : &reader->containers[slot->container];
     if (found == NULL || found->is_list != is_list) {
-        return pickle_fail(reader, IMPORT_INVALID, "below its values lies no %s",
+        return pickle_fail(reader, IMPORT_INVALID, "there is no %s below its values",
                            is_list ? "list" : "dict");
     }
     if (found->is_closed) {
-        return pickle_fail(reader, IMPORT_INVALID,
-                           "it adds to a %s that is in use elsewhere already, and could "
-                           "come to contain itself",
-                           is_list ? "list" : "dict");
+        return pickle_fail(
+            reader, IMPORT_INVALID,
+            "it adds to a %s that is already used elsewhere and could come to contain itself",
+            is_list ? "list" : "dict");
     }
     if (found->value == NULL && count > 0) {
         found->value = is_list ? json_array() : json_object();
@@ -217,7 +217,7 @@ static enum import_result deepen_container(struct pickle_reader *reader,
 {
     const unsigned depth = get_slot_depth(reader, slot) + 1;
     if (depth > PICKLE_DEPTH_MAX) {
-        return pickle_fail(reader, IMPORT_INVALID, "containers lie more than %d deep in each other",
+        return pickle_fail(reader, IMPORT_INVALID, "containers are nested more than %d deep",
                            PICKLE_DEPTH_MAX);
     }
     container->depth = depth > container->depth ? (uint8_t)depth : container->depth;
@@ -309,7 +309,7 @@ enum import_result pickle_memo_put(struct pickle_reader *reader, uint64_t index)
     }
     if (index > reader->memo_count) {
         return pickle_fail(reader, IMPORT_INVALID,
-                           "memo %" PRIu64 " is put where the next one is %zu", index,
+                           "it sets memo %" PRIu64 ", but the next one is %zu", index,
                            reader->memo_count);
     }
     const struct pickle_slot *top = &reader->stack[reader->stack_count - 1];
@@ -328,7 +328,7 @@ enum import_result pickle_memo_get(struct pickle_reader *reader, uint64_t index)
 {
     if (index >= reader->memo_count) {
         return pickle_fail(reader, IMPORT_INVALID,
-                           "memo %" PRIu64 " is fetched where there are %zu", index,
+                           "it reads memo %" PRIu64 ", but there are only %zu", index,
                            reader->memo_count);
     }
     const struct pickle_slot *kept = &reader->memo[index];

@@ -47,7 +47,7 @@ static const struct torch_event *find_failure(const struct torch_snapshot *snaps
     if (count > 1) {
         import_note(
             import,
-            "on %u more devices a request failed at last; only the latest of all is made, on device %u",
+            "on %u more devices, the last event is a failed request; only the latest of all is replayed, on device %u",
             count - 1, found->host);
     }
     return found;
@@ -98,8 +98,7 @@ static enum import_result add_free(struct builder *builder)
         span.address = first->address -
                        span.size_bytes; /* free memory at the bottom needs no ops */
     }
-    import_note(builder->import,
-                "device %u has %" PRIu64 " bytes more that are free outside of the segments",
+    import_note(builder->import, "device %u has %" PRIu64 " more bytes free outside the segments",
                 asked->host, span.size_bytes);
     return heap_image_add(&builder->image, &span, builder->error);
 }
@@ -108,7 +107,7 @@ static void append_request(struct builder *builder)
 {
     const struct torch_event *asked = builder->asked;
     if (asked == NULL) {
-        import_note(builder->import, "the file does not say that a request failed in this state");
+        import_note(builder->import, "the file does not show a failed request in this state");
         return;
     }
     struct op op = op_make(OP_ALLOC);
@@ -138,7 +137,7 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
                               .asked = find_failure(snapshot, import)};
     if (snapshot->block_count == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "there is no block in a segment, and no event of one");
+                           "the file has no block in a segment, and no event of one");
     }
     import_note(
         import,

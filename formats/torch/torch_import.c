@@ -30,13 +30,12 @@ static void note_unknown(const struct torch_snapshot *snapshot, struct import *i
 {
     if (snapshot->unknown_keys > 0) {
         import_note(import,
-                    "%" PRIu64 " values of keys that are not known are not used; the first is '%s'",
+                    "%" PRIu64 " values of unknown keys are not used; the first key is '%s'",
                     snapshot->unknown_keys, snapshot->unknown_key);
     }
     if (snapshot->unknown_actions > 0) {
         import_note(import,
-                    "%" PRIu64
-                    " events of actions that are not known are left out; the first is '%s'",
+                    "%" PRIu64 " events of unknown actions are left out; the first action is '%s'",
                     snapshot->unknown_actions, snapshot->unknown_action);
     }
 }

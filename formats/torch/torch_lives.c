@@ -67,8 +67,8 @@ static enum import_result check_freed_size(struct lives *lives, const struct tor
     if (event->size_bytes < begun->taken_bytes ||
         event->size_bytes % lives->snapshot->granule_bytes != 0) {
         return torch_fail_event(lives->error, event,
-                                "it frees %" PRIu64 " bytes at %" PRIu64 ", and [%" PRIu32
-                                "] says %" PRIu64,
+                                "it frees %" PRIu64 " bytes at %" PRIu64 ", but event [%" PRIu32
+                                "] gives %" PRIu64,
                                 event->size_bytes, event->address, begun->index, begun->size_bytes);
     }
     begun->taken_bytes = event->size_bytes;
@@ -79,8 +79,8 @@ static enum import_result take_alloc(struct lives *lives, struct torch_event *ev
 {
     if (lives->state == LIFE_LIVE || lives->state == LIFE_REQUESTED) {
         return torch_fail_event(lives->error, event,
-                                "a block at %" PRIu64 ", where the one of [%" PRIu32
-                                "] is not yet free",
+                                "it allocates a block at %" PRIu64
+                                ", where the block of event [%" PRIu32 "] is not yet free",
                                 event->address, lives->snapshot->events[lives->life].index);
     }
     lives->state = LIFE_LIVE;
@@ -109,14 +109,14 @@ static enum import_result check_last(struct lives *lives, const struct torch_eve
                                      struct torch_block *block)
 {
     struct torch_event *begun = &lives->snapshot->events[lives->life];
-    static const char *const what[] = {"", "never freed", "still to be freed", "freed at last"};
+    static const char *const what[] = {"", "never freed", "waiting for its free", "freed"};
     static const char *const shown[] = {"inactive", "active_allocated", "active_awaiting_free"};
     static const enum torch_state wanted[] = {TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_AWAITING_FREE,
                                               TORCH_INACTIVE};
     const enum torch_state found = block == NULL ? TORCH_INACTIVE : block->state;
     if (found != wanted[lives->state]) {
         return torch_fail_event(
-            lives->error, last, "the block at %" PRIu64 " is %s, and the final state has %s%s",
+            lives->error, last, "the block at %" PRIu64 " is %s, but the final state has %s%s",
             last->address, what[lives->state], block == NULL ? "no block there" : "it as ",
             block == NULL ? "" : shown[found]);
     }
@@ -125,8 +125,9 @@ static enum import_result check_last(struct lives *lives, const struct torch_eve
     }
     if (begun->taken_bytes > block->size_bytes || begun->size_bytes > block->requested_bytes) {
         return torch_fail_block(lives->error, block,
-                                "it has %" PRIu64 " bytes, %" PRIu64 " of them requested, and "
-                                "device_traces[%u][%" PRIu32 "] says %" PRIu64,
+                                "it has %" PRIu64 " bytes, %" PRIu64
+                                " of them requested, but device_traces[%u][%" PRIu32
+                                "] gives %" PRIu64,
                                 block->size_bytes, block->requested_bytes, begun->host,
                                 begun->index, begun->size_bytes);
     }
@@ -183,7 +184,7 @@ static enum import_result put_life(struct lives *lives, struct span_map *map, ui
     }
     return torch_fail_event(lives->error, event,
                             "its block of %" PRIu64 " bytes at %" PRIu64
-                            " overlaps the one that lives at %" PRIu64,
+                            " overlaps the live one at %" PRIu64,
                             event->taken_bytes, event->address, other.start);
 }
 

@@ -52,13 +52,13 @@ static enum import_result enter_place(struct reader *reader, const json_t *value
 {
     reader->place = place;
     if (!json_is_object(value)) {
-        return fail_at_place(reader, "it is no dict");
+        return fail_at_place(reader, "it is not a dict");
     }
     reader->visit_count += 1 + json_object_size(value);
     if (reader->visit_count > reader->visit_count_max) {
         return fail_at_place(
             reader,
-            "the values before it are shared so often that they are more than the file has bytes");
+            "values are shared so often that there are more of them up to here than bytes in the file");
     }
     return IMPORT_OK;
 }
@@ -87,7 +87,7 @@ static enum import_result read_number(struct reader *reader, const json_t *objec
 {
     const json_t *value = json_object_get(object, key);
     if (value == NULL && is_needed) {
-        return fail_at_place(reader, "there is no '%s'", key);
+        return fail_at_place(reader, "'%s' is missing", key);
     }
     if (value == NULL) {
         return IMPORT_OK;
@@ -97,9 +97,8 @@ static enum import_result read_number(struct reader *reader, const json_t *objec
     }
     const json_int_t read = json_integer_value(value);
     if (read < 0 || (uint64_t)read > max) {
-        return fail_at_place(reader,
-                             "'%s' is %" JSON_INTEGER_FORMAT ", which is not in 0 to %" PRIu64, key,
-                             read, max);
+        return fail_at_place(reader, "'%s' is %" JSON_INTEGER_FORMAT "; accepted: 0 to %" PRIu64,
+                             key, read, max);
     }
     *number = (uint64_t)read;
     return IMPORT_OK;
@@ -134,7 +133,7 @@ static enum import_result read_state(struct reader *reader, const json_t *object
     };
     const char *name = json_string_value(json_object_get(object, "state"));
     if (name == NULL) {
-        return fail_at_place(reader, "there is no 'state' that is a text");
+        return fail_at_place(reader, "'state' is missing or not a text");
     }
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         if (strcmp(states[i].name, name) == 0) {
@@ -142,7 +141,7 @@ static enum import_result read_state(struct reader *reader, const json_t *object
             return IMPORT_OK;
         }
     }
-    return fail_at_place(reader, "the state '%.40s' is not known", name);
+    return fail_at_place(reader, "the state '%.40s' is unknown", name);
 }
 
 /* Torch 1.13 keeps what a block was used for, the last use first. */
@@ -165,7 +164,7 @@ static enum import_result read_requested(struct reader *reader, const json_t *ob
     }
     if (block->requested_bytes == 0 || block->requested_bytes > block->size_bytes) {
         return fail_at_place(reader,
-                             "%" PRIu64 " bytes were requested of a block that has %" PRIu64,
+                             "%" PRIu64 " bytes were requested in a block of %" PRIu64 " bytes",
                              block->requested_bytes, block->size_bytes);
     }
     return IMPORT_OK;
@@ -185,14 +184,15 @@ static enum import_result read_block(struct reader *reader, const json_t *object
     }
     if (result == IMPORT_OK && block->address != at) {
         return fail_at_place(reader,
-                             "it begins at %" PRIu64 ", and what comes before it ends at %" PRIu64,
+                             "it begins at %" PRIu64 ", not at %" PRIu64
+                             ", where the block before it ends or the segment begins",
                              block->address, at);
     }
     if (result == IMPORT_OK) {
         result = read_number(reader, object, "size", true, CAPACITY_BYTES_MAX, &block->size_bytes);
     }
     if (result == IMPORT_OK && block->size_bytes == 0) {
-        return fail_at_place(reader, "a block of 0 bytes");
+        return fail_at_place(reader, "the block has 0 bytes");
     }
     if (result == IMPORT_OK) {
         result = read_state(reader, object, &block->state);
@@ -224,7 +224,7 @@ static enum import_result check_sum(struct reader *reader, const json_t *object,
     const enum import_result result = read_number(reader, object, key, false, CAPACITY_BYTES_MAX,
                                                   &said);
     if (result == IMPORT_OK && said != sum) {
-        return fail_at_place(reader, "'%s' is %" PRIu64 ", and its blocks have %" PRIu64, key, said,
+        return fail_at_place(reader, "'%s' is %" PRIu64 ", but its blocks have %" PRIu64, key, said,
                              sum);
     }
     return result;
@@ -263,7 +263,8 @@ static enum import_result read_blocks(struct reader *reader, const json_t *block
         reader->snapshot->segment_bytes[host] += block.size_bytes;
         if (reader->snapshot->segment_bytes[host] > CAPACITY_BYTES_MAX) {
             return fail_at_place(
-                reader, "with it the segments of device %u have more than 2^50 bytes", host);
+                reader, "with this block, the segments of device %u have more than 2^50 bytes",
+                host);
         }
     }
     return IMPORT_OK;
@@ -288,7 +289,7 @@ static enum import_result read_segment(struct reader *reader, const json_t *obje
     }
     const json_t *blocks = json_object_get(object, "blocks");
     if (result == IMPORT_OK && json_array_size(blocks) == 0) {
-        return fail_at_place(reader, "there are no 'blocks' in a list");
+        return fail_at_place(reader, "'blocks' is not a list with blocks");
     }
     if (result == IMPORT_OK) {
         result = read_blocks(reader, blocks, address, host, &sums);
@@ -299,7 +300,7 @@ static enum import_result read_segment(struct reader *reader, const json_t *obje
 static enum import_result read_segments(struct reader *reader, const json_t *segments)
 {
     if (!json_is_array(segments)) {
-        return fail_at_place(reader, "there is no list 'segments'");
+        return fail_at_place(reader, "'segments' is missing or not a list");
     }
     for (size_t i = 0; i < json_array_size(segments); i++) {
         reader->outer = i;
@@ -335,7 +336,7 @@ static enum import_result read_action(struct reader *reader, const json_t *objec
     struct torch_snapshot *snapshot = reader->snapshot;
     const char *name = json_string_value(json_object_get(object, "action"));
     if (name == NULL) {
-        return fail_at_place(reader, "there is no 'action' that is a text");
+        return fail_at_place(reader, "'action' is missing or not a text");
     }
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         if (strcmp(actions[i].name, name) == 0) {
@@ -377,7 +378,7 @@ static enum import_result read_place(struct reader *reader, const json_t *object
     const enum import_result result = read_number(
         reader, object, "size", true, is_oom ? INT64_MAX : CAPACITY_BYTES_MAX, &event->size_bytes);
     if (result == IMPORT_OK && event->size_bytes == 0) {
-        return fail_at_place(reader, "an event of 0 bytes");
+        return fail_at_place(reader, "the event has 0 bytes");
     }
     if (result == IMPORT_OK && is_oom) {
         event->free_bytes = UINT64_MAX;
@@ -427,7 +428,7 @@ static void add_event(struct torch_snapshot *snapshot, const json_t *object,
 static enum import_result read_trace(struct reader *reader, const json_t *events)
 {
     if (!json_is_array(events)) {
-        return fail_at_place(reader, "it is no list");
+        return fail_at_place(reader, "it is not a list");
     }
     for (size_t i = 0; i < json_array_size(events); i++) {
         struct torch_event event = {
@@ -448,7 +449,7 @@ static enum import_result read_trace(struct reader *reader, const json_t *events
 static enum import_result read_traces(struct reader *reader, const json_t *traces)
 {
     if (traces != NULL && !json_is_array(traces)) {
-        return fail_at_place(reader, "'device_traces' is no list");
+        return fail_at_place(reader, "'device_traces' is not a list");
     }
     for (size_t i = 0; i < json_array_size(traces); i++) {
         reader->place = PLACE_TRACE;

@@ -17,7 +17,8 @@ static enum import_result import_state(const struct import_input *input, struct 
 
 const struct format format_torch_state = {
     .name = "torch_state",
-    .summary = "the final heap alone from the same files; never recognised, name it with --format",
+    .summary =
+        "only the final heap of a torch_snapshot file; never recognised, so name it with --format",
     .recognise = recognise_never,
     .import = import_state,
 };

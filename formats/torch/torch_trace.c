@@ -98,8 +98,9 @@ static void choose_capacity(const struct player *player, const struct import_inp
         trace_limit_host(player->trace, (uint8_t)host, devices[host].all);
     }
     if (import_fixed_capacity(input->fixed, 0) == 0) {
-        import_note(import,
-                    "capacity: the segments and what the device had free when a request failed");
+        import_note(
+            import,
+            "capacity: the segments plus the bytes that the device had free when a request failed");
     }
 }
 
@@ -269,8 +270,8 @@ static void note_slack(const struct torch_snapshot *snapshot, struct import *imp
     if (count > 0) {
         import_note(import,
                     "%" PRIu64 " blocks of the final state have %" PRIu64
-                    " bytes more than their requests, "
-                    "rounded up to %" PRIu64 "; of blocks that were freed before it is not known",
+                    " bytes more than their requests, rounded up to %" PRIu64
+                    "; for blocks that were freed before, this is unknown",
                     count, bytes, snapshot->granule_bytes);
     }
 }

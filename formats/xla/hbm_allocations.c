@@ -257,7 +257,7 @@ static enum import_result check_states(const struct hbm_allocations *allocations
         if (allocations->states[i].is_said && (counts[i] != allocations->states[i].count ||
                                                bytes[i] != allocations->states[i].bytes)) {
             return import_fail(error, IMPORT_INVALID, allocations->states[i].line, 0,
-                               "%" PRIu64 " blocks of %" PRIu64 " bytes are %s, and %" PRIu64
+                               "%" PRIu64 " blocks of %" PRIu64 " bytes are %s, but %" PRIu64
                                " of %" PRIu64 " bytes are listed",
                                allocations->states[i].count, allocations->states[i].bytes,
                                state_names[i], counts[i], bytes[i]);
@@ -272,7 +272,7 @@ static enum import_result check_sums(const struct hbm_allocations *allocations,
     uint64_t sum_bytes = 0;
     if (allocations->row_count < allocations->block_count) {
         return import_fail(error, IMPORT_INCOMPLETE, allocations->line, 0,
-                           "the report is cut off: of its %" PRIu64 " blocks %zu are listed",
+                           "the report is cut off: of its %" PRIu64 " blocks, only %zu are listed",
                            allocations->block_count, allocations->row_count);
     }
     for (size_t i = 0; i < allocations->row_count; i++) {
@@ -283,8 +283,8 @@ static enum import_result check_sums(const struct hbm_allocations *allocations,
     }
     if (sum_bytes != allocations->used_bytes) {
         return import_fail(error, IMPORT_INVALID, allocations->line, 0,
-                           "%" PRIu64
-                           " bytes are said to be in use, and the blocks sum to %" PRIu64,
+                           "the report gives %" PRIu64
+                           " bytes in use, but its blocks sum to %" PRIu64,
                            allocations->used_bytes, sum_bytes);
     }
     return check_states(allocations, error);
@@ -383,7 +383,7 @@ static void note_others(const struct import_input *input, struct hbm_allocations
         import_note(import, "%zu reports before this one are cut off and not used", cut_count);
     }
     if (later_count > 0) {
-        import_note(import, "%zu reports behind this one are not used", later_count);
+        import_note(import, "%zu reports after this one are not used", later_count);
     }
 }
 

@@ -114,15 +114,16 @@ static enum import_result check_rows(struct building *building)
         if (row->address == UINT64_MAX) {
             return import_fail(
                 building->error, IMPORT_INCOMPLETE, row->line, 0,
-                "the contents of this block are on the host: it is not known where its place is");
+                "the contents of this block are on the host, so its place on the device is unknown");
         }
         uint64_t end_bytes = 0;
         if (row->size_bytes == 0 ||
             __builtin_add_overflow(row->address, row->size_bytes, &end_bytes) ||
             end_bytes > CAPACITY_BYTES_MAX) {
             return import_fail(building->error, IMPORT_INVALID, row->line, 0,
-                               "a block of %" PRIu64 " bytes at 0x%" PRIx64, row->size_bytes,
-                               row->address);
+                               "a block of %" PRIu64 " bytes at 0x%" PRIx64
+                               "; accepted: 1 byte or more that ends at 2^50 or below",
+                               row->size_bytes, row->address);
         }
         building->end_bytes = end_bytes > building->end_bytes ? end_bytes : building->end_bytes;
     }
@@ -130,7 +131,7 @@ static enum import_result check_rows(struct building *building)
         said->limit.high > CAPACITY_BYTES_MAX || !choose_capacity(building)) {
         return import_fail(
             building->error, IMPORT_INVALID, said->line, 0,
-            "what is in use, reserved and free is not the limit, or blocks lie above it");
+            "the bytes in use, reserved and free do not sum to the limit, or blocks lie above it");
     }
     return IMPORT_OK;
 }
@@ -259,7 +260,7 @@ static void append_request(struct building *building)
     if ((!agrees && !find_message(building, false, &message)) || message.requested.nominal == 0) {
         import_note(
             import,
-            "the log has no message of the runtime next to the report: the heap alone is rebuilt");
+            "the log has no runtime message with a request, before or after the report: only the heap is rebuilt");
         return;
     }
     struct op op = op_make(message.form == TPU_MESSAGE_BUFFER ? OP_ALLOC : OP_LOAD);
@@ -267,14 +268,15 @@ static void append_request(struct building *building)
     if (message.form == TPU_MESSAGE_PROGRAM_STACK) {
         op.size_bytes = import->setup.granule_bytes;
         op.stack_bytes = message.requested.nominal;
-        import_note(import, "the image's size is not said: one granule is assumed");
+        import_note(import,
+                    "the message does not give the size of the image: one granule is assumed");
     }
     op_list_append(&import->ops, &op);
     import_say(import, (uint32_t)import->ops.count - 1, SAID_FAILED, 0);
     import_note(
         import,
-        "the request comes from the message next to the report: %" PRIu64 " bytes as printed%s",
-        message.requested.nominal, agrees ? "" : "; but its free bytes differ from the report's");
+        "the request comes from the runtime message in the log: %" PRIu64 " bytes as printed%s",
+        message.requested.nominal, agrees ? "" : "; its free bytes differ from the report's");
 }
 
 static void add_notes(const struct building *building)
@@ -288,22 +290,24 @@ static void add_notes(const struct building *building)
                 "line %zu: %" PRIu64 " blocks, %" PRIu64 " bytes; limit %" PRIu64 " bytes",
                 said->line, said->block_count, said->used_bytes, building->capacity_bytes);
     if (counts[HBM_ROW_PROGRAM_IDLE] > 0) {
-        import_note(building->import, "stacks of idle programs are not said: none are assumed");
+        import_note(building->import,
+                    "the report does not give the stacks of idle programs: none are assumed");
     }
     if (counts[HBM_ROW_PROGRAM_BUSY] > 1) {
         import_note(building->import,
-                    "%" PRIu64 " programs are busy: the first listed has the reserved stack",
+                    "%" PRIu64 " programs are busy: the first one listed gets the reserved stack",
                     counts[HBM_ROW_PROGRAM_BUSY]);
     }
     if (counts[HBM_ROW_PROGRAM_BUSY] == 0 && said->reserved.high > 0) {
         import_note(building->import,
-                    "a stack is reserved, and no program is busy: it is left free");
+                    "a stack is reserved, but no program is busy: it is left free");
     }
     if (counts[HBM_ROW_RETIRED] > 0) {
-        import_note(building->import, "memory that went bad is a block that is held");
+        import_note(building->import, "retired memory becomes a block that is held");
     }
     if (building->untagged_count > 0) {
-        import_note(building->import, "%" PRIu64 " blocks have a name, and no tag is left for it",
+        import_note(building->import,
+                    "%" PRIu64 " blocks have a name but get no tag, because none is left",
                     building->untagged_count);
     }
 }

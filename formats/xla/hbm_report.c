@@ -82,15 +82,17 @@ static void note_report(const struct import_input *input, const struct survey *s
                  sizeof quoted);
     import_note(import, "line %zu: %s", line, quoted);
     if (survey->count > 1) {
-        import_note(import,
-                    "%zu%s reports in the log, %zu of them complete; this is the first of these",
-                    survey->count, survey->count >= REPORT_COUNT_MAX ? " or more" : "",
-                    survey->complete_count);
+        import_note(
+            import,
+            "%zu%s reports in the log, %zu of them complete; this is the first complete one",
+            survey->count, survey->count >= REPORT_COUNT_MAX ? " or more" : "",
+            survey->complete_count);
     }
     if (survey->first.cut_count > 0) {
-        import_note(import,
-                    "%zu entries of the report's lists are not used: cut off, or more than %d",
-                    survey->first.cut_count, HBM_REPORT_ENTRY_COUNT_MAX);
+        import_note(
+            import,
+            "%zu entries of the report's lists are not used: they are cut off, or there are more than %d",
+            survey->first.cut_count, HBM_REPORT_ENTRY_COUNT_MAX);
     }
     if (survey->first.has_list && input->text[input->length - 1] != '\n' &&
         input->length - survey->first.end < TAIL_BYTES_MAX) {

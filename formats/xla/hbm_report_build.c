@@ -36,14 +36,14 @@ struct building {
 static const char *find_missing_gpu(const struct hbm_report *report, bool capacity_is_fixed)
 {
     if (!report->numbers[HBM_GPU_REQUEST].is_said && !report->numbers[HBM_GPU_TEMP].is_said) {
-        return "the statistics are cut off: they do not say the preallocated temp allocation";
+        return "the statistics are cut off: they lack the preallocated temp allocation";
     }
     if (!report->numbers[HBM_GPU_TOTAL].is_said) {
-        return "the statistics are cut off: they do not say the total allocation";
+        return "the statistics are cut off: they lack the total allocation";
     }
     return capacity_is_fixed
                ? NULL
-               : "the statistics do not say how large the device's memory is: give --capacity";
+               : "the statistics do not give the size of the device's memory: give --capacity";
 }
 
 static const char *find_missing_space(const struct hbm_report *report)
@@ -53,26 +53,25 @@ static const char *find_missing_space(const struct hbm_report *report)
         const char *reason;
     } spaces[] = {
         {"hbm", NULL},
-        {"", "the report is cut off: it does not say the memory space"},
+        {"", "the report is cut off: it does not name the memory space"},
         {"vmem",
-         "the report is on memory space vmem, a core's scratchpad: no allocator of device memory takes part"},
+         "the report is on memory space vmem, a core's scratchpad, which no device-memory allocator manages"},
         {"smem",
-         "the report is on memory space smem, a core's scratchpad: no allocator of device memory takes part"},
+         "the report is on memory space smem, a core's scratchpad, which no device-memory allocator manages"},
     };
     for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
         if (strcmp(report->space, spaces[i].space) == 0) {
             return spaces[i].reason;
         }
     }
-    return "the report is on a memory space that is not hbm: no allocator of device memory takes part";
+    return "the report is on a memory space other than hbm, which no device-memory allocator manages";
 }
 
 const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is_fixed)
 {
     const struct hbm_report_size *numbers = report->numbers;
     if (report->form == HBM_REPORT_ENTRIES) {
-        return "only a list of allocations is there: the report's beginning, with what is used and the capacity, is "
-               "cut off";
+        return "only a list of allocations is left: the report's beginning, with the used bytes and the capacity, is cut off";
     }
     if (report->form == HBM_REPORT_GPU) {
         return find_missing_gpu(report, capacity_is_fixed);
@@ -86,17 +85,16 @@ const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is
     }
     const bool has_program = numbers[HBM_PROGRAM].is_said || numbers[HBM_REQUIREMENT].is_said;
     if (report->form == HBM_REPORT_CORES && !numbers[HBM_SPARSE_CORE].is_said) {
-        return "the report is cut off: it does not say what the SparseCore uses";
+        return "the report is cut off: it lacks the bytes that the SparseCore uses";
     }
     if (!numbers[HBM_USED].is_said && !(capacity_is_fixed && has_program)) {
         return has_program
-                   ? "the report's beginning is cut off: it does not say the capacity (\"Used ... of ... hbm\"); "
-                     "give --chip or --capacity"
-                   : "the report is cut off: it does not say what is used";
+                   ? "the report's beginning is cut off: it lacks the capacity (\"Used ... of ... hbm\"); give --chip or --capacity"
+                   : "the report is cut off: it lacks the used bytes";
     }
     return numbers[HBM_CAPACITY].is_said || capacity_is_fixed
                ? NULL
-               : "the report is cut off: it does not say the capacity";
+               : "the report is cut off: it lacks the capacity";
 }
 
 /* --- ops --- */
@@ -182,7 +180,7 @@ static const char *find_entry_fault(const struct hbm_report_entry *entry)
     const struct size_range *padding = &entry->padding.range;
     if (entry->shape_bytes != 0 && entry->unpadded.is_said &&
         (entry->shape_bytes < unpadded->low || entry->shape_bytes > unpadded->high)) {
-        return "the shape's bytes are not the unpadded size";
+        return "the bytes of the shape are not the unpadded size";
     }
     if (entry->unpadded.is_said && unpadded->low > size->high) {
         return "the unpadded size is above the size";
@@ -190,7 +188,7 @@ static const char *find_entry_fault(const struct hbm_report_entry *entry)
     const uint64_t low = size->low > unpadded->high ? size->low - unpadded->high : 0;
     if (entry->unpadded.is_said && entry->padding.is_said &&
         (padding->high < low || padding->low > size->high - unpadded->low)) {
-        return "the size less the unpadded size is not the padding";
+        return "the size minus the unpadded size is not the padding";
     }
     return NULL;
 }
@@ -290,16 +288,17 @@ static void note_capacity(const struct building *building, const struct setup *f
     char size[SIZE_TEXT_BYTES];
     size_print_field(plan->capacity_bytes, size);
     if (import_fixed_capacity(fixed, plan->granule_bytes) != 0) {
-        import_note(building->import, "capacity %s: as asked%s", size,
+        import_note(building->import, "capacity %s: as given%s", size,
                     plan->used_bytes <= plan->capacity_bytes
-                        ? "; what the report is about fits there"
+                        ? "; the program of the report fits there"
                         : "");
     } else if (plan->chip != NULL) {
-        import_note(building->import,
-                    "capacity %s: said by the report; to the byte that of chip %s, which prints so",
-                    size, plan->chip);
+        import_note(
+            building->import,
+            "capacity %s: from the report; to the byte, that of chip %s, which prints the same",
+            size, plan->chip);
     } else {
-        import_note(building->import, "capacity %s: said by the report", size);
+        import_note(building->import, "capacity %s: from the report", size);
     }
 }
 
@@ -316,24 +315,24 @@ static void note_use(const struct building *building)
     if (building->report->numbers[HBM_RESERVED].is_said && plan->reserved_bytes == 0) {
         import_note(
             import,
-            "what is reserved is not part of what is used: the capacity is what is left without it");
+            "the reserved bytes are not part of the used bytes: the capacity leaves them out");
     }
     if (plan->has_other_total) {
-        import_note(import, "\"Total\" is not \"Used\" and what is reserved: \"Used\" is taken");
+        import_note(import, "\"Total\" is not \"Used\" plus the reserved bytes: \"Used\" counts");
     }
     if (plan->rows_disagree) {
         import_note(
             import,
-            "the rows of the program's requirement sum to more than it: the requirement is taken");
+            "the rows of the program's requirement sum to more than the requirement, which counts");
     }
     if (!building->report->numbers[HBM_ARGUMENTS].is_said &&
         building->report->form == HBM_REPORT_COMPILE) {
-        import_note(import, "the size of the arguments is not said: none are assumed");
+        import_note(import, "the report does not give the size of the arguments: none are assumed");
     }
     if (plan->image_is_assumed) {
         import_note(
             import,
-            "the report does not separate the program's image from its stack: one granule is assumed");
+            "the report does not separate the program's image from its stack: an image of one granule is assumed");
     }
 }
 
@@ -363,7 +362,7 @@ static void note_entries(const struct building *building)
     if (report->entry_count > 0 && !building->is_of_peak) {
         import_note(
             building->import,
-            "the listed temporaries are more than the program has at once: they stay in its stack");
+            "the listed temporaries are larger than what the program has at once: they stay in its stack");
     }
 }
 
@@ -398,7 +397,7 @@ static const char *choose_gpu_request_name(struct building *building, uint64_t *
     const uint64_t mask = building->plan.granule_bytes - 1;
     if (!numbers[HBM_GPU_REQUEST].is_said) {
         import_note(building->import,
-                    "what was asked for is not said: assumed to be the preallocated temporaries");
+                    "the log does not give the request: the preallocated temporaries are assumed");
         return "temporaries";
     }
     if (request->low <= temp->high + mask && request->high >= temp->low) {
@@ -406,12 +405,12 @@ static const char *choose_gpu_request_name(struct building *building, uint64_t *
     }
     if (request->low > *live_out_bytes + mask) {
         import_note(building->import,
-                    "what was asked for is neither the temporaries nor one of the results");
+                    "the request is neither the temporaries nor one of the results");
         return "request";
     }
-    import_note(building->import, "what was asked for is taken for a result%s",
+    import_note(building->import, "the request is assumed to be a result%s",
                 temp->high > 0
-                    ? "; whether the temporaries were there is not said: they are left out"
+                    ? "; the log does not show whether the temporaries were live: they are left out"
                     : "");
     *live_out_bytes -= request->nominal < *live_out_bytes ? request->nominal : *live_out_bytes;
     return "results";
@@ -430,12 +429,12 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     uint64_t live_out_bytes = numbers[HBM_GPU_LIVE_OUT].range.nominal;
     const uint64_t total_bytes = numbers[HBM_GPU_TOTAL].range.high;
     if (total_bytes < numbers[HBM_GPU_TEMP].range.low || request_bytes == 0) {
-        return "the total allocation is below the preallocated temp allocation, or nothing is asked for";
+        return "the total allocation is below the preallocated temp allocation, or the request has 0 bytes";
     }
     if (without_bytes + live_out_bytes > total_bytes) {
         const uint64_t sum_bytes = numbers[HBM_GPU_TOTAL].range.nominal;
         live_out_bytes = sum_bytes > without_bytes ? sum_bytes - without_bytes : 0;
-        import_note(building->import, "results that are parameters, too, are counted once");
+        import_note(building->import, "results that are also parameters are counted once");
     }
     const char *request_name = choose_gpu_request_name(building, &live_out_bytes);
     building->plan.capacity_bytes = import_fixed_capacity(fixed, building->plan.granule_bytes);
@@ -467,14 +466,13 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     op.size_bytes = request_bytes;
     op.tag = make_tag(building, request_name);
     if (numbers[HBM_GPU_REQUEST].range.low != numbers[HBM_GPU_REQUEST].range.high) {
-        import_note(building->import,
-                    "what was asked for is printed rounded: %" PRIu64 " bytes are assumed",
+        import_note(building->import, "the printed request is rounded; chosen: %" PRIu64 " bytes",
                     request_bytes);
     }
     import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
     import_note(
         building->import,
-        "the capacity is as asked; what else was on the device is not said: nothing is assumed");
+        "the capacity is as given; the log does not show what else was on the device: nothing is assumed");
     return NULL;
 }
 
@@ -492,7 +490,7 @@ static const char *check_gpu(const struct building *building, size_t *at)
     for (int i = HBM_GPU_REQUEST; i <= HBM_GPU_TOTAL; i++) {
         *at = building->report->numbers[i].at;
         if (building->report->numbers[i].range.high > CAPACITY_BYTES_MAX) {
-            return "a size above 1P";
+            return "a size is above 1P";
         }
     }
     *at = building->report->begin;
@@ -503,7 +501,7 @@ static const char *check_entries(const struct hbm_report *report, size_t *at)
 {
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
-        const char *reason = entry->size.high > CAPACITY_BYTES_MAX ? "a size above 1P"
+        const char *reason = entry->size.high > CAPACITY_BYTES_MAX ? "a size is above 1P"
                                                                    : find_entry_fault(entry);
         *at = entry->begin;
         if (reason != NULL) {

@@ -110,7 +110,7 @@ static const char *choose_capacity(const struct hbm_report *report, const struct
     *at = report->numbers[HBM_USED].at;
     if (!is_exceeded_consistent(report)) {
         *at = report->numbers[HBM_EXCEEDED].at;
-        return "what is used less the capacity is not what exceeds it";
+        return "the used bytes minus the capacity are not the exceeding bytes";
     }
     plan->capacity_bytes = import_fixed_capacity(fixed, plan->granule_bytes);
     if (plan->capacity_bytes != 0) {
@@ -120,14 +120,14 @@ static const char *choose_capacity(const struct hbm_report *report, const struct
         return find_nearest(get_nominal(report, HBM_USED), used, plan->granule_bytes,
                             &plan->used_bytes)
                    ? NULL
-                   : "no multiple of the granule prints as what is used";
+                   : "no multiple of the granule prints as the used bytes";
     }
     if (used.high <= report->numbers[HBM_CAPACITY].range.low) {
-        return "what is used is not above the capacity";
+        return "the used bytes are not above the capacity";
     }
     return choose_said_capacity(report, plan)
                ? NULL
-               : "no multiples of the granule print as what is used and the capacity";
+               : "no multiples of the granule print as the used bytes and the capacity";
 }
 
 /* --- parts --- */
@@ -196,11 +196,11 @@ static const char *choose_parts(const struct hbm_report *report, struct hbm_repo
                       granule_bytes, &plan->argument_bytes) ||
         !find_nearest(subtract_both(used_bytes, plan->argument_bytes, *program_bytes), reserved,
                       granule_bytes, &plan->reserved_bytes)) {
-        return "no multiples of the granule print as the parts of what is used";
+        return "no multiples of the granule print as the parts of the used bytes";
     }
     const uint64_t sum_bytes = plan->reserved_bytes + plan->argument_bytes + *program_bytes;
     if (sum_bytes > used_bytes) {
-        return "its parts are more than what is used";
+        return "the parts sum to more than the used bytes";
     }
     plan->other_bytes = used_bytes - sum_bytes;
     return NULL;
@@ -292,7 +292,7 @@ const char *hbm_report_choose(const struct hbm_report *said, const struct setup 
     const char *first_reason = NULL;
     struct hbm_report report = *said;
     if (!is_each_size_possible(said, at)) {
-        return "a size above 1P";
+        return "a size is above 1P";
     }
     complete_report(&report);
     for (uint64_t granule_bytes = first; granule_bytes >= last; granule_bytes /= 2) {

@@ -124,7 +124,7 @@ static const char *choose_allocate(const struct tpu_message *message, struct pla
             return NULL;
         }
     }
-    return "the request would fit in what is free";
+    return "the request would fit in the free bytes";
 }
 
 /* Whether these numbers can be built: the piece at the bottom is what could be reserved beyond what
@@ -445,9 +445,9 @@ static void note_capacity(const struct tpu_message *message, const struct setup 
     char size[SIZE_TEXT_BYTES];
     size_print_field(plan->capacity_bytes, size);
     if (import_fixed_capacity(fixed, plan->granule_bytes) != 0) {
-        import_note(import, "capacity %s: as asked", size);
+        import_note(import, "capacity %s: as given", size);
     } else if (message->has_capacity) {
-        import_note(import, "capacity %s: said by the message", size);
+        import_note(import, "capacity %s: from the message", size);
     } else if (plan->chip != NULL) {
         import_note(
             import,
@@ -464,21 +464,22 @@ static void note_form(const struct tpu_message *message, const struct plan *plan
 {
     if (message->form == TPU_MESSAGE_PROGRAM_STACK && plan->image_bytes > plan->granule_bytes) {
         import_note(import,
-                    "the stack alone would fit: an image of %" PRIu64 " bytes is assumed beside it",
+                    "the stack alone would fit: an image of %" PRIu64
+                    " bytes is assumed in addition",
                     plan->image_bytes);
     } else if (message->form == TPU_MESSAGE_PROGRAM_STACK) {
-        import_note(import, "the image's size is not said: one granule is assumed");
+        import_note(import,
+                    "the message does not give the size of the image: one granule is assumed");
     }
     if (plan->is_piece_assumed) {
         import_note(
             import,
-            "the request is not above what is free: it is assumed that the largest piece is just "
-            "smaller, and the message then says so");
+            "the request is not above the free bytes: the largest piece is assumed to be just smaller, and a replay adds the sentence on fragmentation");
     }
     if (message->has_largest && plan->piece_bytes == 0) {
         import_note(
             import,
-            "the request is above all that is free: the sentence on fragmentation is left out");
+            "the request is above the free bytes: a replay leaves out the sentence on fragmentation");
     }
     if (plan->piece_bytes > 0) {
         import_note(import, "free memory was in pieces: no defragmentation (defrag=none)");
@@ -504,8 +505,7 @@ enum import_result tpu_message_build(const struct tpu_message *message, const st
     struct plan plan;
     if (message->missing != NULL) {
         return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column,
-                           "the message is cut off or damaged: it does not say %s",
-                           message->missing);
+                           "the message is cut off or damaged: it lacks %s", message->missing);
     }
     char reason[REFUSAL_BYTES];
     if (!choose_granule(message, fixed, &plan, reason)) {

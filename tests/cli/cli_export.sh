@@ -40,7 +40,7 @@ cp kept.csv old.txt
 expect_refusal 2 "Is a directory" export list.ops -o .
 expect_refusal 2 "No such file" export list.ops -o nowhere/events.csv
 expect_refusal 2 "no format recognises" export old.txt
-expect_refusal 2 "events.csv: this is a table that 'export --format csv' wrote: it does not come in again" import events.csv
+expect_refusal 2 "events.csv: 'export --format csv' wrote this table, and no importer reads it" import events.csv
 if [ -c /dev/full ]; then
     expect_refusal 4 "/dev/full: No space left" export list.ops -o /dev/full
     [ -c /dev/full ] || fail "/dev/full was replaced"

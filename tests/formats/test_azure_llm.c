@@ -59,7 +59,7 @@ START_TEST(later_forms_and_times_out_of_order_are_read)
     const struct import_options options = {.kv_bytes_per_token = 512, .kv_tokens_per_second = 1};
     import_checks_file(FIELD "/later_form.csv", "azure_llm", &options, &import);
     import_checks_ops(&import, "alloc size=3584\nalloc size=5632\nfree block=0\nfree block=1\n");
-    ck_assert_ptr_nonnull(strstr(import.notes, "left out: 1 requests without a token"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "left out: 1 requests without tokens"));
     const char text[] = HEADER
         "2024-02-29 00:00:01,1,1\n2024-02-28 23:59:59.5,2,1\n2024-03-01 00:00:00,4,1\n";
     struct import_error error = {0};
@@ -74,7 +74,7 @@ END_TEST
 #define ROW(text) HEADER text "\n"
 static const struct import_refused refused_texts[] = {
     {"TIMESTAMP,ContextTokens\n", IMPORT_INVALID, 1, 0, "the header is not 'TIMESTAMP,"},
-    {HEADER, IMPORT_INCOMPLETE, 2, 0, "there is no request"},
+    {HEADER, IMPORT_INCOMPLETE, 2, 0, "the file has no request"},
     {ROW("2023-13-16 18:15:46.68,1,1"), IMPORT_INVALID, 2, 8, "the time"},
     {ROW("2023-11-16T18:15:46.68,1,1"), IMPORT_INVALID, 2, 11, "the time"},
     {ROW("2023-11-16 24:15:46.68,1,1"), IMPORT_INVALID, 2, 14, "the time"},
@@ -109,7 +109,8 @@ START_TEST(bytes_beyond_what_a_device_holds_are_refused)
     struct import_error error = {0};
     ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", &options, &import, &error),
                      IMPORT_INVALID);
-    ck_assert_str_eq(error.reason, "1025 tokens of 1099511627776 bytes: more than 2^50 bytes");
+    ck_assert_str_eq(error.reason,
+                     "1025 tokens of 1099511627776 bytes each are more than 2^50 bytes");
     ck_assert_uint_eq(error.line, 2);
 }
 END_TEST

@@ -330,8 +330,8 @@ START_TEST(the_first_complete_dump_is_taken_and_the_others_are_counted)
 {
     ck_assert_int_eq(rig_import_own("xla_two_dumps.log"), IMPORT_OK);
     ck_assert_ptr_nonnull(strstr(rig.import.notes, "2 dumps in the log; this is the first"));
-    ck_assert_ptr_nonnull(
-        strstr(rig.import.notes, "line 3: GPU_1_bfc ran out of memory: 4000000 bytes were asked"));
+    ck_assert_ptr_nonnull(strstr(
+        rig.import.notes, "line 3: GPU_1_bfc ran out of memory: 4000000 bytes were requested"));
     char *second = strstr(rig.text + 200, "Bin (256)");
     char *end = strstr(second, "Stats:");
     memset(second, ' ', (size_t)(end - second)); /* the first is cut now */

@@ -25,9 +25,9 @@ enum { OWN_COUNT = sizeof own / sizeof own[0] };
 START_TEST(chunks_that_are_not_listed_make_a_dump_incomplete)
 {
     ck_assert_int_eq(rig_import_own("cut.log"), IMPORT_INCOMPLETE);
-    ck_assert_str_eq(rig.error.reason,
-                     "lines are missing: 11540480 bytes are said to be in use, but the "
-                     "chunks in use are 11536384 bytes");
+    ck_assert_str_eq(
+        rig.error.reason,
+        "lines are missing: InUse is 11540480 bytes, but the chunks in use have 11536384 bytes");
     ck_assert_uint_eq(rig.error.line, 40);
 }
 END_TEST
@@ -36,7 +36,7 @@ START_TEST(statistics_that_contradict_the_chunks_are_refused)
 {
     ck_assert_int_eq(rig_import_own("contradicting.log"), IMPORT_INVALID);
     ck_assert_str_eq(rig.error.reason,
-                     "2560 bytes are said to be in use, but the chunks in use are 2304 bytes");
+                     "InUse is 2560 bytes, but the chunks in use have 2304 bytes");
     ck_assert_uint_eq(rig.error.line, 42);
 }
 END_TEST
@@ -122,11 +122,11 @@ START_TEST(each_contradiction_is_refused_with_its_line)
          "the bin has 1 chunks, 0 in use, but"},
         {"Bin (512)", "Bin (513)", IMPORT_INVALID, 9, "there is no bin of that size"},
         {"of size 3840", "of size 4096", IMPORT_INVALID, 34,
-         "no next chunk is named, but the region goes on"},
+         "this chunk names no next one, but the region is not full"},
         {"Free  at 1000b00 of size 1024 next 18446744073709551615\n", "", IMPORT_INCOMPLETE, 30,
-         "lines are missing: of the region"},
+         "lines are missing: the region has 3840 bytes, but only 2816"},
         {"of size 3840", "of size 3584", IMPORT_INVALID, 34,
-         "with this chunk the region of 3584 bytes (line 30)"},
+         "with this chunk, the region of 3584 bytes (line 30)"},
         {"at 1000100 of size 512 next 2", "was", IMPORT_INCOMPLETE, 33,
          "lines are missing before this one: 512 bytes"},
         {"at 1000300", "at 1000200", IMPORT_INVALID, 33,
@@ -134,11 +134,11 @@ START_TEST(each_contradiction_is_refused_with_its_line)
         {"size 1024 next 18446744073709551615", "size 1024 next 9", IMPORT_INVALID, 34,
          "the region is full, but"},
         {"next 2", "next 18446744073709551615", IMPORT_INVALID, 32,
-         "no next chunk is named, but the region goes on"},
+         "this chunk names no next one, but the region is not full"},
         {"at 1000000 of size 256", "at 1000100 of size 0", IMPORT_INVALID, 31,
-         "a chunk of 0 bytes"},
+         "the chunk has 0 bytes"},
         {"1 Chunks of size 256", "2 Chunks of size 256", IMPORT_INVALID, 36,
-         "2 chunks of size 256 are said"},
+         "the summary has 2 chunks of size 256 in use"},
         {"totalling 2.0KiB", "totalling 2.1KiB", IMPORT_INVALID, 37,
          "1 chunks of size 2048 are 2048"},
         {"1 Chunks of size 256 totalling 256B\n", "", IMPORT_INCOMPLETE, 36,
@@ -146,26 +146,26 @@ START_TEST(each_contradiction_is_refused_with_its_line)
         {"1 Chunks of size 2048 totalling 2.0KiB\n", "", IMPORT_INCOMPLETE, 36,
          "lines are missing: chunks of size 2048"},
         {"chunks: 2.2KiB", "chunks: 2.3KiB", IMPORT_INVALID, 38,
-         "the sum of the chunks in use, 2304 bytes, is not"},
-        {"pool: 3840", "pool: 3841", IMPORT_INVALID, 39, "3841 bytes are said to be in regions"},
+         "the chunks in use sum to 2304 bytes, not"},
+        {"pool: 3840", "pool: 3841", IMPORT_INVALID, 39, "the log gives the regions 3841 bytes"},
         {"available bytes: 0", "available bytes: 5", IMPORT_INVALID, 39,
          "a limit of 3840 and 5 available bytes"},
         {"Limit:                            3840", "Limit: 38", IMPORT_INVALID, 41,
          "the limit of 38 bytes is below"},
         {"MaxInUse:                         2560", "MaxInUse: 25", IMPORT_INVALID, 43,
-         "the most ever in use is below"},
+         "MaxInUse is below InUse"},
         {"InUse:                            2304\n", "", IMPORT_INCOMPLETE, 3,
-         "the dump is cut: it lacks InUse of"},
+         "the dump is cut off: it lacks InUse of"},
         {"Next region of size 3840\n", "", IMPORT_INCOMPLETE, 30,
          "lines are missing: there is no 'Next region"},
         {"at 1000000 of size 256", "at 1000000 of size 2305843009213693952", IMPORT_INVALID, 31,
-         "with this chunk more than 2^50"},
+         "with this chunk, the dump lists more than 2^50"},
         {"at 1000000 of size 256", "at fffffffffffffff0 of size 256", IMPORT_INVALID, 31,
          "the chunk at 0xfffffffffffffff0 ends above"},
         {"*******_", "***x****", IMPORT_INVALID, 50,
-         "character 8 of the map is '*', but by the chunks there is none"},
+         "character 8 of the map is '*', but the chunks show no memory in use"},
         {"*******_", "***x*___", IMPORT_INVALID, 50,
-         "character 6 of the map is '_', but by the chunks there is mem"},
+         "character 6 of the map is '_', but the chunks show memory in use"},
     };
     char damaged[8192];
     ck_assert_int_eq(rig_import_own("bare.log"), IMPORT_OK);
@@ -194,7 +194,7 @@ START_TEST(a_request_that_would_have_found_room_is_refused)
     ck_assert_int_eq(rig_import_text(damaged, strlen(damaged)), IMPORT_INVALID);
     ck_assert_str_eq(
         rig.error.reason,
-        "the request of 4194304 bytes would have found room: a chunk of 7340032 bytes is free");
+        "the request of 4194304 bytes would have fitted: a chunk of 7340032 bytes is free");
 }
 END_TEST
 

@@ -38,7 +38,7 @@ END_TEST
 START_TEST(unknown_formats_and_texts_are_refused_with_the_known_names)
 {
     ck_assert_int_eq(import_string("id,lower,upper,size\na,0,1,1\n", "csv"), IMPORT_UNRECOGNISED);
-    char expected[IMPORT_REASON_BYTES] = "there is no format 'csv'; one of auto";
+    char expected[IMPORT_REASON_BYTES] = "unknown format 'csv'; valid are auto";
     for (size_t i = 0; formats[i] != NULL; i++) {
         strcat(strcat(expected, ", "), formats[i]->name);
     }

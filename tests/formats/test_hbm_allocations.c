@@ -96,12 +96,12 @@ static const struct {
     size_t line;
     const char *reason;
 } refused[] = {
-    {"cut.log", IMPORT_INCOMPLETE, 1, "of its 6 blocks 4 are listed"},
+    {"cut.log", IMPORT_INCOMPLETE, 1, "of its 6 blocks, only 4 are listed"},
     {"on_the_host.log", IMPORT_INCOMPLETE, 9, "on the host"},
     {"contradicts_sum.log", IMPORT_INVALID, 1,
-     "374784 bytes are said to be in use, and the blocks sum to 374272"},
+     "the report gives 374784 bytes in use, but its blocks sum to 374272"},
     {"contradicts_state.log", IMPORT_INVALID, 3, "are held"},
-    {"contradicts_limit.log", IMPORT_INVALID, 1, "is not the limit"},
+    {"contradicts_limit.log", IMPORT_INVALID, 1, "do not sum to the limit"},
     {"overlap.log", IMPORT_INVALID, 10, "overlaps"},
 };
 
@@ -199,11 +199,11 @@ START_TEST(the_request_is_of_the_message_with_the_free_bytes_of_the_report)
     char *text = surrounded(MESSAGE("600.0K", "558.0K"), MESSAGE("900.0K", "300.0K"), &length);
     ck_assert_int_eq(import_bytes(text, length, "hbm_allocations"), IMPORT_OK);
     ck_assert_uint_eq(import.ops.ops[import.ops.count - 1].size_bytes, 600 << 10);
-    ck_assert(strstr(import.notes, "other free bytes") == NULL);
+    ck_assert(strstr(import.notes, "free bytes differ") == NULL);
     free(text);
     text = surrounded("", MESSAGE("900.0K", "300.0K"), &length);
     ck_assert_int_eq(import_bytes(text, length, "hbm_allocations"), IMPORT_OK);
-    ck_assert(strstr(import.notes, "but it says other free bytes than the report") != NULL);
+    ck_assert(strstr(import.notes, "its free bytes differ from the report's") != NULL);
     free(text);
 }
 END_TEST
@@ -215,7 +215,7 @@ START_TEST(reports_that_are_not_used_are_counted)
                             &length);
     ck_assert_int_eq(import_bytes(text, length, "hbm_allocations"), IMPORT_OK);
     ck_assert(strstr(import.notes, "2 reports before this one are cut off and not used") != NULL);
-    ck_assert(strstr(import.notes, "1 reports behind this one are not used") != NULL);
+    ck_assert(strstr(import.notes, "1 reports after this one are not used") != NULL);
     free(text);
 }
 END_TEST
@@ -253,7 +253,8 @@ START_TEST(names_beyond_the_last_tag_are_counted)
     }
     fclose(stream);
     ck_assert_msg(import_bytes(text, length, "hbm_allocations") == IMPORT_OK, "%s", error.reason);
-    ck_assert_ptr_nonnull(strstr(import.notes, "45 blocks have a name, and no tag is left for it"));
+    ck_assert_ptr_nonnull(
+        strstr(import.notes, "45 blocks have a name but get no tag, because none is left"));
     free(text);
 }
 END_TEST

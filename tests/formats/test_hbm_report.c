@@ -29,7 +29,7 @@ static const struct {
     {"sections.log",
      "alloc size=16M tag=1\nalloc size=30M tag=2\nalloc size=2M unpadded=1M tag=3\n"
      "load size=4199936 stack=46131712 tag=4\n",
-     0, "what is reserved is not part of what is used"},
+     0, "the reserved bytes are not part of the used bytes"},
     {"arguments_prefixed.log",
      "alloc size=24M tag=1\nalloc size=2M tag=2\nalloc size=4M tag=3\nalloc size=20M tag=4\n"
      "load size=10752 stack=41932288 tag=5\n",
@@ -50,14 +50,14 @@ static const struct {
     {"allocation.log", "alloc size=128M\n", 0, NULL},
     {"no_beginning.log",
      "alloc size=32M unpadded=8M tag=1\nalloc size=16M tag=2\nalloc size=12M tag=3\nload size=8K stack=12280K tag=4\n",
-     UINT64_C(64) << 20, "as asked"},
+     UINT64_C(64) << 20, "as given"},
     {"gpu.log",
      "alloc size=20M tag=1\nalloc size=1536 tag=2\nalloc size=5241344 tag=3\nalloc size=41943104 tag=4\n",
      UINT64_C(64) << 20, "counted once"},
     {"gpu_result.log", "alloc size=20M tag=1\nalloc size=8M tag=2\n", UINT64_C(24) << 20,
-     "printed rounded: 8388608 bytes are assumed"},
+     "the printed request is rounded; chosen: 8388608 bytes"},
     {"two.log", NULL, 0, "3 reports in the log, 2 of them complete"},
-    {"total_differs.log", NULL, 0, "\"Used\" is taken"},
+    {"total_differs.log", NULL, 0, "\"Used\" counts"},
 };
 enum { REPORT_COUNT = sizeof reports / sizeof reports[0] };
 
@@ -109,16 +109,17 @@ static const struct {
     size_t line;
     const char *reason;
 } refused[] = {
-    {"cut.log", IMPORT_INCOMPLETE, 1, "it does not say the capacity"},
+    {"cut.log", IMPORT_INCOMPLETE, 1, "it lacks the capacity"},
     {"vmem.log", IMPORT_INCOMPLETE, 1, "memory space vmem"},
     {"allocation_vmem.log", IMPORT_INCOMPLETE, 1, "memory space vmem"},
     {"no_beginning.log", IMPORT_INCOMPLETE, 1, "give --chip or --capacity"},
     {"gpu.log", IMPORT_INCOMPLETE, 2, "give --capacity"},
-    {"tail.log", IMPORT_INCOMPLETE, 1, "only a list of allocations is there"},
-    {"contradicts_exceeded.log", IMPORT_INVALID, 2, "is not what exceeds it"},
-    {"contradicts_shape.log", IMPORT_INVALID, 32, "the shape's bytes are not the unpadded size"},
+    {"tail.log", IMPORT_INCOMPLETE, 1, "only a list of allocations is left"},
+    {"contradicts_exceeded.log", IMPORT_INVALID, 2, "are not the exceeding bytes"},
+    {"contradicts_shape.log", IMPORT_INVALID, 32,
+     "the bytes of the shape are not the unpadded size"},
     {"contradicts_padding.log", IMPORT_INVALID, 32, "is not the padding"},
-    {"contradicts_parts.log", IMPORT_INVALID, 2, "its parts are more than what is used"},
+    {"contradicts_parts.log", IMPORT_INVALID, 2, "the parts sum to more than the used bytes"},
 };
 
 START_TEST(what_is_missing_or_contradicts_is_said_with_its_place)
@@ -197,7 +198,7 @@ START_TEST(the_name_of_a_memory_space_may_be_long)
 {
     static const char text[] = OVER("sparsecore_scratchpad");
     ck_assert_int_eq(import_bytes(text, sizeof text - 1, "auto"), IMPORT_INCOMPLETE);
-    ck_assert_ptr_nonnull(strstr(error.reason, "a memory space that is not hbm"));
+    ck_assert_ptr_nonnull(strstr(error.reason, "a memory space other than hbm"));
 }
 END_TEST
 
@@ -292,8 +293,8 @@ START_TEST(one_damaged_entry_does_not_end_its_list)
         ENTRY("  1. Size: 16.00M\n", "", "a"), texts[_i], ENTRY("  3. Size: 16.00M\n", "", "c"));
     fclose(stream);
     ck_assert_msg(import_bytes(text, length, "auto") == IMPORT_OK, "%s", error.reason);
-    ck_assert(strstr(import.notes, "1 entries of the report's lists are not used: cut off") !=
-              NULL);
+    ck_assert(strstr(import.notes,
+                     "1 entries of the report's lists are not used: they are cut off") != NULL);
     bool has[3] = {false, false, false};
     for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
         for (int i = 0; i < 3; i++) {

@@ -365,8 +365,8 @@ START_TEST(a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused)
         {.capacity_bytes = 512}, {.granule_bytes = 1024}, {.capacity_bytes = 2000}};
     static const char *const reasons[] = {
         "the capacity of 512 bytes is below the 1536 bytes of the snapshot",
-        "the span at 0x400 has 1536 bytes, no multiple of the granule of 1024",
-        "the capacity of 2000 bytes is no multiple of the granule of 512"};
+        "the range at 0x400 has 1536 bytes, which is not a multiple of the granule of 1024",
+        "the capacity of 2000 bytes is not a multiple of the granule of 512"};
     add_at(0x400, 1536, HEAP_SPAN_IN_USE);
     ck_assert_int_eq(build(&fixed[_i]), IMPORT_INVALID);
     ck_assert_str_eq(error.reason, reasons[_i]);
@@ -380,7 +380,7 @@ START_TEST(spans_that_overlap_are_refused_with_the_line_of_the_later_one)
     ck_assert_int_eq(build(&nothing), IMPORT_INVALID);
     ck_assert_uint_eq(error.line, 2);
     ck_assert_str_eq(error.reason,
-                     "the span at 0x1000 of 4352 bytes overlaps the one at 0x2000 of 512 bytes");
+                     "the range at 0x1000 of 4352 bytes overlaps the one at 0x2000 of 512 bytes");
 }
 END_TEST
 
@@ -401,15 +401,15 @@ START_TEST(a_span_that_cannot_be_is_refused)
         struct heap_span span;
         const char *reason;
     } rows[] = {
-        {{.address = 16}, "a span of 0 bytes at 0x10"},
+        {{.address = 16}, "the range at 0x10 has 0 bytes"},
         {{.address = UINT64_MAX, .size_bytes = 1},
-         "the span at 0xffffffffffffffff of 1 bytes ends above 2^63"},
+         "the range at 0xffffffffffffffff of 1 bytes ends above 2^63"},
         {{.address = 1, .size_bytes = UINT64_MAX},
-         "the span at 0x1 of 18446744073709551615 bytes ends above 2^63"},
+         "the range at 0x1 of 18446744073709551615 bytes ends above 2^63"},
         {{.size_bytes = 8, .requested_bytes = 9},
-         "9 bytes are requested of the span at 0x0, which has only 8"},
+         "9 bytes were requested in the range at 0x0, which has only 8"},
         {{.size_bytes = (UINT64_C(1) << 50) + 512},
-         "with this span, a device has more than 2^50 bytes"},
+         "with this range, a device has more than 2^50 bytes"},
     };
     struct heap_span span = rows[_i].span;
     span.line = 7;
@@ -433,7 +433,7 @@ END_TEST
 START_TEST(an_image_without_spans_is_incomplete)
 {
     ck_assert_int_eq(build(&nothing), IMPORT_INCOMPLETE);
-    ck_assert_str_eq(error.reason, "there is no memory in the snapshot");
+    ck_assert_str_eq(error.reason, "the snapshot has no memory");
 }
 END_TEST
 

@@ -54,11 +54,11 @@ START_TEST(what_the_profile_does_not_say_is_said)
     static const char *const notes[] = {
         "6 buffers of 5608 bytes, 1 executables of 2048 bytes",
         "0 = TPU_0(process=0,(0,0,0,0)), 1512; 1 = TPU_1(process=0,(0,0,0,1)), 4096",
-        "nor which request failed",
+        "the failed request, if any, are unknown",
         "all are on device 0",
         "left out: 2 executables or buffers of unknown size (-1)",
-        "left out: 1 of 0 bytes",
-        "of 1 stacks the bytes are no multiple of the blocks",
+        "left out: 1 executables or buffers of 0 bytes",
+        "of 1 stacks, the bytes are not a multiple of the blocks",
         "capacity 4096: assumed",
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
@@ -90,8 +90,9 @@ END_TEST
 
 START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
 {
-    profile_assert_refused(FIELD "cut.prof", "jax_device_memory", IMPORT_INCOMPLETE,
-                           "byte 388: the file is cut off: a field of 24 bytes, and 14 are left");
+    profile_assert_refused(
+        FIELD "cut.prof", "jax_device_memory", IMPORT_INCOMPLETE,
+        "byte 388: the file is cut off: a field has 24 bytes, but only 14 are left");
     profile_assert_refused(FIELD "contradicts.prof", "jax_device_memory", IMPORT_INVALID,
                            "the sample at byte 62: no blocks, but 512 bytes");
     profile_assert_refused(
@@ -159,16 +160,15 @@ static const struct {
     {BYTES("\x02"), BYTES(""), IMPORT_INVALID, "1 values, fewer than the profile has types"},
     {BYTES("\x01\x01\x01\x01\x01\x01\x01\x01\x01"), BYTES(""), IMPORT_INVALID,
      "more than 8 values"},
-    {BYTES("\x81\x80\x80\x02\x81\x80\x80\x02"), BYTES(""), IMPORT_INVALID,
-     "more than 4194304 blocks"},
+    {BYTES("\x81\x80\x80\x02\x81\x80\x80\x02"), BYTES(""), IMPORT_INVALID, "has more than 4194304"},
     {BYTES("\x80\x80\x80\x02\x80\x80\x80\x02"), BYTES(""), IMPORT_OK, ""},
     {BYTES("\x01\x81\x80\x80\x80\x80\x80\x80\x02"), BYTES(""), IMPORT_INVALID,
-     "more than 2^50 bytes"},
+     "has more than 2^50"},
     {BYTES("\x01\x80\x80\x80\x80\x80\x80\x80\x02"), BYTES(""), IMPORT_OK, ""},
     {BYTES("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x01"), BYTES(""), IMPORT_INVALID,
-     "its number of blocks is -1"},
+     "the number of its blocks is -1, below 0"},
     {BYTES("\x01\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), BYTES(""), IMPORT_INVALID,
-     "its size is -2"},
+     "its size is -2; below 0, only -1 for each block is accepted"},
     {BYTES("\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), BYTES(""), IMPORT_INCOMPLETE,
      "nothing in the profile has a known size"},
     {BYTES("\x05\x03"), BYTES(""), IMPORT_OK, ""}, /* three blocks of a byte, and two of none */
@@ -192,7 +192,8 @@ START_TEST(more_blocks_than_bytes_are_empty_but_for_the_bytes)
 {
     ck_assert_int_eq(import_sample(BYTES("\x05\x03"), BYTES("")), IMPORT_OK);
     profile_assert_ops("alloc size=1\nalloc size=1\nalloc size=1\n");
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "left out: 2 of 0 bytes"));
+    ck_assert_ptr_nonnull(
+        strstr(profile_import.notes, "left out: 2 executables or buffers of 0 bytes"));
 }
 END_TEST
 
@@ -251,7 +252,7 @@ START_TEST(real_profiles_have_the_sums_of_their_files)
     for (int i = 0; i < 8; i++) {
         ck_assert_uint_eq(found.device_bytes[i], expected->device_bytes[i]);
     }
-    assert_note("left out: %" PRIu64 " of 0 bytes", expected->empty_count);
+    assert_note("left out: %" PRIu64 " executables or buffers of 0 bytes", expected->empty_count);
     assert_note("left out: %" PRIu64 " executables or buffers of unknown size",
                 expected->unknown_count);
     profile_assert_replay();

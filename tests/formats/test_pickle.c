@@ -167,7 +167,7 @@ START_TEST(no_other_byte_is_an_opcode)
         (void)read_pickle(bytes, sizeof bytes);
         const bool is_refused = strstr(error.reason, "byte 5: ") != NULL &&
                                 (strstr(error.reason, ": refused") != NULL ||
-                                 strstr(error.reason, "no opcode") != NULL);
+                                 strstr(error.reason, "unknown opcode") != NULL);
         const bool is_taken = code != 0 && strchr(taken, code) != NULL;
         ck_assert_msg(is_refused != is_taken, "0x%02x: %s", code, error.reason);
     }
@@ -178,7 +178,7 @@ START_TEST(nothing_can_contain_itself)
 {
     assert_refused(READ("\x80\x04]\x94h\x00"
                         "a."),
-                   "byte 6: APPEND: it adds to a list that is in use elsewhere");
+                   "byte 6: APPEND: it adds to a list that is already used elsewhere");
     assert_refused(READ("\x80\x04]\x94(h\x00"
                         "e."),
                    "APPENDS: it adds to a list");
@@ -192,7 +192,7 @@ START_TEST(nothing_can_contain_itself)
     assert_refused(READ("\x80\x04]\x94]h\x00"
                         "ah\x00h\x01"
                         "a."),
-                   "memo 1 is fetched where there are 1");
+                   "it reads memo 1, but there are only 1");
     assert_refused(READ("\x80\x04]\x94]\x94h\x00"
                         "a0h\x00h\x01"
                         "a."),
@@ -212,18 +212,18 @@ START_TEST(a_broken_stack_is_refused)
     assert_refused(READ("\x80\x04N\x80\x04."), "byte 3: PROTO: a second pickle begins");
     assert_refused(READ("\x80\x04"
                         "0."),
-                   "it takes 1 values, and 0 are there");
-    assert_refused(READ("\x80\x04N(0."), "it takes 1 values, and 0 are there");
+                   "it needs 1 values, but there are 0");
+    assert_refused(READ("\x80\x04N(0."), "it needs 1 values, but there are 0");
     assert_refused(READ("\x80\x04"
                         "1."),
                    "there is no mark");
     assert_refused(READ("\x80\x04](K\x01"
                         "a."),
-                   "it takes 2 values, and 1 are there");
-    assert_refused(READ("\x80\x04NNa."), "below its values lies no list");
+                   "it needs 2 values, but there are 1");
+    assert_refused(READ("\x80\x04NNa."), "there is no list below its values");
     assert_refused(READ("\x80\x04]\x8c\x01"
                         "aNs."),
-                   "below its values lies no dict");
+                   "there is no dict below its values");
     assert_refused(READ("\x80\x04}(Nu."), "a key without a value");
     assert_refused(READ("\x80\x04}NNs."), "a key of a dict is not a text");
     assert_refused(READ("\x80\x04}]Ns."), "a key of a dict is not a text");
@@ -233,25 +233,26 @@ START_TEST(a_broken_stack_is_refused)
                    "the key 'a' is given twice");
     assert_refused(READ("\x80\x04"
                         "h\x00."),
-                   "memo 0 is fetched where there are 0");
-    assert_refused(READ("\x80\x04Nq\x01."), "memo 1 is put where the next one is 0");
-    assert_refused(READ("\x80\x04\x94."), "it takes 1 values");
+                   "it reads memo 0, but there are only 0");
+    assert_refused(READ("\x80\x04Nq\x01."), "it sets memo 1, but the next one is 0");
+    assert_refused(READ("\x80\x04\x94."), "it needs 1 values");
 }
 END_TEST
 
 START_TEST(bad_values_are_refused)
 {
-    assert_refused(READ("\x80\x04\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01."), "beyond 64 bits");
-    assert_refused(READ("\x80\x04\x8b\xff\xff\xff\xff."), "beyond 64 bits");
+    assert_refused(READ("\x80\x04\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01."),
+                   "at most 8 are accepted");
+    assert_refused(READ("\x80\x04\x8b\xff\xff\xff\xff."), "at most 8 are accepted");
     assert_refused(READ("\x80\x04\x8c\x03"
                         "a\x00"
                         "b."),
                    "a text with a NUL in it");
     assert_refused(READ("\x80\x04\x8c\x02\xc3(."), "a text that is not UTF-8");
     assert_refused(READ("\x80\x04\x8c\x03\xed\xa0\x80."), "a text that is not UTF-8");
-    assert_refused(READ("\x80\x01N."), "protocol 1 is not one of 2 to 5");
-    assert_refused(READ("\x80\x06N."), "protocol 6 is not one of 2 to 5");
-    assert_refused(READ("N."), "begins with PROTO");
+    assert_refused(READ("\x80\x01N."), "protocol 1 is not supported; accepted: 2 to 5");
+    assert_refused(READ("\x80\x06N."), "protocol 6 is not supported; accepted: 2 to 5");
+    assert_refused(READ("N."), "must begin with PROTO");
 }
 END_TEST
 
@@ -268,8 +269,7 @@ START_TEST(nesting_and_the_stack_are_bounded)
     ck_assert_msg(read_pickle(bytes, length + 1) == IMPORT_OK, "%s", error.reason);
     bytes[length] = '\x85'; /* one deeper, as a tuple */
     bytes[length + 1] = '.';
-    assert_refused(read_pickle(bytes, length + 2),
-                   "containers lie more than 64 deep in each other");
+    assert_refused(read_pickle(bytes, length + 2), "containers are nested more than 64 deep");
 
     char *many = malloc(PICKLE_STACK_MAX + 8);
     memcpy(many, "\x80\x04", 2);
@@ -316,7 +316,8 @@ START_TEST(every_cut_is_said)
                       error.reason);
     }
     ck_assert_int_eq(READ("\x80\x04\x95\x03\x00\x00\x00\x00\x00\x00\x00N."), IMPORT_INCOMPLETE);
-    ck_assert_str_eq(error.reason, "byte 2: FRAME: it has 3 bytes, and 2 follow (a cut file?)");
+    ck_assert_str_eq(error.reason,
+                     "byte 2: FRAME: it has 3 bytes, but only 2 follow (a cut file?)");
 }
 END_TEST
 

@@ -71,20 +71,20 @@ static const struct {
      "byte 0: the file is cut off: it ends within a field"},
     {BYTES("\x0A\x03"
            "ab"),
-     IMPORT_INCOMPLETE, "byte 0: the file is cut off: a field of 3 bytes, and 2 are left"},
+     IMPORT_INCOMPLETE, "byte 0: the file is cut off: a field has 3 bytes, but only 2 are left"},
     {BYTES("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), IMPORT_INCOMPLETE,
-     "byte 0: the file is cut off: a field of 18446744073709551615 bytes, and 0 are left"},
+     "byte 0: the file is cut off: a field has 18446744073709551615 bytes, but only 0 are left"},
     {BYTES("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"), IMPORT_INVALID,
-     "byte 1: a number of more than 64 bits"},
+     "byte 1: a number has more than 64 bits"},
     {BYTES("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), IMPORT_INVALID,
-     "byte 1: a number of more than 64 bits"},
-    {BYTES("\x00\x01"), IMPORT_INVALID, "byte 0: a field number that does not exist"},
+     "byte 1: a number has more than 64 bits"},
+    {BYTES("\x00\x01"), IMPORT_INVALID, "byte 0: the field number is not 1 to 2^29 - 1"},
     {BYTES("\x80\x80\x80\x80\x10\x01"), IMPORT_INVALID,
-     "byte 0: a field number that does not exist"},
-    {BYTES("\x0B"), IMPORT_INVALID, "byte 0: a group, which no such file has"},
-    {BYTES("\x0C"), IMPORT_INVALID, "byte 0: a group, which no such file has"},
-    {BYTES("\x0E"), IMPORT_INVALID, "byte 0: a wire type that does not exist"},
-    {BYTES("\x0F"), IMPORT_INVALID, "byte 0: a wire type that does not exist"},
+     "byte 0: the field number is not 1 to 2^29 - 1"},
+    {BYTES("\x0B"), IMPORT_INVALID, "byte 0: a group, which files of this kind never have"},
+    {BYTES("\x0C"), IMPORT_INVALID, "byte 0: a group, which files of this kind never have"},
+    {BYTES("\x0E"), IMPORT_INVALID, "byte 0: unknown wire type"},
+    {BYTES("\x0F"), IMPORT_INVALID, "byte 0: unknown wire type"},
 };
 
 START_TEST(what_breaks_the_format_is_named_by_its_byte)
@@ -106,7 +106,7 @@ START_TEST(a_message_that_ends_too_early_inside_the_file_is_no_cut)
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), IMPORT_OK);
     inner = field.bytes;
     ck_assert_int_eq(protobuf_next(&inner, &field, &error), IMPORT_INVALID);
-    ck_assert_str_eq(error.reason, "byte 2: a field of 4 bytes in a message that has 1 left");
+    ck_assert_str_eq(error.reason, "byte 2: a field has 4 bytes, but its message has only 1 left");
 }
 END_TEST
 

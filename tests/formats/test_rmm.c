@@ -89,7 +89,7 @@ static const struct import_refused refused_texts[] = {
 };
 static const struct import_refused refused_files[] = {
     {"cut.csv", IMPORT_INCOMPLETE, 4, 19, "the last line is cut off"},
-    {"sizes_differ.csv", IMPORT_INVALID, 3, 0, "says 512 bytes; the block was made with 256"},
+    {"sizes_differ.csv", IMPORT_INVALID, 3, 0, "gives 512 bytes; the block was allocated with 256"},
 };
 
 START_TEST(what_is_wrong_is_said_with_its_place)

@@ -158,7 +158,7 @@ START_TEST(optional_columns_are_used_or_said_to_be_unused)
     ck_assert_uint_eq(import.setup.granule_bytes, 1);
     ck_assert_ptr_nonnull(strstr(import.notes, "1 buffers have gaps"));
     ck_assert_ptr_nonnull(strstr(import.notes, "offsets"));
-    ck_assert_ptr_nonnull(strstr(import.notes, "1 columns of unknown names"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "1 columns with unknown names"));
 }
 END_TEST
 
@@ -184,12 +184,12 @@ static const struct import_refused bad_plans[] = {
     {"id,lower,upper,size\na,0,99999999999999999999,1\n", IMPORT_INVALID, 2, 5, "the last time"},
     {"id,lower,upper,size\na,0,1\n", IMPORT_INVALID, 2, 0, "3 fields where the header has 4"},
     {"id,lower,upper,size\na,0,1,1,1\n", IMPORT_INVALID, 2, 0, "5 fields"},
-    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\na,2,3,1\n", IMPORT_INVALID, 4, 0, "came before"},
+    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\na,2,3,1\n", IMPORT_INVALID, 4, 0, "'a' is used twice"},
     {"id,lower,upper,size\n,0,1,1\n", IMPORT_INVALID, 2, 1, "the id is empty"},
     {"id,lower,upper,size\n\"a,0,1,1\n", IMPORT_INVALID, 2, 1, "quote"},
     {"id,lower,upper,size,alignment\na,0,1,1,3\n", IMPORT_INVALID, 2, 9, "power of two"},
     {"id,lower,upper,size,alignment\na,0,1,1,33554432\n", IMPORT_INVALID, 2, 9, "power of two"},
-    {"id,lower,upper,end,size\na,0,1,1,1\n", IMPORT_INVALID, 1, 0, "both 'upper'"},
+    {"id,lower,upper,end,size\na,0,1,1,1\n", IMPORT_INVALID, 1, 0, "has both 'upper'"},
     {"id,buffer,lower,upper,size\na,a,0,1,1\n", IMPORT_INVALID, 1, 4, "two columns"},
     {"id,lower,upper\na,0,1\n", IMPORT_INVALID, 1, 0, "no column 'size'"},
     {"id,lower,upper,size\n", IMPORT_INCOMPLETE, 1, 0, "no buffer"},
@@ -298,8 +298,8 @@ static const struct {
     const char *reason; /* part of it */
 } far_ends[] = {
     /* Ids that rise are not compared with all others; one that does not rise is. */
-    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\n\n \"b\" ,0,1,1\na,0,1,1\n", 5, "'b' came before"},
-    {"id,lower,upper,size\nb2,0,1,1\nb10,0,1,1\nb2,0,1,1\n", 4, "'b2' came before"},
+    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\n\n \"b\" ,0,1,1\na,0,1,1\n", 5, "'b' is used twice"},
+    {"id,lower,upper,size\nb2,0,1,1\nb10,0,1,1\nb2,0,1,1\n", 4, "'b2' is used twice"},
     /* What is not kept is read once more: line and time. */
     {"id,lower,upper,size\n\na,-7,9,1125899906842624\n\n\"b\",-3,9,1\nc,0,9,1\n", 5,
      "live at time -3"},

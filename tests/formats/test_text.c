@@ -212,17 +212,17 @@ START_TEST(no_room_for_a_large_text_is_one_line)
     (void)snprintf(place, sizeof place, "%s", scratch_place());
     ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
-    ck_assert_str_eq(error.reason,
-                     "its text is above 67108864 bytes and cannot be kept in a temporary file in "
-                     "/nonexistent (TMPDIR): No such file or directory");
+    ck_assert_str_eq(
+        error.reason,
+        "its text is above 67108864 bytes and cannot be stored in a temporary file in /nonexistent (TMPDIR): No such file or directory");
     ck_assert_int_eq(setenv("TMPDIR", place, 1), 0);
     signal(SIGXFSZ, SIG_IGN); /* a limit on files is as good as a full disk */
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
-    (void)snprintf(reason, sizeof reason,
-                   "its text is above 67108864 bytes and cannot be kept in a temporary file in %s "
-                   "(TMPDIR): File too large",
-                   place);
+    (void)snprintf(
+        reason, sizeof reason,
+        "its text is above 67108864 bytes and cannot be stored in a temporary file in %s (TMPDIR): File too large",
+        place);
     ck_assert_str_eq(error.reason, reason);
     unlink(path);
 }
@@ -261,8 +261,7 @@ START_TEST(a_text_takes_at_most_half_of_what_is_free)
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
     (void)snprintf(
         reason, sizeof reason,
-        "its text is above 67108864 bytes, and takes more than half of what was free for "
-        "temporary files in %s (TMPDIR): 134184960 bytes",
+        "its text is above 67108864 bytes and needs a temporary file in %s (TMPDIR), where half of the free space, 134184960 bytes, is too little",
         scratch_place());
     ck_assert_str_eq(error.reason, reason);
     counts_no_blocks = true;

@@ -34,23 +34,20 @@ static const struct {
     {"two_devices_one_fails.json", NULL, IMPORT_OK, 4, 4 << 20, 2, 1, 1},
     {"two_devices_both_fail.json", NULL, IMPORT_OK, 9, 5 << 20, 2, 2, 2},
     {"state_two_fail.json", NULL, IMPORT_OK, 8, 2 << 20, 3, 3, 3},
-    {"cut.pickle", "byte 2: FRAME: it has 1845 bytes, and 1226 follow (a cut file?)",
+    {"cut.pickle", "byte 2: FRAME: it has 1845 bytes, but only 1226 follow (a cut file?)",
      IMPORT_INCOMPLETE, 0, 0, 0, 0, 0},
     {"cut.json", "JSON, column 1500: premature end of input near '\"s' (a cut file?)",
      IMPORT_INCOMPLETE, 0, 0, 0, 0, 0},
     {"contradicts_final_state.pickle",
-     "device_traces[0][3]: the block at 139638245163008 is never freed, and the "
-     "final state has it as inactive",
+     "device_traces[0][3]: the block at 139638245163008 is never freed, but the final state has it as inactive",
      IMPORT_INVALID, 0, 0, 0, 0, 0},
-    {"contradicts_sum.json", "segments[1]: 'active_size' is 16777728, and its blocks have 16777216",
+    {"contradicts_sum.json", "segments[1]: 'active_size' is 16777728, but its blocks have 16777216",
      IMPORT_INVALID, 0, 0, 0, 0, 0},
     {"contradicts_overlap.pickle",
-     "device_traces[0][1]: its block of 1048576 bytes at 12890142720 overlaps the one "
-     "that lives at 12889096192",
+     "device_traces[0][1]: its block of 1048576 bytes at 12890142720 overlaps the live one at 12889096192",
      IMPORT_INVALID, 0, 0, 0, 0, 0},
     {"executes.pickle",
-     "byte 66: STACK_GLOBAL: refused: a memory snapshot has plain data only, and nothing of a "
-     "pickle is executed here",
+     "byte 66: STACK_GLOBAL: refused: a memory snapshot has only plain data, and hbmstress executes nothing from a pickle",
      IMPORT_INVALID, 0, 0, 0, 0, 0},
 };
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
@@ -223,8 +220,8 @@ START_TEST(of_the_devices_that_end_in_a_failure_the_latest_gets_its_request)
                "alloc size=4M\n");
     ck_assert(was_refused(3));
     ck_assert_ptr_nonnull(strstr(
-        import.notes, "on 1 more devices a request failed at last; only the latest of all is "
-                      "made, on device 0"));
+        import.notes,
+        "on 1 more devices, the last event is a failed request; only the latest of all is replayed, on device 0"));
 }
 END_TEST
 
@@ -253,8 +250,9 @@ START_TEST(what_contradicts_itself_is_refused_with_its_place)
 {
 #define ACTIVE SEGMENT(BLOCK(1024, "active_allocated"))
 #define INACTIVE SEGMENT(BLOCK(1024, "inactive"))
-    assert_refused(ACTIVE TRACE(EVENT("alloc", 4096, 1024) "," EVENT("alloc", 4096, 1024)),
-                   "device_traces[0][1]: a block at 4096, where the one of [0] is not yet free");
+    assert_refused(
+        ACTIVE TRACE(EVENT("alloc", 4096, 1024) "," EVENT("alloc", 4096, 1024)),
+        "device_traces[0][1]: it allocates a block at 4096, where the block of event [0] is not yet free");
     assert_refused(
         INACTIVE TRACE(EVENT("free_requested", 4096, 1024) "," EVENT("free_requested", 4096, 1024)),
         "device_traces[0][1]: it frees the block at 4096 a second time");
@@ -263,23 +261,22 @@ START_TEST(what_contradicts_itself_is_refused_with_its_place)
         "device_traces[0][1]: it frees the block at 4096 a second time");
     assert_refused(
         INACTIVE TRACE(EVENT("alloc", 4096, 1024) "," EVENT("free_requested", 4096, 512)),
-        "device_traces[0][1]: it frees 512 bytes at 4096, and [0] says 1024");
+        "device_traces[0][1]: it frees 512 bytes at 4096, but event [0] gives 1024");
     assert_refused(
         ACTIVE TRACE(EVENT("alloc", 4096, 1024) "," EVENT("free_completed", 4096, 1024)),
-        "device_traces[0][1]: the block at 4096 is freed at last, and the final state has it as active");
+        "device_traces[0][1]: the block at 4096 is freed, but the final state has it as active");
     assert_refused(
         ACTIVE TRACE(EVENT("free_requested", 4096, 1024)),
-        "device_traces[0][0]: the block at 4096 is still to be freed, and the final state has it as active");
+        "device_traces[0][0]: the block at 4096 is waiting for its free, but the final state has it as active");
     assert_refused(
         ACTIVE TRACE(EVENT("alloc", 8192, 1024)),
-        "device_traces[0][0]: the block at 8192 is never freed, and the final state has no block there");
+        "device_traces[0][0]: the block at 8192 is never freed, but the final state has no block there");
     assert_refused(
         ACTIVE TRACE(EVENT("alloc", 4096, 2048)),
-        "segments[0].blocks[0]: it has 1024 bytes, 1024 of them requested, and device_traces[0][0] says "
-        "2048");
+        "segments[0].blocks[0]: it has 1024 bytes, 1024 of them requested, but device_traces[0][0] gives 2048");
     assert_refused(
         ACTIVE TRACE(EVENT("alloc", 4608, 512) "," EVENT("free_completed", 4608, 512)),
-        "device_traces[0][0]: its block of 512 bytes at 4608 overlaps the one that lives at 4096");
+        "device_traces[0][0]: its block of 512 bytes at 4608 overlaps the live one at 4096");
 #undef ACTIVE
 #undef INACTIVE
 }
@@ -288,45 +285,47 @@ END_TEST
 START_TEST(what_breaks_the_grammar_is_refused_with_its_place)
 {
     assert_refused("3", "neither a dict with 'segments' nor a list of segments");
-    assert_refused("{}", "there is no list 'segments'");
-    assert_refused("[1]", "segments[0]: it is no dict");
-    assert_refused("[{\"address\":1}]", "segments[0]: there are no 'blocks'");
-    assert_refused("[{\"blocks\":[{}]}]", "segments[0]: there is no 'address'");
+    assert_refused("{}", "'segments' is missing or not a list");
+    assert_refused("[1]", "segments[0]: it is not a dict");
+    assert_refused("[{\"address\":1}]", "segments[0]: 'blocks' is not a list with blocks");
+    assert_refused("[{\"blocks\":[{}]}]", "segments[0]: 'address' is missing");
     assert_refused("[{\"address\":-1,\"blocks\":[{}]}]",
-                   "segments[0]: 'address' is -1, which is not in 0 to");
+                   "segments[0]: 'address' is -1; accepted: 0 to");
     assert_refused("[{\"address\":1.5,\"blocks\":[{}]}]",
                    "segments[0]: 'address' is not a whole number");
     assert_refused("[{\"address\":1,\"device\":64,\"blocks\":[{}]}]",
-                   "segments[0]: 'device' is 64, which is not in 0 to 63");
-    assert_refused(SEGMENT("{}") "}", "segments[0].blocks[0]: there is no 'size'");
-    assert_refused(SEGMENT(BLOCK(0, "inactive")) "}", "segments[0].blocks[0]: a block of 0 bytes");
+                   "segments[0]: 'device' is 64; accepted: 0 to 63");
+    assert_refused(SEGMENT("{}") "}", "segments[0].blocks[0]: 'size' is missing");
+    assert_refused(SEGMENT(BLOCK(0, "inactive")) "}",
+                   "segments[0].blocks[0]: the block has 0 bytes");
     assert_refused(SEGMENT(BLOCK(512, "gone")) "}",
-                   "segments[0].blocks[0]: the state 'gone' is not known");
-    assert_refused(SEGMENT("{\"size\":512}") "}", "segments[0].blocks[0]: there is no 'state'");
-    assert_refused(SEGMENT("{\"size\":512,\"address\":1,\"state\":\"inactive\"}") "}",
-                   "segments[0].blocks[0]: it begins at 1, and what comes before it ends at 4096");
+                   "segments[0].blocks[0]: the state 'gone' is unknown");
+    assert_refused(SEGMENT("{\"size\":512}") "}", "segments[0].blocks[0]: 'state' is missing");
+    assert_refused(
+        SEGMENT("{\"size\":512,\"address\":1,\"state\":\"inactive\"}") "}",
+        "segments[0].blocks[0]: it begins at 1, not at 4096, where the block before it ends or the segment begins");
     assert_refused(
         SEGMENT("{\"size\":512,\"requested_size\":513,\"state\":\"active_allocated\"}") "}",
-        "segments[0].blocks[0]: 513 bytes were requested of a block that has 512");
+        "segments[0].blocks[0]: 513 bytes were requested in a block of 512 bytes");
     assert_refused(
         SEGMENT(BLOCK(1125899906842624, "inactive") "," BLOCK(512, "inactive")) "}",
-        "segments[0].blocks[1]: with it the segments of device 0 have more than 2^50 bytes");
+        "segments[0].blocks[1]: with this block, the segments of device 0 have more than 2^50 bytes");
     assert_refused(
         "[{\"address\":0,\"blocks\":[" BLOCK(
             1024, "inactive") "]},{\"address\":512,\"blocks\":[" BLOCK(512, "inactive") "]}]",
         "segments[1].blocks[0]: it begins at 512, inside segments[0].blocks[0]");
-    assert_refused("{\"segments\":[],\"device_traces\":3}", "'device_traces' is no list");
-    assert_refused("{\"segments\":[],\"device_traces\":[3]}", "device_traces[0]: it is no list");
-    assert_refused("{\"segments\":[]" TRACE("3"), "device_traces[0][0]: it is no dict");
-    assert_refused("{\"segments\":[]" TRACE("{}"), "device_traces[0][0]: there is no 'action'");
+    assert_refused("{\"segments\":[],\"device_traces\":3}", "'device_traces' is not a list");
+    assert_refused("{\"segments\":[],\"device_traces\":[3]}", "device_traces[0]: it is not a list");
+    assert_refused("{\"segments\":[]" TRACE("3"), "device_traces[0][0]: it is not a dict");
+    assert_refused("{\"segments\":[]" TRACE("{}"), "device_traces[0][0]: 'action' is missing");
     assert_refused("{\"segments\":[]" TRACE("{\"action\":\"alloc\",\"size\":1}"),
-                   "device_traces[0][0]: there is no 'addr'");
+                   "device_traces[0][0]: 'addr' is missing");
     assert_refused("{\"segments\":[]" TRACE(EVENT("alloc", 1, 0)),
-                   "device_traces[0][0]: an event of 0 bytes");
+                   "device_traces[0][0]: the event has 0 bytes");
     assert_refused("{\"segments\":[],\"segments\":[]}", "duplicate object key");
     assert_refused("{\"segments\":[\"\xff\"]}", "JSON, column");
     ck_assert_int_eq(import_string("{\"segments\":[]" TRACE("")), IMPORT_INCOMPLETE);
-    ck_assert_str_eq(refusal.reason, "there is no block in a segment, and no event of one");
+    ck_assert_str_eq(refusal.reason, "the file has no block in a segment, and no event of one");
 }
 END_TEST
 
@@ -336,7 +335,7 @@ START_TEST(memory_that_is_all_free_is_nothing_to_replay)
         import_string(SEGMENT(BLOCK(1024, "inactive")) TRACE(EVENT("snapshot", 0, 512))),
         IMPORT_INCOMPLETE);
     ck_assert_str_eq(refusal.reason,
-                     "there is nothing in it to replay: no memory in use, and no request");
+                     "the file has nothing to replay: no memory in use, and no request");
 }
 END_TEST
 
@@ -451,8 +450,9 @@ START_TEST(shared_stacks_take_no_longer_than_the_file_is_long)
     ck_assert_int_eq(
         import_text(pickle.bytes, pickle.length, "torch_snapshot", NULL, &import, &refusal),
         IMPORT_INVALID);
-    ck_assert_str_eq(refusal.reason,
-                     "device_traces[0][1]: a block at 1, where the one of [0] is not yet free");
+    ck_assert_str_eq(
+        refusal.reason,
+        "device_traces[0][1]: it allocates a block at 1, where the block of event [0] is not yet free");
     free(pickle.bytes);
 }
 END_TEST
@@ -528,7 +528,7 @@ START_TEST(events_after_the_failure_take_the_request_from_the_final_heap)
     ck_assert_msg(import_string(text) == IMPORT_OK, "%s", refusal.reason);
     ck_assert_uint_eq(import.ops.count, 1);
     ck_assert_ptr_nonnull(
-        strstr(import.notes, "the file does not say that a request failed in this state"));
+        strstr(import.notes, "the file does not show a failed request in this state"));
 }
 END_TEST
 

@@ -28,7 +28,7 @@ static const struct {
      "alloc size=210432 tag=3\nalloc size=7929225728 tag=2\nfree block=0\nfree block=2\nfree block=4\n"
      "alloc size=40M\n",
      0, 512, true, "in pieces"},
-    {"buffer_below_free", NULL, 0, 512, true, "assumed that the largest piece"},
+    {"buffer_below_free", NULL, 0, 512, true, "the largest piece is assumed"},
     {"program_allocate", NULL, 0, 512, false, "line 2: Error loading program 'jit_decode'"},
     {"program_reserve", "alloc size=2798M tag=2\nload size=512 stack=5632M tag=1\n", 0, 512, false,
      "one granule"},
@@ -43,7 +43,7 @@ static const struct {
     {"program_reserve_image", "alloc size=1262M tag=2\nload size=268435968 stack=6G tag=1\n", 0,
      512, false, "an image of 268435968 bytes"},
     {"program_reserve_table", "alloc size=15104M tag=2\nload size=512 stack=2621441K\n",
-     UINT64_C(16) << 30, 512, false, "said by the message"},
+     UINT64_C(16) << 30, 512, false, "from the message"},
     {"driver", NULL, 0, 512, true, NULL},
     {"small_granule", NULL, 0, 64, false, NULL},
     {"behind_scratchpad", NULL, 0, 512, false, NULL},
@@ -87,7 +87,7 @@ START_TEST(a_cut_message_says_what_is_missing)
                      IMPORT_INCOMPLETE);
     ck_assert_str_eq(
         import_error_print("cut.log", &error, text, sizeof text),
-        "cut.log:1:21: the message is cut off or damaged: it does not say the free, reserved and reservable bytes");
+        "cut.log:1:21: the message is cut off or damaged: it lacks the free, reserved and reservable bytes");
 }
 END_TEST
 
@@ -125,7 +125,7 @@ static const struct {
      "contradict"},
     {"Attempting to allocate 99.00M. That was not possible. There are 8000.00P free.", "more than"},
     {"Attempting to allocate 99.00M. That was not possible. There are 9999999999.00P free.",
-     "does not say"},
+     "it lacks the free bytes"},
     {"Attempting to allocate 0B. That was not possible. There are 0B free.", "the request"},
     {"Attempting to allocate 1.00G. That was not possible. There are 2.00G free. Due to fragmentation, the largest "
      "contiguous region of free memory is 512B.",

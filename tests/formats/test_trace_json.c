@@ -52,11 +52,11 @@ START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
                            "the file is cut off here");
     ck_assert_uint_eq(profile_error.line, 5);
     profile_assert_refused(FIELD "contradicts.trace.json", "trace_json", IMPORT_INVALID,
-                           "address 4096 is allocated, and the block there is live");
+                           "address 4096 is allocated, but the block there is live");
     ck_assert_uint_eq(profile_error.line, 7);
     ck_assert_uint_eq(profile_error.column, 1);
     profile_assert_refused(FIELD "missing_event.trace.json", "trace_json", IMPORT_INVALID,
-                           "some are missing (a trace.json keeps a part only");
+                           "some events are missing (a trace.json has only some events");
     ck_assert_uint_eq(profile_error.line, 6);
 }
 END_TEST
@@ -73,7 +73,7 @@ static const struct {
     const char *reason; /* part of it */
 } bad_texts[] = {
     {EVENTS(EVENT " " EVENT), IMPORT_INVALID, 17 + 80, "',' is missing here"},
-    {EVENTS(EVENT) "x", IMPORT_INVALID, 0, "something stands behind the end"},
+    {EVENTS(EVENT) "x", IMPORT_INVALID, 0, "something follows the end"},
     {"{\"traceEvents\":[" EVENT "],\"traceEvents\":[]}", IMPORT_INVALID, 0, "comes twice"},
     {"{\"traceEvents\":[" EVENT "], 3}", IMPORT_INVALID, 0, "a name in quotes is missing"},
     {"{\"traceEvents\":[" EVENT "]", IMPORT_INCOMPLETE, 0, "cut off"},
@@ -83,9 +83,11 @@ static const struct {
     {EVENTS("{\"name\":\"MemoryAllocation\" 3}"), IMPORT_INVALID, 17, "not JSON"},
     {EVENTS("{\"name\":\"MemoryAllocation\",\"name\":\"\"}"), IMPORT_INVALID, 17,
      "not JSON: duplicate"},
-    {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":\"1\"}"), IMPORT_INVALID, 17, "'ts' is no time"},
-    {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":1e17}"), IMPORT_INVALID, 17, "'ts' is no time"},
-    {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":1}"), IMPORT_INVALID, 17, "without 'addr'"},
+    {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":\"1\"}"), IMPORT_INVALID, 17,
+     "the 'ts' of a memory event is not a time"},
+    {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":1e17}"), IMPORT_INVALID, 17,
+     "the 'ts' of a memory event is not a time"},
+    {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":1}"), IMPORT_INVALID, 17, "has no 'addr'"},
     {ARGS("\"addr\":\"x\""), IMPORT_INVALID, 17, "addr of a memory event is not a number"},
     {ARGS("\"addr\":\"\""), IMPORT_INVALID, 17, "addr of a memory event is not a number"},
     {ARGS("\"addr\":\"18446744073709551616\""), IMPORT_INVALID, 17,
@@ -97,8 +99,8 @@ static const struct {
     {EVENTS("{\"name\":\"MemoryDeallocation\",\"ts\":1,\"args\":{\"addr\":1}}"), IMPORT_INCOMPLETE,
      0, "no allocation"},
     {EVENTS("{\"name\":\"MemoryAllocatio\",\"ts\":1}"), IMPORT_INCOMPLETE, 0,
-     "there is no memory event"},
-    {EVENTS(""), IMPORT_INCOMPLETE, 0, "there is no memory event"},
+     "the profile has no memory event"},
+    {EVENTS(""), IMPORT_INCOMPLETE, 0, "the profile has no memory event"},
 };
 
 START_TEST(bad_texts_are_refused_with_their_place)

@@ -33,7 +33,7 @@ START_TEST(what_was_in_use_before_is_made_first_and_said_to_be_a_sum)
 {
     profile_load(FIELD "small.xplane.pb", "xplane");
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "9728 bytes on 1 devices were in use"));
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "their places and number are not"));
+    ck_assert_ptr_nonnull(strstr(profile_import.notes, "since only the sum is known"));
     ck_assert_uint_eq(profile_assert_replay(), 5 + 4); /* the peak rises with the second event */
 }
 END_TEST
@@ -75,16 +75,17 @@ END_TEST
 
 START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
 {
-    profile_assert_refused(FIELD "cut.xplane.pb", "xplane", IMPORT_INCOMPLETE,
-                           "byte 0: the file is cut off: a field of 1002 bytes, and 697 are left");
+    profile_assert_refused(
+        FIELD "cut.xplane.pb", "xplane", IMPORT_INCOMPLETE,
+        "byte 0: the file is cut off: a field has 1002 bytes, but only 697 are left");
     profile_assert_refused(
         FIELD "contradicts.xplane.pb", "xplane", IMPORT_INVALID,
-        "the event at byte 480: address 4096 is allocated, and the block there is live");
+        "the event at byte 480: address 4096 is allocated, but the block there is live");
     profile_assert_refused(
         FIELD "missing_event.xplane.pb", "xplane", IMPORT_INVALID,
-        "bytes_allocated is 11776, and the events so far make it 12288: some are missing");
+        "bytes_allocated is 11776, but the events so far sum to 12288: some events are missing");
     profile_assert_refused(FIELD "no_events.xplane.pb", "xplane", IMPORT_INCOMPLETE,
-                           "there is no memory event");
+                           "the profile has no memory event");
 }
 END_TEST
 
@@ -208,29 +209,26 @@ static const struct {
     struct step steps[STEP_COUNT_MAX];
     const char *reason; /* part of it */
 } bad_steps[] = {
-    {{{true, ABSENT, 8, 8, ABSENT}}, "without 'addr'"},
-    {{{true, 1, ABSENT, ABSENT, ABSENT}}, "without 'allocation_bytes'"},
+    {{{true, ABSENT, 8, 8, ABSENT}}, "has no 'addr'"},
+    {{{true, 1, ABSENT, ABSENT, ABSENT}}, "has neither 'allocation_bytes' nor 'requested_bytes'"},
     {{{true, 1, 8, 9, ABSENT}}, "requested_bytes is 9, more than allocation_bytes, 8"},
     {{{true, 1, -8, ABSENT, ABSENT}},
-     "allocation_bytes of a memory event is not a number from 0 on"},
+     "allocation_bytes of a memory event is not a number of 0 or more"},
     {{{true, 1, (INT64_C(1) << 50) + 1, ABSENT, ABSENT}}, "more than 2^50"},
     {{{true, 1, INT64_C(1) << 50, ABSENT, ABSENT}, {true, 2, 8, ABSENT, ABSENT}}, "more than 2^50"},
     {{{true, 1, 8, ABSENT, ABSENT}, {true, 1, 8, ABSENT, ABSENT}},
-     "address 1 is allocated, and the block there is "
-     "live"},
+     "address 1 is allocated, but the block there is live"},
     {{{true, 1, 8, ABSENT, ABSENT}, {false, 1, 9, ABSENT, ABSENT}},
-     "freed with 9 bytes, and was allocated with 8"},
+     "freed with 9 bytes, but was allocated with 8"},
     {{{true, 1, 8, ABSENT, ABSENT}, {false, 1, 8, ABSENT, ABSENT}, {false, 1, 8, ABSENT, ABSENT}},
      "a second time"},
-    {{{true, 1, 8, ABSENT, 7}}, "bytes_allocated is 7, less than its blocks, 8"},
+    {{{true, 1, 8, ABSENT, 7}}, "bytes_allocated is 7, below the bytes of the live blocks, 8"},
     {{{true, 1, 8, ABSENT, 8}, {true, 2, 8, ABSENT, 24}},
-     "bytes_allocated is 24, and the events so far make it 16"},
+     "bytes_allocated is 24, but the events so far sum to 16"},
     {{{true, 1, 8, ABSENT, 16}, {false, 2, ABSENT, ABSENT, 20}},
-     "bytes_allocated is 20, and the events so far make "
-     "it 16"},
+     "bytes_allocated is 20, but the events so far sum to 16"},
     {{{true, 1, 8, ABSENT, 12}, {false, 2, 9, ABSENT, 3}},
-     "were there before the profile are 9 bytes, and 4 were in "
-     "use"},
+     "from before the profile have 9 bytes, but only 4 were in use"},
 };
 
 START_TEST(events_that_contradict_are_refused)
@@ -249,9 +247,9 @@ START_TEST(frees_whose_size_nothing_says_are_left_out_and_counted)
     ck_assert_int_eq(import_steps(steps), IMPORT_OK);
     profile_assert_ops("alloc size=8\n");
     ck_assert_ptr_nonnull(
-        strstr(profile_import.notes, "1 frees of blocks that were there before are left out"));
+        strstr(profile_import.notes, "left out: 1 frees of blocks from before the profile"));
     ck_assert_ptr_nonnull(
-        strstr(profile_import.notes, "of 1 devices no event says what is in use"));
+        strstr(profile_import.notes, "on 1 devices, no event gives the bytes in use"));
 }
 END_TEST
 
@@ -263,7 +261,7 @@ START_TEST(empty_blocks_are_left_out_with_their_frees)
                                                {true, 1, 8, ABSENT, 24}};
     ck_assert_int_eq(import_steps(steps), IMPORT_OK);
     profile_assert_ops("alloc size=8 tag=1\nhold block=0\nalloc size=8\nalloc size=8\n");
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "1 allocations of 0 bytes are left out"));
+    ck_assert_ptr_nonnull(strstr(profile_import.notes, "left out: 1 allocations of 0 bytes"));
 }
 END_TEST
 
@@ -281,7 +279,7 @@ START_TEST(an_allocator_without_a_limit_has_the_device_of_the_others)
     profile_assert_ops(
         "retire size=7K address=1K\nalloc size=4K tag=1 host=1\nhold block=1 host=1\nalloc size=512\n"
         "alloc size=4K host=1\n");
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "of 1 devices no event says a capacity"));
+    ck_assert_ptr_nonnull(strstr(profile_import.notes, "on 1 devices, no event gives a capacity"));
     profile_assert_replay();
 }
 END_TEST
