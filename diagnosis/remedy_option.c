@@ -47,7 +47,7 @@ bool remedy_option_apply(const struct remedy_case *given, const char *key, const
         return true;
     }
     snprintf(result->note, sizeof result->note,
-             "the setup already has the most options that it can hold");
+             "the setup already has %d options, the most that it can hold", SETUP_OPTION_COUNT_MAX);
     return false;
 }
 

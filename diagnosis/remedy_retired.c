@@ -23,6 +23,6 @@ void remedy_note_retired(struct remedy_result *result, int used, size_t retired_
 {
     if (retired_count > 0) {
         snprintf(result->note + used, sizeof result->note - (size_t)used,
-                 "; nothing is retired there (here: %zu)", retired_count);
+                 "; retired ranges left out: %zu", retired_count);
     }
 }

@@ -119,7 +119,7 @@ void remedy_sizes_note(const struct remedy_sizes *sizes, const char *what,
 {
     char size[SIZE_TEXT_BYTES];
     size_print_field(sizes->saved_bytes, size);
-    snprintf(note, REMEDY_NOTE_BYTES, "sizes %s: %" PRIu64 ", %s less asked for in all", what,
+    snprintf(note, REMEDY_NOTE_BYTES, "sizes %s: %" PRIu64 ", %s less requested in all", what,
              sizes->changed_count, size);
 }
 

@@ -17,7 +17,7 @@ enum { PARAMETER_COUNT_MAX = OP_TAG_COUNT + 1 };
 
 /* So many ops are run in all: minutes.  What is beyond is not tried, and its row says so. */
 #define OPS_RUN_MAX ((uint64_t)1 << 26)
-#define NOT_TRIED "not tried: the op lists already run have 67 million ops together"
+#define NOT_TRIED "not tried: all variants together may run at most 67 million ops"
 
 /* What is under way. */
 struct trying {

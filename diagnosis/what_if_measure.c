@@ -94,7 +94,7 @@ static bool is_retired_too(struct watch *watch, const struct run *run, const str
     watch->row->end = WHAT_IF_DOES_NOT_APPLY;
     snprintf(
         watch->row->note, sizeof watch->row->note,
-        "not told: the memory that op %u of this variant retires is in use there, or beyond its end",
+        "not decided: op %u of this variant retires memory that is in use there, or beyond the end of the device",
         i);
     return false;
 }

@@ -133,18 +133,17 @@ static void describe_copy(const struct evidence *evidence, const struct set *set
     if (set->tag >= 0) {
         diagnosis->has_tag = true;
         diagnosis->tag = (uint8_t)set->tag;
-        diagnosis_describe(diagnosis, "'%s' is made a second time",
+        diagnosis_describe(diagnosis, "'%s' is allocated a second time",
                            evidence_tag_name(evidence, (uint8_t)set->tag, name));
     } else {
-        diagnosis_describe(diagnosis, "What is live is made a second time");
+        diagnosis_describe(diagnosis, "The live buffers are allocated a second time");
     }
     diagnosis_describe(
         diagnosis,
-        ": since op %u, %s of the same sizes came in%s while the first %zu blocks (%s, made until op %u) "
-        "are still live. Freed or donated before, they would have made room.",
+        ". Since op %u, %s of the same sizes were allocated%s while the first %zu blocks (%s, up to op %u) are still live. Freeing or donating them before would have made room.",
         diagnosis->op, diagnosis_size(copy->new_bytes).text,
-        copy->has_request ? ", or are asked for," : "", copy->split,
-        diagnosis_size(copy->old_bytes).text, set->blocks[copy->split - 1]->op);
+        copy->has_request ? " or requested" : "", copy->split, diagnosis_size(copy->old_bytes).text,
+        set->blocks[copy->split - 1]->op);
 }
 
 /* True: it is said. */

@@ -51,12 +51,12 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
     diagnosis->confidence = CONFIDENCE;
     diagnosis_describe(
         diagnosis,
-        "%s are asked for and %s are free, %s too little; %s of %s are in use and %s are stack",
+        "The request needs %s, and %s are free: %s too little. In use: %s of %s; stack: %s",
         diagnosis_size(evidence->requested_bytes).text, diagnosis_size(evidence->free_bytes).text,
         diagnosis_size(evidence->missing_bytes).text, diagnosis_size(evidence->in_use_bytes).text,
         diagnosis_size(evidence->capacity_bytes).text, diagnosis_size(evidence->stack_bytes).text);
     if (evidence->retired_bytes > 0) {
-        diagnosis_describe(diagnosis, ", and %s went bad and are nobody's",
+        diagnosis_describe(diagnosis, "; retired: %s",
                            diagnosis_size(evidence->retired_bytes).text);
     }
     diagnosis_describe(diagnosis, ".");
@@ -65,7 +65,7 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
 
 const struct cause cause_exhausted = {
     .name = "exhausted",
-    .summary = "the live blocks need more than the device has",
+    .summary = "the request and the blocks in use need more than the device has",
     .needs_oom = true,
     .find = find_exhausted,
 };

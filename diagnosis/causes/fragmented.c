@@ -125,7 +125,8 @@ static void describe_pin(const struct evidence *evidence, const struct pin *pin,
     const struct evidence_block *block = &evidence->blocks[pin->block];
     const bool has_tag = block->kind != BLOCK_RETIRED;
     diagnosis_describe(diagnosis, "%s ",
-                       is_first ? " In the way, and the room there would be without it:" : ";");
+                       is_first ? " In the way, each with the hole that would be there without it:"
+                                : ";");
     describe_block(evidence, block, diagnosis);
     diagnosis_describe(diagnosis, ": %s", diagnosis_size(measure_hole_without(evidence, pin)).text);
     if (is_first) {
@@ -181,13 +182,13 @@ static void describe_all_pins(const struct evidence *evidence, struct diagnosis 
     }
     if (named > 1) {
         const uint64_t room = count_room_without(evidence, &pins, is_named);
-        diagnosis_describe(diagnosis, ". Without these %zu the largest would be %s", named,
+        diagnosis_describe(diagnosis, ". Without these %zu, the largest hole would be %s", named,
                            diagnosis_size(room).text);
         diagnosis_number(diagnosis, "largest_hole_without_named_bytes", room);
     }
     diagnosis_describe(diagnosis, "%s",
                        named > 0 ? "."
-                                 : " Nothing is in the way: every block beside a hole may move.");
+                                 : " Nothing is in the way: every block next to a hole may move.");
     free(is_named);
     free(pins.pins);
 }
@@ -221,8 +222,7 @@ static void find_stack(const struct evidence *evidence, struct diagnosis *diagno
     diagnosis_number(diagnosis, "stack_bytes", stack_bytes);
     diagnosis_describe(
         diagnosis,
-        "%s are free, enough for the %s that are asked for, but the stack, %s, must lie at the "
-        "bottom, and there is ",
+        "%s are free, enough for the requested %s. But the stack, %s, must lie at the bottom, where it would overlap ",
         diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
         diagnosis_size(stack_bytes).text);
     describe_block(evidence, block, diagnosis);
@@ -248,15 +248,14 @@ static void find_fragmented(const struct evidence *evidence, struct diagnosis *d
     diagnosis->confidence = CONFIDENCE;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
-    diagnosis_describe(diagnosis,
-                       "%s are free, enough for the %s that are asked for, but in %" PRIu64
-                       " hole%s; the largest has %s.",
-                       diagnosis_size(evidence->free_bytes).text,
-                       diagnosis_size(evidence->requested_bytes).text, evidence->hole_count,
-                       evidence->hole_count == 1 ? "" : "s",
-                       diagnosis_size(evidence->largest_hole_bytes).text);
+    diagnosis_describe(
+        diagnosis,
+        "%s are free, enough for the requested %s, but in %" PRIu64 " hole%s; the largest has %s.",
+        diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
+        evidence->hole_count, evidence->hole_count == 1 ? "" : "s",
+        diagnosis_size(evidence->largest_hole_bytes).text);
     if (has_room) {
-        diagnosis_describe(diagnosis, " None has so much at a multiple of %s.",
+        diagnosis_describe(diagnosis, " No hole has the requested size at a multiple of %s.",
                            diagnosis_size(UINT64_C(1) << evidence->op->align_log2).text);
     }
     describe_all_pins(evidence, diagnosis);

@@ -25,13 +25,11 @@ static void describe_trend(enum trend_answer answer, const struct trend *trend,
     if (answer == TREND_GROWS) {
         diagnosis_describe(
             diagnosis,
-            " The least that it ever falls back to rises, too (z %.1f, and %.1f as a drift; it rose in %u of "
-            "%u windows).",
+            " The least that it falls back to rises as well (z %.1f, and %.1f as a drift; it rose in %u of %u windows).",
             trend->z_order, trend->z_drift, trend->rising_count, trend->window_count);
         diagnosis_number(diagnosis, "trend_z_tenths", (uint64_t)(trend->z_order * 10));
     } else {
-        diagnosis_describe(diagnosis,
-                           " The bytes of the tag as a whole do not show it (the floor: %s).",
+        diagnosis_describe(diagnosis, " The total bytes of the tag do not show it (the floor: %s).",
                            trend_answer_name(answer));
     }
 }
@@ -51,7 +49,7 @@ static void describe_leak(const struct evidence *evidence, uint8_t tag,
                        evidence_tag_name(evidence, tag, name), survivors->count);
     describe_sizes(survivors, diagnosis);
     diagnosis_describe(diagnosis,
-                       ", %s in all, made again and again since op %u, were never freed: ",
+                       ", %s in all, allocated again and again since op %u, were never freed: ",
                        diagnosis_size(survivors->bytes).text, survivors->first_op);
     leak_describe_rate(evidence, survivors->bytes, survivors->first_op, survivors->end_window_op,
                        diagnosis);
@@ -59,7 +57,7 @@ static void describe_leak(const struct evidence *evidence, uint8_t tag,
     describe_trend(pile->answer, &pile->trend, diagnosis);
     if (evidence_has_oom(evidence) && survivors->bytes < evidence->missing_bytes) {
         diagnosis->confidence = CONFIDENCE_BESIDE;
-        diagnosis_describe(diagnosis, " That is less than the %s that are missing.",
+        diagnosis_describe(diagnosis, " That is less than the missing %s.",
                            diagnosis_size(evidence->missing_bytes).text);
     }
 }
@@ -101,7 +99,7 @@ static void find_leak(const struct evidence *evidence, struct diagnosis *diagnos
     }
     describe_leak(evidence, (uint8_t)leaking, &worst, diagnosis);
     if (others > 0) {
-        diagnosis_describe(diagnosis, " %u other tag%s seem%s to pile up, too.", others,
+        diagnosis_describe(diagnosis, " %u other tag%s also seem%s to pile up.", others,
                            others == 1 ? "" : "s", others == 1 ? "s" : "");
     }
 }

@@ -52,13 +52,12 @@ static void describe_layout(uint64_t padded_bytes, uint64_t unpadded_bytes,
     if (is_whole && (factor & (factor - 1)) == 0 && factor <= LANE_COUNT) {
         diagnosis_describe(
             diagnosis,
-            " It is padded %" PRIu64 " times over, as a last dimension of %" PRIu64
-            " is to %d: with a dimension of %d or "
-            "more last nothing would be lost (a guess, the shape is not in the list).",
+            " Padding makes it %" PRIu64 " times as large, as when a last dimension of %" PRIu64
+            " is padded to %d. With a last dimension of %d or more, nothing would be lost (a guess: the list has no shapes).",
             factor, LANE_COUNT / factor, LANE_COUNT, LANE_COUNT);
     } else {
         diagnosis_describe(diagnosis,
-                           " The shapes are not in the list, so a better layout cannot be named.");
+                           " The list has no shapes, so a better layout cannot be named.");
     }
 }
 
@@ -79,15 +78,15 @@ static void describe_padding(const struct evidence *evidence, const struct loss 
                        evidence_tag_name(evidence, (uint8_t)most, name));
     if (loss->largest == NULL || loss->own_bytes > count_lost_bytes(loss->largest)) {
         diagnosis->op = evidence->verdict->op;
-        diagnosis_describe(diagnosis, " The request itself is %s, of which %s are its contents.",
+        diagnosis_describe(diagnosis, " The request itself is %s, of which %s are contents.",
                            diagnosis_size(evidence->op->size_bytes).text,
                            diagnosis_size(evidence->op->unpadded_bytes).text);
         describe_layout(evidence->op->size_bytes, evidence->op->unpadded_bytes, diagnosis);
         return;
     }
     diagnosis->op = loss->largest->op;
-    diagnosis_describe(diagnosis, " Op %u loses most: it takes %s for %s.", diagnosis->op,
-                       diagnosis_size(loss->largest->requested_bytes).text,
+    diagnosis_describe(diagnosis, " Op %u loses most: it takes %s for %s of contents.",
+                       diagnosis->op, diagnosis_size(loss->largest->requested_bytes).text,
                        diagnosis_size(loss->largest->unpadded_bytes).text);
     describe_layout(loss->largest->requested_bytes, loss->largest->unpadded_bytes, diagnosis);
 }
@@ -106,7 +105,7 @@ static void find_padding(const struct evidence *evidence, struct diagnosis *diag
 
 const struct cause cause_padding = {
     .name = "padding",
-    .summary = "without padding, the request would fit",
+    .summary = "padding takes memory that the request could use",
     .needs_oom = true,
     .find = find_padding,
 };

@@ -57,7 +57,7 @@ static void describe_eviction(const struct evidence *evidence,
                            diagnosis_size(op->size_bytes + evidence_stack_bytes(evidence, op)).text,
                            name);
     }
-    diagnosis_describe(diagnosis, "; since then %s of what is here now came in.",
+    diagnosis_describe(diagnosis, "; %s of what is in use now came in since then.",
                        diagnosis_size(taken).text);
     diagnosis_number(diagnosis, "evicted_for_op", eviction->op);
     diagnosis_number(diagnosis, "taken_since_bytes", taken);
@@ -79,7 +79,7 @@ static void find_program_reload(const struct evidence *evidence, struct diagnosi
     diagnosis_number(diagnosis, "stack_bytes", program->image_stack_bytes);
     diagnosis_describe(
         diagnosis,
-        "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, and no longer fits. ",
+        "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, but no longer fits. ",
         evidence_tag_name(evidence, program->tag, name), program->op,
         diagnosis_size(program->size_bytes).text, diagnosis_size(program->image_stack_bytes).text);
     if (eviction != NULL) {

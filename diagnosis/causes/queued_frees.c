@@ -61,8 +61,8 @@ static void describe_queue(const struct evidence *evidence, const struct queue *
     diagnosis_number(diagnosis, "queued_frees", all->count);
     diagnosis_number(diagnosis, "queued_bytes_behind_op", most->bytes);
     diagnosis_describe(diagnosis,
-                       "%s are freed already and wait (%" PRIu64
-                       " queued free%s); %s of it for the event of op %u (%s), ",
+                       "%s are already freed and wait (%" PRIu64
+                       " queued free%s). Of these, %s wait for the event of op %u (%s), ",
                        diagnosis_size(all->bytes).text, all->count, all->count == 1 ? "" : "s",
                        diagnosis_size(most->bytes).text, most->event_op,
                        op_print(&evidence->ops->ops[most->event_op], op));
@@ -96,14 +96,14 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
     }
     describe_queue(evidence, &most, &all, diagnosis);
     if (all.bytes < missing) {
-        diagnosis_describe(diagnosis, " That is less than the %s that are missing.",
+        diagnosis_describe(diagnosis, " That is less than the missing %s.",
                            diagnosis_size(missing).text);
     }
 }
 
 const struct cause cause_queued_frees = {
     .name = "queued_frees",
-    .summary = "the missing bytes are already freed, but wait for an event",
+    .summary = "freed memory is not available yet, because it waits for an event",
     .needs_oom = true,
     .find = find_queued_frees,
 };

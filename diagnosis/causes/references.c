@@ -80,10 +80,10 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
     diagnosis_number(diagnosis, "freed_but_held_bytes", held.freed_bytes);
     diagnosis_number(diagnosis, "long_held_bytes", held.live_bytes);
     describe_count(diagnosis, held.freed_bytes, held.freed_count,
-                   "were freed, and only references hold them");
+                   "were freed, but references still hold them");
     describe_count(diagnosis, held.live_bytes, held.live_count,
-                   "are held since more than half of the list ago");
-    diagnosis_describe(diagnosis, "The largest is that of op %u ('%s', %s)", held.largest->op,
+                   "have been held for more than half of the list");
+    diagnosis_describe(diagnosis, "The largest is the block of op %u ('%s', %s)", held.largest->op,
                        evidence_tag_name(evidence, held.largest->tag, name),
                        diagnosis_size(held.largest->size_bytes).text);
     if (held.largest->hold_op != OP_NONE) {

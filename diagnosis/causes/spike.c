@@ -87,8 +87,7 @@ static void describe_rise(const struct evidence *evidence, const struct history_
     diagnosis_number(diagnosis, "peak_before_bytes", rise->peak_before_bytes);
     diagnosis_describe(
         diagnosis,
-        "Op %u took %s at once for '%s', and still has it; before it never more than %s were in use, with "
-        "which the request would have fitted.",
+        "Op %u took %s at once for '%s', and its block is still there. Before, at most %s were in use; with that, the request would have fitted.",
         rise->op, diagnosis_size(rise->bytes).text, evidence_tag_name(evidence, tag, name),
         diagnosis_size(rise->peak_before_bytes).text);
 }
@@ -115,8 +114,7 @@ static void describe_request(const struct evidence *evidence, struct diagnosis *
     diagnosis_number(diagnosis, "largest_before_bytes", host->largest_request_bytes);
     diagnosis_describe(
         diagnosis,
-        "The request itself is out of the ordinary: %s, while nothing before it asked for more than %s, and "
-        "never more than %s were in use.",
+        "The request itself is unusually large: %s. No request before was granted more than %s, and at most %s were in use.",
         diagnosis_size(evidence->requested_bytes).text,
         diagnosis_size(host->largest_request_bytes).text, diagnosis_size(host->peak_bytes).text);
 }

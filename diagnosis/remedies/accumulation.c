@@ -85,13 +85,12 @@ static bool accumulation_apply(const struct remedy_case *given, uint64_t paramet
     op_list_deinit(&divided);
     char size[SIZE_TEXT_BYTES];
     size_print_field(bytes, size);
-    snprintf(result->note, sizeof result->note,
-             "sizes divided: %" PRIu64 "; gradients that wait: %s", sizes.changed_count, size);
+    snprintf(result->note, sizeof result->note, "sizes divided: %" PRIu64 "; waiting gradients: %s",
+             sizes.changed_count, size);
     if (!divides || bytes == 0) {
         snprintf(result->note, sizeof result->note, "%s",
-                 divides
-                     ? "no block is there before the steps and outlives them: what is a parameter?"
-                     : "nothing but gradients lives within a step");
+                 divides ? "no block from before the steps outlives them, so no parameter is known"
+                         : "nothing but gradients lives within a step");
     }
     return divides && bytes > 0;
 }
@@ -101,8 +100,7 @@ const struct remedy remedy_accumulation = {
     .summary = "gradients are accumulated over n parts of the batch",
     .parameter_name = "n",
     .assumes =
-        "What lives within a step grows with the batch, gradients apart, and the gradients that wait are as "
-        "large as the parameters.",
+        "What lives within a step, except gradients, grows with the batch; waiting gradients are as large as the parameters.",
     .is_estimate = true,
     .search = REMEDY_FIRST,
     .parameter = remedy_sizes_divisor,

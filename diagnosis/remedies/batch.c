@@ -18,7 +18,7 @@ static bool batch_apply(const struct remedy_case *given, uint64_t parameter,
 const struct remedy remedy_batch = {
     .name = "batch",
     .summary =
-        "the batch divided by n: so is what lives within a step, and the stacks of the steps' programs",
+        "the batch is divided by n, and so are blocks of a step and the stacks of its programs",
     .parameter_name = "n",
     .assumes = "What lives within a step grows with the batch, and nothing else does.",
     .is_estimate = true,

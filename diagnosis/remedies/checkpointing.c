@@ -135,7 +135,7 @@ static bool checkpointing_parameter(const struct remedy_case *given, size_t inde
         gains[tag].tag = (uint8_t)tag;
     }
     qsort(gains, OP_TAG_COUNT, sizeof *gains, compare_gains);
-    snprintf(note, REMEDY_NOTE_BYTES, "no block of a step lies unused for a quarter of it");
+    snprintf(note, REMEDY_NOTE_BYTES, "no block of a step is unused for a quarter of the step");
     *parameter = gains[index].tag;
     return gains[index].gain > 0;
 }
@@ -225,7 +225,7 @@ static bool checkpointing_apply(const struct remedy_case *given, uint64_t parame
     free(deeds.given_back);
     free(deeds.made_again);
     size_print_field(deeds.bytes, size);
-    snprintf(result->note, sizeof result->note, "given back and made again: %" PRIu64 ", %s",
+    snprintf(result->note, sizeof result->note, "freed and allocated again: %" PRIu64 ", %s",
              deeds.count, size);
     return deeds.count > 0;
 }
@@ -233,9 +233,10 @@ static bool checkpointing_apply(const struct remedy_case *given, uint64_t parame
 const struct remedy remedy_checkpointing = {
     .name = "checkpointing",
     .summary =
-        "activation checkpointing: blocks of a tag that a step needs late are given back and made again",
+        "activation checkpointing: blocks of a tag that a step needs late are freed and allocated again",
     .parameter_name = "tag",
-    .assumes = "Each block can be computed again alone when it is needed, from what is there then.",
+    .assumes =
+        "Each block can be computed again on its own when it is needed, from what is live then.",
     .is_estimate = true,
     .search = REMEDY_EACH,
     .parameter = checkpointing_parameter,

@@ -79,7 +79,7 @@ static bool chip_apply(const struct remedy_case *given, uint64_t parameter,
     const size_t retired_count = remedy_leave_out_retired(given, result);
     remedy_note_retired(result,
                         snprintf(result->note, sizeof result->note, "a device of %s%s", size,
-                                 find_reserved_bytes(given) > 0 ? " and what is reserved" : ""),
+                                 find_reserved_bytes(given) > 0 ? " plus the reserved memory" : ""),
                         retired_count);
     return true;
 }
@@ -89,7 +89,7 @@ const struct remedy remedy_chip = {
     .summary = "another chip",
     .parameter_name = "chip",
     .assumes =
-        "The job asks for the same buffers there: layouts and programs of another chip may differ.",
+        "The job requests the same buffers there; layouts and programs of another chip may differ.",
     .search = REMEDY_EACH,
     .parameter = chip_parameter,
     .label = chip_label,

@@ -148,7 +148,7 @@ static bool donation_apply(const struct remedy_case *given, uint64_t parameter,
     size_print_field(pairs.bytes, size);
     snprintf(result->note, sizeof result->note,
              "outputs in the blocks of inputs: %" PRIu64 ", %s%s", pairs.count, size,
-             pairs.has_outputs ? "" : "; any buffer is taken for an output");
+             pairs.has_outputs ? "" : "; any buffer counts as an output");
     if (pairs.count == 0) {
         snprintf(result->note, sizeof result->note,
                  "no input ends where an output of its size begins");

@@ -13,10 +13,9 @@ static bool layout_apply(const struct remedy_case *given, uint64_t parameter,
 
 const struct remedy remedy_layout = {
     .name = "layout",
-    .summary = "the better layout: every tile but the last one of a buffer is full",
+    .summary = "a better layout: every tile of a buffer but the last is full",
     .assumes =
-        "The list has no shapes, so this is what the best one would take: dimensions that fill tiles of 8 x "
-        "128 words.",
+        "The list has no shapes, so the best layout is assumed: dimensions that fill tiles of 8 x 128 words.",
     .is_estimate = true,
     .search = REMEDY_EACH,
     .apply = layout_apply,

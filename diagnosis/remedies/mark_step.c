@@ -64,7 +64,7 @@ const struct remedy remedy_mark_step = {
     .summary = "the host waits for all that is enqueued, every n ops",
     .parameter_name = "n",
     .assumes =
-        "Device work ends, that of events which were lost, too; what the waiting costs in time is not counted.",
+        "Device work ends, even that of lost events; the time that waiting costs is not counted.",
     .search = REMEDY_REFINED,
     .parameter = mark_step_parameter,
     .apply = mark_step_apply,

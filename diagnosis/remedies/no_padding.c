@@ -11,8 +11,7 @@ const struct remedy remedy_no_padding = {
     .name = "no-padding",
     .summary = "every buffer takes its unpadded size",
     .assumes =
-        "It bounds what any layout can save: shapes that fill their tiles, or a smaller batch of them, come "
-        "near to it.",
+        "No layout can save more; shapes that fill their tiles, or a smaller batch of them, come near to it.",
     .search = REMEDY_EACH,
     .apply = no_padding_apply,
 };

@@ -15,7 +15,7 @@ static bool program_evicts_apply(const struct remedy_case *given, uint64_t param
 
 const struct remedy remedy_program_evicts = {
     .name = "program-evicts-program",
-    .summary = "whether a program that is loaded may evict idle ones",
+    .summary = "whether loading a program may evict idle programs",
     .parameter_name = "yes or no",
     .assumes = "The allocator can be configured this way.",
     .search = REMEDY_EACH,

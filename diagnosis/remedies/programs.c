@@ -140,9 +140,9 @@ static bool programs_parameter(const struct remedy_case *given, size_t index, ui
 
 const struct remedy remedy_programs = {
     .name = "programs",
-    .summary = "no more than n programs are loaded at a time: the one used longest ago is unloaded",
+    .summary = "at most n programs are loaded at a time: the one used longest ago is unloaded",
     .parameter_name = "n",
-    .assumes = "What it takes to load a program again is not counted.",
+    .assumes = "The cost of loading a program again is not counted.",
     .search = REMEDY_REFINED,
     .parameter = programs_parameter,
     .apply = programs_apply,

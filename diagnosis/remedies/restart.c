@@ -178,18 +178,17 @@ static bool restart_apply(const struct remedy_case *given, uint64_t parameter,
     free(restart.living.is_gone);
     snprintf(result->note, sizeof result->note,
              "restarts: %" PRIu64
-             "; blocks that nothing names again, and do not come back: %" PRIu64,
+             "; blocks that no later op names and that do not come back: %" PRIu64,
              restart.count, restart.left_out_count);
     return restart.count > 0;
 }
 
 const struct remedy remedy_restart = {
     .name = "restart",
-    .summary = "checkpoint and re-initialise, every n steps",
+    .summary = "checkpoint and re-initialise every n steps",
     .parameter_name = "n",
     .assumes =
-        "A checkpoint holds what later steps name and what was there before the first one, and nothing else "
-        "lives on.",
+        "A checkpoint holds what later steps name and what was live before the first step; nothing else survives.",
     .is_estimate = true,
     .search = REMEDY_REFINED,
     .parameter = restart_parameter,

@@ -32,11 +32,10 @@ static bool sharding_apply(const struct remedy_case *given, uint64_t parameter,
 
 const struct remedy remedy_sharding = {
     .name = "sharding",
-    .summary = "every buffer and stack is shared out over n devices",
+    .summary = "every buffer and stack is divided among n devices",
     .parameter_name = "n",
     .assumes =
-        "All of it can be divided evenly, and exchange between devices needs no room; images of "
-        "programs stay whole.",
+        "Everything divides evenly, and exchange between devices needs no memory; images of programs stay whole.",
     .is_estimate = true,
     .search = REMEDY_FIRST,
     .parameter = sharding_parameter,

@@ -38,7 +38,7 @@ static bool unload_apply(const struct remedy_case *given, uint64_t parameter,
              count);
     if (count == 0) {
         snprintf(result->note, sizeof result->note,
-                 "no program stays loaded after an execution that is its last");
+                 "no program stays loaded after its last execution");
     }
     return count > 0;
 }
@@ -47,8 +47,7 @@ const struct remedy remedy_unload = {
     .name = "unload",
     .summary = "programs that never execute again are unloaded",
     .assumes =
-        "The last execution that the list has of a program is the last that the job would have made, and "
-        "the job knows it.",
+        "The last execution of a program in the list is the last one in the job, and the job knows it.",
     .search = REMEDY_EACH,
     .apply = unload_apply,
 };

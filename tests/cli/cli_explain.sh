@@ -86,7 +86,7 @@ expect_exit 0 explain retired.ops
 grep -Eq "^retired memory +1 +32\.0K" out.txt || fail "no retired memory: $(grep -A 6 '^Who' out.txt)"
 expect_no_text out.txt "queued frees"
 expect_no_text out.txt "host_skew"
-expect_text out.txt "4.0K too little; 16.0K of 64.0K are in use and 0B are stack, and 32.0K"
+expect_text out.txt "4.0K too little. In use: 16.0K of 64.0K; stack: 0B; retired: 32.0K"
 expect_exit 0 explain retired.ops --json
 expect_text out.txt '"queued_frees":{"blocks":0,"bytes":0},"retired":{"blocks":1,"bytes":32768}'
 expect_text out.txt '"numbers":{"missing_bytes":4096,"in_use_bytes":16384,"retired_bytes":32768}'

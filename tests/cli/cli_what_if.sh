@@ -35,7 +35,7 @@ for scenario in $("$hbmstress" list scenarios --json | sed -n 's/.*"name":"\([^"
     expect_exit 0 explain "$list" --target hbm --what-if-out "$scenario/variants" --json
     mv out.txt explained.txt
     grep -q '"title":"as-it-is"' explained.txt || fail "$scenario: no table"
-    grep -q '"smallest":true' explained.txt || grep -q 'no device up to 2^50' explained.txt ||
+    grep -q '"smallest":true' explained.txt || grep -q 'no device of up to 2^50' explained.txt ||
         fail "$scenario: no smallest change"
     check_rows "$scenario/variants"
 done

@@ -299,7 +299,7 @@ START_TEST(a_variant_in_which_memory_cannot_be_retired_says_nothing)
              &what_if, &list);
     const struct what_if_row *last = &what_if.rows[what_if.count - 1];
     ck_assert_uint_eq(last->capacity_bytes, 49 << 20);
-    ck_assert_str_eq(last->note, "15.00M less; nothing is retired there (here: 1)");
+    ck_assert_str_eq(last->note, "15.00M less; retired ranges left out: 1");
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
