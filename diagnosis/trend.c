@@ -336,7 +336,7 @@ const char *trend_answer_name(enum trend_answer answer)
     case TREND_GROWS:
         return "grows";
     case TREND_SHORT:
-        return "too short to tell";
+        return "too short to decide";
     case TREND_FLAT:
         return "does not grow beyond chance";
     case TREND_STEPS:

@@ -81,8 +81,8 @@ static void describe_gain(const struct evidence *evidence, int tag, const struct
     diagnosis_number(diagnosis, "grown_blocks", gain->block_count);
     diagnosis_describe(
         diagnosis,
-        "'%s' is still growing at the end. It grew by %s in the second half of the list, %" PRIu64
-        " blocks from there are still live, and it was never as large before. The list is too short to distinguish a leak from a warm-up or a cache that fills; a longer list would show it.",
+        "'%s' is still growing at the end. It grew by %s in the second half of the list, and %" PRIu64
+        " blocks from there are still live. It was never as large before. The list is too short to distinguish a leak from a warm-up or a cache that fills; a longer list would show it.",
         evidence_tag_name(evidence, (uint8_t)tag, name), diagnosis_size(gain->bytes).text,
         gain->block_count);
 }

@@ -295,7 +295,7 @@ static void note_capacity(const struct building *building, const struct setup *f
     } else if (plan->chip != NULL) {
         import_note(
             building->import,
-            "capacity %s: from the report; to the byte, that of chip %s, which prints the same",
+            "capacity %s: from the report; chip %s prints the same, so its exact bytes are used",
             size, plan->chip);
     } else {
         import_note(building->import, "capacity %s: from the report", size);
