@@ -229,8 +229,9 @@ static void suite_add_ooms(struct suite *suite, const struct report_result *resu
     struct writing message;
     writing_init(&message);
     writing_append_format(&message,
-                          is_disputed ? "our own judges disagree on %" PRIu64 " of %" PRIu64
-                                      : "%" PRIu64 " of %" PRIu64 " stayed unknown",
+                          is_disputed ? "internal error: the two judges disagree on %" PRIu64
+                                        " of %" PRIu64 " verdicts"
+                                      : "%" PRIu64 " of %" PRIu64 " verdicts stayed unknown",
                           (is_disputed ? totals->disputed : totals->unknown), totals->ooms);
     suite_add_case(suite, "every out-of-memory is judged", 0,
                    &(struct outcome){.kind = is_disputed ? OUTCOME_ERROR : OUTCOME_FAILED,
@@ -256,7 +257,7 @@ static void document_add_job(struct document *document, const struct report_camp
         suite_add_promises(&suite, result);
         suite_add_ooms(&suite, result);
     } else {
-        const char *why = result->note != NULL ? result->note : "not one trial was run";
+        const char *why = result->note != NULL ? result->note : "no trial ran";
         suite_add_skipped(&suite, "every promise is kept", why);
         suite_add_skipped(&suite, "every out-of-memory is judged", why);
     }
@@ -272,15 +273,15 @@ static void document_add_job(struct document *document, const struct report_camp
 static void suite_add_canary(struct suite *suite, const struct report_canary *canary)
 {
     if (canary == NULL) {
-        suite_add_skipped(suite, "a planted defect is reported", "no planted target was run");
+        suite_add_skipped(suite, "a planted defect is reported", "no planted target ran");
         return;
     }
     struct writing name, message;
     writing_init(&name);
     writing_init(&message);
     writing_append_format(&name, "the planted defect of %s is reported", canary->target);
-    writing_append_format(&message, "it breaks %s, which %" PRIu64 " trials of %s did not show",
-                          canary->breaks, canary->trials, canary->scenario);
+    writing_append_format(&message, "%" PRIu64 " trials of %s did not show that it breaks %s",
+                          canary->trials, canary->scenario, canary->breaks);
     struct outcome missed = {
         .kind = OUTCOME_FAILED, .type = "canary", .message = writing_string(&message)};
     suite_add_case(suite, writing_string(&name), 0, canary->is_reported ? &passed : &missed);
@@ -311,7 +312,7 @@ static void suite_add_harness(struct suite *suite, const struct report_end *end)
     struct outcome failed = {
         .kind = OUTCOME_ERROR, .type = "harness", .message = "the harness failed"};
     if (end->totals.disputed > 0) {
-        failed.message = "our own judges disagree: no verdict counts";
+        failed.message = "internal error: the two judges disagree, so no verdict counts";
     }
     bool is_failed = end->exit_code == EXIT_CODE_HARNESS_FAILED;
     suite_add_case(suite, "the harness kept running", 0, is_failed ? &failed : &passed);

@@ -160,10 +160,9 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     }
     writing_append_format(text, ": op %lu", (unsigned long)verdict->op);
     if (finding->place.scenario != NULL) {
-        writing_append(text, " of ");
+        writing_append_format(text, ", trial %" PRIu64 " of ", finding->place.trial);
         writing_append_visible(text, finding->place.scenario);
-        writing_append_format(text, " trial %" PRIu64 ", seed %" PRIu64, finding->place.trial,
-                              finding->seed);
+        writing_append_format(text, ", seed %" PRIu64, finding->seed);
     }
     writing_append(text, "\n");
     append_field(text, "finding", finding->signature);
@@ -180,7 +179,7 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
         writing_append(text, "\n");
     }
     append_field(text, "proof", finding->certificate);
-    append_field(text, "again", finding->replay);
+    append_field(text, "replay", finding->replay);
 }
 
 void terminal_oom(struct writing *text, const struct report_finding *finding)
@@ -287,7 +286,7 @@ static void append_notes(struct writing *text, const struct report_result *resul
     if (result->findings_only_counted > 0) {
         writing_append_visible(text, result->name);
         writing_append_format(
-            text, ": %" PRIu64 " more findings with known signatures were only counted\n",
+            text, ": %" PRIu64 " more findings with known signatures were counted but not saved\n",
             result->findings_only_counted);
     }
     if (result->growing_tag == NULL) {
@@ -309,7 +308,7 @@ static void append_probes(struct writing *text, const struct report_result *resu
     for (size_t i = 0; i < count; i++) {
         run_totals_add(&sum, &results[i].totals);
     }
-    const char *separator = "; never: ";
+    const char *separator = "; never hit: ";
     writing_append_format(text, "probes: %" PRIu64 " of %d hit, %" PRIu64 " of %" PRIu64 " pairs",
                           probes_ever_hit(sum.probes), (int)PROBE_COUNT,
                           probe_pairs_ever_hit(sum.probe_pairs), probe_pairs_possible());
@@ -363,16 +362,17 @@ void terminal_findings(struct writing *text, const struct report_known *findings
 
 void terminal_canary(struct writing *text, const struct report_canary *canary)
 {
-    writing_append_format(text, "canary: %s in %s was %s, trials: %" PRIu64 "\n", canary->target,
-                          canary->scenario, canary->is_reported ? "reported" : "NOT reported",
-                          canary->trials);
+    writing_append_format(text, "canary: %s in %s was %s after %" PRIu64 " trial%s\n",
+                          canary->target, canary->scenario,
+                          canary->is_reported ? "reported" : "NOT reported", canary->trials,
+                          canary->trials == 1 ? "" : "s");
 }
 
 static const char *meaning(const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     if (totals->disputed > 0) {
-        return "our own judges disagree: no verdict counts";
+        return "internal error: the two judges disagree, so no verdict counts";
     }
     if (end->is_interrupted && totals->broken + totals->premature + totals->unknown == 0) {
         return "every promise kept, every OOM judged"; /* exit code 4 where the rest matters is no
@@ -397,7 +397,7 @@ static void append_regret(struct writing *text, const struct run_totals *totals)
         return;
     }
     const char *separator = " (";
-    writing_append_format(text, "regret: %" PRIu64 " requests cost more than they had to",
+    writing_append_format(text, "regret: %" PRIu64 " requests cost more than necessary",
                           totals->regretted);
     for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++) {
         if (totals->regrets[kind] == 0) {
@@ -410,10 +410,10 @@ static void append_regret(struct writing *text, const struct run_totals *totals)
     char evicted[SIZE_TEXT_BYTES], moved[SIZE_TEXT_BYTES];
     size_print_field(totals->regretted_evicted_bytes, evicted);
     size_print_field(totals->regretted_moved_bytes, moved);
-    writing_append_format(text, "); beyond the cheapest plans %s evicted, %s moved", evicted,
+    writing_append_format(text, "): beyond the cheapest plans, %s evicted and %s moved", evicted,
                           moved);
     if (totals->regrets_unknown > 0) {
-        writing_append_format(text, "; of %" PRIu64 " more no cheapest plan was found in time",
+        writing_append_format(text, "; for %" PRIu64 " more, no cheapest plan was found in time",
                               totals->regrets_unknown);
     }
     writing_append(text, "\n");
@@ -433,7 +433,7 @@ void terminal_end(struct writing *text, const struct report_end *end)
         text, "%" PRIu64 " OOMs (%" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64 " unknown",
         totals->ooms, totals->justified, totals->premature, totals->unknown);
     if (totals->excused > 0) {
-        writing_append_format(text, ", %" PRIu64 " excused", totals->excused);
+        writing_append_format(text, ", %" PRIu64 " not judged", totals->excused);
     }
     writing_append_format(text, "), %" PRIu64 " broken, ", totals->broken);
     if (totals->schedules > 0) {
@@ -453,14 +453,14 @@ static void append_directory(struct writing *text, const struct report_campaign 
         writing_append_visible(text, campaign->directory);
         writing_append_format(text,
                               "/results.jsonl: %" PRIu64 " justified verdicts and %" PRIu64
-                              " trials are left out beyond --results-limit\n",
+                              " trials are not listed, because of --results-limit\n",
                               end->verdicts_omitted, end->trials_omitted);
     }
     if (campaign->certificate_count > 0) {
         writing_append_visible(text, campaign->directory);
         writing_append_format(text,
                               "/certificates: %" PRIu64 " for hbmstress check; %" PRIu64
-                              " were checked meanwhile\n",
+                              " were checked during the run\n",
                               campaign->certificate_count, end->certificates_checked);
     }
 }

@@ -18,7 +18,7 @@ expect_alarm() {
 # One dispute of a run: its list and its certificate are in out/disputes, and no trial comes after it.
 expect_kept() { # WORDS-OF-THE-REASON
     expect_text out.txt "DISPUTED: op "
-    expect_text out.txt "our own judges disagree"
+    expect_text out.txt "internal error: the two judges disagree, so no verdict counts"
     expect_text out/results.jsonl '"type":"disputed","scenario":"fragmentation_storm","trial":0,'
     expect_text out/results.jsonl "$1"
     tail -n 1 out/results.jsonl | grep -q '"disputed":[1-9].*"exit":4}$' || fail "end: $(tail -n 1 out/results.jsonl)"

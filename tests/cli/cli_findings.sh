@@ -14,7 +14,7 @@ storm 0 --out naive
 expect_text out.txt "every promise kept"
 storm 1 --out slide --target-option defrag=slide
 expect_text out.txt "BROKEN premature"
-expect_text out.txt "were only counted"
+expect_text out.txt "were counted but not saved"
 expect_text out.txt "finding 1: premature in "
 signatures=$(grep -o '"signature":"[^"]*"' slide/results.jsonl | sort -u | wc -l)
 [ "$(find slide/repros -name 'premature-fragmentation_storm-*.ops' | wc -l)" = "$signatures" ] ||
@@ -119,7 +119,7 @@ mkdir "it's mine; \$1"
 cp "$bad_target" "it's mine; \$1/of mine.so"
 expect_exit 1 run fragmentation_storm --target "it's mine; \$1/of mine.so" --target-option fails=crash --seed 1 --ops 4 \
     --out "my out"
-again=$(sed -n 's/^  again   hbmstress //p' out.txt | head -n 1)
+again=$(sed -n 's/^  replay  hbmstress //p' out.txt | head -n 1)
 [ -n "$again" ] || fail "a finding in 'my out' has no line that repeats it: $(head -c 300 out.txt)"
 eval "expect_exit 1 $again --json"
 expect_text out.txt '"rule":"crash"'

@@ -148,7 +148,7 @@ expect_exit 1 replay "$again"
 sed 's/^target .*/target hbm/' plain.ops >"another one.ops"
 said=(--target "$race" --target-option defrag=slide --capacity 64M --hosts 2 --regret-max 0 --backend threads)
 expect_exit 1 replay "another one.ops" "${said[@]}" --strategy portfolio --schedules 2000
-line=$(sed -n 's/^ *again *hbmstress //p' out.txt)
+line=$(sed -n 's/^ *replay *hbmstress //p' out.txt)
 expect_text out.txt "'another one.ops' --target $race --target-option defrag=slide --capacity 67108864 --hosts 2 --regret-max 0 "
 broken=$(grep '^BROKEN' out.txt)
 eval "expect_exit 1 $line"

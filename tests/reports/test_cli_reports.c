@@ -250,8 +250,8 @@ START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
     terminal_end(&text, &end);
     ck_assert_ptr_nonnull(strstr(
         writing_string(&text),
-        "regret: 3 requests cost more than they had to (1 evicted_needlessly, 2 moved_too_much); "
-        "beyond the cheapest plans 1.00M evicted, 512B moved; of 2 more "));
+        "regret: 3 requests cost more than necessary (1 evicted_needlessly, 2 moved_too_much): "
+        "beyond the cheapest plans, 1.00M evicted and 512B moved; for 2 more, "));
     writing_clear(&text);
     end.totals = (struct run_totals){0};
     terminal_end(&text, &end);
