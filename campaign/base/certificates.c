@@ -18,7 +18,7 @@ bool certificate_is_accepted(const char *text, size_t length, char reason[CERTIF
 void certificate_dispute(const char *reason, struct verdict *verdict)
 {
     snprintf(verdict->reason, sizeof verdict->reason,
-             "the oracle says %s, the checker of its certificate says no: %.190s",
+             "the oracle says %s, but the checker rejects its certificate: %.190s",
              verdict_name(verdict->kind), reason);
     verdict->kind = VERDICT_DISPUTED;
     verdict->rule = RULE_NONE;

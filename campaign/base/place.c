@@ -71,7 +71,8 @@ enum exit_code place_find(const char *path, const char *input, struct place *pla
         return EXIT_KEPT;
     }
     if (is_there && input != NULL && file_is_same(path, input)) {
-        return message_fail(EXIT_USAGE, "%s: it is the file that is read: give another one", path);
+        return message_fail(EXIT_USAGE, "%s: this is the input file; choose another output file",
+                            path);
     }
     if (!follow_links(place->path) || !has_directory(place->path)) {
         return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));

@@ -33,13 +33,13 @@ void repro_append_comments(const struct repro *repro, struct writing *comments)
     comment_append(comments, "signature: ", repro->signature);
     comment_append(comments, "reason: ", repro->reason);
     comment_append(comments, "", repro->shrunk_from);
-    comment_append(comments, "first reason: ", repro->first_reason);
-    comment_append(comments, "first message: ", repro->first_message);
+    comment_append(comments, "reason before shrinking: ", repro->first_reason);
+    comment_append(comments, "message before shrinking: ", repro->first_message);
     comment_append(comments, "message: ", repro->message);
     comment_append(comments, "not shrunk: ", repro->not_shrunk);
     comment_append(comments, "not shrunk to the end: ", repro->not_to_the_end);
     append_lanes(comments, repro->ops);
-    comment_append(comments, "again: ", repro->replay);
+    comment_append(comments, "replay: ", repro->replay);
 }
 
 enum exit_code repro_write(const char *path, const struct repro *repro)

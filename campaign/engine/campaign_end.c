@@ -36,11 +36,12 @@ static void say_what_is_missing(struct campaign *campaign)
         return;
     }
     if (campaign->plan->has_canary && !campaign->at->state.is_canary_reported) {
-        (void)message_fail(
-            EXIT_HARNESS,
-            "the canary %s was run %" PRIu64 " times and its defect was not reported: what this "
-            "campaign did not find means nothing",
-            canary_of(campaign->plan)->setup.target, campaign->at->state.canary_trials);
+        (void)message_fail(EXIT_HARNESS,
+                           "the canary %s ran %" PRIu64
+                           " times, but its defect was not reported. That this campaign "
+                           "found nothing else proves nothing.",
+                           canary_of(campaign->plan)->setup.target,
+                           campaign->at->state.canary_trials);
     }
     if (missed != NULL) {
         (void)message_fail(EXIT_HARNESS, "probes that the job requires were never hit: %s", missed);

@@ -107,7 +107,7 @@ bool campaign_begin_finding(struct campaign *campaign)
     if (background_start(&campaign->shrink_process, shrink_pending, campaign)) {
         return true;
     }
-    (void)message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
+    (void)message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     campaign->is_failed = true;
     return false;
 }
@@ -158,8 +158,9 @@ void campaign_look_after_shrinking(struct campaign *campaign)
     }
     campaign_end_finding(campaign, &kept);
     if (!is_answered && !campaign->is_cut) {
-        (void)message_fail(EXIT_HARNESS, "the process that shrank a finding died: a fault of "
-                                         "hbmstress, or it was killed");
+        (void)message_fail(EXIT_HARNESS,
+                           "the process that shrank a finding died: it was killed, or "
+                           "hbmstress has an internal error");
         campaign->is_failed = true;
     }
 }

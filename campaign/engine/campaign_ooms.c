@@ -130,12 +130,13 @@ static void campaign_alarm(struct campaign *campaign, const struct report_findin
     }
     campaign->is_alarmed = true;
     (void)message_fail(EXIT_HARNESS,
-                       "the judges disagree: op %lu of %s trial %" PRIu64 ", seed %" PRIu64
-                       ": %s; a fault of "
-                       "hbmstress, kept in %s",
-                       (unsigned long)finding->verdict->op, finding->place.scenario,
-                       finding->place.trial, finding->seed, finding->verdict->reason,
-                       finding->repro == NULL ? "no file" : finding->repro);
+                       "internal error: the two judges disagree on op %lu, trial %" PRIu64
+                       " of %s, seed %" PRIu64 ": %s. %s%s. Please report this with the command "
+                       "line and the seed above.",
+                       (unsigned long)finding->verdict->op, finding->place.trial,
+                       finding->place.scenario, finding->seed, finding->verdict->reason,
+                       finding->repro == NULL ? "Nothing was saved" : "The op list is in ",
+                       finding->repro == NULL ? "" : finding->repro);
 }
 
 static void add_dispute(struct campaign *campaign, struct report_finding *finding,

@@ -41,7 +41,7 @@ static bool give_tasks(struct campaign *campaign)
         if (workers_start(campaign->workers, &task)) {
             continue;
         }
-        (void)message_fail(EXIT_HARNESS, "a worker could not be started: %s", strerror(errno));
+        (void)message_fail(EXIT_HARNESS, "cannot start a worker: %s", strerror(errno));
         campaign->is_failed = true;
         return false;
     }
@@ -59,7 +59,9 @@ static void take_answer(struct campaign *campaign)
     }
     trial_result_deinit(&trial_result);
     if (result == WORKERS_FAILED) {
-        (void)message_fail(EXIT_HARNESS, "a worker's answer makes no sense");
+        (void)message_fail(
+            EXIT_HARNESS,
+            "internal error: a worker sent an answer that is not valid. Please report this.");
         campaign->is_failed = true;
     }
 }
@@ -115,7 +117,7 @@ static enum exit_code work(struct campaign *campaign)
     campaign->workers = workers_create(campaign->plan, campaign->worker_count,
                                        campaign->options->trial_timeout_ns);
     if (campaign->workers == NULL) {
-        return message_fail(EXIT_HARNESS, "the workers could not be started: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot start the workers: %s", strerror(errno));
     }
     (void)campaign_save(campaign, true);
     while (turn(campaign)) {

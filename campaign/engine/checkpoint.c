@@ -149,17 +149,17 @@ static enum exit_code open_file(const char *path, const char magic[16], uint64_t
 {
     struct file_head head;
     if (!file_read(path, FILE_BYTES_MAX, bytes)) {
-        return fail(path, errno == ENOENT ? "there is no campaign to go on with" : strerror(errno));
+        return fail(path, errno == ENOENT ? "there is no campaign to resume" : strerror(errno));
     }
     *rest = (struct rest){bytes->bytes, bytes->length};
     if (!take(rest, &head, sizeof head) || memcmp(head.magic, magic, MAGIC_NAME_BYTES) != 0) {
-        return fail(path, "this is not what a campaign leaves behind");
+        return fail(path, "no campaign wrote this file");
     }
     if (memcmp(head.magic, magic, sizeof head.magic) != 0 || head.size_bytes != size_bytes) {
-        return fail(path, "another build of hbmstress wrote it: go on with that one");
+        return fail(path, "another build of hbmstress wrote it; use that build");
     }
     if (head.rest_bytes != rest->length || head.crc != crc_of(rest->bytes, rest->length)) {
-        return fail(path, "it is damaged");
+        return fail(path, "the file is damaged");
     }
     return EXIT_KEPT;
 }
@@ -229,7 +229,7 @@ enum exit_code checkpoint_load(const char *directory, struct campaign_descriptio
     snprintf(path, sizeof path, "%.3800s/campaign", directory);
     enum exit_code code = open_file(path, description_magic, DESCRIPTION_BYTES, &bytes, &rest);
     if (code == EXIT_KEPT && !take_description(&rest, description)) {
-        code = fail(path, "it is damaged");
+        code = fail(path, "the file is damaged");
     }
     writing_clear(&bytes);
     snprintf(path, sizeof path, "%.3800s/checkpoint", directory);
@@ -237,7 +237,7 @@ enum exit_code checkpoint_load(const char *directory, struct campaign_descriptio
         code = open_file(path, checkpoint_magic, CHECKPOINT_BYTES, &bytes, &rest);
     }
     if (code == EXIT_KEPT && !take_checkpoint(&rest, &description->head, checkpoint)) {
-        code = fail(path, "it is damaged, or another campaign's");
+        code = fail(path, "the file is damaged, or belongs to another campaign");
     }
     writing_deinit(&bytes);
     return code;

@@ -28,7 +28,7 @@ enum exit_code failed_trial_report(const struct plan *plan, const struct trial_r
     char path[OUTPUT_PATH_BYTES];
     const struct trial_result_head *head = &trial_result->head;
     bool is_kept = keep_list(plan, trial_result, directory, path);
-    return message_fail(EXIT_HARNESS, "%s; in trial %" PRIu64 " of %s, kept in %s", head->reason,
-                        head->task.trial, plan->parts[head->task.part].name,
-                        is_kept ? path : "no file");
+    return message_fail(EXIT_HARNESS, "%s, in trial %" PRIu64 " of %s. %s%s. Please report this.",
+                        head->reason, head->task.trial, plan->parts[head->task.part].name,
+                        is_kept ? "The op list is in " : "Nothing was saved", is_kept ? path : "");
 }

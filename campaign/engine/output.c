@@ -45,10 +45,11 @@ enum exit_code output_open_results(struct output *output, const char *directory,
                             strerror(errno));
     }
     if (!lock_results(output)) {
-        return message_fail(EXIT_USAGE, "%s: another process writes there", output->path);
+        return message_fail(EXIT_USAGE, "%s: another process is writing to it", output->path);
     }
     if (lseek(output->results, 0, SEEK_END) < (off_t)kept_bytes) {
-        return message_fail(EXIT_USAGE, "%s: it is shorter than its checkpoint says", output->path);
+        return message_fail(EXIT_USAGE, "%s: the file is shorter than its checkpoint records",
+                            output->path);
     }
     if (kept_bytes == 0) {
         checkpoint_forget(directory);

@@ -122,9 +122,9 @@ static bool write_until(const struct keeping *keeping, const struct kept_oom *oo
         ops.count = oom->verdict.op + (size_t)1;
     }
     char headline[512];
-    snprintf(headline, sizeof headline, "op %" PRIu32 " is %s in trial %" PRIu64 " of %s",
-             oom->verdict.op, verdict_name(oom->verdict.kind), trial_result->head.task.trial,
-             keeping->part);
+    snprintf(headline, sizeof headline,
+             "the verdict on op %" PRIu32 " is %s, in trial %" PRIu64 " of %s", oom->verdict.op,
+             verdict_name(oom->verdict.kind), trial_result->head.task.trial, keeping->part);
     const struct repro repro = {.setup = &trial_result->setup,
                                 .ops = &ops,
                                 .headline = headline,
@@ -138,14 +138,15 @@ static bool write_until(const struct keeping *keeping, const struct kept_oom *oo
 static enum repro_store_result keep_dispute(struct keeping *keeping, const struct shrunk *shrunk,
                                             const char *reason)
 {
-    char headline[VERDICT_REASON_BYTES + 32];
+    char headline[VERDICT_REASON_BYTES + 48];
     keeping->kept.dispute = shrunk->first;
     certificate_dispute(reason, &keeping->kept.dispute);
     keeping_begin(keeping, "disputes", "", OP_NONE);
     if (!write_certificate(keeping, shrunk->certificate.bytes, shrunk->certificate.length)) {
         return REPRO_STORE_FAILED;
     }
-    snprintf(headline, sizeof headline, "the judges disagree: %s", keeping->kept.dispute.reason);
+    snprintf(headline, sizeof headline, "internal error: the two judges disagree: %s",
+             keeping->kept.dispute.reason);
     const struct repro repro = {.setup = &keeping->trial_result->setup,
                                 .ops = &shrunk->ops,
                                 .headline = headline,
@@ -171,7 +172,7 @@ static bool write_shrunk(const struct keeping *keeping, const struct shrunk *shr
                           .not_to_the_end = shrunk->cut,
                           .replay = keeping->paths.replay};
     if (is_shrunk) {
-        snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops, which broke it thus",
+        snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops",
                  keeping->trial_result->ops.count);
         repro.shrunk_from = shrunk_from;
         repro.first_reason = head->first.reason;

@@ -426,7 +426,7 @@ void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES])
 {
     char place[DEATH_WORDS_BYTES] = "";
     if (death->kind == DEATH_CHECK) {
-        (void)snprintf(words, DEATH_WORDS_BYTES, "a fault of hbmstress: %.190s", death->text);
+        (void)snprintf(words, DEATH_WORDS_BYTES, "internal error: %.190s", death->text);
         return;
     }
     if (death->kind == DEATH_HANG) {
@@ -439,7 +439,7 @@ void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES])
     const bool is_from_outside = death->kind == DEATH_SIGNAL && death->number == SIGKILL;
     (void)snprintf(words, DEATH_WORDS_BYTES, "%s: %.140s",
                    is_from_outside
-                       ? "the kernel without memory, a limit or somebody ended the target's process"
-                       : "the target took its process with it",
+                       ? "the kernel (out of memory), a limit or a user killed the target's process"
+                       : "the target ended its process",
                    place);
 }

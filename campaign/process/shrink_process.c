@@ -228,7 +228,7 @@ static enum shrink_process_end fail(struct shrunk *shrunk, enum shrink_process_e
 static enum shrink_process_end not_broken(struct shrunk *shrunk)
 {
     return fail(shrunk, SHRINK_PROCESS_NOT_BROKEN,
-                "the list does not show it when it is run again");
+                "the finding does not show when the op list runs again");
 }
 
 /* Runs the list, with the setup of shrunk, in a fresh process with the usual bounds: what it shows
@@ -251,7 +251,7 @@ static enum shrink_process_end prove(const struct shrink_process *shrink_process
     case ATTEMPT_FAULTY:
         return fail(shrunk, SHRINK_PROCESS_FAULTY, result.first.reason);
     case ATTEMPT_FAILED:
-        snprintf(why, sizeof why, "no process could be had: %s", strerror(errno));
+        snprintf(why, sizeof why, "cannot start another process: %s", strerror(errno));
         return fail(shrunk, SHRINK_PROCESS_FAILED, why);
     default:
         break;
@@ -295,21 +295,21 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
     char why[RUN_REASON_BYTES];
     struct death *death = death_create();
     if (death == NULL) {
-        return fail(shrunk, SHRINK_PROCESS_FAILED, "no memory could be had");
+        return fail(shrunk, SHRINK_PROCESS_FAILED, "cannot allocate memory");
     }
     writing_init(&bytes);
     enum child_end end = child_work(&job, &bytes, death);
     enum shrink_process_end result = SHRINK_PROCESS_DONE;
     *has_died = end == CHILD_DIED && death->kind != DEATH_CHECK;
     if (end == CHILD_NOT_BORN) {
-        snprintf(why, sizeof why, "no process could be had: %s", strerror(errno));
+        snprintf(why, sizeof why, "cannot start another process: %s", strerror(errno));
         result = fail(shrunk, SHRINK_PROCESS_FAILED, why);
     } else if (end == CHILD_DIED) {
         death_describe(death, why);
         result = fail(shrunk, SHRINK_PROCESS_FAULTY, why);
     } else if (end == CHILD_STOPPED) {
         snprintf(shrunk->cut, sizeof shrunk->cut, "%s",
-                 interrupt_asked() ? "interrupted" : "the time was over");
+                 interrupt_asked() ? "interrupted" : "time ran out");
         result = take_answer(&bytes, ops, shrunk)
                      ? SHRINK_PROCESS_DONE
                      : fail(shrunk, SHRINK_PROCESS_STOPPED, shrunk->cut);

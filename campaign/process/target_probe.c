@@ -40,10 +40,11 @@ static enum exit_code fail(enum child_end end, const char *prefix, const char *t
                            const char *death)
 {
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
     if (end == CHILD_FAULTY) {
-        return message_fail(EXIT_HARNESS, "%sa fault of hbmstress: %s", prefix, death);
+        return message_fail(EXIT_HARNESS, "%sinternal error: %s. Please report this.", prefix,
+                            death);
     }
     if (end == CHILD_STOPPED && interrupt_asked()) {
         return message_fail(EXIT_HARNESS, "interrupted");
@@ -51,8 +52,8 @@ static enum exit_code fail(enum child_end end, const char *prefix, const char *t
     if (end == CHILD_STOPPED) {
         return message_fail(EXIT_BROKEN, "%starget %s does not return from open", prefix, target);
     }
-    return message_fail(EXIT_BROKEN, "%starget %s took its process with it when it was opened: %s",
-                        prefix, target, death);
+    return message_fail(EXIT_BROKEN, "%starget %s ended its process when it was opened: %s", prefix,
+                        target, death);
 }
 
 enum exit_code target_probe_run(const struct target *target, const struct setup *setup,
@@ -74,7 +75,7 @@ enum exit_code target_probe_run(const struct target *target, const struct setup 
     }
     writing_deinit(&bytes);
     if (!is_whole) {
-        return fail(end, prefix, setup->target, end == CHILD_DONE ? "it ended early" : death);
+        return fail(end, prefix, setup->target, end == CHILD_DONE ? "it exited early" : death);
     }
     if (!answer.is_taken) {
         return message_fail(EXIT_USAGE, "%starget %s refuses: %s", prefix, setup->target,

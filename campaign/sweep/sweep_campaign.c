@@ -399,12 +399,16 @@ static void sweeper_conclude(struct sweeper *sweeper, int status)
     death_conclude(death, status);
     if (death->kind == DEATH_CHECK) {
         sweeper->is_done = sweeper->is_faulty = true;
-        (void)message_fail(EXIT_HARNESS, "a fault of hbmstress: %s, in the sweep of %s",
+        (void)message_fail(EXIT_HARNESS,
+                           "internal error: %s, in the sweep of %s. Please report this.",
                            death->text, sweeper->part->name);
         return;
     }
     death_name(death, name);
-    snprintf(reason, sizeof reason, "the target took its process with it: %s", name);
+    snprintf(reason, sizeof reason, "%s: %s",
+             death->kind == DEATH_HANG ? "the target does not return"
+                                       : "the target ended its process",
+             name);
     sweeper_take_death(sweeper, death_rule(death), reason);
 }
 

@@ -96,7 +96,7 @@ while kill -0 "$process" 2>/dev/null && [ "$(stat -c %s alone/results.jsonl 2>/d
 done
 "$hbmstress" run --job long.ini --out alone >out.txt 2>err.txt
 [ "$?" = 2 ] || fail "two processes write to one place"
-expect_text err.txt "another process writes there"
+expect_text err.txt "another process is writing to it"
 # A worker that is killed from outside costs nothing.
 kill -9 "$(pgrep -P "$process" | head -n 1)"
 kill -INT "$process"
@@ -163,7 +163,7 @@ expect_exit 0 merge used-1 used-2 --out fewer
 diff -r new-1/certificates fewer/certificates || fail "merge has not what is left of a shard's certificates"
 
 # What is no campaign, or not this one any more.
-refuse "no campaign to go on with" run --resume nowhere
+refuse "there is no campaign to resume" run --resume nowhere
 essence whole >before.txt
 for more in "--seed 3" --sweep "--shrink-budget 0" "--replay-sample 3" "--results-limit 1K" "--op-timeout 5s" "--trial-timeout 1m" \
     storm; do
@@ -174,13 +174,13 @@ essence whole >after.txt
 cmp before.txt after.txt || fail "a refused --resume changes what is there"
 cp -r whole damaged
 printf x | dd of=damaged/checkpoint bs=1 seek=300 conv=notrunc 2>/dev/null
-refuse "it is damaged" run --resume damaged
+refuse "the file is damaged" run --resume damaged
 # One that an older build left behind: its checkpoint says version 1.
 cp -r whole older
 printf 1 | dd of=older/checkpoint bs=1 seek=15 conv=notrunc 2>/dev/null
 refuse "another build of hbmstress wrote it" run --resume older
 printf x | dd of=older/checkpoint bs=1 seek=3 conv=notrunc 2>/dev/null
-refuse "this is not what a campaign leaves behind" run --resume older
+refuse "no campaign wrote this file" run --resume older
 sed -i 's/seeds = 6/seeds = 7/' job.ini
 refuse "has changed since" run --resume whole
 for wrong in 0/3 4/3 3 x/y 1/; do
@@ -200,6 +200,6 @@ printf '[global]\nseed = 1\n[slow_leak]\nseeds = 2\n' >quiet.ini
 expect_exit 0 run --job quiet.ini --out quiet
 "$dead_canary" run --job quiet.ini --out dead >out.txt 2>err.txt
 [ "$?" = 4 ] || fail "a silent canary should be exit 4"
-expect_text err.txt "was run 64 times and its defect was not reported"
+expect_text err.txt "ran 64 times, but its defect was not reported"
 expect_text out.txt "NOT reported"
 finish

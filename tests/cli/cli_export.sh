@@ -63,10 +63,10 @@ ln -s given.ops link.ops
 ln given.ops hard.ops
 for output in given.ops ./given.ops "$PWD/given.ops" link.ops hard.ops; do
     for subcommand in import export shrink; do
-        expect_refusal 2 "$output: it is the file that is read" "$subcommand" given.ops -o "$output"
+        expect_refusal 2 "$output: this is the input file" "$subcommand" given.ops -o "$output"
     done
 done
-expect_refusal 2 "given.ops: it is the file that is read" export link.ops -o given.ops
+expect_refusal 2 "given.ops: this is the input file" export link.ops -o given.ops
 cmp -s given.ops list.ops || fail "a file was written over its own input"
 mkdir -p elsewhere/deep
 ln -s elsewhere/deep/table.csv table.csv

@@ -133,7 +133,7 @@ printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1
 for subcommand in replay explain shrink; do
     expect_exit 1 "$subcommand" two.ops --target "$bad_target" --target-option fails=open
     [ "$(wc -l <err.txt)" = 1 ] || fail "$subcommand: a crash in open: $(cat err.txt)"
-    expect_text err.txt "took its process with it when it was opened"
+    expect_text err.txt "ended its process when it was opened"
 done
 rm -rf out
 expect_exit 1 run slow_leak --target "$bad_target" --target-option fails=open

@@ -26,10 +26,10 @@ for seconds in 1 2 4 8 16; do
     "$hbmstress" shrink "$whole" --op-timeout 200ms --time "${seconds}s" -o small.ops 2>err.txt
     code=$?
     [ "$code" = 4 ] || break
-    expect_text err.txt "the time was over"
+    expect_text err.txt "time ran out"
 done
 [ "$code" = 1 ] || fail "--time: exit $code, should be 1; $(cat err.txt)"
-check_kept "the time was over"
+check_kept "time ran out"
 
 rm small.ops
 "$hbmstress" shrink "$whole" --op-timeout 200ms -o small.ops 2>err.txt &

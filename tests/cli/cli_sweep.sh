@@ -56,7 +56,7 @@ expect_exit 1 replay "$repro"
 sweep 1 --target "$flawed" --target-option flaw=loop --trial-timeout 200ms --ops 12 --out hang
 expect_text out.txt "BROKEN hang"
 sweep 1 --target "$flawed" --target-option flaw=loop --op-timeout 200ms --ops 12 --out hang
-expect_text out.txt "the target took its process with it: a hang in "
+expect_text out.txt "the target does not return: a hang in "
 
 # Ctrl-C: what was found until then is told and kept, whether or not its part was over.
 interrupt() { # CODE FLAW

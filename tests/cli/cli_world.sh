@@ -106,7 +106,7 @@ expect_exit 0 import one.ops -o -
 expect_text out.txt "0: alloc size=512"
 [ ! -e ./- ] || fail "-o - makes a file"
 cp one.ops same.ops
-expect_refusal 2 "same.ops: it is the file that is read" export - -o same.ops <same.ops
+expect_refusal 2 "same.ops: this is the input file" export - -o same.ops <same.ops
 cmp -s one.ops same.ops || fail "what is read through a pipe is overwritten"
 { read -r _ && expect_refusal 2 "-:1:1: " replay -; } <one.ops # it begins where standard input stands
 
