@@ -241,7 +241,7 @@ static enum exit_code fail_without_answer(const struct arguments *arguments, enu
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     }
-    if (end == CHILD_STOPPED && interrupt_asked()) {
+    if (end == CHILD_STOPPED && interrupt_is_requested()) {
         return message_fail(EXIT_HARNESS, "interrupted: nothing is explained");
     }
     if (end == CHILD_STOPPED) {

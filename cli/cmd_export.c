@@ -170,7 +170,7 @@ static enum exit_code say_end(const struct exporting *exporting, const char *fil
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     }
-    if (end == CHILD_STOPPED && interrupt_asked()) {
+    if (end == CHILD_STOPPED && interrupt_is_requested()) {
         return message_fail(EXIT_HARNESS, "interrupted");
     }
     if (end == CHILD_STOPPED) {

@@ -316,7 +316,7 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
 {
     const struct child_job job = {.work = replay_list,
                                   .context = replaying,
-                                  .interruptible = true,
+                                  .is_interruptible = true,
                                   .duration_ns = replaying->arguments->run.trial_timeout_ns};
     struct writing answer;
     say_start(replaying);

@@ -61,7 +61,7 @@ static enum exit_code go_on_as(const struct arguments *arguments,
 {
     struct plan plan;
     enum exit_code code = make_plan(arguments, description->head.setup.seed, &plan);
-    if (code == EXIT_KEPT && !campaign_fits(description, &plan)) {
+    if (code == EXIT_KEPT && !campaign_is_of_plan(description, &plan)) {
         code = message_fail(
             EXIT_USAGE,
             "%s: the job file or the program has changed since: its trials would not be the "
@@ -69,7 +69,7 @@ static enum exit_code go_on_as(const struct arguments *arguments,
             arguments->resume);
     }
     if (code == EXIT_KEPT) {
-        code = campaign_go_on(&arguments->run, &plan, arguments->resume, description, checkpoint);
+        code = campaign_resume(&arguments->run, &plan, arguments->resume, description, checkpoint);
     }
     plan_deinit(&plan);
     return code;

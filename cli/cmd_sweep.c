@@ -466,7 +466,7 @@ static void sweep_parts(struct sweeping *sweeping)
             (void)message_fail(EXIT_HARNESS, "a process could not be started: %s", strerror(errno));
             sweeping->is_failed = true;
         }
-        sweeping->is_stopped = told < sweeping->plan->count && interrupt_asked();
+        sweeping->is_stopped = told < sweeping->plan->count && interrupt_is_requested();
         sweeping->end.is_interrupted = sweeping->is_stopped || (told < sweeping->plan->count &&
                                                                 sweeping->output.is_pipe_closed);
         goes_on = goes_on && !sweeping->end.is_interrupted && !sweeping->is_failed &&

@@ -291,7 +291,7 @@ static enum exit_code schedule_search_work(struct schedule_search *schedule_sear
 {
     const struct child_job job = {.work = search_list,
                                   .context = schedule_search,
-                                  .interruptible = true,
+                                  .is_interruptible = true,
                                   .duration_ns = UINT64_MAX};
     struct writing answer;
     struct search_state *state = schedule_search->state;

@@ -52,10 +52,10 @@ static void show(struct watching *watching, const struct campaign_description *d
 static bool wait_a_while(uint64_t duration_ms, const char *directory)
 {
     const uint64_t end_ns = clock_now_ns() + duration_ms * 1000000;
-    while (!interrupt_asked() && clock_now_ns() < end_ns && is_running(directory)) {
+    while (!interrupt_is_requested() && clock_now_ns() < end_ns && is_running(directory)) {
         (void)usleep(NAP_MS * 1000);
     }
-    return !interrupt_asked();
+    return !interrupt_is_requested();
 }
 
 /* The same words as for a campaign to go on with would answer another question. */

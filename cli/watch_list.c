@@ -126,7 +126,7 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
     const struct child_job job = {.work = run_list,
                                   .context = &work,
                                   .duration_ns = watching->arguments->run.trial_timeout_ns,
-                                  .interruptible = true};
+                                  .is_interruptible = true};
     struct writing answer;
     struct death *death = death_create();
     if (death == NULL) {

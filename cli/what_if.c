@@ -282,7 +282,7 @@ static enum exit_code fail_without_answer(const char *path, enum child_end end, 
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     }
-    if (end == CHILD_STOPPED && interrupt_asked()) {
+    if (end == CHILD_STOPPED && interrupt_is_requested()) {
         return message_fail(EXIT_HARNESS, "interrupted: the table of --what-if is not there");
     }
     if (end == CHILD_STOPPED) {

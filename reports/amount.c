@@ -24,7 +24,7 @@ void amount_print_count(uint64_t count, char text[AMOUNT_TEXT_BYTES])
 static void print_tenths(uint64_t seconds, uint64_t unit_seconds, char unit,
                          char text[AMOUNT_TEXT_BYTES])
 {
-    uint64_t tenths = seconds / (unit_seconds / 10);
+    const uint64_t tenths = seconds / (unit_seconds / 10);
     snprintf(text, AMOUNT_TEXT_BYTES, "%" PRIu64 ".%" PRIu64 " %c", (tenths / 10), (tenths % 10),
              unit);
 }
@@ -32,7 +32,7 @@ static void print_tenths(uint64_t seconds, uint64_t unit_seconds, char unit,
 void amount_print_duration(uint64_t duration_ns, char text[AMOUNT_TEXT_BYTES])
 {
     enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
-    uint64_t seconds = duration_ns / 1000000000;
+    const uint64_t seconds = duration_ns / 1000000000;
     if (seconds < 2 * MINUTE) {
         snprintf(text, AMOUNT_TEXT_BYTES, "%" PRIu64 " s", seconds);
     } else if (seconds < 2 * HOUR) {

@@ -79,7 +79,7 @@ static void cell_set_count(struct row *row, enum column column, uint64_t count,
 
 /* The length of the first character if it is sure to take one column (ASCII and Latin letters,
  * U+00A0 to U+02FF); 0 = it may take two, or none. */
-static size_t narrow_length(const char *string)
+static size_t count_narrow_bytes(const char *string)
 {
     const unsigned char lead = (unsigned char)string[0];
     return lead < 0x80 ? 1 : lead >= 0xc2 && lead <= 0xcb ? 2 : 0;
@@ -94,7 +94,7 @@ static void cell_set_name(struct row *row, const char *name, enum colour colour)
     writing_append_visible(&visible, name);
     const char *from = writing_string(&visible);
     for (cell->width = 0; *from != '\0' && cell->width < NAME_WIDTH_MAX; cell->width++) {
-        size_t narrow = narrow_length(from);
+        const size_t narrow = count_narrow_bytes(from);
         memcpy(cell->text + length, narrow > 0 ? from : "?", narrow > 0 ? narrow : 1);
         length += narrow > 0 ? narrow : 1;
         from += screen_character_length(from);
@@ -116,7 +116,7 @@ static void cell_set_left(struct row *row, uint64_t left_ns)
 static void row_set(struct row *row, const struct report_result *result, uint64_t left_ns)
 {
     const struct run_totals *totals = &result->totals;
-    bool is_skipped = result->is_finished && !report_result_ran(result);
+    const bool is_skipped = result->is_finished && !report_result_has_run(result);
     *row = (struct row){
         .done = result->done, .due = result->due, .trials = result->trials, .has_bar = !is_skipped};
     cell_set_name(row, result->name,
@@ -165,7 +165,7 @@ static void job_table_add_rest(struct job_table *table, struct rest *rest)
 /* A job that runs or found something is worth more than one that waits or is done. */
 static bool is_of_interest(const struct report_result *result)
 {
-    return result->finding_count > 0 || (!result->is_finished && report_result_ran(result));
+    return result->finding_count > 0 || (!result->is_finished && report_result_has_run(result));
 }
 
 static void job_table_add_jobs(struct job_table *table, const struct report_campaign *campaign,
@@ -181,7 +181,7 @@ static void job_table_add_jobs(struct job_table *table, const struct report_camp
     for (size_t i = 0; i < campaign->result_count; i++) {
         const struct report_result *result = &campaign->results[i];
         size_t *room_left = is_of_interest(result) ? &room_of_interest : &room_of_others;
-        uint64_t left_ns = time_left_of_job(campaign, result);
+        const uint64_t left_ns = time_left_of_job(campaign, result);
         if (*room_left == 0) {
             rest_add(&rest, result, left_ns);
             continue;
@@ -229,7 +229,7 @@ static void job_table_measure(struct job_table *table, size_t terminal_width)
 /* As much of it as is done; where nothing bounds the job, one mark that moves with each trial. */
 static void bar_print(const struct row *row, size_t width, char text[BAR_WIDTH_MAX + 1])
 {
-    size_t cells = width - 2;
+    const size_t cells = width - 2;
     memset(text, '-', width);
     text[0] = '[';
     text[width - 1] = ']';
@@ -238,7 +238,7 @@ static void bar_print(const struct row *row, size_t width, char text[BAR_WIDTH_M
         text[1 + row->trials % cells] = '#';
         return;
     }
-    uint64_t done = row->done < row->due ? row->done : row->due;
+    const uint64_t done = row->done < row->due ? row->done : row->due;
     memset(text + 1, '#', (size_t)amount_scale(cells, done, row->due));
 }
 
@@ -252,8 +252,8 @@ static void draw_cell(struct screen_line *line, const struct row *row, enum colu
         screen_line_append(line, bar, width, cell->colour);
         return;
     }
-    size_t used = cell->width < width ? cell->width : width;
-    bool is_left = column <= COLUMN_BAR;
+    const size_t used = cell->width < width ? cell->width : width;
+    const bool is_left = column <= COLUMN_BAR;
     screen_line_append_spaces(line, is_left ? 0 : width - used);
     screen_line_append(line, cell->text, used, cell->colour);
     screen_line_append_spaces(line, is_left ? width - used : 0);

@@ -225,7 +225,7 @@ static void suite_add_ooms(struct suite *suite, const struct report_result *resu
         return;
     }
     /* That our own judges disagree weighs more: then no verdict counts. */
-    bool is_disputed = totals->disputed > 0;
+    const bool is_disputed = totals->disputed > 0;
     struct writing message;
     writing_init(&message);
     writing_append_format(&message,
@@ -253,7 +253,7 @@ static void document_add_job(struct document *document, const struct report_camp
     suite_init(&suite, result->name, result->elapsed_ns);
     suite_add_setup(&suite, campaign->start->parts[part].setup);
     suite_add_property(&suite, "scenario", result->scenario);
-    if (report_result_ran(result)) {
+    if (report_result_has_run(result)) {
         suite_add_promises(&suite, result);
         suite_add_ooms(&suite, result);
     } else {
@@ -282,7 +282,7 @@ static void suite_add_canary(struct suite *suite, const struct report_canary *ca
     writing_append_format(&name, "the planted defect of %s is reported", canary->target);
     writing_append_format(&message, "%" PRIu64 " trials of %s did not show that it breaks %s",
                           canary->trials, canary->scenario, canary->breaks);
-    struct outcome missed = {
+    const struct outcome missed = {
         .kind = OUTCOME_FAILED, .type = "canary", .message = writing_string(&message)};
     suite_add_case(suite, writing_string(&name), 0, canary->is_reported ? &passed : &missed);
     writing_deinit(&name);
@@ -314,7 +314,7 @@ static void suite_add_harness(struct suite *suite, const struct report_end *end)
     if (end->totals.disputed > 0) {
         failed.message = "internal error: the two judges disagree, so no verdict counts";
     }
-    bool is_failed = end->exit_code == EXIT_CODE_HARNESS_FAILED;
+    const bool is_failed = end->exit_code == EXIT_CODE_HARNESS_FAILED;
     suite_add_case(suite, "the harness kept running", 0, is_failed ? &failed : &passed);
 }
 

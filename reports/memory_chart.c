@@ -13,7 +13,7 @@ struct unit {
     const char *name;
 };
 
-static struct unit unit_for(uint64_t whole_bytes)
+static struct unit choose_unit(uint64_t whole_bytes)
 {
     static const struct unit units[] = {
         {(uint64_t)1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
@@ -27,7 +27,7 @@ static struct unit unit_for(uint64_t whole_bytes)
 
 void memory_print(uint64_t bytes, uint64_t whole_bytes, char text[MEMORY_TEXT_BYTES])
 {
-    const struct unit unit = unit_for(whole_bytes);
+    const struct unit unit = choose_unit(whole_bytes);
     const __uint128_t hundredths = ((__uint128_t)bytes * 100 + unit.bytes / 2) / unit.bytes;
     snprintf(text, MEMORY_TEXT_BYTES, "%" PRIu64 ".%02u %s", (uint64_t)(hundredths / 100),
              (unsigned)(hundredths % 100), unit.name);

@@ -20,17 +20,17 @@ bool memory_is_fuller(const struct memory_point *point, const struct memory_poin
 }
 
 /* The fuller one, with the later end. */
-static struct memory_point join(const struct memory_point *a, const struct memory_point *b)
+static struct memory_point join_points(const struct memory_point *a, const struct memory_point *b)
 {
     struct memory_point joined = memory_is_fuller(b, a) ? *b : *a;
     joined.op_count = b->op_count;
     return joined;
 }
 
-static void halve(struct memory_track *track)
+static void halve_track(struct memory_track *track)
 {
     for (uint64_t i = 0; i < MEMORY_TRACK_POINT_COUNT_MAX / 2; i++) {
-        track->points[i] = join(&track->points[2 * i], &track->points[2 * i + 1]);
+        track->points[i] = join_points(&track->points[2 * i], &track->points[2 * i + 1]);
     }
     track->point_count = MEMORY_TRACK_POINT_COUNT_MAX / 2;
     track->stride *= 2;
@@ -38,7 +38,7 @@ static void halve(struct memory_track *track)
 }
 
 /* A point that has its samples, or ends where the next sample does, is followed by another one. */
-static bool opens_point(const struct memory_track *track, const struct memory_point *sample)
+static bool is_point_start(const struct memory_track *track, const struct memory_point *sample)
 {
     return track->point_count == 0 ||
            (track->open_count >= track->stride &&
@@ -55,16 +55,16 @@ void memory_track_add(struct memory_track *track, struct memory_point sample)
     if (track->added_count++ == 0) {
         track->stride = 1;
     }
-    if (opens_point(track, &sample)) {
+    if (is_point_start(track, &sample)) {
         if (track->point_count == MEMORY_TRACK_POINT_COUNT_MAX) {
-            halve(track);
+            halve_track(track);
         }
         track->points[track->point_count++] = sample;
         track->open_count = 1;
         return;
     }
     struct memory_point *point = &track->points[track->point_count - 1];
-    *point = join(point, &sample);
+    *point = join_points(point, &sample);
     track->open_count++;
 }
 
@@ -84,7 +84,7 @@ static int compare(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static int64_t slope_between(const struct memory_point *from, const struct memory_point *to)
+static int64_t find_slope(const struct memory_point *from, const struct memory_point *to)
 {
     const __int128_t grown = (__int128_t)to->used_bytes - from->used_bytes;
     const __int128_t slope = grown * 1000 / (__int128_t)(to->op_count - from->op_count);
@@ -100,7 +100,7 @@ bool memory_trend(const struct memory_track *track, int64_t *slope)
     }
     for (uint64_t i = 0; i < track->point_count; i++) {
         for (uint64_t k = i + 1; k < track->point_count; k++) {
-            slopes[count++] = slope_between(&track->points[i], &track->points[k]);
+            slopes[count++] = find_slope(&track->points[i], &track->points[k]);
         }
     }
     qsort(slopes, count, sizeof *slopes, compare);

@@ -94,7 +94,7 @@ struct report_result {
 };
 
 /* Whether any of it was run; else its note says why not. */
-static inline bool report_result_ran(const struct report_result *result)
+static inline bool report_result_has_run(const struct report_result *result)
 {
     return result->trials > 0 || result->totals.ops > 0 || result->finding_count > 0;
 }

@@ -33,7 +33,7 @@ static void append_columns(struct screen_line *line, const char *string, size_t 
 void screen_line_append(struct screen_line *line, const char *string, size_t width,
                         enum colour colour)
 {
-    bool is_coloured = colour != COLOUR_NONE && line->has_colour && line->columns_left > 0;
+    const bool is_coloured = colour != COLOUR_NONE && line->has_colour && line->columns_left > 0;
     if (is_coloured) {
         writing_append(line->text, colour_sequences[colour]);
     }

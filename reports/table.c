@@ -20,7 +20,7 @@ void table_deinit(struct table *table)
 }
 
 /* Code points of valid UTF-8: every byte that does not continue one. */
-static size_t width_of(const char *string)
+static size_t measure_width(const char *string)
 {
     size_t width = 0;
     for (; *string != '\0'; string++) {
@@ -32,15 +32,16 @@ static size_t width_of(const char *string)
 void table_put(struct table *table, const char *string)
 {
     if (table->count == table->capacity) {
-        size_t capacity = table->capacity == 0 ? 64 : table->capacity * 2;
+        const size_t capacity = table->capacity == 0 ? 64 : table->capacity * 2;
         table->cells = realloc(table->cells, capacity * sizeof *table->cells);
         CHECK(table->cells != NULL);
         table->capacity = capacity;
     }
-    size_t start = table->text.length;
+    const size_t start = table->text.length;
     writing_append_visible(&table->text, string);
     writing_append_bytes(&table->text, "", 1);
-    table->cells[table->count++] = (struct table_cell){start, width_of(table->text.bytes + start)};
+    table->cells[table->count++] = (struct table_cell){start,
+                                                       measure_width(table->text.bytes + start)};
 }
 
 void table_put_number(struct table *table, uint64_t number)
@@ -52,7 +53,7 @@ void table_put_number(struct table *table, uint64_t number)
     writing_deinit(&digits);
 }
 
-static void spaces(struct writing *text, size_t count)
+static void append_spaces(struct writing *text, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         writing_append_bytes(text, " ", 1);
@@ -63,12 +64,12 @@ static void table_print_row(const struct table *table, const struct table_cell *
                             const size_t *widths, struct writing *text)
 {
     for (size_t column = 0; column < table->column_count; column++) {
-        size_t padding = widths[column] - row[column].width;
-        bool left = column < table->left_count;
-        bool last = column + 1 == table->column_count;
-        spaces(text, (column > 0 ? 2 : 0) + (left ? 0 : padding));
+        const size_t padding = widths[column] - row[column].width;
+        const bool is_left = column < table->left_count;
+        const bool is_last = column + 1 == table->column_count;
+        append_spaces(text, (column > 0 ? 2 : 0) + (is_left ? 0 : padding));
         writing_append(text, table->text.bytes + row[column].start);
-        spaces(text, left && !last ? padding : 0);
+        append_spaces(text, is_left && !is_last ? padding : 0);
     }
     while (text->length > 0 && text->bytes[text->length - 1] == ' ') {
         text->bytes[--text->length] = '\0';
@@ -86,7 +87,7 @@ void table_print(const struct table *table, size_t indent, struct writing *text)
         }
     }
     for (size_t i = 0; i < table->count; i += table->column_count) {
-        spaces(text, indent);
+        append_spaces(text, indent);
         table_print_row(table, &table->cells[i], widths, text);
     }
 }

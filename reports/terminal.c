@@ -39,17 +39,17 @@ static void append_setup(struct writing *text, const struct setup *setup)
     }
 }
 
-static bool setup_says_the_same(const struct setup *a, const struct setup *b)
+static bool is_same_setup(const struct setup *a, const struct setup *b)
 {
-    bool same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 &&
-                a->seed == b->seed && a->capacity_bytes == b->capacity_bytes &&
-                a->host_count == b->host_count && a->option_count == b->option_count &&
-                a->has_regret_max == b->has_regret_max && a->regret_max == b->regret_max;
-    for (uint32_t i = 0; same && i < a->option_count; i++) {
-        same = strcmp(a->options[i].key, b->options[i].key) == 0 &&
-               strcmp(a->options[i].value, b->options[i].value) == 0;
+    bool is_same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 &&
+                   a->seed == b->seed && a->capacity_bytes == b->capacity_bytes &&
+                   a->host_count == b->host_count && a->option_count == b->option_count &&
+                   a->has_regret_max == b->has_regret_max && a->regret_max == b->regret_max;
+    for (uint32_t i = 0; is_same && i < a->option_count; i++) {
+        is_same = strcmp(a->options[i].key, b->options[i].key) == 0 &&
+                  strcmp(a->options[i].value, b->options[i].value) == 0;
     }
-    return same;
+    return is_same;
 }
 
 /* Kinds of op that are drawn more often or more rarely than by themselves. */
@@ -92,7 +92,7 @@ static void append_part(struct writing *text, const struct report_part *part,
         writing_append(text, " = ");
         writing_append_visible(text, part->scenario);
     }
-    if (!setup_says_the_same(part->setup, common)) {
+    if (!is_same_setup(part->setup, common)) {
         writing_append_format(text, ": seed %" PRIu64 ", ", part->setup->seed);
         append_setup(text, part->setup);
     }
@@ -198,7 +198,7 @@ void terminal_oom(struct writing *text, const struct report_finding *finding)
 
 uint64_t per_second(uint64_t count, uint64_t duration_ns)
 {
-    uint64_t microseconds = duration_ns / 1000;
+    const uint64_t microseconds = duration_ns / 1000;
     if (microseconds == 0) {
         return 0;
     }
@@ -216,10 +216,10 @@ void terminal_seconds(struct writing *text, uint64_t duration_ns)
 static void put_percent(struct table *table, uint64_t part, uint64_t rest)
 {
     char percent[SIZE_TEXT_BYTES];
-    uint64_t whole = part + rest;
-    uint64_t tenths = whole == 0                 ? 0
-                      : part > UINT64_MAX / 1000 ? part / (whole / 1000)
-                                                 : part * 1000 / whole;
+    const uint64_t whole = part + rest;
+    const uint64_t tenths = whole == 0                 ? 0
+                            : part > UINT64_MAX / 1000 ? part / (whole / 1000)
+                                                       : part * 1000 / whole;
     snprintf(percent, sizeof percent, "%" PRIu64 ".%" PRIu64, (tenths / 10), (tenths % 10));
     table_put(table, percent);
 }
@@ -368,7 +368,7 @@ void terminal_canary(struct writing *text, const struct report_canary *canary)
                           canary->trials == 1 ? "" : "s");
 }
 
-static const char *meaning(const struct report_end *end)
+static const char *describe_end(const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     if (totals->disputed > 0) {
@@ -424,7 +424,7 @@ void terminal_end(struct writing *text, const struct report_end *end)
     const struct run_totals *totals = &end->totals;
     append_regret(text, totals);
     writing_append_format(text, "%s%s: %" PRIu64 " ops, ",
-                          end->is_interrupted ? "interrupted; so far " : "", meaning(end),
+                          end->is_interrupted ? "interrupted; so far " : "", describe_end(end),
                           totals->ops);
     if (totals->skipped > 0) {
         writing_append_format(text, "%" PRIu64 " skipped, ", totals->skipped);

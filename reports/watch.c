@@ -27,12 +27,12 @@ bool watch_is_due(const struct watch *watch, uint64_t now_ns)
 
 bool watch_wants_colour(bool is_terminal, const char *no_color, const char *term)
 {
-    bool is_forbidden = no_color != NULL && no_color[0] != '\0';
-    bool is_known = term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
+    const bool is_forbidden = no_color != NULL && no_color[0] != '\0';
+    const bool is_known = term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
     return is_terminal && is_known && !is_forbidden;
 }
 
-static size_t finished_count(const struct report_campaign *campaign)
+static size_t count_finished(const struct report_campaign *campaign)
 {
     size_t count = 0;
     for (size_t i = 0; i < campaign->result_count; i++) {
@@ -52,7 +52,7 @@ static void append_count(struct writing *text, uint64_t count, const char *after
 static void append_left(struct writing *text, const struct report_campaign *campaign)
 {
     char left[AMOUNT_TEXT_BYTES];
-    uint64_t left_ns = time_left_of_campaign(campaign);
+    const uint64_t left_ns = time_left_of_campaign(campaign);
     if (left_ns == UINT64_MAX) {
         return;
     }
@@ -69,7 +69,7 @@ static void append_elapsed(struct writing *text, const struct report_campaign *c
 
 static void append_jobs_done(struct writing *text, const struct report_campaign *campaign)
 {
-    writing_append_format(text, "%zu of %zu jobs done, ", finished_count(campaign),
+    writing_append_format(text, "%zu of %zu jobs done, ", count_finished(campaign),
                           campaign->result_count);
 }
 
@@ -117,7 +117,7 @@ static void watch_draw(struct watch *watch, const struct report_campaign *campai
 {
     struct screen_line line = {.text = text, .has_colour = watch->has_colour};
     append_to_first_line(watch, text);
-    size_t line_count = job_table_draw(campaign, watch->job_count_max, watch->width, &line);
+    const size_t line_count = job_table_draw(campaign, watch->job_count_max, watch->width, &line);
     draw_totals(campaign, watch->width, &line);
     writing_append(text, erase_below_sequence); /* what is left of a longer table */
     watch->lines_drawn = (unsigned)line_count + 1;
@@ -139,7 +139,7 @@ void watch_print(struct watch *watch, const struct report_campaign *campaign, ui
                  struct writing *text)
 {
     CHECK(campaign->end != NULL && watch->width > 0);
-    uint64_t interval_ns = watch->is_terminal ? TERMINAL_INTERVAL_NS : PIPE_INTERVAL_NS;
+    const uint64_t interval_ns = watch->is_terminal ? TERMINAL_INTERVAL_NS : PIPE_INTERVAL_NS;
     watch->next_ns = now_ns > UINT64_MAX - interval_ns ? UINT64_MAX : now_ns + interval_ns;
     if (watch->is_terminal) {
         watch_draw(watch, campaign, text);

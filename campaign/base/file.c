@@ -69,7 +69,7 @@ bool make_directory_of(const char *path, char directory[FILE_PATH_BYTES])
 bool file_read(const char *path, size_t length_max, struct writing *bytes)
 {
     char part[65536];
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return false;
     }
@@ -80,7 +80,7 @@ bool file_read(const char *path, size_t length_max, struct writing *bytes)
         length += got > 0 ? (size_t)got : 0;
         writing_append_bytes(bytes, part, got > 0 ? (size_t)got : 0);
     }
-    int reason = length > length_max ? EFBIG : errno;
+    const int reason = length > length_max ? EFBIG : errno;
     (void)close(file);
     errno = reason;
     return got == 0 && length <= length_max;

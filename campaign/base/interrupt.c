@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t asked, has_unfinished;
+static volatile sig_atomic_t is_requested, has_unfinished;
 static char
     unfinished[FILE_PATH_BYTES]; /* with has_unfinished; not changed as long as that is set */
 
 /* The second one of its number; calls only what a handler may call. */
-static void end(int number)
+static void remove_and_raise(int number)
 {
     if (has_unfinished) {
         (void)unlink(unfinished);
@@ -19,10 +19,10 @@ static void end(int number)
     (void)raise(number); /* the default, as SA_RESETHAND says, once this returns */
 }
 
-static void ask(int number)
+static void note_request(int number)
 {
-    const struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND};
-    asked = 1;
+    const struct sigaction action = {.sa_handler = remove_and_raise, .sa_flags = (int)SA_RESETHAND};
+    is_requested = 1;
     (void)sigaction(number, &action, NULL);
 }
 
@@ -30,7 +30,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void interrupt_install(void)
 {
-    const struct sigaction action = {.sa_handler = ask};
+    const struct sigaction action = {.sa_handler = note_request};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         (void)sigaction(signals[i], &action, NULL);
     }
@@ -45,9 +45,9 @@ void interrupt_ignore(void)
     }
 }
 
-bool interrupt_asked(void)
+bool interrupt_is_requested(void)
 {
-    return asked != 0;
+    return is_requested != 0;
 }
 
 void interrupt_removes(const char *path)

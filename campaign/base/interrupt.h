@@ -12,7 +12,7 @@ void interrupt_install(void);
 /* In a child: the parent alone decides when it ends. */
 void interrupt_ignore(void);
 
-bool interrupt_asked(void);
+bool interrupt_is_requested(void);
 
 /* Names the file that the second one removes before the program ends: it is not whole.  NULL: there
  * is none any more. path is copied, and shorter than FILE_PATH_BYTES.  One file at a time. */

@@ -9,13 +9,13 @@
 static void message_print(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
 static void message_print(const char *format, va_list list)
 {
-    char *said = NULL;
+    char *string = NULL;
     struct writing text;
     writing_init(&text);
     writing_append(&text, "hbmstress: ");
-    if (vasprintf(&said, format, list) >= 0) {
-        writing_append_visible(&text, said);
-        free(said);
+    if (vasprintf(&string, format, list) >= 0) {
+        writing_append_visible(&text, string);
+        free(string);
     }
     writing_append(&text, "\n");
     /* When standard error is gone there is nobody left to tell. */
@@ -52,10 +52,10 @@ enum exit_code message_unknown(const char *kind, const char *name, const char *n
 enum { NAME_BYTES_MAX = 64 };
 
 /* Levenshtein's distance, one row at a time; both at most NAME_BYTES_MAX long. */
-static size_t distance(const char *a, const char *b)
+static size_t count_edits(const char *a, const char *b)
 {
     size_t row[NAME_BYTES_MAX + 1];
-    size_t length = strlen(b);
+    const size_t length = strlen(b);
     for (size_t i = 0; i <= length; i++) {
         row[i] = i;
     }
@@ -63,8 +63,8 @@ static size_t distance(const char *a, const char *b)
         size_t diagonal = row[0];
         row[0] = line;
         for (size_t i = 1; i <= length; i++) {
-            size_t replaced = diagonal + (*a != b[i - 1]);
-            size_t least = row[i - 1] < row[i] ? row[i - 1] + 1 : row[i] + 1;
+            const size_t replaced = diagonal + (*a != b[i - 1]);
+            const size_t least = row[i - 1] < row[i] ? row[i - 1] + 1 : row[i] + 1;
             diagonal = row[i];
             row[i] = replaced < least ? replaced : least;
         }
@@ -74,7 +74,7 @@ static size_t distance(const char *a, const char *b)
 
 const char *message_nearest(const char *name, const char *const *names, size_t count)
 {
-    size_t length = strlen(name);
+    const size_t length = strlen(name);
     if (length > NAME_BYTES_MAX) {
         return NULL;
     }
@@ -84,7 +84,7 @@ const char *message_nearest(const char *name, const char *const *names, size_t c
         if (strlen(names[i]) > NAME_BYTES_MAX) {
             continue;
         }
-        size_t edits = distance(name, names[i]);
+        const size_t edits = count_edits(name, names[i]);
         if (edits < best) {
             best = edits;
             nearest = names[i];

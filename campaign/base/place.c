@@ -11,26 +11,26 @@
 enum { LINK_COUNT_MAX = 40 };
 
 /* Puts what a symbolic link says in the place of its path.  False: errno says why. */
-static bool take_link(char path[FILE_PATH_BYTES], const char *said)
+static bool replace_link(char path[FILE_PATH_BYTES], const char *text)
 {
     const char *slash = strrchr(path, '/');
-    const size_t start = said[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    const size_t start = text[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
     errno = ENAMETOOLONG;
-    return snprintf(path + start, FILE_PATH_BYTES - start, "%s", said) <
+    return snprintf(path + start, FILE_PATH_BYTES - start, "%s", text) <
            (int)(FILE_PATH_BYTES - start);
 }
 
 /* From link to link, up to a path that is none.  False: errno says why. */
 static bool follow_links(char path[FILE_PATH_BYTES])
 {
-    char said[FILE_PATH_BYTES];
+    char text[FILE_PATH_BYTES];
     for (int i = 0; i < LINK_COUNT_MAX; i++) {
-        const ssize_t length = readlink(path, said, sizeof said - 1);
+        const ssize_t length = readlink(path, text, sizeof text - 1);
         if (length < 0) {
             return true;
         }
-        said[length] = '\0';
-        if (!take_link(path, said)) {
+        text[length] = '\0';
+        if (!replace_link(path, text)) {
             return false;
         }
     }

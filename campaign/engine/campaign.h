@@ -13,12 +13,12 @@
 enum exit_code campaign_run(const struct run_options *options, const struct plan *plan);
 
 /* Goes on where *checkpoint says, in directory; plan is the one that description was made from
- * (campaign_fits). Takes over both. */
-enum exit_code campaign_go_on(const struct run_options *options, const struct plan *plan,
-                              const char *directory, struct campaign_description *description,
-                              struct checkpoint *checkpoint);
+ * (campaign_is_of_plan). Takes over both. */
+enum exit_code campaign_resume(const struct run_options *options, const struct plan *plan,
+                               const char *directory, struct campaign_description *description,
+                               struct checkpoint *checkpoint);
 
 /* Whether the plan decides on the same trials as the campaign's did. */
-bool campaign_fits(const struct campaign_description *description, const struct plan *plan);
+bool campaign_is_of_plan(const struct campaign_description *description, const struct plan *plan);
 
 #endif

@@ -26,7 +26,7 @@ static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
     return digest;
 }
 
-bool campaign_fits(const struct campaign_description *description, const struct plan *plan)
+bool campaign_is_of_plan(const struct campaign_description *description, const struct plan *plan)
 {
     return description->head.part_count == plan->count &&
            description->head.plan_digest == plan_digest(plan, description->head.replay_sample);

@@ -29,7 +29,7 @@ enum exit_code campaign_exit_code(struct campaign *campaign)
                : code;
 }
 
-static void say_what_is_missing(struct campaign *campaign)
+static void report_what_is_missing(struct campaign *campaign)
 {
     const char *missed = campaign_view_missed_probes(&campaign->view, campaign->at);
     if (!campaign->at->state.is_finished) {
@@ -48,7 +48,7 @@ static void say_what_is_missing(struct campaign *campaign)
     }
 }
 
-void campaign_say_end(struct campaign *campaign)
+void campaign_report_end(struct campaign *campaign)
 {
     struct campaign_state *state = &campaign->at->state;
     state->is_finished = !state->end.is_interrupted && !campaign->is_failed &&
@@ -57,14 +57,14 @@ void campaign_say_end(struct campaign *campaign)
     state->end.seed = campaign->plan->setup.seed;
     state->end.exit_code = (int)campaign_exit_code(campaign);
     campaign_view_clear(&campaign->view);
-    say_what_is_missing(campaign);
+    report_what_is_missing(campaign);
     const struct report_campaign report = campaign_view_report(&campaign->view, campaign->at);
     if (!reporter_campaign(&campaign->reporter, &report)) {
         campaign->is_failed = true;
     }
 }
 
-void campaign_say_start(struct campaign *campaign)
+void campaign_report_start(struct campaign *campaign)
 {
     (void)reporter_start(&campaign->reporter, campaign_view_start(&campaign->view));
 }

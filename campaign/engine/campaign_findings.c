@@ -42,8 +42,8 @@ static const struct finding *count_finding(struct campaign *campaign,
 
 /* Takes in the files of a verdict.  A longer repro of the same is removed later: see
  * campaign_end_finding. */
-static void take_kept(struct campaign *campaign, const struct trial_result *trial_result,
-                      const struct kept *kept)
+static void note_saved_files(struct campaign *campaign, const struct trial_result *trial_result,
+                             const struct kept *kept)
 {
     struct finding *known = findings_find(&campaign->at->findings, trial_result->head.signature);
     if (strcmp(known->base, kept->base) != 0) {
@@ -61,8 +61,8 @@ static void take_kept(struct campaign *campaign, const struct trial_result *tria
 /* --- what is said of one --- */
 
 /* kept NULL: the verdict is only counted. */
-static void say_finding(struct campaign *campaign, const struct trial_result *trial_result,
-                        const struct kept *kept)
+static void report_one_finding(struct campaign *campaign, const struct trial_result *trial_result,
+                               const struct kept *kept)
 {
     const struct trial_result_head *head = &trial_result->head;
     struct report_finding finding = campaign_finding(campaign, trial_result, &head->first,
@@ -116,17 +116,17 @@ void campaign_end_finding(struct campaign *campaign, const struct kept *kept)
 {
     const struct trial_result *trial_result = &campaign->pending;
     if (kept != NULL && kept->result == REPRO_STORE_DISPUTED) {
-        campaign_say_shrunk_dispute(campaign, trial_result, kept);
+        campaign_report_shrunk_dispute(campaign, trial_result, kept);
     } else {
         if (kept != NULL && kept->result == REPRO_STORE_FAILED) {
-            campaign_take_failure(campaign);
+            campaign_note_failure(campaign);
         }
         if (kept != NULL && kept->result == REPRO_STORE_KEPT) {
-            take_kept(campaign, trial_result, kept);
+            note_saved_files(campaign, trial_result, kept);
         }
-        say_finding(campaign, trial_result, kept);
+        report_one_finding(campaign, trial_result, kept);
     }
-    campaign_say_trial(campaign, trial_result);
+    campaign_report_trial(campaign, trial_result);
     trial_result_deinit(&campaign->pending);
     /* The old files go when the state on the disk names the new ones. */
     if (campaign_save(campaign, true) && campaign->superseded[0] != '\0') {
@@ -135,11 +135,11 @@ void campaign_end_finding(struct campaign *campaign, const struct kept *kept)
     campaign->superseded[0] = '\0';
 }
 
-void campaign_look_after_shrinking(struct campaign *campaign)
+void campaign_poll_shrinking(struct campaign *campaign)
 {
     struct kept kept;
     bool is_good = false;
-    if (interrupt_asked()) {
+    if (interrupt_is_requested()) {
         background_stop(&campaign->shrink_process);
         campaign->is_cut = true;
     } else if (!background_is_done(&campaign->shrink_process,

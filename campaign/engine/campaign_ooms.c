@@ -39,31 +39,31 @@ static bool is_wanted(struct part_state *part, enum verdict_kind kind)
 {
     switch (kind) {
     case VERDICT_JUSTIFIED:
-        return part->justified_kept++ < TRIAL_RESULT_JUSTIFIED_COUNT_MAX;
+        return part->justified_saved++ < TRIAL_RESULT_JUSTIFIED_COUNT_MAX;
     case VERDICT_UNKNOWN:
-        return part->unknown_kept++ < TRIAL_RESULT_UNKNOWN_COUNT_MAX;
+        return part->unknown_saved++ < TRIAL_RESULT_UNKNOWN_COUNT_MAX;
     default:
         return kind == VERDICT_DISPUTED; /* a dispute ends the run: there are few */
     }
 }
 
 /* Beside that of a finding, which names them itself, what a merge is to take. */
-static void note_kept(struct campaign *campaign, const char *folder, const char *base,
-                      const char *extension)
+static void note_saved(struct campaign *campaign, const char *folder, const char *base,
+                       const char *extension)
 {
     struct writing *kept = &campaign->at->kept;
     writing_append_format(kept, "%s/%s%s", folder, base, extension);
     writing_append_bytes(kept, "", 1);
 }
 
-static void keep_oom(struct campaign *campaign, const struct trial_result *trial_result,
+static void save_oom(struct campaign *campaign, const struct trial_result *trial_result,
                      const struct kept_oom *oom, struct lines *all, struct lines *notable)
 {
     struct repro_store_paths paths;
     const struct kept kept = repro_store_take_oom(&campaign->repro_store, campaign->plan,
                                                   trial_result, oom);
     if (kept.result == REPRO_STORE_FAILED) {
-        campaign_take_failure(campaign);
+        campaign_note_failure(campaign);
         return;
     }
     campaign->at->state.certificate_count++;
@@ -71,9 +71,9 @@ static void keep_oom(struct campaign *campaign, const struct trial_result *trial
     struct report_finding finding = campaign_finding(campaign, trial_result, &oom->verdict,
                                                      oom->message);
     finding.certificate = paths.certificate;
-    note_kept(campaign, "certificates", kept.base, ".json");
+    note_saved(campaign, "certificates", kept.base, ".json");
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
-        note_kept(campaign, "repros", kept.base, ".ops");
+        note_saved(campaign, "repros", kept.base, ".ops");
         campaign_add_files(&finding, &paths, &kept);
         (void)reporter_finding(&campaign->reporter, REPORT_SAVED, &finding);
     }
@@ -82,7 +82,7 @@ static void keep_oom(struct campaign *campaign, const struct trial_result *trial
 }
 
 /* Keeps what is to be kept of the OOMs that break no promise. */
-static void keep_ooms(struct campaign *campaign, const struct trial_result *trial_result,
+static void save_ooms(struct campaign *campaign, const struct trial_result *trial_result,
                       struct lines *all, struct lines *notable)
 {
     struct part_state *part = &campaign->at->parts[trial_result->head.task.part];
@@ -91,20 +91,20 @@ static void keep_ooms(struct campaign *campaign, const struct trial_result *tria
         if (campaign->is_failed || campaign->output.is_failed) {
             return; /* one line tells of a full disk */
         }
-        const bool is_told_elsewhere = oom->verdict.kind == VERDICT_PREMATURE ||
-                                       oom->verdict.kind == VERDICT_DISPUTED;
-        if (!is_told_elsewhere && is_wanted(part, oom->verdict.kind)) {
-            keep_oom(campaign, trial_result, oom, all, notable);
+        const bool is_reported_elsewhere = oom->verdict.kind == VERDICT_PREMATURE ||
+                                           oom->verdict.kind == VERDICT_DISPUTED;
+        if (!is_reported_elsewhere && is_wanted(part, oom->verdict.kind)) {
+            save_oom(campaign, trial_result, oom, all, notable);
         }
     }
 }
 
 /* The OOMs of a trial: all of them to standard output, and to the file until that is large. */
-void campaign_say_ooms(struct campaign *campaign, const struct trial_result *trial_result)
+void campaign_report_ooms(struct campaign *campaign, const struct trial_result *trial_result)
 {
     struct output *output = &campaign->output;
     struct lines all = {.from = &trial_result->all}, notable = {.from = &trial_result->notable};
-    keep_ooms(campaign, trial_result, &all, &notable);
+    save_ooms(campaign, trial_result, &all, &notable);
     lines_end(&all);
     lines_end(&notable);
     output_line_to_standard(output, &all.to);
@@ -121,7 +121,7 @@ void campaign_say_ooms(struct campaign *campaign, const struct trial_result *tri
 /* --- those on which our judges disagree --- */
 
 /* The first one is told on standard error: nothing else of this run counts. */
-static void campaign_alarm(struct campaign *campaign, const struct report_finding *finding)
+static void report_alarm(struct campaign *campaign, const struct report_finding *finding)
 {
     campaign->at->state.is_disputed = true;
     (void)reporter_finding(&campaign->reporter, REPORT_DISPUTE, finding);
@@ -144,11 +144,11 @@ static void add_dispute(struct campaign *campaign, struct report_finding *findin
 {
     campaign_add_files(finding, paths, kept);
     finding->certificate = paths->certificate;
-    note_kept(campaign, "disputes", kept->base, ".ops");
-    note_kept(campaign, "disputes", kept->base, ".json");
+    note_saved(campaign, "disputes", kept->base, ".ops");
+    note_saved(campaign, "disputes", kept->base, ".json");
 }
 
-void campaign_say_dispute(struct campaign *campaign, const struct trial_result *trial_result)
+void campaign_report_dispute(struct campaign *campaign, const struct trial_result *trial_result)
 {
     const struct kept_oom *oom = trial_result_dispute(trial_result);
     struct repro_store_paths paths;
@@ -161,16 +161,17 @@ void campaign_say_dispute(struct campaign *campaign, const struct trial_result *
                                                   trial_result, oom);
     repro_store_paths_init(&paths, &campaign->repro_store, "disputes", kept.base);
     if (kept.result == REPRO_STORE_FAILED) {
-        campaign_take_failure(campaign);
+        campaign_note_failure(campaign);
     } else {
         add_dispute(campaign, &finding, &paths, &kept);
     }
-    campaign_alarm(campaign, &finding);
+    report_alarm(campaign, &finding);
 }
 
 /* The checker does not accept the certificate of a shrunk list. */
-void campaign_say_shrunk_dispute(struct campaign *campaign, const struct trial_result *trial_result,
-                                 const struct kept *kept)
+void campaign_report_shrunk_dispute(struct campaign *campaign,
+                                    const struct trial_result *trial_result,
+                                    const struct kept *kept)
 {
     struct repro_store_paths paths;
     struct report_finding finding = campaign_finding(campaign, trial_result, &kept->dispute,
@@ -179,5 +180,5 @@ void campaign_say_shrunk_dispute(struct campaign *campaign, const struct trial_r
     add_dispute(campaign, &finding, &paths, kept);
     campaign->at->parts[trial_result->head.task.part].totals.disputed++;
     campaign->at->state.end.totals.disputed++;
-    campaign_alarm(campaign, &finding);
+    report_alarm(campaign, &finding);
 }

@@ -41,7 +41,7 @@ bool campaign_put(void *context, const struct report_sink *sink, enum report_kin
     return !campaign->output.is_failed;
 }
 
-void campaign_take_failure(struct campaign *campaign)
+void campaign_note_failure(struct campaign *campaign)
 {
     campaign->is_failed = campaign->output.is_silent = true;
 }

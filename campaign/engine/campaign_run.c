@@ -18,9 +18,9 @@ enum { TRIALS_AHEAD_PER_WORKER = 256, TRIALS_AHEAD_SHRINKING = 4096 };
 
 /* --- the loop --- */
 
-static bool must_stop(struct campaign *campaign)
+static bool is_stop_due(struct campaign *campaign)
 {
-    if (interrupt_asked()) {
+    if (interrupt_is_requested()) {
         campaign->at->state.end.is_interrupted = true;
     }
     if (campaign->at->state.is_disputed || campaign->at->state.end.is_interrupted) {
@@ -53,7 +53,7 @@ static void take_answer(struct campaign *campaign)
     struct trial_result trial_result;
     trial_result_init(&trial_result);
     const int wait_ms = campaign->shrink_process.child.process != 0 ? WAIT_SHRINKING_MS : WAIT_MS;
-    enum workers_result result = workers_take(campaign->workers, wait_ms, &trial_result);
+    const enum workers_result result = workers_take(campaign->workers, wait_ms, &trial_result);
     if (result == WORKERS_READY) {
         trials_put(campaign->trials, &trial_result);
     }
@@ -67,10 +67,10 @@ static void take_answer(struct campaign *campaign)
 }
 
 /* One turn: tasks out, one judgement in, whatever counts by now.  False: all is done. */
-static bool turn(struct campaign *campaign)
+static bool take_turn(struct campaign *campaign)
 {
     struct trial_result trial_result;
-    if (must_stop(campaign)) {
+    if (is_stop_due(campaign)) {
         trials_stop(campaign->trials);
     }
     if (!give_tasks(campaign)) {
@@ -88,11 +88,11 @@ static bool turn(struct campaign *campaign)
         take_answer(campaign);
     }
     if (campaign->shrink_process.child.process != 0) {
-        campaign_look_after_shrinking(campaign);
+        campaign_poll_shrinking(campaign);
     }
     while (campaign->shrink_process.child.process == 0 &&
            trials_take(campaign->trials, &trial_result)) {
-        campaign_take(campaign, &trial_result);
+        campaign_accept_trial(campaign, &trial_result);
     }
     output_flush(&campaign->output);
     if (campaign->shrink_process.child.process == 0) {
@@ -105,10 +105,10 @@ static bool turn(struct campaign *campaign)
 
 /* --- from start to end --- */
 
-static enum exit_code work(struct campaign *campaign)
+static enum exit_code run_trials(struct campaign *campaign)
 {
     campaign->worker_count = workers_wanted(campaign->options);
-    campaign_say_start(campaign);
+    campaign_report_start(campaign);
     if (!campaign->options->json) {
         campaign_view_watch(&campaign->view);
     }
@@ -120,7 +120,7 @@ static enum exit_code work(struct campaign *campaign)
         return message_fail(EXIT_HARNESS, "cannot start the workers: %s", strerror(errno));
     }
     (void)campaign_save(campaign, true);
-    while (turn(campaign)) {
+    while (take_turn(campaign)) {
         continue;
     }
     if (campaign->shrink_process.child.process !=
@@ -130,28 +130,28 @@ static enum exit_code work(struct campaign *campaign)
         campaign->is_cut = true;
     }
     workers_destroy(campaign->workers);
-    campaign_say_end(campaign);
+    campaign_report_end(campaign);
     return EXIT_KEPT;
 }
 
-static enum exit_code run(struct campaign *campaign)
+static enum exit_code run_prepared(struct campaign *campaign)
 {
-    const bool goes_on = campaign->is_resumed;
+    const bool is_resumed = campaign->is_resumed;
     const struct run_options *options = campaign->options;
     const char *directory = campaign->repro_store.directory;
     enum exit_code code = output_open_results(&campaign->output, directory,
                                               campaign->at->state.results_bytes);
-    if (code == EXIT_KEPT && !goes_on &&
+    if (code == EXIT_KEPT && !is_resumed &&
         !campaign_description_save(campaign->description, directory)) {
         code = message_fail(EXIT_HARNESS, "%s/campaign: %s", directory, strerror(errno));
     }
     if (code == EXIT_KEPT) {
         campaign->trials = trials_create(campaign->plan, options->replay_sample,
                                          TRIALS_AHEAD_PER_WORKER);
-        if (goes_on) {
+        if (is_resumed) {
             campaign_restore(campaign);
         }
-        code = work(campaign);
+        code = run_trials(campaign);
         trials_destroy(campaign->trials);
     }
     output_close(&campaign->output);
@@ -184,15 +184,15 @@ enum exit_code campaign_run(const struct run_options *options, const struct plan
     campaign.description = &description;
     campaign.at = &checkpoint;
     campaign_view_init(&campaign.view, &description, campaign.repro_store.directory);
-    enum exit_code code = run(&campaign);
+    const enum exit_code code = run_prepared(&campaign);
     checkpoint_deinit(&checkpoint);
     campaign_description_deinit(&description);
     return code;
 }
 
-enum exit_code campaign_go_on(const struct run_options *options, const struct plan *plan,
-                              const char *directory, struct campaign_description *description,
-                              struct checkpoint *checkpoint)
+enum exit_code campaign_resume(const struct run_options *options, const struct plan *plan,
+                               const char *directory, struct campaign_description *description,
+                               struct checkpoint *checkpoint)
 {
     struct campaign campaign;
     campaign_init(&campaign, options, plan, directory);
@@ -202,7 +202,7 @@ enum exit_code campaign_go_on(const struct run_options *options, const struct pl
     campaign.elapsed_before_ns = checkpoint->state.end.elapsed_ns;
     checkpoint->state.end.is_interrupted = false;
     campaign_view_init(&campaign.view, description, directory);
-    enum exit_code code = run(&campaign);
+    const enum exit_code code = run_prepared(&campaign);
     checkpoint_deinit(checkpoint);
     campaign_description_deinit(description);
     return code;

@@ -17,7 +17,7 @@ static void part_take_growth(struct part_state *part, const struct trial_result_
         return;
     }
     part->growing_count++;
-    uint64_t most = part->growth.last_bytes - part->growth.first_bytes;
+    const uint64_t most = part->growth.last_bytes - part->growth.first_bytes;
     if (head->growth.last_bytes - head->growth.first_bytes <= most) {
         return;
     }
@@ -25,7 +25,7 @@ static void part_take_growth(struct part_state *part, const struct trial_result_
     snprintf(part->growing_tag, sizeof part->growing_tag, "%s", head->growing_tag);
 }
 
-void campaign_say_trial(struct campaign *campaign, const struct trial_result *trial_result)
+void campaign_report_trial(struct campaign *campaign, const struct trial_result *trial_result)
 {
     const struct trial_result_head *head = &trial_result->head;
     const struct part *part = &campaign->plan->parts[head->task.part];
@@ -88,11 +88,11 @@ bool campaign_canary_is_settled(const struct campaign *campaign)
 static void take_trial(struct campaign *campaign, struct trial_result *trial_result)
 {
     count_trial(campaign, &trial_result->head);
-    campaign_say_ooms(campaign, trial_result);
-    campaign_say_dispute(campaign, trial_result);
+    campaign_report_ooms(campaign, trial_result);
+    campaign_report_dispute(campaign, trial_result);
     if (trial_result_rule(trial_result) == NULL || campaign->is_failed ||
         campaign->output.is_failed) {
-        campaign_say_trial(campaign, trial_result);
+        campaign_report_trial(campaign, trial_result);
         trial_result_deinit(trial_result);
         return;
     }
@@ -102,7 +102,7 @@ static void take_trial(struct campaign *campaign, struct trial_result *trial_res
     }
 }
 
-void campaign_take(struct campaign *campaign, struct trial_result *trial_result)
+void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial_result)
 {
     const struct trial_result_head *head = &trial_result->head;
     const bool is_canary = canary_of(campaign->plan) != NULL &&
@@ -111,7 +111,7 @@ void campaign_take(struct campaign *campaign, struct trial_result *trial_result)
         campaign->is_failed = failed_trial_report(campaign->plan, trial_result,
                                                   campaign->repro_store.directory) != EXIT_KEPT;
     } else if (is_canary) {
-        campaign_say_dispute(campaign, trial_result);
+        campaign_report_dispute(campaign, trial_result);
         take_canary(campaign, trial_result);
     } else if (head->end == TRIAL_RESULT_REFUSED) {
         take_refusal(campaign, head);

@@ -181,10 +181,10 @@ void campaign_view_watch(struct campaign_view *view)
         view->watch.next_ns = clock_now_ns() +
                               PIPE_LINE_NS; /* a short run says nothing in between */
     }
-    view->watches = true;
+    view->is_watching = true;
 }
 
-static void draw(struct campaign_view *view)
+static void draw_text(struct campaign_view *view)
 {
     (void)writing_print(&view->text, stderr);
     (void)fflush(stderr);
@@ -194,21 +194,21 @@ static void draw(struct campaign_view *view)
 void campaign_view_show(struct campaign_view *view, const struct checkpoint *at)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (!view->watches || !watch_is_due(&view->watch, now_ns)) {
+    if (!view->is_watching || !watch_is_due(&view->watch, now_ns)) {
         return;
     }
     const struct report_campaign campaign = campaign_view_report(view, at);
     watch_print(&view->watch, &campaign, now_ns, &view->text);
-    draw(view);
+    draw_text(view);
 }
 
 void campaign_view_clear(struct campaign_view *view)
 {
-    if (!view->watches) {
+    if (!view->is_watching) {
         return;
     }
     watch_clear(&view->watch, &view->text);
-    draw(view);
+    draw_text(view);
 }
 
 /* --- at the end --- */

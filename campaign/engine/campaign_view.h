@@ -22,7 +22,7 @@ struct campaign_view {
     size_t known_count;
     struct report_canary canary;
     struct watch watch;
-    bool watches; /* progress is shown */
+    bool is_watching; /* progress is shown */
     uint64_t looked_ns;
     struct writing text;   /* what is drawn */
     struct writing missed; /* the names of probes */

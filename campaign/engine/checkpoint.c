@@ -68,7 +68,7 @@ static bool end_file(struct writing *bytes, const char *directory, const char *n
     head->rest_bytes = bytes->length - sizeof *head;
     head->crc = crc_of(bytes->bytes + sizeof *head, bytes->length - sizeof *head);
     snprintf(path, sizeof path, "%.3800s/%s", directory, name);
-    bool is_written = whole_file_write(path, bytes->bytes, bytes->length, true);
+    const bool is_written = whole_file_write(path, bytes->bytes, bytes->length, true);
     int reason = errno;
     writing_deinit(bytes);
     errno = reason;
@@ -125,7 +125,7 @@ struct rest {
     size_t length;
 };
 
-static bool take(struct rest *rest, void *to, size_t length)
+static bool read_value(struct rest *rest, void *to, size_t length)
 {
     if (rest->length < length) {
         return false;
@@ -138,7 +138,7 @@ static bool take(struct rest *rest, void *to, size_t length)
     return true;
 }
 
-static enum exit_code fail(const char *path, const char *reason)
+static enum exit_code refuse_file(const char *path, const char *reason)
 {
     return message_fail(EXIT_USAGE, "%.3800s: %s", path, reason);
 }
@@ -149,72 +149,74 @@ static enum exit_code open_file(const char *path, const char magic[16], uint64_t
 {
     struct file_head head;
     if (!file_read(path, FILE_BYTES_MAX, bytes)) {
-        return fail(path, errno == ENOENT ? "there is no campaign to resume" : strerror(errno));
+        return refuse_file(path,
+                           errno == ENOENT ? "there is no campaign to resume" : strerror(errno));
     }
     *rest = (struct rest){bytes->bytes, bytes->length};
-    if (!take(rest, &head, sizeof head) || memcmp(head.magic, magic, MAGIC_NAME_BYTES) != 0) {
-        return fail(path, "no campaign wrote this file");
+    if (!read_value(rest, &head, sizeof head) || memcmp(head.magic, magic, MAGIC_NAME_BYTES) != 0) {
+        return refuse_file(path, "no campaign wrote this file");
     }
     if (memcmp(head.magic, magic, sizeof head.magic) != 0 || head.size_bytes != size_bytes) {
-        return fail(path, "another build of hbmstress wrote it; use that build");
+        return refuse_file(path, "another build of hbmstress wrote it; use that build");
     }
     if (head.rest_bytes != rest->length || head.crc != crc_of(rest->bytes, rest->length)) {
-        return fail(path, "the file is damaged");
+        return refuse_file(path, "the file is damaged");
     }
     return EXIT_KEPT;
 }
 
 /* The rest is texts, each with its NUL. */
-static bool take_texts(const struct rest *rest, struct writing *texts)
+static bool read_texts(const struct rest *rest, struct writing *texts)
 {
     writing_append_bytes(texts, rest->bytes, rest->length);
     return rest->length == 0 || rest->bytes[rest->length - 1] == '\0';
 }
 
-static bool take_description(struct rest *rest, struct campaign_description *description)
+static bool read_description(struct rest *rest, struct campaign_description *description)
 {
     struct campaign_head *head = &description->head;
-    if (!take(rest, head, sizeof *head) || head->part_count == 0 ||
+    if (!read_value(rest, head, sizeof *head) || head->part_count == 0 ||
         head->part_count > PART_COUNT_MAX || head->shard_count == 0 ||
         head->shard_index >= head->shard_count) {
         return false;
     }
     description->parts = calloc(head->part_count, sizeof *description->parts);
     CHECK(description->parts != NULL);
-    if (!take(rest, description->parts, head->part_count * sizeof *description->parts)) {
+    if (!read_value(rest, description->parts, head->part_count * sizeof *description->parts)) {
         return false;
     }
     uint64_t argument_count = 0;
     for (size_t i = 0; i < rest->length; i++) {
         argument_count += rest->bytes[i] == '\0';
     }
-    return take_texts(rest, &description->arguments) && argument_count == head->argument_count;
+    return read_texts(rest, &description->arguments) && argument_count == head->argument_count;
 }
 
-static bool take_checkpoint(struct rest *rest, const struct campaign_head *expected,
+static bool read_checkpoint(struct rest *rest, const struct campaign_head *expected,
                             struct checkpoint *checkpoint)
 {
     struct campaign_head head;
     uint64_t finding_count = 0;
-    if (!take(rest, &head, sizeof head) || memcmp(&head, expected, sizeof head) != 0 ||
-        !take(rest, &checkpoint->state, sizeof checkpoint->state) ||
+    if (!read_value(rest, &head, sizeof head) || memcmp(&head, expected, sizeof head) != 0 ||
+        !read_value(rest, &checkpoint->state, sizeof checkpoint->state) ||
         checkpoint->state.mark.part >= head.part_count) {
         return false;
     }
     checkpoint->parts = calloc(head.part_count, sizeof *checkpoint->parts);
     CHECK(checkpoint->parts != NULL);
-    if (!take(rest, checkpoint->parts, head.part_count * sizeof *checkpoint->parts) ||
-        !take(rest, &finding_count, sizeof finding_count) || finding_count > FINDING_COUNT_MAX) {
+    if (!read_value(rest, checkpoint->parts, head.part_count * sizeof *checkpoint->parts) ||
+        !read_value(rest, &finding_count, sizeof finding_count) ||
+        finding_count > FINDING_COUNT_MAX) {
         return false;
     }
     for (uint64_t i = 0; i < finding_count; i++) {
         struct finding finding;
-        if (!take(rest, &finding, sizeof finding) || finding.part >= head.part_count) {
+        if (!read_value(rest, &finding, sizeof finding) || finding.part >= head.part_count) {
             return false;
         }
         findings_add(&checkpoint->findings, &finding);
     }
-    return take_texts(rest, &checkpoint->kept);
+    return read_texts(rest, &checkpoint->kept);
 }
 
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,
@@ -228,16 +230,16 @@ enum exit_code checkpoint_load(const char *directory, struct campaign_descriptio
     writing_init(&bytes);
     snprintf(path, sizeof path, "%.3800s/campaign", directory);
     enum exit_code code = open_file(path, description_magic, DESCRIPTION_BYTES, &bytes, &rest);
-    if (code == EXIT_KEPT && !take_description(&rest, description)) {
-        code = fail(path, "the file is damaged");
+    if (code == EXIT_KEPT && !read_description(&rest, description)) {
+        code = refuse_file(path, "the file is damaged");
     }
     writing_clear(&bytes);
     snprintf(path, sizeof path, "%.3800s/checkpoint", directory);
     if (code == EXIT_KEPT) {
         code = open_file(path, checkpoint_magic, CHECKPOINT_BYTES, &bytes, &rest);
     }
-    if (code == EXIT_KEPT && !take_checkpoint(&rest, &description->head, checkpoint)) {
-        code = fail(path, "the file is damaged, or belongs to another campaign");
+    if (code == EXIT_KEPT && !read_checkpoint(&rest, &description->head, checkpoint)) {
+        code = refuse_file(path, "the file is damaged, or belongs to another campaign");
     }
     writing_deinit(&bytes);
     return code;

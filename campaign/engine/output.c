@@ -65,7 +65,7 @@ enum exit_code output_open_results(struct output *output, const char *directory,
     return EXIT_KEPT;
 }
 
-static void fail(struct output *output, const char *where)
+static void fail_output(struct output *output, const char *where)
 {
     if (!output->is_failed && !output->is_silent) {
         (void)message_fail(EXIT_HARNESS, "%s: %s", where, strerror(errno));
@@ -76,7 +76,7 @@ static void fail(struct output *output, const char *where)
 static void fail_standard(struct output *output)
 {
     if (errno != EPIPE) {
-        fail(output, "standard output");
+        fail_output(output, "standard output");
     }
     output->is_pipe_closed = true;
 }
@@ -115,13 +115,13 @@ static void flush_results(struct output *output)
 {
     const uint64_t whole_bytes = output->results_bytes - output->waiting.length;
     for (size_t done = 0; done < output->waiting.length;) {
-        ssize_t put = write(output->results, output->waiting.bytes + done,
-                            output->waiting.length - done);
+        const ssize_t put = write(output->results, output->waiting.bytes + done,
+                                  output->waiting.length - done);
         if (put < 0 && errno == EINTR) {
             continue;
         }
         if (put <= 0) {
-            fail(output, output->path);
+            fail_output(output, output->path);
             output->results_bytes = whole_bytes;
             (void)!ftruncate(output->results, (off_t)whole_bytes);
             break;
@@ -160,7 +160,7 @@ void output_sync(struct output *output)
     output_flush(output);
     if (output->results >= 0 && !output->is_failed && fdatasync(output->results) != 0 &&
         errno != EINVAL) {
-        fail(output, output->path);
+        fail_output(output, output->path);
     }
 }
 
@@ -168,7 +168,7 @@ void output_close(struct output *output)
 {
     output_sync(output);
     if (output->results >= 0 && close(output->results) != 0) {
-        fail(output, output->path);
+        fail_output(output, output->path);
     }
     output->results = -1;
     writing_deinit(&output->waiting);

@@ -13,7 +13,7 @@
 struct work {
     const struct attempt *attempt;
     const struct op_list *ops;
-    bool wants_certificate;
+    bool is_certificate_wanted;
 };
 /* The head of its answer; the certificate follows. */
 struct answer {
@@ -42,7 +42,7 @@ static void run_and_answer(void *context, int file)
     writing_init(&certificate);
     const struct run_listener listener = {&certificate, take_certificate};
     if (!trial_replay(work->attempt->target, work->attempt->setup, work->ops,
-                      work->wants_certificate ? &listener : NULL, &trial, reason)) {
+                      work->is_certificate_wanted ? &listener : NULL, &trial, reason)) {
         return;
     }
     if (work->attempt->is_run_again && trial.first.kind == VERDICT_NONE) {
@@ -94,7 +94,7 @@ void attempt_run(const struct attempt *attempt, const struct op_list *ops,
                                   .duration_ns = attempt->duration_ns,
                                   .op_timeout_ns = attempt->op_timeout_ns,
                                   .stuck_ns = attempt->stuck_ns,
-                                  .interruptible = !attempt->outlasts_ctrl_c};
+                                  .is_interruptible = !attempt->is_uninterruptible};
     struct writing bytes;
     *result = (struct attempt_result){.end = ATTEMPT_FAILED, .op_count = ops->count};
     struct death *death = death_create();
@@ -119,8 +119,8 @@ void attempt_run(const struct attempt *attempt, const struct op_list *ops,
         take_death(death, result);
         break;
     }
-    bool is_in_list = result->first.kind != VERDICT_NONE && result->first.op < ops->count &&
-                      (result->end == ATTEMPT_ENDED || death->progress.phase == PROGRESS_OP);
+    const bool is_in_list = result->first.kind != VERDICT_NONE && result->first.op < ops->count &&
+                            (result->end == ATTEMPT_ENDED || death->progress.phase == PROGRESS_OP);
     /* With lanes the ops behind it may have run before it. */
     if (is_in_list && !lanes_are_in(ops)) {
         result->op_count = (size_t)result->first.op + 1;

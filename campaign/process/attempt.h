@@ -13,9 +13,9 @@ struct attempt {
     const struct setup *setup;
     uint64_t op_timeout_ns; /* processor time of one call; 0 = the usual */
     uint64_t stuck_ns; /* wall time of one call that takes no processor time; 0 = without a bound */
-    uint64_t duration_ns; /* wall time of all */
-    bool outlasts_ctrl_c; /* it is the last thing that is run: the second ctrl-C ends it */
-    bool is_run_again;    /* when no promise breaks: what again_breaks finds counts, too */
+    uint64_t duration_ns;    /* wall time of all */
+    bool is_uninterruptible; /* it is the last thing that is run: the second ctrl-C ends it */
+    bool is_run_again;       /* when no promise breaks: what again_breaks finds counts, too */
 };
 
 enum attempt_end {

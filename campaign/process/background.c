@@ -29,7 +29,7 @@ bool background_start(struct background *background, void (*work)(void *context,
     return true;
 }
 
-static bool conclude(struct background *background)
+static bool reap_process(struct background *background)
 {
     child_close(&background->child);
     const int status = child_wait(&background->child);
@@ -46,7 +46,7 @@ bool background_is_done(struct background *background, int wait_ms, bool *is_goo
             return false;
         }
         if (sound == CHILD_CLOSED) {
-            *is_good = conclude(background);
+            *is_good = reap_process(background);
             return true;
         }
     }
@@ -58,5 +58,5 @@ void background_stop(struct background *background)
         return;
     }
     child_kill(&background->child);
-    (void)conclude(background);
+    (void)reap_process(background);
 }

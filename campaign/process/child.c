@@ -17,7 +17,7 @@
 bool file_read_all(int file, void *bytes, size_t length)
 {
     for (char *to = bytes; length > 0;) {
-        ssize_t got = read(file, to, length);
+        const ssize_t got = read(file, to, length);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -33,7 +33,7 @@ bool file_read_all(int file, void *bytes, size_t length)
 bool file_write_all(int file, const void *bytes, size_t length)
 {
     for (const char *from = bytes; length > 0;) {
-        ssize_t put = write(file, from, length);
+        const ssize_t put = write(file, from, length);
         if (put < 0 && errno == EINTR) {
             continue;
         }
@@ -55,12 +55,12 @@ static void close_pipe(const int files[2])
 }
 
 /* tasks stay -1 where none are taken. */
-static bool open_pipes(int tasks[2], int answers[2], bool takes_tasks)
+static bool open_pipes(int tasks[2], int answers[2], bool has_tasks)
 {
     if (pipe(answers) != 0) {
         return false;
     }
-    if (takes_tasks && pipe(tasks) != 0) {
+    if (has_tasks && pipe(tasks) != 0) {
         const int error = errno;
         close_pipe(answers);
         errno = error;
@@ -83,11 +83,11 @@ static _Noreturn void run_main(void (*main)(void *context, int tasks, int answer
 }
 
 bool child_start(struct child *child, void (*main)(void *context, int tasks, int answers),
-                 void *context, bool takes_tasks)
+                 void *context, bool has_tasks)
 {
     int tasks[2] = {-1, -1}, answers[2];
     CHECK(child->process == 0);
-    if (!open_pipes(tasks, answers, takes_tasks)) {
+    if (!open_pipes(tasks, answers, has_tasks)) {
         return false;
     }
     (void)fflush(NULL); /* what is buffered must not be written twice */
@@ -98,7 +98,7 @@ bool child_start(struct child *child, void (*main)(void *context, int tasks, int
     const int error = errno;
     const struct child started = {.process = process, .tasks = tasks[1], .answers = answers[0]};
     close(answers[1]);
-    if (takes_tasks) {
+    if (has_tasks) {
         close(tasks[0]);
     }
     if (process < 0) {
@@ -168,7 +168,7 @@ struct hearing {
  * more. */
 enum { BUSY_SHARE = 100 };
 
-static uint64_t busy_now_ns(clockid_t clock)
+static uint64_t read_busy_ns(clockid_t clock)
 {
     struct timespec time = {0, 0};
     (void)clock_gettime(clock, &time);
@@ -179,7 +179,7 @@ static uint64_t busy_now_ns(clockid_t clock)
 static bool is_stuck(struct hearing *hearing, uint64_t now_ns)
 {
     const struct call_progress *progress = hearing->progress;
-    const uint64_t busy_ns = busy_now_ns(hearing->clock);
+    const uint64_t busy_ns = read_busy_ns(hearing->clock);
     const bool is_waiting = progress->is_in_call && progress->call_count == hearing->call_count &&
                             busy_ns - hearing->busy_ns <= (now_ns - hearing->call_ns) / BUSY_SHARE;
     if (hearing->job->stuck_ns != 0 && is_waiting) {
@@ -200,7 +200,7 @@ static bool listen_to(const struct child *child, struct hearing *hearing, struct
     for (;;) {
         const uint64_t now_ns = clock_now_ns();
         if (now_ns >= hearing->end_ns || is_stuck(hearing, now_ns) ||
-            (hearing->job->interruptible && interrupt_asked())) {
+            (hearing->job->is_interruptible && interrupt_is_requested())) {
             return false;
         }
         const enum child_sound sound = child_listen(child, LISTEN_MS, answer);
@@ -232,21 +232,21 @@ static void work_and_answer(void *context, int tasks, int answers)
     beginning->death->is_done = 1;
 }
 
-static enum child_end conclude(struct child *child, bool heard_all, bool interruptible,
-                               struct death *death)
+static enum child_end conclude_work(struct child *child, bool has_heard_all, bool is_interruptible,
+                                    struct death *death)
 {
-    if (!heard_all) {
+    if (!has_heard_all) {
         child_kill(child);
     }
     const int status = child_wait(child);
     if (death->is_done) {
         return CHILD_DONE;
     }
-    if (heard_all || death->kind != DEATH_NONE) {
+    if (has_heard_all || death->kind != DEATH_NONE) {
         death_conclude(death, status);
         return CHILD_DIED;
     }
-    if (!interruptible || !interrupt_asked()) {
+    if (!is_interruptible || !interrupt_is_requested()) {
         death->kind = DEATH_HANG;
     }
     return CHILD_STOPPED;
@@ -267,18 +267,19 @@ enum child_end child_work(const struct child_job *job, struct writing *answer, s
     }
     hearing.end_ns = job->duration_ns > UINT64_MAX - now_ns ? UINT64_MAX
                                                             : now_ns + job->duration_ns;
-    const bool heard_all = listen_to(&child, &hearing, answer);
+    const bool has_heard_all = listen_to(&child, &hearing, answer);
     child_close(&child);
-    return conclude(&child, heard_all, job->interruptible, death);
+    return conclude_work(&child, has_heard_all, job->is_interruptible, death);
 }
 
 enum child_end child_run(void (*work)(void *context, int file), void *context, uint64_t duration_ns,
-                         bool interruptible, struct writing *answer, char death[CHILD_DEATH_BYTES])
+                         bool is_interruptible, struct writing *answer,
+                         char death[CHILD_DEATH_BYTES])
 {
     const struct child_job job = {.work = work,
                                   .context = context,
                                   .duration_ns = duration_ns,
-                                  .interruptible = interruptible};
+                                  .is_interruptible = is_interruptible};
     struct death *shared = death_create();
     death[0] = '\0';
     if (shared == NULL) {

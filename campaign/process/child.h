@@ -26,7 +26,7 @@ struct child {
  * with it.  When main returns the process exits with 0, without a flush.  False: no process or no
  * pipe; errno says why. */
 bool child_start(struct child *child, void (*main)(void *context, int tasks, int answers),
-                 void *context, bool takes_tasks);
+                 void *context, bool has_tasks);
 /* Closes our ends of the pipes, for a process that is forked meanwhile, or for one that has ended.
  */
 void child_close(const struct child *child);
@@ -59,7 +59,7 @@ struct child_job {
     uint64_t op_timeout_ns; /* processor time of one call of the target; 0 = death_op_timeout() */
     uint64_t stuck_ns;      /* wall time of one call of the target that takes no processor time; 0 =
                                without a bound */
-    bool interruptible;     /* ctrl-C stops it */
+    bool is_interruptible;  /* ctrl-C stops it */
     /* Looks at the answer each time that something came, and may drop of it what is no longer
      * needed; NULL: nobody does. */
     void (*heard)(struct writing *answer);
@@ -73,6 +73,7 @@ enum child_end child_work(const struct child_job *job, struct writing *answer, s
 /* The same for at most duration_ns; death is the end in words ("SIGSEGV at f < g", "exit status 3
  * in open"). */
 enum child_end child_run(void (*work)(void *context, int file), void *context, uint64_t duration_ns,
-                         bool interruptible, struct writing *answer, char death[CHILD_DEATH_BYTES]);
+                         bool is_interruptible, struct writing *answer,
+                         char death[CHILD_DEATH_BYTES]);
 
 #endif

@@ -73,17 +73,17 @@ static void death_note(enum death_kind kind, int number, const void *place)
     if (death == NULL || death->kind != DEATH_NONE) {
         return;
     }
-    int count = backtrace(frames, DEATH_FRAME_COUNT_MAX + 16);
+    const int count = backtrace(frames, DEATH_FRAME_COUNT_MAX + 16);
     int first = 0;
     for (int i = 0; place != NULL && i < count && first == 0; i++) {
         first = frames[i] == place ? i : 0;
     }
-    uint32_t kept = 0;
-    for (int i = first; i < count && kept < DEATH_FRAME_COUNT_MAX; i++) {
-        death->frames[kept++] = (uintptr_t)frames[i];
+    uint32_t frame_count = 0;
+    for (int i = first; i < count && frame_count < DEATH_FRAME_COUNT_MAX; i++) {
+        death->frames[frame_count++] = (uintptr_t)frames[i];
     }
     death->is_exact = first > 0;
-    death->frame_count = kept;
+    death->frame_count = frame_count;
     death->number = number;
     death->kind = kind;
 }
@@ -114,7 +114,7 @@ static void death_by_signal(int number, siginfo_t *info, void *context)
 /* Processor time passes: is it still the same call? */
 static void death_at_tick(int number, siginfo_t *info, void *context)
 {
-    struct death *death = watch.death;
+    const struct death *death = watch.death;
     (void)number;
     (void)info;
     if (death == NULL || !death->progress.is_in_call ||
@@ -176,8 +176,8 @@ static void death_by_sanitizer(void)
     death_by_report(NULL);
 }
 
-static void handle(int number, int flags,
-                   void (*handler)(int number, siginfo_t *info, void *context))
+static void install_handler(int number, int flags,
+                            void (*handler)(int number, siginfo_t *info, void *context))
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | flags,
                                .sa_sigaction = handler};
@@ -194,7 +194,7 @@ static void watch_signals(void)
     (void)backtrace(frames, 4);
     (void)sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        handle(numbers[i], (int)SA_RESETHAND, death_by_signal);
+        install_handler(numbers[i], (int)SA_RESETHAND, death_by_signal);
     }
 }
 
@@ -208,7 +208,7 @@ static void watch_time(void)
     const struct timeval period = {(time_t)(tick_ns / 1000000000),
                                    (suseconds_t)(tick_ns % 1000000000 / 1000)};
     const struct itimerval timer = {period, period};
-    handle(SIGPROF, SA_RESTART, death_at_tick);
+    install_handler(SIGPROF, SA_RESTART, death_at_tick);
     (void)setitimer(ITIMER_PROF, &timer, NULL);
 }
 
@@ -253,7 +253,7 @@ void death_conclude(struct death *death, int status)
                                         : -1;
 }
 
-static bool begins_with_one_of(const char *text, const char *const *prefixes)
+static bool has_any_prefix(const char *text, const char *const *prefixes)
 {
     for (size_t i = 0; prefixes[i] != NULL; i++) {
         if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0) {
@@ -282,8 +282,8 @@ static bool is_passed_over(const struct symbol *symbol)
                                         "_ZN11__interception",
                                         NULL};
     static const char *const own[] = {"death_", NULL};
-    return begins_with_one_of(symbol->object, objects) || begins_with_one_of(symbol->name, names) ||
-           (symbol->is_of_program && begins_with_one_of(symbol->name, own));
+    return has_any_prefix(symbol->object, objects) || has_any_prefix(symbol->name, names) ||
+           (symbol->is_of_program && has_any_prefix(symbol->name, own));
 }
 
 /* The harness: whatever called into the target. */
@@ -328,7 +328,7 @@ static bool is_driver(const struct symbol *symbol)
             return true;
         }
     }
-    return symbol->is_of_program && begins_with_one_of(symbol->name, prefixes);
+    return symbol->is_of_program && has_any_prefix(symbol->name, prefixes);
 }
 
 /* Appends " at f < g < h"; false when no frame is the target's.  A recursion counts once. */
@@ -336,10 +336,10 @@ static bool append_frames(const struct death *death, char *text, size_t text_byt
 {
     struct symbol symbol;
     char last[SYMBOL_BYTES] = "";
-    unsigned kept = 0;
-    for (uint32_t i = 0; i < death->frame_count && kept < SIGNATURE_FRAME_COUNT_MAX; i++) {
+    unsigned named_count = 0;
+    for (uint32_t i = 0; i < death->frame_count && named_count < SIGNATURE_FRAME_COUNT_MAX; i++) {
         /* A return address may lie behind the end of a function that never returns. */
-        uintptr_t place = death->frames[i] - (i == 0 && death->is_exact ? 0 : 1);
+        const uintptr_t place = death->frames[i] - (i == 0 && death->is_exact ? 0 : 1);
         if (!symbol_find(place, &symbol) || is_passed_over(&symbol) ||
             strcmp(symbol.name, last) == 0) {
             continue;
@@ -347,19 +347,19 @@ static bool append_frames(const struct death *death, char *text, size_t text_byt
         if (is_driver(&symbol)) {
             break;
         }
-        size_t used = strlen(text);
-        (void)snprintf(text + used, text_bytes - used, "%s%.45s", kept == 0 ? " at " : " < ",
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, text_bytes - used, "%s%.45s", named_count == 0 ? " at " : " < ",
                        symbol.name);
         memcpy(last, symbol.name, sizeof last);
-        kept++;
+        named_count++;
     }
-    return kept > 0;
+    return named_count > 0;
 }
 
 static void append_call(const struct death *death, char *text, size_t text_bytes)
 {
     const char *name = progress_name(&death->progress);
-    size_t used = strlen(text);
+    const size_t used = strlen(text);
     if (name[0] != '\0') {
         (void)snprintf(text + used, text_bytes - used, " in %s", name);
     }
@@ -391,14 +391,14 @@ enum rule death_rule(const struct death *death)
 /* What, and where: where a process was ended by an exit says less than which call it was. */
 static void append_name(const struct death *death, char *text, size_t text_bytes)
 {
-    size_t used = strlen(text);
+    const size_t used = strlen(text);
     if (death->kind != DEATH_HANG) {
         name_death(death, text + used, text_bytes - used);
     }
     if (death->kind == DEATH_CHECK) {
         return;
     }
-    bool has_place = death->kind == DEATH_SIGNAL || death->kind == DEATH_SANITIZER;
+    const bool has_place = death->kind == DEATH_SIGNAL || death->kind == DEATH_SANITIZER;
     if (!has_place || !append_frames(death, text, text_bytes)) {
         append_call(death, text, text_bytes);
     }

@@ -18,7 +18,7 @@ struct work {
 /* The op is written down before it runs: the target may not come back from it. */
 static void resolve_all(void *context, int file)
 {
-    struct work *work = context;
+    const struct work *work = context;
     char reason[RUN_REASON_BYTES];
     struct run *run = run_create(work->attempt->target, work->attempt->setup, reason);
     (void)file;
@@ -63,7 +63,7 @@ static void resolve_in_child(const struct attempt *attempt, struct op_list *ops)
                                   .duration_ns = attempt->duration_ns,
                                   .op_timeout_ns = attempt->op_timeout_ns,
                                   .stuck_ns = attempt->stuck_ns,
-                                  .interruptible = true};
+                                  .is_interruptible = true};
     writing_init(&answer);
     (void)child_work(&job, &answer, death);
     memcpy(ops->ops, shared, bytes);

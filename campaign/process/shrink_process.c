@@ -45,20 +45,20 @@ struct answer {
     bool is_minimal;
 };
 
-static bool begins_with(const char *text, const char *prefix)
+static bool has_prefix(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 static bool is_hang(const char *signature)
 {
-    return begins_with(signature, rule_info(RULE_HANG)->name);
+    return has_prefix(signature, rule_info(RULE_HANG)->name);
 }
 
 /* Whether one process can try one list after the other. */
 static bool is_tried_in_process(const char *signature)
 {
-    return !is_hang(signature) && !begins_with(signature, rule_info(RULE_CRASH)->name) &&
+    return !is_hang(signature) && !has_prefix(signature, rule_info(RULE_CRASH)->name) &&
            strcmp(signature, rule_info(RULE_REPLAY)->name) != 0;
 }
 
@@ -66,18 +66,18 @@ static bool is_tried_in_process(const char *signature)
 static bool may_take_two_runs(const char *signature)
 {
     return strcmp(signature, rule_info(RULE_REPLAY)->name) == 0 ||
-           begins_with(signature, rule_info(RULE_CRASH)->name) ||
-           begins_with(signature, rule_info(RULE_HOST_MEMORY)->name);
+           has_prefix(signature, rule_info(RULE_CRASH)->name) ||
+           has_prefix(signature, rule_info(RULE_HOST_MEMORY)->name);
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
+static uint64_t choose_smaller(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 /* The usual bounds of one list. */
-static struct attempt usual_attempt(const struct shrink_process *shrink_process,
-                                    const char *signature)
+static struct attempt make_usual_attempt(const struct shrink_process *shrink_process,
+                                         const char *signature)
 {
     return (struct attempt){.target = shrink_process->target,
                             .setup = shrink_process->setup,
@@ -104,7 +104,7 @@ static bool attempt_is_same(void *context, const struct setup *setup, struct op_
     return true;
 }
 
-static void answer_with(void *context, const struct shrink_result *result)
+static void send_answer(void *context, const struct shrink_result *result)
 {
     const int file = *(const int *)context;
     struct answer answer;
@@ -128,7 +128,7 @@ static void shrink_and_answer(void *context, int file)
     const struct shrink_try in_process = {.context = &replaying,
                                           .is_same = shrink_replay,
                                           .setup = shrink_process->setup,
-                                          .found = answer_with,
+                                          .found = send_answer,
                                           .found_context = &file,
                                           .changes_setup = shrink_process->changes_setup,
                                           .cost = &replaying.cost,
@@ -138,7 +138,7 @@ static void shrink_and_answer(void *context, int file)
         .context = work,
         .is_same = attempt_is_same,
         .setup = shrink_process->setup,
-        .found = answer_with,
+        .found = send_answer,
         .found_context = &file,
         .op_count_max = SHRINK_OP_COUNT_MAX,
         .search_count_max = is_hang(work->signature) ? 0 : SEARCH_PROCESS_COUNT_MAX};
@@ -151,7 +151,7 @@ static void shrink_and_answer(void *context, int file)
                !shrink(&in_attempts, shrink_process->ops, work->replay_count_max, &result)) {
         return;
     }
-    answer_with(&file, &result);
+    send_answer(&file, &result);
     op_list_deinit(&result.ops);
 }
 
@@ -208,56 +208,56 @@ static bool take_answer(const struct writing *bytes, struct op_list *ops, struct
     return true;
 }
 
-static uint64_t affordable_replays(const struct shrink_process *shrink_process,
-                                   const char *signature, bool is_in_process)
+static uint64_t count_affordable_replays(const struct shrink_process *shrink_process,
+                                         const char *signature, bool is_in_process)
 {
     if (is_hang(signature)) {
-        return smaller(SHRINK_HANG_COUNT_MAX, shrink_process->replay_count_max);
+        return choose_smaller(SHRINK_HANG_COUNT_MAX, shrink_process->replay_count_max);
     }
-    return smaller(is_in_process ? UINT64_MAX : SHRINK_PROCESS_COUNT_MAX,
-                   shrink_process->replay_count_max);
+    return choose_smaller(is_in_process ? UINT64_MAX : SHRINK_PROCESS_COUNT_MAX,
+                          shrink_process->replay_count_max);
 }
 
-static enum shrink_process_end fail(struct shrunk *shrunk, enum shrink_process_end end,
-                                    const char *why)
+static enum shrink_process_end end_with_reason(struct shrunk *shrunk, enum shrink_process_end end,
+                                               const char *why)
 {
     snprintf(shrunk->why, sizeof shrunk->why, "%.240s", why);
     return end;
 }
 
-static enum shrink_process_end not_broken(struct shrunk *shrunk)
+static enum shrink_process_end end_not_broken(struct shrunk *shrunk)
 {
-    return fail(shrunk, SHRINK_PROCESS_NOT_BROKEN,
-                "the finding does not show when the op list runs again");
+    return end_with_reason(shrunk, SHRINK_PROCESS_NOT_BROKEN,
+                           "the finding does not show when the op list runs again");
 }
 
 /* Runs the list, with the setup of shrunk, in a fresh process with the usual bounds: what it shows
  * there counts, and its certificate. */
-static enum shrink_process_end prove(const struct shrink_process *shrink_process,
-                                     const struct op_list *ops, bool wants_certificate,
-                                     bool is_shrunk, struct shrunk *shrunk)
+static enum shrink_process_end prove_list(const struct shrink_process *shrink_process,
+                                          const struct op_list *ops, bool is_certificate_wanted,
+                                          bool is_shrunk, struct shrunk *shrunk)
 {
     const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
-    struct attempt attempt = usual_attempt(shrink_process, wanted);
+    struct attempt attempt = make_usual_attempt(shrink_process, wanted);
     attempt.setup = &shrunk->setup;
-    attempt.outlasts_ctrl_c = is_shrunk; /* what was found until then is the result */
+    attempt.is_uninterruptible = is_shrunk; /* what was found until then is the result */
     struct attempt_result result;
     char why[RUN_REASON_BYTES];
     writing_clear(&shrunk->certificate);
-    attempt_run(&attempt, ops, wants_certificate ? &shrunk->certificate : NULL, &result);
+    attempt_run(&attempt, ops, is_certificate_wanted ? &shrunk->certificate : NULL, &result);
     switch (result.end) {
     case ATTEMPT_STOPPED:
-        return fail(shrunk, SHRINK_PROCESS_STOPPED, "interrupted");
+        return end_with_reason(shrunk, SHRINK_PROCESS_STOPPED, "interrupted");
     case ATTEMPT_FAULTY:
-        return fail(shrunk, SHRINK_PROCESS_FAULTY, result.first.reason);
+        return end_with_reason(shrunk, SHRINK_PROCESS_FAULTY, result.first.reason);
     case ATTEMPT_FAILED:
         snprintf(why, sizeof why, "cannot start another process: %s", strerror(errno));
-        return fail(shrunk, SHRINK_PROCESS_FAILED, why);
+        return end_with_reason(shrunk, SHRINK_PROCESS_FAILED, why);
     default:
         break;
     }
     if (result.signature[0] == '\0' || (wanted != NULL && strcmp(wanted, result.signature) != 0)) {
-        return not_broken(shrunk);
+        return end_not_broken(shrunk);
     }
     shrunk->first = result.first;
     memcpy(shrunk->signature, result.signature, sizeof shrunk->signature);
@@ -270,7 +270,7 @@ static enum shrink_process_end prove_shrunk(const struct shrink_process *shrink_
 {
     enum shrink_process_end end = SHRINK_PROCESS_DONE;
     for (int i = 0; i < PROOF_COUNT && end == SHRINK_PROCESS_DONE; i++) {
-        end = prove(shrink_process, ops, i + 1 == PROOF_COUNT, true, shrunk);
+        end = prove_list(shrink_process, ops, i + 1 == PROOF_COUNT, true, shrunk);
     }
     return end;
 }
@@ -289,32 +289,32 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
     const struct child_job job = {.work = shrink_and_answer,
                                   .context = work,
                                   .duration_ns = time_left_ns(work),
-                                  .interruptible = true,
+                                  .is_interruptible = true,
                                   .heard = forget_older};
     struct writing bytes;
     char why[RUN_REASON_BYTES];
     struct death *death = death_create();
     if (death == NULL) {
-        return fail(shrunk, SHRINK_PROCESS_FAILED, "cannot allocate memory");
+        return end_with_reason(shrunk, SHRINK_PROCESS_FAILED, "cannot allocate memory");
     }
     writing_init(&bytes);
-    enum child_end end = child_work(&job, &bytes, death);
+    const enum child_end end = child_work(&job, &bytes, death);
     enum shrink_process_end result = SHRINK_PROCESS_DONE;
     *has_died = end == CHILD_DIED && death->kind != DEATH_CHECK;
     if (end == CHILD_NOT_BORN) {
         snprintf(why, sizeof why, "cannot start another process: %s", strerror(errno));
-        result = fail(shrunk, SHRINK_PROCESS_FAILED, why);
+        result = end_with_reason(shrunk, SHRINK_PROCESS_FAILED, why);
     } else if (end == CHILD_DIED) {
         death_describe(death, why);
-        result = fail(shrunk, SHRINK_PROCESS_FAULTY, why);
+        result = end_with_reason(shrunk, SHRINK_PROCESS_FAULTY, why);
     } else if (end == CHILD_STOPPED) {
         snprintf(shrunk->cut, sizeof shrunk->cut, "%s",
-                 interrupt_asked() ? "interrupted" : "time ran out");
+                 interrupt_is_requested() ? "interrupted" : "time ran out");
         result = take_answer(&bytes, ops, shrunk)
                      ? SHRINK_PROCESS_DONE
-                     : fail(shrunk, SHRINK_PROCESS_STOPPED, shrunk->cut);
+                     : end_with_reason(shrunk, SHRINK_PROCESS_STOPPED, shrunk->cut);
     } else if (!take_answer(&bytes, ops, shrunk)) {
-        result = not_broken(shrunk);
+        result = end_not_broken(shrunk);
     }
     writing_deinit(&bytes);
     death_destroy(death);
@@ -332,7 +332,7 @@ static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_l
     resolve_run(&work->attempt, shrink_process->ops, &resolved);
     work->resolved = &resolved;
     work->is_in_process = false;
-    work->replay_count_max = affordable_replays(shrink_process, shrunk->signature, false);
+    work->replay_count_max = count_affordable_replays(shrink_process, shrunk->signature, false);
     setup_copy(&shrunk->setup, shrink_process->setup);
     const enum shrink_process_end end = shrink_in_child(work, ops, shrunk, &has_died);
     op_list_deinit(&resolved);
@@ -347,13 +347,13 @@ static enum shrink_process_end shrink_both_ways(const struct shrink_process *shr
     struct work work = {
         .shrink_process = shrink_process,
         .signature = shrunk->signature,
-        .replay_count_max = affordable_replays(shrink_process, shrunk->signature, true),
+        .replay_count_max = count_affordable_replays(shrink_process, shrunk->signature, true),
         .is_in_process = is_tried_in_process(shrunk->signature),
-        .attempt = usual_attempt(shrink_process, shrunk->signature)};
+        .attempt = make_usual_attempt(shrink_process, shrunk->signature)};
     bool has_died = false;
     work.end_ns = clock_now_ns() + (shrink_process->duration_ns == 0 ? SHRINK_DURATION_NS
                                                                      : shrink_process->duration_ns);
-    work.attempt.op_timeout_ns = smaller(ATTEMPT_OP_TIMEOUT_NS, death_op_timeout());
+    work.attempt.op_timeout_ns = choose_smaller(ATTEMPT_OP_TIMEOUT_NS, death_op_timeout());
     if (work.is_in_process) {
         enum shrink_process_end end = shrink_in_child(&work, ops, shrunk, &has_died);
         if (end == SHRINK_PROCESS_DONE) {
@@ -385,7 +385,7 @@ enum shrink_process_end shrink_process_run(const struct shrink_process *shrink_p
     if (shrink_process->signature != NULL) {
         snprintf(shrunk->signature, sizeof shrunk->signature, "%s", shrink_process->signature);
     } else {
-        end = prove(shrink_process, shrink_process->ops, false, false, shrunk);
+        end = prove_list(shrink_process, shrink_process->ops, false, false, shrunk);
     }
     if (end == SHRINK_PROCESS_DONE) {
         end = shrink_both_ways(shrink_process, &ops, shrunk);

@@ -20,7 +20,7 @@ struct object_file {
 static bool object_open(const char *path, struct object_file *file)
 {
     struct stat status;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
         return false;
     }
@@ -49,7 +49,7 @@ static bool has_address(const ElfW(Sym) * symbol, uintptr_t offset)
 }
 
 /* Compilers mark their variants of a function behind a dot: "copy_torn.lto_priv.0" is copy_torn. */
-static void take_name(const char *name, size_t name_bytes_max, char to[SYMBOL_BYTES])
+static void copy_name(const char *name, size_t name_bytes_max, char to[SYMBOL_BYTES])
 {
     size_t length = strnlen(name, name_bytes_max);
     const char *dot = memchr(name, '.', length);
@@ -68,7 +68,7 @@ static bool search_table(const struct object_file *file, const ElfW(Shdr) * tabl
     }
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         if (has_address(&symbols[i], offset) && symbols[i].st_name < strings->sh_size) {
-            take_name(texts + symbols[i].st_name, strings->sh_size - symbols[i].st_name, name);
+            copy_name(texts + symbols[i].st_name, strings->sh_size - symbols[i].st_name, name);
             return true;
         }
     }

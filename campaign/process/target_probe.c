@@ -36,8 +36,8 @@ static void open_and_answer(void *context, int file)
     (void)file_write_all(file, &answer, sizeof answer);
 }
 
-static enum exit_code fail(enum child_end end, const char *prefix, const char *target,
-                           const char *death)
+static enum exit_code report_failure(enum child_end end, const char *prefix, const char *target,
+                                     const char *death)
 {
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
@@ -46,7 +46,7 @@ static enum exit_code fail(enum child_end end, const char *prefix, const char *t
         return message_fail(EXIT_HARNESS, "%sinternal error: %s. Please report this.", prefix,
                             death);
     }
-    if (end == CHILD_STOPPED && interrupt_asked()) {
+    if (end == CHILD_STOPPED && interrupt_is_requested()) {
         return message_fail(EXIT_HARNESS, "interrupted");
     }
     if (end == CHILD_STOPPED) {
@@ -68,14 +68,15 @@ enum exit_code target_probe_run(const struct target *target, const struct setup 
         snprintf(prefix, sizeof prefix, "%.250s: ", where);
     }
     writing_init(&bytes);
-    enum child_end end = child_run(open_and_answer, &work, duration_ns, true, &bytes, death);
-    bool is_whole = end == CHILD_DONE && bytes.length == sizeof answer;
+    const enum child_end end = child_run(open_and_answer, &work, duration_ns, true, &bytes, death);
+    const bool is_whole = end == CHILD_DONE && bytes.length == sizeof answer;
     if (is_whole) {
         memcpy(&answer, bytes.bytes, sizeof answer);
     }
     writing_deinit(&bytes);
     if (!is_whole) {
-        return fail(end, prefix, setup->target, end == CHILD_DONE ? "it exited early" : death);
+        return report_failure(end, prefix, setup->target,
+                              end == CHILD_DONE ? "it exited early" : death);
     }
     if (!answer.is_taken) {
         return message_fail(EXIT_USAGE, "%starget %s refuses: %s", prefix, setup->target,

@@ -246,7 +246,7 @@ static void sweeper_take_input(struct sweeper *sweeper)
     while (sweeper->input.length - at >= sizeof(struct sent)) {
         struct sweep_note *note = sweeper_add_note(sweeper);
         memcpy(note, sweeper->input.bytes + at, sizeof *note);
-        size_t count = note->ops.count;
+        const size_t count = note->ops.count;
         note->trial = sweeper->shared->trial_chosen;
         op_list_init(&note->ops);
         at += sizeof(struct sent);
@@ -432,7 +432,7 @@ static void sweeper_stop(struct sweeper *sweeper)
 
 static void sweeper_watch(struct sweeper *sweeper, uint64_t timeout_ns)
 {
-    uint64_t now_ns = clock_now_ns(), progress = sweeper_progress(sweeper);
+    const uint64_t now_ns = clock_now_ns(), progress = sweeper_progress(sweeper);
     if (progress != sweeper->progress) {
         sweeper->progress = progress;
         sweeper->progress_ns = now_ns;

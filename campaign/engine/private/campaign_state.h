@@ -53,11 +53,12 @@ void campaign_describe(const struct run_options *options, const struct plan *pla
 /* --- campaign_ooms.c --- */
 
 /* The OOMs of a trial: keeps those that are kept, and says all of them. */
-void campaign_say_ooms(struct campaign *campaign, const struct trial_result *trial_result);
+void campaign_report_ooms(struct campaign *campaign, const struct trial_result *trial_result);
 /* Our judges disagree on one of its OOMs, or the checker on the certificate of its shrunk list. */
-void campaign_say_dispute(struct campaign *campaign, const struct trial_result *trial_result);
-void campaign_say_shrunk_dispute(struct campaign *campaign, const struct trial_result *trial_result,
-                                 const struct kept *kept);
+void campaign_report_dispute(struct campaign *campaign, const struct trial_result *trial_result);
+void campaign_report_shrunk_dispute(struct campaign *campaign,
+                                    const struct trial_result *trial_result,
+                                    const struct kept *kept);
 
 /* --- campaign_findings.c --- */
 
@@ -68,14 +69,14 @@ bool campaign_begin_finding(struct campaign *campaign);
 void campaign_end_finding(struct campaign *campaign, const struct kept *kept);
 /* Looks for the end of what is shrunk in the background.  Ctrl-C ends it and keeps the whole list.
  */
-void campaign_look_after_shrinking(struct campaign *campaign);
+void campaign_poll_shrinking(struct campaign *campaign);
 
 /* --- campaign_trials.c --- */
 
 /* Counts one trial; all of it in the order of trials.  Takes over the judgement: in `pending`,
  * while its finding is shrunk. */
-void campaign_take(struct campaign *campaign, struct trial_result *trial_result);
-void campaign_say_trial(struct campaign *campaign, const struct trial_result *trial_result);
+void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial_result);
+void campaign_report_trial(struct campaign *campaign, const struct trial_result *trial_result);
 /* The canary was reported, or there is none to wait for. */
 bool campaign_canary_is_settled(const struct campaign *campaign);
 
@@ -92,7 +93,7 @@ void campaign_restore(struct campaign *campaign);
 bool campaign_put(void *context, const struct report_sink *sink, enum report_kind kind,
                   const struct writing *text);
 /* A failed write was told once; no more files then. */
-void campaign_take_failure(struct campaign *campaign);
+void campaign_note_failure(struct campaign *campaign);
 /* results.jsonl is so large that it leaves out what is not notable. */
 bool campaign_results_are_full(const struct campaign *campaign);
 /* What is said of a trial's verdict, as far as every one has it. */
@@ -105,8 +106,8 @@ void campaign_add_files(struct report_finding *finding, const struct repro_store
 
 /* --- campaign_end.c --- */
 
-void campaign_say_start(struct campaign *campaign);
-void campaign_say_end(struct campaign *campaign);
+void campaign_report_start(struct campaign *campaign);
+void campaign_report_end(struct campaign *campaign);
 enum exit_code campaign_exit_code(struct campaign *campaign);
 
 #endif
