@@ -29,7 +29,7 @@ static bool lock_results(const struct output *output)
 }
 
 enum exit_code output_open_results(struct output *output, const char *directory,
-                                   uint64_t kept_bytes)
+                                   uint64_t saved_bytes)
 {
     const enum exit_code code = place_make_folder(directory);
     if (code != EXIT_KEPT) {
@@ -47,21 +47,21 @@ enum exit_code output_open_results(struct output *output, const char *directory,
     if (!lock_results(output)) {
         return message_fail(EXIT_USAGE, "%s: another process is writing to it", output->path);
     }
-    if (lseek(output->results, 0, SEEK_END) < (off_t)kept_bytes) {
+    if (lseek(output->results, 0, SEEK_END) < (off_t)saved_bytes) {
         return message_fail(EXIT_USAGE, "%s: the file is shorter than its checkpoint records",
                             output->path);
     }
-    if (kept_bytes == 0) {
+    if (saved_bytes == 0) {
         checkpoint_forget(directory);
     }
     if (!campaign_view_forget(directory)) {
         return EXIT_HARNESS;
     }
-    if (ftruncate(output->results, (off_t)kept_bytes) != 0 ||
-        lseek(output->results, 0, SEEK_END) != (off_t)kept_bytes) {
+    if (ftruncate(output->results, (off_t)saved_bytes) != 0 ||
+        lseek(output->results, 0, SEEK_END) != (off_t)saved_bytes) {
         return message_fail(EXIT_HARNESS, "%s: %s", output->path, strerror(errno));
     }
-    output->results_bytes = kept_bytes;
+    output->results_bytes = saved_bytes;
     return EXIT_KEPT;
 }
 

@@ -32,12 +32,12 @@ struct output {
 /* Standard output alone. */
 void output_init(struct output *output, bool is_json);
 
-/* Makes directory (and those above it) and opens its results.jsonl, cut to kept_bytes: what a
+/* Makes directory (and those above it) and opens its results.jsonl, cut to saved_bytes: what a
  * campaign that goes on knows of.  The reports of a campaign that ended there are removed first,
  * and with 0 what it left to go on with. EXIT_KEPT, or another code after one message: another
  * process writes there, the file is shorter than that, or the world does not let us. */
 enum exit_code output_open_results(struct output *output, const char *directory,
-                                   uint64_t kept_bytes);
+                                   uint64_t saved_bytes);
 
 /* A JSON line, for both places. */
 void output_line(struct output *output, const struct writing *line);
