@@ -1,13 +1,17 @@
 /* What a child leaves when it dies: each way to die has its name, and a fault of ours is none of
  * the target's. */
+#include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
 #include "campaign/trials/trial_result.h"
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
+#include "harness/op/ops_file.h"
+#include "targets/targets.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -201,6 +205,191 @@ START_TEST(a_check_of_ours_is_no_finding)
 }
 END_TEST
 
+/* --- a death in each call of a target --- */
+
+/* libhbm, but the call of that name ends the process. */
+static const char *deadly_call = "";
+static const struct target *honest;
+
+static inline __attribute__((always_inline)) void die_in(const char *call)
+{
+    if (strcmp(call, deadly_call) == 0) {
+        (void)raise(SIGSEGV);
+    }
+}
+
+static enum target_result deadly_open(const struct target_setup *setup,
+                                      const struct device_services *services,
+                                      struct target_instance **instance,
+                                      struct target_contract *contract, char *reason,
+                                      size_t reason_bytes)
+{
+    die_in("open");
+    return honest->open(setup, services, instance, contract, reason, reason_bytes);
+}
+
+static void deadly_close(struct target_instance *instance)
+{
+    die_in("close");
+    honest->close(instance);
+}
+
+static enum target_result deadly_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
+                                       struct target_block *block)
+{
+    die_in("alloc");
+    return honest->alloc(instance, request, block);
+}
+
+static enum target_result deadly_free(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event)
+{
+    die_in("free");
+    return honest->free(instance, handle, event);
+}
+
+static enum target_result deadly_use(struct target_instance *instance, uint64_t handle,
+                                     uint64_t event)
+{
+    die_in("use");
+    return honest->use(instance, handle, event);
+}
+
+static enum target_result deadly_hold(struct target_instance *instance, uint64_t handle)
+{
+    die_in("hold");
+    return honest->hold(instance, handle);
+}
+
+static enum target_result deadly_release(struct target_instance *instance, uint64_t handle)
+{
+    die_in("release");
+    return honest->release(instance, handle);
+}
+
+static enum target_result deadly_donate(struct target_instance *instance, uint64_t handle,
+                                        const struct target_request *request,
+                                        struct target_block *block)
+{
+    die_in("donate");
+    return honest->donate(instance, handle, request, block);
+}
+
+static enum target_result deadly_load(struct target_instance *instance,
+                                      const struct target_program *program,
+                                      struct target_block *image)
+{
+    die_in("load");
+    return honest->load(instance, program, image);
+}
+
+static enum target_result deadly_execute(struct target_instance *instance, uint64_t handle,
+                                         uint64_t event, struct target_block *image)
+{
+    die_in("execute");
+    return honest->execute(instance, handle, event, image);
+}
+
+static enum target_result deadly_unload(struct target_instance *instance, uint64_t handle)
+{
+    die_in("unload");
+    return honest->unload(instance, handle);
+}
+
+static enum target_result deadly_defragment(struct target_instance *instance)
+{
+    die_in("defragment");
+    return honest->defragment(instance);
+}
+
+static enum target_result deadly_retire(struct target_instance *instance, uint64_t address,
+                                        uint64_t size_bytes)
+{
+    die_in("retire");
+    return honest->retire(instance, address, size_bytes);
+}
+
+static enum target_result deadly_locate(struct target_instance *instance, uint64_t handle,
+                                        struct target_block *block)
+{
+    die_in("locate");
+    return honest->locate(instance, handle, block);
+}
+
+static void deadly_stats(struct target_instance *instance, struct target_stats *stats)
+{
+    die_in("stats");
+    honest->stats(instance, stats);
+}
+
+static void deadly_report(struct target_instance *instance,
+                          void (*row)(void *context, const struct target_row *row), void *context)
+{
+    die_in("report");
+    honest->report(instance, row, context);
+}
+
+static const char *deadly_message(struct target_instance *instance)
+{
+    die_in("message");
+    return honest->message(instance);
+}
+
+/* Each call of the target, and an out-of-memory for its message. */
+static const char every_call[] =
+    "hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n"
+    "0: alloc size=512\n1: use block=0 delay=1us\n2: hold block=0\n3: release block=0\n"
+    "4: donate block=0 size=512\n5: load size=512 stack=512\n6: execute program=5 delay=1us\n"
+    "7: advance delay=1ms\n8: unload program=5\n9: alloc size=512\n10: free block=4\n"
+    "11: defragment\n12: retire address=512K size=512\n13: report\n14: alloc size=2M\n";
+
+START_TEST(a_death_in_any_call_of_the_target_names_the_target_alone)
+{
+    static const char *const calls[] = {
+        "open",    "close",  "alloc",      "free",   "use",    "hold",  "release", "donate", "load",
+        "execute", "unload", "defragment", "retire", "locate", "stats", "report",  "message"};
+    struct target deadly = *target_find("hbm");
+    struct setup setup;
+    struct op_list ops;
+    struct ops_file_error error = {0};
+    honest = target_find("hbm");
+    deadly.open = deadly_open;
+    deadly.close = deadly_close;
+    deadly.alloc = deadly_alloc;
+    deadly.free = deadly_free;
+    deadly.use = deadly_use;
+    deadly.hold = deadly_hold;
+    deadly.release = deadly_release;
+    deadly.donate = deadly_donate;
+    deadly.load = deadly_load;
+    deadly.execute = deadly_execute;
+    deadly.unload = deadly_unload;
+    deadly.defragment = deadly_defragment;
+    deadly.retire = deadly_retire;
+    deadly.locate = deadly_locate;
+    deadly.stats = deadly_stats;
+    deadly.report = deadly_report;
+    deadly.message = deadly_message;
+    setup_init(&setup);
+    op_list_init(&ops);
+    ck_assert_msg(ops_file_parse(every_call, strlen(every_call), &setup, &ops, &error) ==
+                      OPS_FILE_OK,
+                  "line %zu: %s", error.line, error.reason);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const struct attempt attempt = {
+            .target = &deadly, .setup = &setup, .duration_ns = DURATION_NS};
+        struct attempt_result result;
+        char wanted[SIGNATURE_BYTES];
+        deadly_call = calls[i];
+        attempt_run(&attempt, &ops, NULL, &result);
+        snprintf(wanted, sizeof wanted, "crash: SIGSEGV at deadly_%s", calls[i]);
+        ck_assert_str_eq(result.signature, wanted);
+    }
+    op_list_deinit(&ops);
+}
+END_TEST
+
 START_TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
 {
     const struct task task = {.trial = 1};
@@ -288,6 +477,7 @@ Suite *suite_of_death(void)
     tcase_add_test(tests, who_sends_sigkill_is_not_said_to_be_the_target);
     tcase_add_test(tests, a_check_of_ours_is_no_finding);
     tcase_add_test(tests, a_trial_that_a_check_of_ours_ended_breaks_no_rule);
+    tcase_add_test(tests, a_death_in_any_call_of_the_target_names_the_target_alone);
     tcase_add_test(tests, host_memory_notices_what_is_written_around_a_piece);
     tcase_add_test(tests, host_memory_is_not_given_back_twice);
     tcase_add_test(tests, the_very_write_beyond_a_guarded_piece_ends_the_process);
