@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include "cli/wrap.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 
@@ -96,7 +97,7 @@ static const char *set_alarm(struct arguments *arguments, const char *value)
     const bool has_sign = length > 0 && value[length - 1] == '%';
     uint64_t percent;
     if (!number_parse(value, length - has_sign, &percent) || percent < 1 || percent > 100) {
-        return "is not a share from 1% to 100%, such as 90%";
+        return "is not a percentage from 1% to 100%, such as 90%";
     }
     arguments->alarm_percent = percent;
     return NULL;
@@ -125,41 +126,43 @@ static const char *set_version(struct arguments *arguments, const char *value)
 
 static const struct option_row option_rows[] = {
     {"--kv-bytes-per-token", NULL, "N",
-     "of a trace of requests: bytes of KV cache that a token takes (default 327680)",
-     set_kv_bytes_per_token},
+     "request traces: bytes of KV cache per token (default 327680)", set_kv_bytes_per_token},
     {"--kv-tokens-per-second", NULL, "N",
-     "of a trace of requests: tokens that a request generates a second (default 25)",
+     "request traces: tokens that a request generates per second (default 25)",
      set_kv_tokens_per_second},
-    {"--output", "-o", "FILE", "where it is written (default: standard output)", set_output},
+    {"--output", "-o", "FILE", "write to FILE (default: standard output)", set_output},
     {"--format", "-f", "NAME",
-     "the format of FILE (default auto; list formats); export: the one that is written",
+     "the format of FILE (default auto; list formats); for export, the format to write",
      set_format},
     {"--sweep", NULL, NULL,
-     "fail every device call of one list a scenario, the 1st, the 2nd ... (default 400 ops)",
+     "fail each device call of one op list per scenario: the 1st, the 2nd ... (default 400 ops)",
      set_sweep},
-    {"--times", NULL, "N", "replay the list N times and demand the same each time", set_times},
-    {"--compare", NULL, NULL,
-     "FILE has any format: say where the run differs from what it says happened", set_compare},
-    {"--certificates", NULL, "DIR", "where the certificate of each out-of-memory goes",
+    {"--times", NULL, "N",
+     "replay the list N times and check that each replay gives the same result", set_times},
+    {"--compare", NULL, NULL, "FILE is a log of any format: report where the run differs from it",
+     set_compare},
+    {"--certificates", NULL, "DIR", "write the certificate of each out-of-memory to DIR",
      set_certificates},
-    {"--resume", NULL, "DIR", "go on with the campaign that left DIR, whatever ended it",
-     set_resume},
-    {"--what-if", NULL, NULL,
-     "run the list under each change that might have helped, and print the table", set_what_if},
+    {"--resume", NULL, "DIR", "continue the campaign in DIR, whatever ended it", set_resume},
+    {"--what-if", NULL, NULL, "run the list under each change that might help, and print a table",
+     set_what_if},
     {"--what-if-out", NULL, "DIR",
-     "the same, and where the list of each change goes, to be replayed; what else is there stays",
+     "--what-if, and write the op list of each change to DIR; other files there stay",
      set_what_if_out},
     {"--checkpoint-tags", NULL, "TAGS",
-     "--what-if, with checkpointing of these tags (names or numbers, by commas)",
+     "--what-if, with checkpointing of these tags (names or numbers, separated by commas)",
      set_checkpoint_tags},
     {"--alarm", NULL, "PERCENT",
-     "tell when a peak fills that share of its device or more, such as 90%", set_alarm},
+     "report each peak that fills this share of its device or more, such as 90%", set_alarm},
     {"--follow", NULL, NULL,
-     "of a campaign's DIR: show it again and again until it ends, or ctrl-C", set_follow},
-    {"--help", "-h", NULL, "this text", set_help},
-    {"--version", NULL, NULL, "the version", set_version},
+     "for the DIR of a campaign: update the display until the campaign ends, or ctrl-C",
+     set_follow},
+    {"--help", "-h", NULL, "print this text", set_help},
+    {"--version", NULL, NULL, "print the version", set_version},
 };
 enum { OWN_ROW_COUNT = sizeof option_rows / sizeof *option_rows, ROW_COUNT_MAX = 64 };
+/* Of --help: the column of the summaries, and where their lines end. */
+enum { HELP_INDENT = 34, HELP_WIDTH = 100 };
 
 /* All rows: those of a run, then those of the command line alone. */
 static size_t count_rows(void)
@@ -282,7 +285,7 @@ static enum exit_code words_check(const struct subcommand *subcommand,
     }
     if (arguments->run.chip != NULL && arguments->run.capacity_bytes != 0) {
         return message_fail(EXIT_USAGE,
-                            "--chip and --capacity say the same thing twice; give one of them");
+                            "--chip and --capacity both set the capacity; give one of them");
     }
     return EXIT_KEPT;
 }
@@ -351,6 +354,8 @@ void arguments_help(const struct subcommand *subcommand, struct writing *text)
         snprintf(left, sizeof left, "%s%s%s%s%s", row->alias == NULL ? "    " : row->alias,
                  row->alias == NULL ? "" : ", ", row->name, row->argument == NULL ? "" : " ",
                  row->argument == NULL ? "" : row->argument);
-        writing_append_format(text, "  %-32s  %s\n", left, row->summary);
+        writing_append_format(text, "  %-*s  ", HELP_INDENT - 4, left);
+        wrap_append(text, row->summary, HELP_INDENT, HELP_WIDTH);
+        writing_append(text, "\n");
     }
 }

@@ -109,12 +109,12 @@ static const char *const options[] = {"--json", NULL};
 
 const struct subcommand subcommand_check = {
     .name = "check",
-    .summary = "see whether the proof in a certificate holds",
+    .summary = "verify the proof in a certificate",
     .usage = "FILE... [options]",
     .description =
-        "FILE is a certificate of an out-of-memory, as run and replay --certificates keep them; - is standard\n"
-        "input.  The checker shares no code with the judges whose verdicts it checks.\n"
-        "Exit codes: 0 every proof holds, 1 one does not, 2 one file is no certificate.\n\n"
+        "FILE is a certificate of an out-of-memory, as run and replay --certificates write them; - is\n"
+        "standard input.  The checker shares no code with the judges whose verdicts it checks.\n"
+        "Exit codes: 0 every proof holds, 1 a proof does not hold, 2 a file is not a certificate.\n\n"
         "Example: hbmstress check out/certificates/*.json",
     .options = options,
     .word_count_min = 1,

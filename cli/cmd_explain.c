@@ -239,26 +239,28 @@ static enum exit_code fail_without_answer(const struct arguments *arguments, enu
 {
     const char *path = arguments->words[0];
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
     if (end == CHILD_STOPPED && interrupt_is_requested()) {
-        return message_fail(EXIT_HARNESS, "interrupted: nothing is explained");
+        return message_fail(EXIT_HARNESS, "interrupted: nothing was explained");
     }
     if (end == CHILD_STOPPED) {
         return message_fail(
             EXIT_BROKEN,
-            "%s: the list did not end within --trial-timeout or --op-timeout; replay says at which op",
+            "%s: the list did not end within --trial-timeout or --op-timeout; hbmstress replay reports at which op",
             path);
     }
     if (end == CHILD_FAULTY) {
-        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress: %s", path, death);
+        return message_fail(EXIT_HARNESS, "%s: internal error: %s", path, death);
     }
     if (end == CHILD_DIED) {
-        return message_fail(EXIT_BROKEN,
-                            "%s: the target took its process with it: %s; replay says at which op",
-                            path, death);
+        return message_fail(
+            EXIT_BROKEN,
+            "%s: the target ended its process: %s; hbmstress replay reports at which op", path,
+            death);
     }
-    return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", path);
+    return message_fail(EXIT_HARNESS,
+                        "%s: the target now refuses the setup that it accepted before", path);
 }
 
 static enum exit_code explain_recording(const struct arguments *arguments,
@@ -310,19 +312,19 @@ static const char *const options[] = {"--format",
 
 const struct subcommand subcommand_explain = {
     .name = "explain",
-    .summary =
-        "explain the first broken promise of a file, or else its first out-of-memory, in words",
+    .summary = "say why: the first broken promise of a file, or otherwise its first out-of-memory",
     .usage = "FILE [options]",
     .description =
-        "FILE is an .ops file or anything that import takes.  Says what was asked, what was free, who\n"
-        "held the rest, what each mitigation had left, and the verdict: of a premature out-of-memory\n"
-        "the plan that would have met it.  hbmstress replay FILE.ops --certificates DIR gives the proof.\n\n"
-        "Then the diagnosis: which of the usual causes are seen (docs/diagnosis.md), the surest first, with\n"
-        "their numbers.  A leak is told of a list without an out-of-memory, too.\n\n"
-        "With --what-if the list is run again under each change that might have helped (another chip, donation,\n"
-        "half the batch ...: docs/what-if.md), and a table says which fit.  --checkpoint-tags says whose blocks are\n"
-        "given back and made again, whether steps are seen or not.\n\n"
-        "Of a list with lanes it prints first who ran when, a column for each lane.\n\n"
+        "FILE is an .ops file or anything that import reads.  Explain prints the request, the free memory,\n"
+        "who held the rest, what each mitigation had left, and the verdict.  For a premature out-of-memory\n"
+        "it prints the plan that would have met the request.  hbmstress replay FILE.ops --certificates DIR\n"
+        "gives the proof.\n\n"
+        "Then comes the diagnosis: which of the usual causes were found (docs/diagnosis.md), the surest\n"
+        "first, with their numbers.  A leak is reported even if the list has no out-of-memory.\n\n"
+        "With --what-if, the list is run again under each change that might help (another chip, donation,\n"
+        "half the batch ...: docs/what-if.md), and a table shows which fit.  --checkpoint-tags names the tags\n"
+        "whose blocks are released and made again, whether steps are seen or not.\n\n"
+        "For a list with lanes, explain first prints which lane ran when, in a column for each lane.\n\n"
         "Example: hbmstress explain crash.log --chip v4\n"
         "Example: hbmstress explain crash.log --chip v4 --what-if --what-if-out variants\n"
         "Example: hbmstress explain crash.log --checkpoint-tags activations,attention\n"

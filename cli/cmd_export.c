@@ -138,7 +138,7 @@ static enum exit_code say_written(const struct exporting *exporting)
     struct output output;
     struct writing text;
     if (answer->reason[0] != '\0') {
-        message_note("the run ended early, and what is written with it: %s", answer->reason);
+        message_note("the run ended early, and so does the output: %s", answer->reason);
     }
     if (exporting->path == NULL) {
         return totals_exit_code(&answer->totals);
@@ -160,7 +160,7 @@ static enum exit_code say_written(const struct exporting *exporting)
 static const char *what_is_left(const struct exporting *exporting)
 {
     const bool is_whole_or_not = exporting->path != NULL && !exporting->place.is_special;
-    return is_whole_or_not ? "nothing is written" : "what is written is not whole";
+    return is_whole_or_not ? "nothing is written" : "the output is incomplete";
 }
 
 static enum exit_code say_end(const struct exporting *exporting, const char *file,
@@ -168,7 +168,7 @@ static enum exit_code say_end(const struct exporting *exporting, const char *fil
 {
     const struct answer *answer = &exporting->answer;
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
     if (end == CHILD_STOPPED && interrupt_is_requested()) {
         return message_fail(EXIT_HARNESS, "interrupted");
@@ -178,15 +178,16 @@ static enum exit_code say_end(const struct exporting *exporting, const char *fil
                             exporting->recording->setup.target, what_is_left(exporting));
     }
     if (end == CHILD_FAULTY) {
-        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress: %s; %s", file, death,
+        return message_fail(EXIT_HARNESS, "%s: internal error: %s; %s", file, death,
                             what_is_left(exporting));
     }
     if (end == CHILD_DIED) {
-        return message_fail(EXIT_BROKEN, "%s: target %s took its process with it: %s; %s", file,
+        return message_fail(EXIT_BROKEN, "%s: target %s ended its process: %s; %s", file,
                             exporting->recording->setup.target, death, what_is_left(exporting));
     }
     if (answer->is_refused) {
-        return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", file);
+        return message_fail(EXIT_HARNESS,
+                            "%s: the target now refuses the setup that it accepted before", file);
     }
     if (answer->is_written || (exporting->path == NULL && answer->error == EPIPE)) {
         return say_written(exporting);
@@ -224,7 +225,7 @@ static enum exit_code export_recording(const struct arguments *arguments,
 static enum exit_code find_exporter(const char *name, const struct exporter **exporter)
 {
     const char *names[16];
-    char hint[256] = "valid are";
+    char hint[256] = "valid formats:";
     size_t count = 0;
     for (; exporters[count] != NULL; count++) {
         CHECK(count < sizeof names / sizeof *names);
@@ -266,13 +267,15 @@ static const char *const options[] = {
 
 const struct subcommand subcommand_export = {
     .name = "export",
-    .summary = "run a list of ops or a field log, and write what happened for other tools",
+    .summary = "run an op list or a field log, and write what happened for other tools",
     .usage = "FILE [--format csv|rmm|torch_snapshot|ops] [options]",
     .description =
-        "FILE has any format that import knows.  It is run on its target, and what became of each block is\n"
-        "written: as a table of events (csv, the default), as a log of RAPIDS RMM (rmm), as a memory snapshot of\n"
-        "PyTorch (torch_snapshot, JSON), or as the ops that were run (ops).  docs/formats/export.md has the "
-        "columns.\n\n"
+        "FILE has any format that import knows.  Export runs it on its target and writes what happened to\n"
+        "each block (docs/formats/export.md):\n\n"
+        "  csv             a table of events (the default)\n"
+        "  rmm             a log of RAPIDS RMM\n"
+        "  torch_snapshot  a memory snapshot of PyTorch, in JSON\n"
+        "  ops             the ops that were run\n\n"
         "Example: hbmstress export crash.log --format torch_snapshot -o crash.json",
     .options = options,
     .word_count_min = 1,

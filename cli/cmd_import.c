@@ -75,12 +75,12 @@ static const char *const options[] = {
 
 const struct subcommand subcommand_import = {
     .name = "import",
-    .summary = "turn a field log or a trace into a list of ops",
+    .summary = "turn a field log or a trace into an op list",
     .usage = "FILE [options]",
     .description =
-        "The format is recognised by the text (list formats), or named with --format.\n"
-        "A fact that is missing is named, with its line; nothing is written then.  Here, and wherever a log or a\n"
-        "list is read, - is standard input.\n\n"
+        "Recognises the format by the text (list formats), unless --format names it.\n"
+        "If a fact is missing, import names it and its line, and writes nothing.  Here, and wherever a log or\n"
+        "an op list is read, - is standard input.\n\n"
         "Example: hbmstress import crash.log -o crash.ops --chip v4\n"
         "Example: zcat crash.log.1.gz | hbmstress import - --chip v4",
     .options = options,

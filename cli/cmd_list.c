@@ -204,7 +204,7 @@ static enum exit_code check_kind(const struct arguments *arguments)
     }
     return message_unknown(
         "kind", arguments->words[0], message_nearest(arguments->words[0], names, KIND_COUNT),
-        "valid are targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies");
+        "valid kinds: targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies");
 }
 
 static enum exit_code list_subcommand(const struct arguments *arguments)
@@ -236,11 +236,11 @@ static const char *const options[] = {"--json", NULL};
 const struct subcommand subcommand_list = {
     .name = "list",
     .summary =
-        "what there is: targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies",
+        "print the targets, scenarios, rules, faults, probes, chips, formats, jobs or strategies",
     .usage = "[targets|scenarios|rules|faults|probes|chips|formats|jobs|strategies] [--json]",
     .description =
-        "Prints kind, name and summary; for a planted target also the rule that it must be caught by, for\n"
-        "others their options.\n\n"
+        "Prints kind, name and summary of each.  A planted target is listed with the rule that must catch\n"
+        "it, another target with its options.\n\n"
         "Example: hbmstress list targets\n"
         "Example: hbmstress list strategies",
     .options = options,

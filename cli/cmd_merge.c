@@ -42,12 +42,12 @@ static enum exit_code check_shard(const struct merging *merging, size_t i)
     first.shard_index = shard->description.head.shard_index;
     first.argument_count = shard->description.head.argument_count; /* --workers, say */
     if (memcmp(&first, &shard->description.head, sizeof first) != 0) {
-        return message_fail(EXIT_USAGE, "%s: it is not a shard of the campaign of %s",
+        return message_fail(EXIT_USAGE, "%s: it is not a shard of the same campaign as %s",
                             shard->directory, merging->shards[0].directory);
     }
     for (size_t k = 0; k < i; k++) {
         if (merging->shards[k].description.head.shard_index == first.shard_index) {
-            return message_fail(EXIT_USAGE, "%s: shard %" PRIu64 "/%" PRIu64 " is that of %s, too",
+            return message_fail(EXIT_USAGE, "%s: shard %" PRIu64 "/%" PRIu64 " is also that of %s",
                                 shard->directory, first.shard_index + 1, first.shard_count,
                                 merging->shards[k].directory);
         }
@@ -68,7 +68,8 @@ static enum exit_code load_shards(struct merging *merging, const struct argument
         struct shard *shard = &merging->shards[i];
         shard->directory = arguments->words[i];
         if (is_same_directory(shard->directory, merging->directory)) {
-            return message_fail(EXIT_USAGE, "%s comes in and goes out", shard->directory);
+            return message_fail(EXIT_USAGE, "%s is both read and written; give another --out",
+                                shard->directory);
         }
         enum exit_code code = checkpoint_load(shard->directory, &shard->description, &shard->at);
         if (code == EXIT_KEPT) {
@@ -85,7 +86,7 @@ static void note_unfinished(const char *directory)
 {
     char *word = malloc(SHELL_WORD_BYTES(strlen(directory)));
     CHECK(word != NULL);
-    message_note("%s: this shard did not end; hbmstress run --resume %s goes on with it", directory,
+    message_note("%s: this shard did not end; hbmstress run --resume %s continues it", directory,
                  shell_word(directory, word));
     free(word);
 }
@@ -198,7 +199,7 @@ static bool copy_kept(struct merging *merging, const struct shard *shard, const 
     char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
     const int folder_bytes = (int)strcspn(name, "/");
     if (!is_kept_name(name)) {
-        (void)message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside of its folders",
+        (void)message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside its folders",
                            shard->directory);
         return false;
     }
@@ -421,13 +422,13 @@ static const char *const options[] = {"--out", "--json", NULL};
 
 const struct subcommand subcommand_merge = {
     .name = "merge",
-    .summary = "join what the shards of a campaign left",
+    .summary = "join the results of the shards of a campaign",
     .usage = "DIR ... [--out DIR]",
     .description =
-        "Joins the directories of run --shard I/N: totals, findings with equal signatures (the shortest\n"
-        "repro is kept), repros, certificates, results.jsonl, summary.json and junit.xml.  What campaigns\n"
-        "before left in those directories stays behind.  The paths in the lines of results.jsonl stay\n"
-        "those of the shards.  Exits as one run would have.\n\n"
+        "Merges the directories of run --shard I/N: totals, findings, repros, certificates, results.jsonl,\n"
+        "summary.json and junit.xml.  Of findings with the same signature, the shortest repro is saved.\n"
+        "Files that earlier campaigns left in those directories are not copied.  The paths in results.jsonl\n"
+        "stay those of the shards.  The exit code is that of one run of the whole campaign.\n\n"
         "Example: hbmstress merge out-1 out-2 --out out",
     .options = options,
     .word_count_min = 1,

@@ -65,7 +65,9 @@ static void say_dispute(struct replaying *replaying, const struct report_finding
 {
     (void)reporter_finding(&replaying->reporter, REPORT_DISPUTE, finding);
     if (!replaying->state->is_alarmed) {
-        (void)message_fail(EXIT_HARNESS, "the judges disagree: op %lu: %s; a fault of hbmstress",
+        (void)message_fail(EXIT_HARNESS,
+                           "internal error: the two judges disagree on op %lu: %s. "
+                           "Please report this with the file and the command line.",
                            (unsigned long)finding->verdict->op, finding->verdict->reason);
     }
     replaying->state->is_alarmed = true;
@@ -193,7 +195,7 @@ static void say_difference(struct replaying *replaying)
                               .rule = RULE_REPLAY,
                               .op = (uint32_t)replaying->recording->ops.count};
     snprintf(verdict.reason, sizeof verdict.reason,
-             "replay %" PRIu64 " gave other observations than the first", state->replays);
+             "replay %" PRIu64 " gave different observations from the first", state->replays);
     snprintf(replaying->signature, sizeof replaying->signature, "%s", rule_info(RULE_REPLAY)->name);
     replaying->state->totals.broken++;
     say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
@@ -215,7 +217,8 @@ static void say_times(struct replaying *replaying)
     json_close(&replaying->text);
     output_line(&replaying->output, &replaying->text);
     writing_clear(&replaying->text);
-    writing_append_format(&replaying->text, "%" PRIu64 " of %" PRIu64 " replays gave the same\n",
+    writing_append_format(&replaying->text,
+                          "%" PRIu64 " of %" PRIu64 " replays gave the same result\n",
                           state->same_replays, state->replays);
     output_text(&replaying->output, &replaying->text);
 }
@@ -325,7 +328,7 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
     writing_deinit(&answer);
     partial_remove(replaying->partial);
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
     if (death->kind == DEATH_CHECK) {
         return fail_check(replaying, death);
@@ -334,7 +337,8 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
         say_death(replaying, death);
     }
     if (end == CHILD_DONE && !replaying->state->is_done) {
-        return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before",
+        return message_fail(EXIT_HARNESS,
+                            "%s: the target now refuses the setup that it accepted before",
                             replaying->arguments->words[0]);
     }
     return say_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
@@ -367,12 +371,12 @@ static enum exit_code replay_recording(const struct arguments *arguments,
     void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        return message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
     struct death *death = death_create();
     if (death == NULL) {
         (void)munmap(memory, sizeof(struct replay_state));
-        return message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
     replaying.state = memory;
     compare_init(&replaying.state->compare, recording);
@@ -399,8 +403,8 @@ static enum exit_code check_log(const struct arguments *arguments)
                        : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
                                                              : NULL;
     if (only != NULL && !arguments->compare) {
-        return message_fail(EXIT_USAGE,
-                            "%s is for the log that --compare takes: FILE.ops needs none", only);
+        return message_fail(
+            EXIT_USAGE, "%s applies to a log, with --compare; an .ops file does not need it", only);
     }
     return EXIT_KEPT;
 }
@@ -418,18 +422,18 @@ static enum exit_code check_search(const struct arguments *arguments)
                                                           : NULL;
     if (arguments->run.lanes.strategy == NULL && only != NULL) {
         return message_fail(EXIT_USAGE,
-                            "%s is for a search for other schedules: give --strategy NAME", only);
+                            "%s applies to a search for other schedules; also give --strategy NAME",
+                            only);
     }
     if (arguments->run.lanes.strategy != NULL && arguments->compare) {
         return message_fail(
             EXIT_USAGE,
-            "--compare holds one run against the log, and --strategy makes many; give one of them");
+            "--compare compares one run with the log, but --strategy makes many runs; give one of them");
     }
     if (arguments->run.lanes.strategy != NULL && never != NULL) {
         return message_fail(
             EXIT_USAGE,
-            "%s repeats what the file says, and --strategy looks for something else; give "
-            "one of them",
+            "%s repeats the schedule of the file, but --strategy tries others; give one of them",
             never);
     }
     return EXIT_KEPT;
@@ -443,7 +447,7 @@ static enum exit_code check_races(const struct arguments *arguments,
         return EXIT_KEPT;
     }
     return message_fail(EXIT_USAGE,
-                        "%s: its ops are all of one lane: --check-races has nothing to look at",
+                        "%s: all ops are in one lane, so --check-races has nothing to check",
                         arguments->words[0]);
 }
 
@@ -461,7 +465,7 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
     if (code == EXIT_KEPT && arguments->compare && recording.format == &format_ops) {
         code = message_fail(
             EXIT_USAGE,
-            "%s: a list of ops does not say what happened: --compare is for the log it is from",
+            "%s: an op list does not say what happened; give --compare the log that it is from",
             arguments->words[0]);
     }
     if (code == EXIT_KEPT) {
@@ -503,19 +507,20 @@ static const char *const options[] = {"--target",
 
 const struct subcommand subcommand_replay = {
     .name = "replay",
-    .summary = "run a recorded list of ops again and judge it again",
+    .summary = "run a recorded op list again and judge it again",
     .usage = "FILE.ops [options]",
     .description =
-        "Target, options and device come from the file, unless the command line says otherwise; another\n"
-        "target than the file's gets none of the file's options.\n"
+        "Target, options and device come from the file, unless the command line overrides them.  A target\n"
+        "other than the file's gets none of the file's options.\n"
         "The list is run twice and the observations are compared (--replay-sample 0: once).\n"
-        "With --certificates each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
-        "hbmstress check or any other checker.  When the judges of hbmstress itself disagree: exit 4.\n\n"
-        "A list with lanes has its own schedule, which is repeated exactly.  With --strategy other schedules\n"
-        "of it are searched instead (exhaustive: all there are), --schedules so many; --out DIR keeps what\n"
-        "breaks a promise.\n\n"
-        "With --compare FILE is the log itself, of any format that import knows: each request that was answered\n"
-        "otherwise than the log says, and each byte count that differs, is told (the first 20), and their sums.\n\n"
+        "With --certificates, each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
+        "hbmstress check or any other checker.  If the judges of hbmstress itself disagree: exit 4.\n\n"
+        "A list with lanes has its own schedule, which is repeated exactly.  With --strategy, replay\n"
+        "searches other schedules instead: as many as --schedules, or all of them with exhaustive.\n"
+        "--out DIR saves the list and the schedule that break a promise.\n\n"
+        "With --compare, FILE is the log itself, in any format that import knows.  Replay prints the first\n"
+        "20 differences, and the totals: requests that the run answered differently from the log, and byte\n"
+        "counts that differ.\n\n"
         "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops\n"
         "Example: hbmstress replay crash.log --compare\n"
         "Example: hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3\n"

@@ -15,9 +15,9 @@ static enum exit_code make_plan(const struct arguments *arguments, uint64_t seed
     if (code != EXIT_KEPT) {
         return code;
     }
-    if (!plan_has_work(plan)) {
-        return message_fail(EXIT_USAGE, "nothing to run: %s %s", plan->parts[0].name,
-                            plan->parts[0].note);
+    code = plan_check_work(plan, "run");
+    if (code != EXIT_KEPT) {
+        return code;
     }
     if (arguments->run.job != NULL) {
         canary_add(plan);
@@ -64,8 +64,7 @@ static enum exit_code go_on_as(const struct arguments *arguments,
     if (code == EXIT_KEPT && !campaign_is_of_plan(description, &plan)) {
         code = message_fail(
             EXIT_USAGE,
-            "%s: the job file or the program has changed since: its trials would not be the "
-            "same",
+            "%s: the job file or the program has changed since then, so the trials would differ",
             arguments->resume);
     }
     if (code == EXIT_KEPT) {
@@ -83,7 +82,7 @@ static enum exit_code go_on(const struct arguments *arguments)
     if (arguments->word_count > 0 || arguments_gave_besides(arguments, how_options) != NULL) {
         return message_fail(
             EXIT_USAGE,
-            "--resume takes what is run from %s: only --workers and --json may be given with it",
+            "--resume reads what to run from %s: only --workers and --json may be given with it",
             arguments->resume);
     }
     enum exit_code code = checkpoint_load(arguments->resume, &description, &checkpoint);
@@ -156,15 +155,16 @@ const struct subcommand subcommand_run = {
     .summary = "drive a target through scenarios and judge every out-of-memory",
     .usage = "[SCENARIO ...] [options]",
     .description =
-        "Runs the named scenarios, or all of them, trial by trial and round robin, against one target.\n"
-        "Each out-of-memory is judged; a broken promise is shrunk and kept in DIR/repros, the proofs of\n"
-        "premature and unknown out-of-memories and of some justified ones in DIR/certificates.\n"
-        "When the judges of hbmstress itself disagree the run ends with exit 4 and DIR/disputes.\n"
+        "Runs the named scenarios, or all of them, against one target.  Trials go round robin.\n"
+        "Each out-of-memory is judged.  A broken promise is shrunk and saved in DIR/repros.\n"
+        "DIR/certificates gets the proofs of premature and unknown out-of-memories, and of some justified\n"
+        "ones.  If the judges of hbmstress itself disagree, the run saves DIR/disputes and ends with exit 4.\n"
         "The same seed and options give the same results with any number of workers.\n\n"
-        "With --lanes the ops of each trial are dealt to N client threads, whose calls are interleaved in\n"
-        "K ways (docs/interleavings.md); the repro has the interleaving that broke the promise.\n\n"
-        "With --job a planted defect runs beside the jobs: if it is not reported the run ends with exit 4.\n"
-        "After any end, kill -9 included, --resume DIR goes on: no trial is lost, none counts twice.\n\n"
+        "With --lanes, each trial deals its ops to N client threads and runs them under many schedules\n"
+        "(docs/interleavings.md).  The repro records the schedule that broke the promise.\n\n"
+        "With --job, a planted defect runs next to the jobs.  If it is not reported, the run ends with\n"
+        "exit 4.  After any end, kill -9 included, --resume DIR continues the campaign: no trial is lost,\n"
+        "and none counts twice.\n\n"
         "Example: hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1\n"
         "Example: hbmstress run --job scenarios/jobs/smoke.ini\n"
         "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"

@@ -13,7 +13,7 @@
 static const char *effect(const struct shrunk *shrunk)
 {
     if (shrunk->first.kind == VERDICT_DISPUTED) {
-        return "nothing, but the judges of hbmstress disagree on it";
+        return "no promise, but the judges of hbmstress disagree";
     }
     return shrunk->signature;
 }
@@ -26,7 +26,7 @@ static enum exit_code keep_shrunk(const struct arguments *arguments,
     snprintf(headline, sizeof headline, "breaks %s: %s", effect(shrunk), shrunk->first.reason);
     snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops in %" PRIu64 " replays%s",
              recording->ops.count, shrunk->replays,
-             shrunk->is_minimal ? "; no single op can go" : "");
+             shrunk->is_minimal ? "; no single op can be removed" : "");
     const struct repro repro = {.ops = &shrunk->ops,
                                 .headline = headline,
                                 .shrunk_from = shrunk_from,
@@ -38,7 +38,7 @@ static enum exit_code keep_shrunk(const struct arguments *arguments,
     if (code == EXIT_KEPT) {
         message_note("%zu of %zu ops are left after %" PRIu64 " replays, and break %s%s%s",
                      shrunk->ops.count, recording->ops.count, shrunk->replays, effect(shrunk),
-                     shrunk->cut[0] == '\0' ? "" : "; fewer may do: ", shrunk->cut);
+                     shrunk->cut[0] == '\0' ? "" : "; a shorter list may exist: ", shrunk->cut);
     }
     writing_deinit(&comments);
     if (code != EXIT_KEPT) {
@@ -65,14 +65,16 @@ static enum exit_code shrink_recording(const struct arguments *arguments,
         code = keep_shrunk(arguments, recording, &shrunk);
         break;
     case SHRINK_PROCESS_NOT_BROKEN:
-        code = shrunk.signature[0] == '\0'
-                   ? message_fail(EXIT_USAGE,
-                                  "%s: the list breaks no promise of target %s: nothing to shrink",
-                                  arguments->words[0], recording->setup.target)
-                   : message_fail(
-                         EXIT_BROKEN,
-                         "%s: the list breaks %s, but not each time: nothing shorter is told",
-                         arguments->words[0], shrunk.signature);
+        code =
+            shrunk.signature[0] == '\0'
+                ? message_fail(
+                      EXIT_USAGE,
+                      "%s: the list breaks no promise of target %s, so there is nothing to shrink",
+                      arguments->words[0], recording->setup.target)
+                : message_fail(
+                      EXIT_BROKEN,
+                      "%s: the list breaks %s, but not in every replay, so nothing shorter is written",
+                      arguments->words[0], shrunk.signature);
         break;
     default:
         code = message_fail(EXIT_HARNESS, "%s: %s", arguments->words[0], shrunk.why);
@@ -105,16 +107,16 @@ static const char *const options[] = {"--output",     "--shrink-budget", "--time
 
 const struct subcommand subcommand_shrink = {
     .name = "shrink",
-    .summary = "find fewer ops that end in the same finding",
+    .summary = "find a shorter op list that gives the same finding",
     .usage = "FILE.ops [options]",
     .description =
-        "Removes ops, searches for fewer that do the same, and simplifies sizes and the device as long as the\n"
-        "finding stays the same one: the same rule broken in the same kind of op, the same crash in the\n"
-        "same place, the same hang.  The same list gives the same result, which was run three times more\n"
-        "in fresh processes; it goes to standard output or to --output.  Exit 1: the shorter list shows\n"
-        "it, or the list shows it now and then, and none is written.  Exit 2: the list breaks no promise.\n\n"
-        "After --time (default 10m), or at ctrl-C, the fewest ops that were found until then are the\n"
-        "result.\n\n"
+        "Removes ops, searches for fewer that do the same, and simplifies sizes and the device.  The finding\n"
+        "stays the same: the same rule broken in the same kind of op, the same crash in the same place, or\n"
+        "the same hang.  The same list gives the same result.  Shrink runs the result three more times, in\n"
+        "fresh processes, and writes it to standard output or to --output.\n"
+        "Exit 1: the shorter list shows the finding, or the list shows it only sometimes and nothing is\n"
+        "written.  Exit 2: the list breaks no promise.\n\n"
+        "After --time (default 10m), or at ctrl-C, the result is the shortest list found so far.\n\n"
         "Example: hbmstress shrink crash.ops -o small.ops",
     .options = options,
     .word_count_min = 1,

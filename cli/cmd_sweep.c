@@ -106,7 +106,7 @@ static const char *why_not_shrunk(const struct sweeping *sweeping, const struct 
         return "the budget is 0";
     }
     if (note->is_whole || note->verdict.kind == VERDICT_DISPUTED) {
-        return "the whole list is what happened";
+        return "the whole list belongs to the finding";
     }
     return sweeping->end.is_interrupted ? "it was interrupted" : NULL;
 }
@@ -209,10 +209,12 @@ static void say_note(struct sweeping *sweeping, const struct part *part,
     (void)reporter_finding(&sweeping->reporter, is_dispute ? REPORT_DISPUTE : REPORT_FINDING,
                            &finding);
     if (is_dispute && !sweeping->is_disputed) {
-        (void)message_fail(
-            EXIT_HARNESS, "the judges disagree: op %lu of %s: %s; a fault of hbmstress, kept in %s",
-            (unsigned long)note->verdict.op, part->name, note->verdict.reason,
-            finding.repro == NULL ? "no file" : finding.repro);
+        (void)message_fail(EXIT_HARNESS,
+                           "internal error: the two judges disagree on op %lu of %s: %s. %s%s. "
+                           "Please report this with the command line and the seed above.",
+                           (unsigned long)note->verdict.op, part->name, note->verdict.reason,
+                           finding.repro == NULL ? "Nothing was saved" : "The list is in ",
+                           finding.repro == NULL ? "" : finding.repro);
     }
     sweeping->is_disputed |= is_dispute;
 }
@@ -274,9 +276,9 @@ static void line_count(struct sweeping *sweeping, const char *part, uint64_t tri
 
 static void put_titles(struct table *table)
 {
-    static const char *const titles[] = {
-        "fault",     "failed once", "failed for ever", "ops struck", "failed",
-        "succeeded", "OOMs",        "sites",           "replays",    "findings"};
+    static const char *const titles[] = {"fault",   "failed once", "failed forever", "ops struck",
+                                         "failed",  "succeeded",   "OOMs",           "sites",
+                                         "replays", "findings"};
     table_init(table, sizeof titles / sizeof titles[0], 1);
     for (size_t i = 0; i < table->column_count; i++) {
         table_put(table, titles[i]);
@@ -366,12 +368,12 @@ static void say_part(struct sweeping *sweeping, size_t i)
             say_counts(sweeping, part->name, &swept);
         }
         if (!swept.is_done) {
-            say_note_line(sweeping, part->name, "interrupted: it was not swept to its end");
+            say_note_line(sweeping, part->name, "interrupted: its sweep is incomplete");
         }
     } else {
         snprintf(
             note, sizeof note, "%s%s",
-            part->note[0] != '\0' ? part->note : "the target refuses its setup: ", swept.refusal);
+            part->note[0] != '\0' ? part->note : "the target refuses the setup: ", swept.refusal);
         say_note_line(sweeping, part->name, note);
     }
     output_flush(&sweeping->output);
@@ -406,7 +408,7 @@ static void append_meaning(struct writing *text, const struct sweeping *sweeping
                               sweeping->end.totals.unknown);
     } else {
         writing_append(text, sweeping->is_incomplete
-                                 ? "no promise broken, but some calls could not be failed"
+                                 ? "no promise broken, but the sweep could not fail every call"
                                  : "every promise kept");
     }
 }
@@ -419,11 +421,11 @@ static void append_summary(struct writing *text, const struct sweeping *sweeping
                           sweeping->swept_count, sweeping->swept_count == 1 ? "" : "s",
                           sweeping->end.trials);
     if (sweeping->failed_once == sweeping->calls && sweeping->failed_for_ever == sweeping->calls) {
-        writing_append_format(text, "%" PRIu64 " device calls failed once and for ever, ",
+        writing_append_format(text, "%" PRIu64 " device calls failed once and forever, ",
                               sweeping->calls);
     } else {
         writing_append_format(
-            text, "of %" PRIu64 " device calls %" PRIu64 " failed once and %" PRIu64 " for ever, ",
+            text, "of %" PRIu64 " device calls %" PRIu64 " failed once and %" PRIu64 " forever, ",
             sweeping->calls, sweeping->failed_once, sweeping->failed_for_ever);
     }
     if (sites.plain_struck == sites.plain) {
@@ -463,7 +465,7 @@ static void sweep_parts(struct sweeping *sweeping)
             say_part(sweeping, told++);
         }
         if (is_failed) {
-            (void)message_fail(EXIT_HARNESS, "a process could not be started: %s", strerror(errno));
+            (void)message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
             sweeping->is_failed = true;
         }
         sweeping->is_stopped = told < sweeping->plan->count && interrupt_is_requested();
@@ -490,7 +492,7 @@ static enum exit_code sweeping_work(struct sweeping *sweeping)
     sweeping->sweep_campaign = sweep_campaign_create(&setup);
     if (sweeping->sweep_campaign == NULL) {
         sweeping->output.is_failed = true; /* nothing worth a final name was written */
-        return message_fail(EXIT_HARNESS, "no memory for the sweep: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot start the sweep: %s", strerror(errno));
     }
     say_start(sweeping);
     sweep_parts(sweeping);
@@ -501,9 +503,9 @@ static enum exit_code sweeping_work(struct sweeping *sweeping)
 
 static enum exit_code sweep_plan(const struct arguments *arguments, const struct plan *plan)
 {
-    if (!plan_has_work(plan)) {
-        return message_fail(EXIT_USAGE, "nothing to sweep: %s %s", plan->parts[0].name,
-                            plan->parts[0].note);
+    enum exit_code code = plan_check_work(plan, "be swept");
+    if (code != EXIT_KEPT) {
+        return code;
     }
     struct sweeping *sweeping = calloc(1, sizeof *sweeping);
     CHECK(sweeping != NULL);
@@ -513,7 +515,7 @@ static enum exit_code sweep_plan(const struct arguments *arguments, const struct
     output_init(&sweeping->output, arguments->run.json);
     reporter_init(&sweeping->reporter, output_report, &sweeping->output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
-    enum exit_code code = output_open_results(&sweeping->output, sweeping->directory, 0);
+    code = output_open_results(&sweeping->output, sweeping->directory, 0);
     if (code == EXIT_KEPT) {
         code = sweeping_work(sweeping);
         output_close(&sweeping->output);
@@ -553,23 +555,24 @@ static enum exit_code check_options(const struct arguments *arguments)
     if (arguments->run.lanes.lane_count != 0 || lane_options_how(&arguments->run.lanes) != NULL) {
         return message_fail(
             EXIT_USAGE,
-            "--sweep fails one device call after the other of one client: it takes no lanes");
+            "--sweep fails the device calls of one client, one by one; it accepts no lanes");
     }
     if (arguments->run.duration_ns != 0) {
         return message_fail(
             EXIT_USAGE,
-            "--sweep ends when every call was failed; --time cannot bound it, --ops can");
+            "--sweep ends when it has failed every call; bound it with --ops, not with --time");
     }
     if (arguments->run.faults.kinds != 0) {
         return message_fail(EXIT_USAGE,
-                            "--sweep arms every fault by itself: of --faults it takes none alone");
+                            "--sweep arms every fault itself; it accepts only --faults none");
     }
     const char *other = arguments_gave_besides(arguments, taken_options);
     if (other != NULL) {
-        return message_fail(EXIT_USAGE, "%s is for a campaign: --sweep does not take it", other);
+        return message_fail(EXIT_USAGE, "%s applies to a campaign; --sweep does not accept it",
+                            other);
     }
     if (arguments->run.op_count_max > LAST_OP_COUNT_MAX) {
-        return message_fail(EXIT_USAGE, "--ops: a sweep takes at most %d", LAST_OP_COUNT_MAX);
+        return message_fail(EXIT_USAGE, "--ops: a sweep accepts at most %d", LAST_OP_COUNT_MAX);
     }
     return EXIT_KEPT;
 }
@@ -581,18 +584,17 @@ static enum exit_code check_part(const char *job, struct part *part)
         part->op_count_max = SWEEPING_OP_COUNT_DEFAULT;
     }
     if (part->lanes.lane_count != 0) {
-        return message_fail(EXIT_USAGE, "%s: %s has lanes, and --sweep takes none", job,
+        return message_fail(EXIT_USAGE, "%s: %s has lanes, but --sweep accepts none", job,
                             part->name);
     }
     if (part->faults.kinds != 0) {
         return message_fail(
             EXIT_USAGE,
-            "%s: %s has faults, and --sweep arms every one by itself; --faults none leaves "
-            "them out",
+            "%s: %s has faults, but --sweep arms every fault itself; --faults none leaves them out",
             job, part->name);
     }
     if (part->op_count_max > LAST_OP_COUNT_MAX) {
-        return message_fail(EXIT_USAGE, "%s: %s: ops: a sweep takes at most %d", job, part->name,
+        return message_fail(EXIT_USAGE, "%s: %s: ops: a sweep accepts at most %d", job, part->name,
                             LAST_OP_COUNT_MAX);
     }
     return EXIT_KEPT;

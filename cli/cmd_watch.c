@@ -115,13 +115,13 @@ static enum exit_code watch_subcommand(const struct arguments *arguments)
     const bool is_campaign = is_directory(arguments->words[0]);
     if (!is_campaign && arguments->follow) {
         return message_fail(EXIT_USAGE,
-                            "%s: --follow is for the DIR of a campaign, and this is none",
+                            "%s: --follow applies to the DIR of a campaign, and this is not one",
                             arguments->words[0]);
     }
     if (is_campaign && said_of_run(arguments) != NULL) {
-        return message_fail(EXIT_USAGE,
-                            "%s: %s is for a FILE that is run, and this is the DIR of a campaign",
-                            arguments->words[0], said_of_run(arguments));
+        return message_fail(
+            EXIT_USAGE, "%s: %s applies to a FILE that is run, and this is the DIR of a campaign",
+            arguments->words[0], said_of_run(arguments));
     }
     watching_init(&watching, arguments);
     code = is_campaign ? watching_campaign(&watching) : watching_list(&watching);
@@ -149,17 +149,18 @@ static const char *const options[] = {"--alarm",
 
 const struct subcommand subcommand_watch = {
     .name = "watch",
-    .summary = "show memory in use over time, of a campaign or of a list",
+    .summary = "show memory in use over time, of a campaign or of an op list",
     .usage = "DIR|FILE [options]",
     .description =
-        "Of a DIR that a campaign writes, or left: for each job the fullest moment of its last trial on\n"
-        "its fullest host, and of the trials before.  A FILE of any format (list formats) is run on its\n"
-        "target, and each of its hosts is shown.  Shown is what is in use of what there is, the peak, a\n"
-        "sparkline over all of the time, and the trend: a median slope, which no single spike decides.\n"
-        "--follow is for the DIR of a campaign alone: what a FILE does is known when it has run.\n"
-        "With --alarm 90% a line that begins with ALARM follows a device whose peak was 90% of it or more.\n"
-        "A FILE is run once: the exit code is that of replay --replay-sample 0; 1: it broke a promise,\n"
-        "and what is shown ends there.\n\n"
+        "DIR is the directory of a campaign, running or ended.  For each job, watch shows the fullest moment\n"
+        "of the last trial on its fullest host, and of the trials before.\n"
+        "A FILE of any format (list formats) is run on its target, and watch shows each of its hosts.\n"
+        "For each it shows the memory in use and in total, the peak, a sparkline over the whole time, and the\n"
+        "trend.  The trend is a median slope, so no single spike decides it.\n"
+        "--follow applies only to the DIR of a campaign: a FILE is shown after it has run.\n"
+        "With --alarm 90%, a line that begins with ALARM follows each device whose peak was 90% or more.\n"
+        "A FILE is run once, and the exit code is that of replay --replay-sample 0.  Exit 1: the FILE broke\n"
+        "a promise, and the display ends there.\n\n"
         "Example: hbmstress watch out --follow --alarm 90%\n"
         "Example: hbmstress watch crash.ops --json",
     .options = options,

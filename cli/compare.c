@@ -189,13 +189,13 @@ static void append_difference(const struct compare *compare,
                               const struct compare_difference *difference, struct writing *text)
 {
     char op[OP_TEXT_BYTES];
-    writing_append_format(text, "op %lu: %s: %s: the log ", (unsigned long)difference->op,
+    writing_append_format(text, "op %lu: %s: %s: ", (unsigned long)difference->op,
                           op_print(&compare->recording->ops.ops[difference->op], op),
                           kind_names[difference->kind]);
     append_value(text, difference->kind, difference->log);
-    writing_append(text, ", the run ");
+    writing_append(text, " in the log, ");
     append_value(text, difference->kind, difference->run);
-    writing_append(text, "\n");
+    writing_append(text, " in the run\n");
 }
 
 void compare_text(const struct compare *compare, struct writing *text)

@@ -1,5 +1,6 @@
 /* Why it came: the causes that diagnosis/ finds. */
 #include "cli/private/explain_parts.h"
+#include "cli/wrap.h"
 #include "diagnosis/cause.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
@@ -8,28 +9,13 @@
 
 enum { WIDTH = 118, INDENT = 4 };
 
-/* Appends foreign text in lines of at most WIDTH bytes, broken between words. */
-static void append_wrapped(struct writing *text, const char *sentences)
+static void append_foreign(struct writing *text, const char *sentences)
 {
     struct writing visible;
-    size_t column = INDENT;
     writing_init(&visible);
     writing_append_visible(&visible, sentences);
-    const char *at = writing_string(&visible);
     writing_append_format(text, "%*s", INDENT, "");
-    while (*at != '\0') {
-        const size_t word = strcspn(at, " ");
-        if (column > INDENT && column + word + 1 > WIDTH) {
-            writing_append_format(text, "\n%*s", INDENT, "");
-            column = INDENT;
-        } else if (column > INDENT) {
-            writing_append(text, " ");
-            column++;
-        }
-        writing_append_bytes(text, at, word);
-        column += word;
-        at += word + (at[word] == ' ');
-    }
+    wrap_append(text, writing_string(&visible), INDENT, WIDTH);
     writing_append(text, "\n");
     writing_deinit(&visible);
 }
@@ -39,7 +25,7 @@ static void cause_in_words(struct explanation *explanation, const struct diagnos
     writing_append_format(&explanation->text, "  %s (%s, %u %%): %s\n", diagnosis->cause->name,
                           confidence_name(diagnosis->confidence), diagnosis->confidence,
                           diagnosis->cause->summary);
-    append_wrapped(&explanation->text, diagnosis->text);
+    append_foreign(&explanation->text, diagnosis->text);
 }
 
 static void cause_in_json(struct explanation *explanation, const struct diagnosis *diagnosis)
@@ -74,11 +60,11 @@ static void explain_heading(struct explanation *explanation, size_t count)
     }
     writing_append(text, "\nDiagnosis");
     if (kind == VERDICT_PREMATURE) {
-        writing_append(text, " (the out-of-memory was premature; what made it tight)");
+        writing_append(text, " (the out-of-memory was premature; this is what made memory tight)");
     }
     writing_append(text, "\n");
     if (count == 0) {
-        writing_append(text, "  none of the usual causes is seen\n");
+        writing_append(text, "  none of the usual causes was found\n");
     }
 }
 
@@ -87,7 +73,7 @@ static void explain_history(struct explanation *explanation)
     if (explanation->history->has_lanes) {
         writing_append(
             &explanation->text,
-            "  (With lanes the history is taken when calls are judged: what overlapped is seen as one.)\n");
+            "  (With lanes, the history is recorded when calls are judged: calls that overlap count as one.)\n");
     }
 }
 

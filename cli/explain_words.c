@@ -59,7 +59,7 @@ static void explain_request(struct explanation *explanation)
     }
     writing_append(text, "\n");
     if (run_message(explanation->run)[0] != '\0') {
-        writing_append(text, "the target said: ");
+        writing_append(text, "the target reported: ");
         writing_append_visible(text, run_message(explanation->run));
         writing_append(text, "\n");
     }
@@ -152,7 +152,7 @@ static void explain_holders(struct explanation *explanation)
     table_deinit(&table);
     if (occupancy->tag_count == OCCUPANCY_TAG_COUNT_MAX) {
         writing_append(&explanation->text,
-                       "(the 8 largest tags; queued frees are not told apart by tag)\n");
+                       "(the 8 largest tags; queued frees are not counted by tag)\n");
     }
 }
 
@@ -166,7 +166,7 @@ static void explain_drain(struct explanation *explanation)
         writing_append(text, "no queued free is left to wait for");
     } else {
         append_sum(text, &explanation->occupancy.dying, "queued free");
-        writing_append(text, " left, whose events or holds have not ended");
+        writing_append(text, " left; their events or holds have not ended");
     }
     writing_append(text, "\n");
 }
@@ -179,8 +179,7 @@ static void explain_defragment(struct explanation *explanation)
     if (explanation->contract->defrag == DEFRAG_NONE) {
         writing_append(text, "is not promised by this target: nothing ever moves");
     } else if (occupancy->free_bytes < explanation->verdict->requested_bytes) {
-        writing_append(text,
-                       "cannot help: less is free than was asked for, wherever the blocks lie");
+        writing_append(text, "cannot help: the request is larger than all free memory");
     } else {
         append_sum(text, &occupancy->movable, "block");
         writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE
@@ -261,7 +260,7 @@ void explain_in_words(struct explanation *explanation)
     explain_holders(explanation);
     if (explanation->verdict->kind != VERDICT_BROKEN) {
         writing_append(&explanation->text,
-                       "\nWhat the mitigations had left when the target gave up\n");
+                       "\nWhat each mitigation had left when the target gave up\n");
         explain_drain(explanation);
         explain_defragment(explanation);
         explain_evict(explanation);

@@ -171,7 +171,7 @@ static void put_stop(struct printing *printing, uint8_t lane, size_t from)
         i++;
     }
     if (i == columns->count) {
-        put_row(printing, lane, "  goes no further");
+        put_row(printing, lane, "  stops here");
         return;
     }
     const struct entry *next = &columns->entries[i];
@@ -202,7 +202,7 @@ static void put_piece(struct printing *printing, uint8_t lane, const struct piec
         snprintf(cell, sizeof cell, "%lu %.48s", (unsigned long)piece->first, op_print(&shown, op));
     } else {
         snprintf(cell, sizeof cell, "%lu %s", (unsigned long)piece->first,
-                 piece->returns ? "returns" : "goes on");
+                 piece->returns ? "returns" : "continues");
     }
     put_row(printing, lane, cell);
     if (piece->returns) {
@@ -266,7 +266,7 @@ static void put_thread_turn(struct printing *printing, size_t first, size_t end)
 {
     const struct entry *entries = printing->columns->entries;
     const uint8_t lane = entries[first].lane;
-    put_row(printing, lane, entries[first].step == STEP_START ? "starts" : "goes on");
+    put_row(printing, lane, entries[first].step == STEP_START ? "starts" : "continues");
     if (entries[end - 1].step == STEP_END) {
         put_row(printing, lane, "  ends");
     } else {

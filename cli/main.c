@@ -27,16 +27,18 @@ enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
 
 static void append_help(struct writing *text)
 {
-    writing_append(text, "hbmstress puts every out-of-memory of a device allocator on trial.\n\n"
-                         "usage: hbmstress SUBCOMMAND [arguments]\n\n");
+    writing_append(
+        text,
+        "hbmstress decides whether each out-of-memory of a device-memory allocator is right.\n\n"
+        "usage: hbmstress SUBCOMMAND [arguments]\n\n");
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         writing_append_format(text, "  %-8s  %s\n", subcommands[i]->name, subcommands[i]->summary);
     }
     writing_append(
         text,
-        "\nhbmstress SUBCOMMAND --help says more; --version prints the version.\n"
+        "\nhbmstress SUBCOMMAND --help prints its options; --version prints the version.\n"
         "Exit codes: 0 every promise kept, 1 a promise was broken, 2 bad usage or input,\n"
-        "3 an out-of-memory stayed unknown, 4 the harness itself failed or its judges disagree.\n\n"
+        "3 an out-of-memory stayed unknown, 4 hbmstress itself failed or its judges disagree.\n\n"
         "Example: hbmstress run fragmentation_storm --seed 1\n");
 }
 
@@ -77,7 +79,7 @@ static enum exit_code print_subcommand_help(const struct subcommand *subcommand)
 static enum exit_code fail_unknown_subcommand(const char *name)
 {
     const char *names[SUBCOMMAND_COUNT];
-    char hint[256] = "valid are";
+    char hint[256] = "valid subcommands:";
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         names[i] = subcommands[i]->name;
         size_t used = strlen(hint);
@@ -95,7 +97,7 @@ static enum exit_code run_subcommand(const struct subcommand *subcommand, char *
 {
     const char **words = calloc(count + 1, sizeof *words);
     if (words == NULL) {
-        return message_fail(EXIT_HARNESS, "no memory");
+        return message_fail(EXIT_HARNESS, "cannot allocate memory");
     }
     struct arguments arguments;
     enum exit_code code = arguments_parse(subcommand, argv, count, words, &arguments);

@@ -52,7 +52,7 @@ static void drop_options(const char *path, const char *named_target,
     }
     if (dropped.length > 0) {
         message_note(
-            "%s: its options are for target %s, and not given to %s:%s; --target-option gives them",
+            "%s: its options are for target %s and are not passed to %s:%s; --target-option passes them",
             path, named_target, arguments->run.target, writing_string(&dropped));
     }
     setup->option_count = 0;
@@ -92,7 +92,7 @@ static enum exit_code check_tokens(const char *path, const struct arguments *arg
         return EXIT_KEPT;
     }
     return message_fail(EXIT_USAGE,
-                        "%s: %s is for a trace of requests, and this is of the format %s", path,
+                        "%s: %s applies to a request trace, and this file has the format %s", path,
                         said, format->name);
 }
 
@@ -137,7 +137,7 @@ static enum exit_code fail_in_ops(const char *path, const struct ops_file_error 
     char reason[sizeof error->reason + 128];
     const bool is_foreign = strncmp(error->reason, "not a", 5) == 0; /* no .ops file, no text */
     const char *help =
-        "; hbmstress import makes one of a log, and hbmstress replay --compare takes the log as it is";
+        "; hbmstress import makes one from a log, and hbmstress replay --compare reads the log itself";
     snprintf(reason, sizeof reason, "%s%s", error->reason, is_foreign ? help : "");
     return fail_in_file(path, error->line, error->column, reason);
 }

@@ -300,7 +300,7 @@ static enum exit_code schedule_search_work(struct schedule_search *schedule_sear
     writing_init(&answer);
     const enum child_end end = child_work(&job, &answer, death);
     if (end == CHILD_NOT_BORN) {
-        code = message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
+        code = message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     } else if (death->kind == DEATH_CHECK) {
         code = fail_check(schedule_search, death);
     } else if (death->kind != DEATH_NONE) {
@@ -313,8 +313,11 @@ static enum exit_code schedule_search_work(struct schedule_search *schedule_sear
     }
     writing_deinit(&answer);
     if (code == EXIT_KEPT && state->first.kind == VERDICT_DISPUTED) {
-        code = message_fail(EXIT_HARNESS, "the judges disagree: op %lu: %s; a fault of hbmstress",
-                            (unsigned long)state->first.op, state->first.reason);
+        code = message_fail(
+            EXIT_HARNESS,
+            "internal error: the two judges disagree on op %lu: %s. Nothing was saved. "
+            "Please report this with the command line and the seed above.",
+            (unsigned long)state->first.op, state->first.reason);
     } else if (code == EXIT_KEPT && state->first.kind != VERDICT_NONE) {
         code = keep_broken(schedule_search);
     }
@@ -336,7 +339,7 @@ static enum exit_code check_list(struct schedule_search *schedule_search)
     }
     if (!lanes_are_in(&schedule_search->plain)) {
         return message_fail(EXIT_USAGE,
-                            "%s: its ops are all of one lane: there is nothing to interleave",
+                            "%s: all ops are in one lane, so there is nothing to interleave",
                             schedule_search->arguments->words[0]);
     }
     return EXIT_KEPT;
@@ -369,7 +372,7 @@ enum exit_code schedule_search_run(const struct arguments *arguments,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     schedule_search.words = last_words_create();
     if (code == EXIT_KEPT && (memory == MAP_FAILED || schedule_search.words == NULL)) {
-        code = message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
+        code = message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
     if (code == EXIT_KEPT) {
         schedule_search.state = memory;

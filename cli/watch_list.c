@@ -82,7 +82,7 @@ static void show(struct watching *watching, const struct seen *seen)
         count++;
     }
     if (count == 0) {
-        message_note("%s: the list has no op", watching->arguments->words[0]);
+        message_note("%s: the op list is empty", watching->arguments->words[0]);
     }
     watching_show(watching, devices, count);
 }
@@ -94,7 +94,8 @@ static enum exit_code say_end(const struct watching *watching, const struct seen
     char words[DEATH_WORDS_BYTES];
     death_describe(death, words);
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "%s: no process could be had: %s", path, strerror(errno));
+        return message_fail(EXIT_HARNESS, "%s: cannot start another process: %s", path,
+                            strerror(errno));
     }
     if (end == CHILD_STOPPED && death->kind == DEATH_NONE) {
         return message_fail(EXIT_HARNESS, "%s: interrupted after %" PRIu64 " ops", path,
@@ -112,7 +113,7 @@ static enum exit_code say_end(const struct watching *watching, const struct seen
         return totals_exit_code(&seen->totals);
     }
     return message_fail(seen->first.kind == VERDICT_DISPUTED ? EXIT_HARNESS : EXIT_BROKEN,
-                        "%s: op %lu broke a promise, and the list was run no further: %s", path,
+                        "%s: op %lu broke a promise, and the run ended there: %s", path,
                         (unsigned long)seen->first.op, seen->first.reason);
 }
 
@@ -130,7 +131,7 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
     struct writing answer;
     struct death *death = death_create();
     if (death == NULL) {
-        return message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
     death_set_op_timeout(watching->arguments->run.op_timeout_ns);
     writing_init(&answer);
@@ -153,7 +154,7 @@ enum exit_code watching_list(struct watching *watching)
         struct seen *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (seen == MAP_FAILED) {
-            code = message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
+            code = message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
         } else {
             code = run_and_show(watching, &recording, seen);
             (void)munmap(seen, sizeof *seen);

@@ -90,8 +90,9 @@ static void write_list(void *context, const struct what_if_row *row, const struc
         return;
     }
     if (file_is_same(path, work->arguments->words[0])) {
-        work->code = message_fail(EXIT_HARNESS, "%s: it is the file that is explained, and stays",
-                                  path);
+        work->code = message_fail(
+            EXIT_HARNESS, "%s: this is the file that is explained, and it is not overwritten",
+            path);
         return;
     }
     writing_init(&comments);
@@ -109,7 +110,7 @@ static void append_smallest(const struct what_if *what_if, struct writing *text)
 {
     char size[SIZE_TEXT_BYTES];
     if (what_if->smallest == what_if->count) {
-        writing_append(text, "Nothing that was tried makes it fit.\n\n");
+        writing_append(text, "None of the changes that were tried makes it fit.\n\n");
         return;
     }
     const struct what_if_row *row = &what_if->rows[what_if->smallest];
@@ -170,8 +171,8 @@ static void append_in_words(const struct what_if *what_if, struct writing *text)
     } else if (what_if->is_whole) {
         writing_append_format(
             text,
-            "The whole list was run under each change: what op %lu asks for is named later, so "
-            "it was granted\nwhere the list comes from.  ",
+            "The whole list was run under each change: later ops use what op %lu asks for, so it was\n"
+            "granted where the list comes from.  ",
             (unsigned long)what_if->op);
     } else {
         writing_append_format(text, "The list up to op %lu was run under each change.  ",
@@ -181,8 +182,8 @@ static void append_in_words(const struct what_if *what_if, struct writing *text)
         writing_append_format(
             text,
             what_if->left_out_count == 1
-                ? "%zu op that did nothing, or was refused before, is left out.  "
-                : "%zu ops that did nothing, or were refused before, are left out.  ",
+                ? "%zu op that did nothing, or was refused before, is omitted.  "
+                : "%zu ops that did nothing, or were refused before, are omitted.  ",
             what_if->left_out_count);
     }
     if (what_if->has_lanes) {
@@ -251,7 +252,8 @@ static void append_result(const struct work *work, enum what_if_result result,
         append_in_words(what_if, text);
     } else {
         writing_append(
-            text, "\nWhat if\nWhat goes wrong first is no out-of-memory: no change is tried.\n");
+            text,
+            "\nWhat if\nThe first failure is not an out-of-memory, so no change was tried.\n");
     }
 }
 
@@ -280,25 +282,24 @@ static void try_and_answer(void *context, int file)
 static enum exit_code fail_without_answer(const char *path, enum child_end end, const char *death)
 {
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
+        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
     if (end == CHILD_STOPPED && interrupt_is_requested()) {
-        return message_fail(EXIT_HARNESS, "interrupted: the table of --what-if is not there");
+        return message_fail(EXIT_HARNESS, "interrupted: --what-if has no table");
     }
     if (end == CHILD_STOPPED) {
         return message_fail(
             EXIT_BROKEN, "%s: --what-if did not end within --trial-timeout or --op-timeout", path);
     }
     if (end == CHILD_FAULTY) {
-        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress under --what-if: %s", path,
-                            death);
+        return message_fail(EXIT_HARNESS, "%s: internal error under --what-if: %s", path, death);
     }
     if (end == CHILD_DIED) {
-        return message_fail(EXIT_BROKEN,
-                            "%s: the target took its process with it under --what-if: %s", path,
-                            death);
+        return message_fail(EXIT_BROKEN, "%s: the target ended its process under --what-if: %s",
+                            path, death);
     }
-    return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", path);
+    return message_fail(EXIT_HARNESS,
+                        "%s: the target now refuses the setup that it accepted before", path);
 }
 
 /* --- named tags --- */

@@ -53,7 +53,7 @@ static struct job_section *section_add(struct reading *reading, const char *name
 {
     struct job *job = reading->job;
     if (strlen(name) >= SECTION_NAME_BYTES) {
-        reading_fail(reading, "a section's name has at most %d bytes", SECTION_NAME_BYTES - 1);
+        reading_fail(reading, "a section name has at most %d bytes", SECTION_NAME_BYTES - 1);
         return NULL;
     }
     job->sections = realloc(job->sections, (job->count + 1) * sizeof *job->sections);
@@ -75,9 +75,9 @@ static void take_head(struct reading *reading, const char *line)
     char *name = strndup(line + 1, (size_t)(end - line) - 1);
     CHECK(name != NULL);
     if (name[0] == '\0') {
-        reading_fail(reading, "a section without a name");
+        reading_fail(reading, "the section has no name");
     } else if (strcmp(name, "global") != 0 && section_find(reading->job, name) != NULL) {
-        reading_fail(reading, "section [%s] comes twice", name);
+        reading_fail(reading, "section [%s] appears twice", name);
     } else if (strcmp(name, "global") != 0) {
         (void)section_add(reading, name);
     }
@@ -117,7 +117,7 @@ static void append_key(char text[REASON_BYTES], const char *separator, const cha
 /* All keys, as a sentence. */
 static void print_keys(char text[REASON_BYTES])
 {
-    (void)snprintf(text, REASON_BYTES, "valid are %s", key_scenario);
+    (void)snprintf(text, REASON_BYTES, "valid keys: %s", key_scenario);
     for (size_t i = 0; i < run_option_row_count; i++) {
         if (run_option_rows[i].key != NULL && !run_option_rows[i].is_global) {
             append_key(text, ", ", run_option_rows[i].key);
@@ -174,21 +174,21 @@ static void take_key(struct reading *reading, struct run_options *options,
                      const struct run_option_row *row, const char *value)
 {
     if (run_option_is_given(options, row)) {
-        reading_fail(reading, "key '%s' comes twice in its section", row->key);
+        reading_fail(reading, "key '%s' appears twice in its section", row->key);
         return;
     }
     const char *wrong = row->set(options, job_keep(reading->job, value));
     if (wrong != NULL) {
         reading_fail(reading, "%s: '%s' %s", row->key, value, wrong);
     } else if (options->chip != NULL && options->capacity_bytes != 0) {
-        reading_fail(reading, "chip and capacity say the same thing twice; give one of them");
+        reading_fail(reading, "chip and capacity both set the capacity; give one of them");
     }
 }
 
 static void take_scenario(struct reading *reading, struct job_section *section, const char *value)
 {
     if (section->scenario != NULL) {
-        reading_fail(reading, "key 'scenario' comes twice in its section");
+        reading_fail(reading, "key 'scenario' appears twice in its section");
     } else {
         section->scenario = job_keep(reading->job, value);
     }
@@ -197,9 +197,9 @@ static void take_scenario(struct reading *reading, struct job_section *section, 
 static void take_probes(struct reading *reading, const char *value)
 {
     if (reading->job->probes_required) {
-        reading_fail(reading, "key 'probes' comes twice in its section");
+        reading_fail(reading, "key 'probes' appears twice in its section");
     } else if (strcmp(value, "required") != 0) {
-        reading_fail(reading, "probes: '%s' is not 'required', the only value", value);
+        reading_fail(reading, "probes: '%s' is not valid; the only value is 'required'", value);
     }
     reading->job->probes_required = true;
 }
@@ -212,7 +212,7 @@ static void take_known(struct reading *reading, const struct run_option_row *row
     if (section == NULL && strcmp(key, key_scenario) == 0) {
         reading_fail(reading, "'%s' belongs in a section, not in [global]", key);
     } else if (section != NULL && is_global) {
-        reading_fail(reading, "'%s' holds for the whole run: it belongs in [global]", key);
+        reading_fail(reading, "'%s' applies to the whole run: it belongs in [global]", key);
     } else if (row != NULL) {
         take_key(reading, section == NULL ? &reading->job->global : &section->options, row, value);
     } else if (section != NULL) {
@@ -231,7 +231,7 @@ static int take(void *context, const char *section_name, const char *key, const 
         return 1;
     }
     if (section_name[0] == '\0') {
-        reading_fail(reading, "key '%s' stands before the first section", key);
+        reading_fail(reading, "key '%s' comes before the first section", key);
         return 1;
     }
     bool global = strcmp(section_name, "global") == 0;
@@ -273,7 +273,8 @@ static enum exit_code reading_end(const struct reading *reading, int syntax_line
                             reading->reason);
     }
     if (reading->job->count == 0) {
-        return message_fail(EXIT_USAGE, "%s: no section: nothing to run", reading->path);
+        return message_fail(EXIT_USAGE, "%s: no section, so there is nothing to run",
+                            reading->path);
     }
     return EXIT_KEPT;
 }

@@ -26,9 +26,9 @@ static const struct strategy_row {
     uint64_t least, most;
     const char *example; /* how it is written */
 } strategy_rows[] = {
-    {&strategy_pct, "depth", 1, STRATEGY_PCT_DEPTH_MAX, "pct=3"},
-    {&strategy_delay, "delays", 1, STRATEGY_DELAY_COUNT_MAX, "delay=3"},
-    {&strategy_exhaustive, "bound of preemptions (0 = none)", 0, BOUND_MAX, "exhaustive=2"},
+    {&strategy_pct, "a depth", 1, STRATEGY_PCT_DEPTH_MAX, "pct=3"},
+    {&strategy_delay, "a number of delays", 1, STRATEGY_DELAY_COUNT_MAX, "delay=3"},
+    {&strategy_exhaustive, "a bound on preemptions (0 = none)", 0, BOUND_MAX, "exhaustive=2"},
 };
 enum { STRATEGY_ROW_COUNT = sizeof strategy_rows / sizeof *strategy_rows };
 
@@ -46,7 +46,7 @@ const char *lane_options_set_lanes(struct lane_options *wanted, const char *valu
 const char *lane_options_set_schedules(struct lane_options *wanted, const char *value)
 {
     if (!number_parse(value, strlen(value), &wanted->schedule_count)) {
-        return "is not a number (0 = as many as there are, with the strategy exhaustive)";
+        return "is not a number (0 = all schedules, with the strategy exhaustive)";
     }
     wanted->has_schedules = true;
     return NULL;
@@ -68,10 +68,10 @@ static const char *complain_unknown(const char *name)
     }
     const char *near = message_nearest(name, names, count);
     if (near != NULL) {
-        snprintf(wrong, sizeof wrong, "names no strategy; did you mean '%s'?", near);
+        snprintf(wrong, sizeof wrong, "is not a strategy; did you mean '%s'?", near);
         return wrong;
     }
-    snprintf(wrong, sizeof wrong, "names no strategy; valid are");
+    snprintf(wrong, sizeof wrong, "is not a strategy; valid strategies:");
     for (size_t i = 0; i < count; i++) {
         const size_t used = strlen(wrong);
         snprintf(wrong + used, sizeof wrong - used, "%s %s", i == 0 ? "" : ",", names[i]);
@@ -95,7 +95,7 @@ static const char *take_argument(const struct strategy_kind *strategy, const cha
 {
     const struct strategy_row *row = row_of(strategy);
     if (row == NULL) {
-        snprintf(wrong, sizeof wrong, "has an argument, and strategy %s takes none",
+        snprintf(wrong, sizeof wrong, "has an argument, but strategy %s accepts none",
                  strategy->name);
         return wrong;
     }
@@ -103,7 +103,7 @@ static const char *take_argument(const struct strategy_kind *strategy, const cha
         *argument <= row->most) {
         return NULL;
     }
-    snprintf(wrong, sizeof wrong, "has no %s from %" PRIu64 " to %" PRIu64 ", as in %s",
+    snprintf(wrong, sizeof wrong, "does not give %s from %" PRIu64 " to %" PRIu64 ", as in %s",
              row->argument, row->least, row->most, row->example);
     return wrong;
 }
@@ -172,14 +172,14 @@ const char *lane_options_how(const struct lane_options *wanted)
 const char *lane_options_wrong(const struct lane_options *wanted)
 {
     if (wanted->backend == LANE_BACKEND_FREE && wanted->strategy != NULL) {
-        return "lanes that run freely follow no strategy";
+        return "free-running lanes follow no strategy";
     }
     if (wanted->backend == LANE_BACKEND_FREE && wanted->checks_races) {
-        return "lanes that run freely cannot be held to happens-before; the thread sanitizer can";
+        return "free-running lanes cannot be checked against happens-before; use the thread sanitizer";
     }
     if (wanted->has_schedules && wanted->schedule_count == 0 &&
         wanted->strategy != &strategy_exhaustive) {
-        return "0 schedules means all there are, which only the strategy exhaustive can tell";
+        return "0 schedules means all of them, which only the strategy exhaustive can count";
     }
     return NULL;
 }
@@ -253,7 +253,7 @@ static void conclude_exhaustive(const struct lanes_found *found, struct writing 
     if (found->diverged) {
         writing_append(
             text,
-            "the same decisions led elsewhere the second time: the target is not deterministic; ");
+            "the same decisions gave another run the second time: the target is not deterministic; ");
     }
     if (found->is_complete) {
         writing_append_format(text,
@@ -293,7 +293,7 @@ void lane_options_conclude(const struct lane_options *wanted, const struct lanes
                               "probability at least ",
                               found->pct_depth, found->pct_participants, found->pct_decisions);
         append_probability(found, text);
-        writing_append(text, " a run; ");
+        writing_append(text, " per run; ");
     }
     writing_append_format(text, "%" PRIu64 " schedule%s", found->schedule_count,
                           found->schedule_count == 1 ? "" : "s");

@@ -30,12 +30,13 @@ static enum exit_code lookup_plugin(const char *path, const struct target **targ
     if (!ops_file_can_name(path)) {
         return message_fail(
             EXIT_USAGE,
-            "'%s': a list of ops cannot name this plug-in: no blanks at its ends, no "
-            "control characters, at most %d bytes",
+            "'%s': an op list cannot name this plug-in: a path has no blanks at its ends, no "
+            "control characters and at most %d bytes",
             path, SETUP_VALUE_BYTES - 1);
     }
     if (plugin_count == PLUGIN_COUNT_MAX) {
-        return message_fail(EXIT_USAGE, "%s: more than %d plug-ins", path, PLUGIN_COUNT_MAX);
+        return message_fail(EXIT_USAGE, "%s: at most %d plug-ins can be loaded", path,
+                            PLUGIN_COUNT_MAX);
     }
     char reason[PLUGIN_REASON_BYTES];
     if (plugin_load(&plugins[plugin_count].plugin, path, reason) != PLUGIN_OK) {
@@ -95,7 +96,7 @@ enum exit_code lookup_scenario(const char *name, const struct scenario **scenari
 
 enum exit_code lookup_chip(const char *name, const struct chip **chip)
 {
-    char hint[HINT_BYTES] = "valid are";
+    char hint[HINT_BYTES] = "valid chips:";
     for (size_t i = 0; chips[i] != NULL; i++) {
         size_t used = strlen(hint);
         snprintf(hint + used, sizeof hint - used, "%s %s", i == 0 ? "" : ",", chips[i]->name);
@@ -153,8 +154,9 @@ enum exit_code setup_override(struct setup *setup, const struct run_options *opt
     }
     for (uint32_t i = 0; i < options->option_count; i++) {
         if (!override_option(setup, &options->options[i])) {
-            return message_fail(EXIT_USAGE, "--target-option: '%s=%s' is one option too many",
-                                options->options[i].key, options->options[i].value);
+            return message_fail(
+                EXIT_USAGE, "--target-option: '%s=%s' is one option too many (%d at most)",
+                options->options[i].key, options->options[i].value, SETUP_OPTION_COUNT_MAX);
         }
     }
     return EXIT_KEPT;

@@ -50,7 +50,7 @@ static const char *complain_unknown(const char *what, const char *word, const ch
         size_t used = strlen(valid);
         snprintf(valid + used, sizeof valid - used, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
-    return complain("names the unknown %s '%s'; valid are %s", what, word, valid);
+    return complain("names the unknown %s '%s'; valid names: %s", what, word, valid);
 }
 
 static size_t fault_names(const char *names[FAULTING_KIND_COUNT + 2])
@@ -102,10 +102,10 @@ const char *op_options_parse_faults(const char *text, struct fault_wish *faults)
         word_count++;
     }
     if (word_count == 0) {
-        return complain("is empty; valid are none, all, and the names of hbmstress list faults");
+        return complain("is empty; give none, all, or names from hbmstress list faults");
     }
     if (stands_alone && word_count > 1) {
-        return complain("says more than 'all' or 'none', which stand alone");
+        return complain("adds names to 'all' or 'none', which must stand alone");
     }
     faults->kinds = kinds;
     return NULL;
@@ -145,7 +145,7 @@ static const char *take_weight(char *word, uint16_t weights[OP_KIND_COUNT], uint
     }
     uint64_t percent;
     if (!number_parse(colon + 1, strlen(colon + 1), &percent) || percent > SETUP_WEIGHT_MAX) {
-        return complain("gives %s the weight '%s', which is no number from 0 to %d", word,
+        return complain("gives %s the weight '%s', which is not a number from 0 to %d", word,
                         colon + 1, SETUP_WEIGHT_MAX);
     }
     *seen |= UINT32_C(1) << kind;
@@ -184,7 +184,7 @@ const char *op_options_parse_weights(const char *text, uint16_t weights[OP_KIND_
         }
     }
     if (seen == 0) {
-        return complain("is empty; it takes KIND:PERCENT, as in alloc:300");
+        return complain("is empty; give KIND:PERCENT, as in alloc:300");
     }
     if (parsed.weights[OP_ALLOC] == 0 && parsed.weights[OP_OUTPUT] == 0) {
         return complain("leaves no request: alloc or output must be above 0");

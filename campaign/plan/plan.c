@@ -45,7 +45,7 @@ static bool takes_weights(const struct scenario *scenario, const struct run_opti
     }
     int used = snprintf(
         reason, RUN_REASON_BYTES,
-        "scenario '%s' takes no weights: only those do that draw from the generator:",
+        "scenario '%s' accepts no weights; only scenarios that draw from the generator do:",
         scenario->name);
     for (size_t i = 0; scenarios[i] != NULL && used > 0 && used < RUN_REASON_BYTES; i++) {
         if (scenarios[i]->takes_weights) {
@@ -141,7 +141,7 @@ static enum exit_code plan_scenarios(const struct run_options *options, uint64_t
     const char *how = lane_options_how(&options->lanes);
     if (options->lanes.lane_count == 0 && how != NULL) {
         return message_fail(EXIT_USAGE,
-                            "%s says how lanes are run, and there are none: give --lanes N", how);
+                            "%s applies to lanes, and there are none; also give --lanes N", how);
     }
     const char *wrong = lane_options_wrong(&options->lanes);
     if (wrong != NULL) {
@@ -216,9 +216,10 @@ static enum exit_code check_name(const struct saying *saying, const char *name,
         if (!is_same_in_files(name, plan->parts[i].name)) {
             continue;
         }
-        snprintf(reason, sizeof reason,
-                 "the files of '%s' would be called as those of '%s' are: give it another name",
-                 name, plan->parts[i].name);
+        snprintf(
+            reason, sizeof reason,
+            "the files of '%s' would be called the same as those of '%s'; give it another name",
+            name, plan->parts[i].name);
         return fail_in_section(saying, reason);
     }
     return EXIT_KEPT;
@@ -312,8 +313,9 @@ static enum exit_code plan_job(const struct run_options *options, uint64_t seed,
     }
     for (size_t i = 0; i < options->name_count; i++) {
         if (!job_has(job, plan, options->names[i])) {
-            return message_unknown("scenario", options->names[i], NULL,
-                                   "no section of the job file has or runs it");
+            return message_unknown(
+                "scenario", options->names[i], NULL,
+                "no section of the job file has this name or runs this scenario");
         }
     }
     return EXIT_KEPT;
@@ -383,12 +385,13 @@ void plan_deinit(struct plan *plan)
     *plan = (struct plan){0};
 }
 
-bool plan_has_work(const struct plan *plan)
+enum exit_code plan_check_work(const struct plan *plan, const char *done)
 {
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->parts[i].note[0] == '\0') {
-            return true;
+            return EXIT_KEPT;
         }
     }
-    return false;
+    return message_fail(EXIT_USAGE, "no scenario can %s: %s needs programs, and target %s has none",
+                        done, plan->parts[0].name, plan->parts[0].target->name);
 }

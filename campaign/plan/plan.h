@@ -48,8 +48,9 @@ struct plan {
 enum exit_code plan_make(const struct run_options *options, uint64_t seed, struct plan *plan);
 void plan_deinit(struct plan *plan);
 
-/* Whether any of its parts runs. */
-bool plan_has_work(const struct plan *plan);
+/* EXIT_KEPT when any of its parts runs; otherwise EXIT_USAGE after one message, which says what no
+ * scenario can do: done is "run" or "be swept". */
+enum exit_code plan_check_work(const struct plan *plan, const char *done);
 
 /* The seed of trial number `trial` of a part: random_derive of (random_derive of the part's seed
  * and the FNV-1a hash of the scenario's name) and the number.  It depends on nothing else, so a

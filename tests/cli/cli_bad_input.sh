@@ -4,7 +4,7 @@
 . "$(dirname "$0")/cli_common.sh"
 
 expect_refusal 2 "no subcommand"
-expect_refusal 2 "valid are list, run, replay, import, export, explain, shrink, check" frobnicate
+expect_refusal 2 "valid subcommands: list, run, replay, import, export, explain, shrink, check" frobnicate
 expect_refusal 2 "did you mean 'run'" rnu
 expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragmentation_storm'?" run fragmentation_strom
 expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy
@@ -32,7 +32,7 @@ expect_refusal 2 "--capacity: '12Q'" run --capacity 12Q
 expect_refusal 2 "--capacity: '16E'" run --capacity 16E
 expect_refusal 2 "multiple of the granule" run --capacity 1000
 expect_refusal 2 "multiple of the granule" run --capacity 1536 --target-option granule=1024
-expect_refusal 2 "unknown chip 'v9'; valid are" run --chip v9
+expect_refusal 2 "unknown chip 'v9'; valid chips: v2, v3, v4" run --chip v9
 expect_refusal 2 "give one of them" run --chip v4 --capacity 1G
 expect_refusal 2 "unknown target 'hbn'; did you mean 'hbm'?" run --target hbn
 expect_refusal 2 "./nope.so" run --target ./nope.so
@@ -42,7 +42,7 @@ expect_refusal 2 "none, slide, repack" run --target-option defrag=sometimes
 expect_refusal 2 "valid are" run --target-option colour=red
 expect_refusal 2 "set before" run --target-option granule=512 --target-option granule=1024
 expect_refusal 2 "/dev/null: Not a directory" run --ops 10 --out /dev/null
-expect_refusal 2 "needs programs" run late_program --target null
+expect_refusal 2 "no scenario can run: late_program needs programs, and target null has none" run late_program --target null
 expect_refusal 2 "unknown kind 'target'; did you mean 'targets'?" list target
 expect_refusal 2 "one word too many" list targets rules
 
@@ -82,15 +82,15 @@ printf 'Current allocation summary\n' >crash.log
 gzip -c good.ops >good.ops.gz
 for subcommand in replay shrink; do
     for file in crash.log good.ops.gz; do
-        expect_refusal 2 "; hbmstress import makes one of a log, and hbmstress replay --compare takes" "$subcommand" "$file"
+        expect_refusal 2 "; hbmstress import makes one from a log, and hbmstress replay --compare reads" "$subcommand" "$file"
     done
 done
 for subcommand in import explain export watch "replay --compare"; do
     # shellcheck disable=SC2086
-    expect_refusal 2 "good.ops: --kv-bytes-per-token is for a trace of requests, and this is of the format ops" \
+    expect_refusal 2 "good.ops: --kv-bytes-per-token applies to a request trace, and this file has the format ops" \
         $subcommand good.ops --kv-bytes-per-token 100
 done
-expect_refusal 2 "--kv-tokens-per-second is for a trace of requests" import good.ops --kv-tokens-per-second 100
+expect_refusal 2 "--kv-tokens-per-second applies to a request trace" import good.ops --kv-tokens-per-second 100
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget \033[31mhbm\n' >escape.ops
 expect_exit 2 replay escape.ops
 [ "$(tr -d '\n\040-\176' <err.txt | wc -c)" = 0 ] || fail "a control character of a file reached the terminal"
@@ -111,14 +111,14 @@ job() { # TEXT-OF-FILE WANTED
     expect_refusal 2 "$2" run --job job.ini
 }
 job '' "job.ini: no section"
-job 'ops = 3\n' "job.ini:1: key 'ops' stands before"
+job 'ops = 3\n' "job.ini:1: key 'ops' comes before"
 job '[slow_leak]\nnonsense\n' "job.ini:2: neither"
 job '[slow_leak]\n\n; words\ntarg = hbm\n' "job.ini:4: unknown key 'targ'; did you mean 'target'?"
 job '[slow_leak]\nops = 0\n' "job.ini:2: ops: '0'"
 job '[slow_leak]\nregret_max = few\n' "job.ini:2: regret_max: 'few'"
-job '[slow_leak]\nregret_max = 1\nregret_max = 1\n' "job.ini:3: key 'regret_max' comes twice"
-job '[slow_leak]\nops = 1\nops = 2\n' "job.ini:3: key 'ops' comes twice"
-job '[slow_leak]\n[slow_leak]\n' "job.ini:2: section [slow_leak] comes twice"
+job '[slow_leak]\nregret_max = 1\nregret_max = 1\n' "job.ini:3: key 'regret_max' appears twice"
+job '[slow_leak]\nops = 1\nops = 2\n' "job.ini:3: key 'ops' appears twice"
+job '[slow_leak]\n[slow_leak]\n' "job.ini:2: section [slow_leak] appears twice"
 job '[slow_lea]\n' "job.ini:1: unknown scenario 'slow_lea'; did you mean 'slow_leak'?"
 job '[global]\nscenario = slow_leak\n' "job.ini:2: 'scenario' belongs in a section"
 job '[a]\nscenario = slow_leak\nchip = v4\ncapacity = 1G\n' "job.ini:4: chip and capacity"
@@ -126,41 +126,41 @@ job '[slow_leak]\noption.defrag = sometimes\n' "none, slide, repack"
 # Keys and values of a campaign.
 job '[slow_leak]\nfaults = cpoy\n' "job.ini:2: faults: 'cpoy' names the unknown fault 'cpoy'; did you mean 'copy'?"
 job '[slow_leak]\nfaults = copy wiat\n' "unknown fault 'wiat'; did you mean 'wait'?"
-job '[slow_leak]\nfaults = xyzzyxyzzy\n' "valid are copy, wait, unload,"
+job '[slow_leak]\nfaults = xyzzyxyzzy\n' "valid names: copy, wait, unload,"
 job '[slow_leak]\nfaults =\n' "job.ini:2: faults: '' is empty"
 job '[slow_leak]\nfaults = all, copy\n' "stand alone"
 job '[slow_leak]\nfaults = copy none\n' "stand alone"
 job '[slow_leak]\nfaults = copy copy\n' "names 'copy' twice"
-job '[slow_leak]\nfaults = copy\nfaults = wait\n' "job.ini:3: key 'faults' comes twice"
+job '[slow_leak]\nfaults = copy\nfaults = wait\n' "job.ini:3: key 'faults' appears twice"
 job '[slow_leak]\nfault = copy\n' "unknown key 'fault'; did you mean 'faults'?"
 job '[slow_leak]\nseeds = 0\n' "job.ini:2: seeds: '0'"
-job '[slow_leak]\nseeds = 1\nseeds = 1\n' "job.ini:3: key 'seeds' comes twice"
+job '[slow_leak]\nseeds = 1\nseeds = 1\n' "job.ini:3: key 'seeds' appears twice"
 job '[queued_free_race]\nweights = alloc\n' "is not a list of KIND:PERCENT: 'alloc'"
 job '[queued_free_race]\nweights = aloc:30\n' "unknown kind of op 'aloc'; did you mean 'alloc'?"
 job '[queued_free_race]\nweights = retire:30\n' "unknown kind of op 'retire'"
-job '[queued_free_race]\nweights = alloc:10001\n' "gives alloc the weight '10001', which is no number from 0 to 10000"
+job '[queued_free_race]\nweights = alloc:10001\n' "gives alloc the weight '10001', which is not a number from 0 to 10000"
 job '[queued_free_race]\nweights = alloc:-1\n' "gives alloc the weight '-1'"
 job '[queued_free_race]\nweights = alloc:\n' "gives alloc the weight ''"
 job '[queued_free_race]\nweights = alloc:0 output:0\n' "leaves no request"
 job '[queued_free_race]\nweights = use:1 use:2\n' "names 'use' twice"
 job '[queued_free_race]\nweights =\n' "is empty"
-job '[queued_free_race]\nweights = use:1\nweights = use:2\n' "job.ini:3: key 'weights' comes twice"
+job '[queued_free_race]\nweights = use:1\nweights = use:2\n' "job.ini:3: key 'weights' appears twice"
 job '[a]\nscenario = queued_free_race\n[slow_leak]\nweights = use:3\n' \
-    "job.ini:3: scenario 'slow_leak' takes no weights: only those do that draw from the generator: fragmentation_storm queued_free_race"
-job '[global]\nweights = use:3\n[queued_free_race]\n[slow_leak]\n' "job.ini:4: scenario 'slow_leak' takes no weights"
+    "job.ini:3: scenario 'slow_leak' accepts no weights; only scenarios that draw from the generator do: fragmentation_storm queued_free_race"
+job '[global]\nweights = use:3\n[queued_free_race]\n[slow_leak]\n' "job.ini:4: scenario 'slow_leak' accepts no weights"
 job '[slow_leak]\nlanes = 1\n' "job.ini:2: lanes: '1' is not a number from 2 to 16"
-job '[global]\nlanes = 2\nlanes = 3\n[slow_leak]\n' "job.ini:3: key 'lanes' comes twice"
-job '[slow_leak]\nseed = 4\n' "job.ini:2: 'seed' holds for the whole run: it belongs in [global]"
-job '[slow_leak]\ntime = 4s\n' "job.ini:2: 'time' holds for the whole run"
-job '[slow_leak]\nprobes = required\n' "job.ini:2: 'probes' holds for the whole run"
-job '[global]\nprobes = wanted\n[slow_leak]\n' "job.ini:2: probes: 'wanted' is not 'required'"
-job '[global]\nprobes = required\nprobes = required\n[slow_leak]\n' "job.ini:3: key 'probes' comes twice"
+job '[global]\nlanes = 2\nlanes = 3\n[slow_leak]\n' "job.ini:3: key 'lanes' appears twice"
+job '[slow_leak]\nseed = 4\n' "job.ini:2: 'seed' applies to the whole run: it belongs in [global]"
+job '[slow_leak]\ntime = 4s\n' "job.ini:2: 'time' applies to the whole run"
+job '[slow_leak]\nprobes = required\n' "job.ini:2: 'probes' applies to the whole run"
+job '[global]\nprobes = wanted\n[slow_leak]\n' "job.ini:2: probes: 'wanted' is not valid; the only value is 'required'"
+job '[global]\nprobes = required\nprobes = required\n[slow_leak]\n' "job.ini:3: key 'probes' appears twice"
 job '[global]\nprobe = required\n[slow_leak]\n' "unknown key 'probe'; did you mean 'probes'?"
 job '[a]\nscenario = al\n' "unknown scenario 'al'"
 job '[a_name_that_is_much_too_long_for_this_purpose]\nscenario = all\n' "too long for 'scenario = all'"
 expect_refusal 2 "did you mean 'copy'?" run --faults cpoy
 expect_refusal 2 "--faults: '' is empty" run --faults ""
-expect_refusal 2 "--weights: scenario 'slow_leak' takes no weights" run slow_leak --weights use:3
+expect_refusal 2 "--weights: scenario 'slow_leak' accepts no weights" run slow_leak --weights use:3
 expect_refusal 2 "did you mean 'alloc'?" run fragmentation_storm --weights aloc:3
 expect_refusal 2 "--seeds: '0'" run --seeds 0
 expect_refusal 2 "unknown option '--seeds'" replay x.ops --seeds 3

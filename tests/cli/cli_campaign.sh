@@ -136,8 +136,8 @@ cmp <(totals both) <(totals merged) || fail "merged totals differ"
 for repro in merged/repros/premature-*; do
     expect_exit 1 replay "$repro"
 done
-refuse "shard 1/3 is that of" merge shard-1 shard-1 --out twice
-refuse "is not a shard of the campaign" merge shard-1 whole --out twice
+refuse "shard 1/3 is also that of" merge shard-1 shard-1 --out twice
+refuse "is not a shard of the same campaign as" merge shard-1 whole --out twice
 refuse "merged: no campaign has written here" watch merged
 expect_exit 1 merge shard-1 shard-2 --out two
 expect_text err.txt "2 of 3 shards are merged"

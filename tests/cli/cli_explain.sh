@@ -52,7 +52,7 @@ expect_exit 0 explain sound-lanes.ops --json
 sed 's/^\(2: alloc .*\)$/\1 lane=1/' "$causes/queued_frees.ops" >lanes.ops
 expect_exit 0 explain lanes.ops
 expect_text out.txt "  queued_frees (sure, 90 %)"
-expect_text out.txt "With lanes the history is taken when calls are judged"
+expect_text out.txt "With lanes, the history is recorded when calls are judged"
 
 # A request is for a tag only when that has a name.
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\ntag 1 "losses"\n\n0: alloc size=2M tag=1\n' >named.ops

@@ -133,7 +133,7 @@ expect_text err.txt "; nothing is written"
 [ ! -e dying.csv ] || fail "an export that died left its file"
 expect_exit 1 export dying.ops
 [ -s out.txt ] || fail "the export was to have written something before it died"
-expect_text err.txt "; what is written is not whole"
+expect_text err.txt "; the output is incomplete"
 
 # 40K fit in 48K; the target rounds them to 64K.
 printf 'hbmstress-ops 1\ncapacity 64K\ntarget plant_premature_rounded\n0: alloc size=16K\n1: alloc size=40K\n' >wrong.ops
@@ -145,12 +145,12 @@ expect_text broken.csv "1,failed,,40960"
 expect_exit 0 replay "$field/hbm_allocations/every_state.log" --compare
 expect_text out.txt "10 of 10 requests and 7 of 7 byte counts agree"
 expect_exit 0 replay "$field/tpu_message/buffer_pieces.log" --compare
-expect_no_text out.txt ": the log "
+expect_no_text out.txt " in the log, "
 expect_text out.txt "requests and 2 of 2 byte counts agree"
 expect_exit 0 replay "$field/hbm_report/sections.log" --compare --json
 expect_text out.txt '{"type":"compare","requests":4,"requests_differ":0,"values":0,"values_differ":0,"differences":[]}'
 expect_exit 0 replay "$field/hbm_report/sections.log" --compare --capacity 1G
-expect_text out.txt "op 3: load size=4199936 stack=46131712 tag=4: request: the log out of memory, the run granted"
+expect_text out.txt "op 3: load size=4199936 stack=46131712 tag=4: request: out of memory in the log, granted in the run"
 expect_text out.txt "3 of 4 requests and 0 of 0 byte counts agree; the first difference is at op 3"
 expect_exit 0 replay "$field/hbm_report/sections.log" --compare --capacity 1G --json
 expect_text out.txt '"first_op":3,"differences":[{"op":3,"what":"request","log":"out of memory","run":"granted"}]'
@@ -162,7 +162,7 @@ expect_text out.txt "1 of 4 requests"
 # The top of the smaller device is retired: it is in no byte count of the log.
 expect_exit 0 replay "$field/xplane/devices.xplane.pb" --compare
 expect_text out.txt "5 of 5 requests and 7 of 7 byte counts agree"
-expect_refusal 2 "a list of ops does not say what happened" replay list.ops --compare
+expect_refusal 2 "an op list does not say what happened" replay list.ops --compare
 expect_refusal 2 "give one of them" replay "$field/hbm_report/sections.log" --compare --strategy exhaustive=2
 # What a trace of requests does not say is said wherever one is read.
 cat >trace.csv <<'CSV'
@@ -178,8 +178,8 @@ done
 expect_exit 0 export trace.csv "${kv[@]}"
 expect_text out.txt "0,alloc,971776,76800,76800,"
 expect_exit 0 replay trace.csv --compare --format azure_llm "${kv[@]}"
-expect_refusal 2 "--kv-bytes-per-token is for the log that --compare takes" replay trace.ops --kv-bytes-per-token 5
-expect_refusal 2 "--format is for the log that --compare takes" replay trace.ops --format ops
+expect_refusal 2 "--kv-bytes-per-token applies to a log, with --compare" replay trace.ops --kv-bytes-per-token 5
+expect_refusal 2 "--format applies to a log, with --compare" replay trace.ops --format ops
 
 # What an execution loads again, or fails to, is for its program, and asked for by its lane.
 printf '%s\n' 'hbmstress-ops 1' 'capacity 64K' 'target hbm' 'tag 1 "prog"' 'tag 2 "data"' '' \

@@ -26,7 +26,7 @@ for repro in slide/repros/*.ops; do
     expect_text out.txt '"verdict":"premature"'
     expect_exit 0 replay "$repro" --target-option defrag=none
     expect_exit 0 replay "$repro" --target hbm
-    expect_text err.txt "$repro: its options are for target first_fit, and not given to hbm: defrag=slide;"
+    expect_text err.txt "$repro: its options are for target first_fit and are not passed to hbm: defrag=slide;"
 done
 expect_exit 1 explain "$repro"
 expect_text out.txt "Largest hole"
@@ -43,8 +43,8 @@ expect_text out.txt '"type":"explanation"'
 for subcommand in replay explain watch export "import -o other.ops"; do
     # shellcheck disable=SC2086
     expect_exit 0 $subcommand options.ops --target first_fit
-    [ "$(cat err.txt)" = "hbmstress: options.ops: its options are for target hbm, and not given to first_fit:\
- defrag=repack drains=yes; --target-option gives them" ] || fail "$subcommand: $(cat err.txt)"
+    [ "$(cat err.txt)" = "hbmstress: options.ops: its options are for target hbm and are not passed to first_fit:\
+ defrag=repack drains=yes; --target-option passes them" ] || fail "$subcommand: $(cat err.txt)"
     # shellcheck disable=SC2086
     expect_exit 0 $subcommand options.ops --target hbm
     [ ! -s err.txt ] || fail "$subcommand of the same target: $(cat err.txt)"
@@ -55,7 +55,7 @@ for subcommand in replay explain watch export shrink; do
     expect_exit 1 "$subcommand" options.ops --target first_fit --target-option defrag=slide
 done
 expect_exit 1 replay options.ops --target first_fit --target-option defrag=slide
-expect_text err.txt "not given to first_fit: drains=yes; --"
+expect_text err.txt "not passed to first_fit: drains=yes; --"
 
 storm 1 --out whole --target-option defrag=slide --shrink-budget 0 --ops 2500
 whole=$(find whole/repros -name '*.ops' | head -n 1)
@@ -104,7 +104,7 @@ crash() { # HOW RULE
     expect_text out.txt '"type":"end"'
     expect_exit 1 explain "$repro" --trial-timeout 1s
     [ "$(wc -l <err.txt)" = 1 ] || fail "explain of a $2: $(cat err.txt)"
-    expect_text err.txt "replay says at which op"
+    expect_text err.txt "hbmstress replay reports at which op"
 }
 crash crash crash
 crash exit crash
@@ -126,8 +126,8 @@ expect_text out.txt '"rule":"crash"'
 expect_exit 1 run --resume "my out"
 rm -rf "my out"
 cp "$bad_target" "ends.so "
-expect_refusal 2 "'./ends.so ': a list of ops cannot name this plug-in" run fragmentation_storm --target "./ends.so "
-expect_refusal 2 "a list of ops cannot name this plug-in" run fragmentation_storm --target $'./a\nb.so'
+expect_refusal 2 "'./ends.so ': an op list cannot name this plug-in" run fragmentation_storm --target "./ends.so "
+expect_refusal 2 "an op list cannot name this plug-in" run fragmentation_storm --target $'./a\nb.so'
 
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1: alloc size=512\n' >two.ops
 for subcommand in replay explain shrink; do

@@ -17,6 +17,8 @@ for subcommand in list run replay import export explain shrink check merge watch
     expect_text out.txt "Example: hbmstress $subcommand"
     expect_text out.txt "--help"
     [ ! -s err.txt ] || fail "$subcommand --help writes to standard error"
+    wide=$(grep -E '^.{101}' out.txt)
+    [ -z "$wide" ] || fail "$subcommand --help has more than 100 columns: $wide"
     expect_exit 0 "$subcommand" --version
 done
 

@@ -104,7 +104,7 @@ parts_of() { # WORD
 for names in 'a b:a_b' 'a/b:a b' 'a_b:a:b'; do
     first=${names%%:*} second=${names#*:}
     printf '[%s]\nscenario = slow_leak\n[%s]\nscenario = slow_leak\nseeds = 1\n' "$first" "$second" >same.ini
-    expect_refusal 2 "same.ini:3: the files of '$second' would be called as those of '$first' are" run --job same.ini
+    expect_refusal 2 "same.ini:3: the files of '$second' would be called the same as those of '$first'" run --job same.ini
     expect_refusal 2 "same.ini:3: " run --job same.ini --sweep --ops 5
     expect_exit 0 run "$second" --job same.ini
 done

@@ -10,15 +10,15 @@ for wrong in 0 1 17 abc -2; do
     refuse "is not a number from 2 to 16" run slow_leak --lanes "$wrong"
 done
 refuse "did you mean 'exhaustive'?" run slow_leak --lanes 2 --strategy exhaustiv
-refuse "valid are portfolio, random" run slow_leak --lanes 2 --strategy nonsense
+refuse "valid strategies: portfolio, random" run slow_leak --lanes 2 --strategy nonsense
 refuse "as in exhaustive=2" run slow_leak --lanes 2 --strategy exhaustive=x
 refuse "as in pct=3" run slow_leak --lanes 2 --strategy pct=0
-refuse "takes none" run slow_leak --lanes 2 --strategy random=3
+refuse "accepts none" run slow_leak --lanes 2 --strategy random=3
 refuse "which only the strategy exhaustive" run slow_leak --lanes 2 --schedules 0
 refuse "which only the strategy exhaustive" run slow_leak --lanes 2 --schedules 0 --strategy random
 refuse "is neither threads nor fibers" run slow_leak --lanes 2 --backend processes
 refuse "give --lanes N" run slow_leak --strategy pct
-refuse "it takes no lanes" run slow_leak --lanes 2 --sweep
+refuse "it accepts no lanes" run slow_leak --lanes 2 --sweep
 refuse "cannot be run with lanes: its contract does not say that several threads" run slow_leak --lanes 2 --target first_fit
 
 # --- what is said ---------------------------------------------------------------------------------------------
@@ -98,25 +98,25 @@ sed 's/^0: alloc .*/0: alloc size=%hole/' two.ops >fitted.ops
 refuse "has no %N and no size that is a fit" replay fitted.ops
 expect_exit 0 replay two.ops
 expect_exit 0 replay two.ops --times 50
-expect_text out.txt "50 of 50 replays gave the same"
+expect_text out.txt "50 of 50 replays gave the same result"
 expect_exit 0 replay two.ops --strategy exhaustive
 grep -Eq '^all [1-9][0-9]* interleavings explored, [0-9]+ runs pruned, 0 broken$' out.txt ||
     fail "an exhaustive search does not say that it is: $(tail -n 3 out.txt)"
 expect_exit 0 replay two.ops --strategy exhaustive=1 --json
 grep -q '"type":"search","strategy":"exhaustive=1".*"complete":true.*"bound":1' out.txt || fail "$(cat out.txt)"
 expect_exit 0 replay two.ops --strategy pct=3 --schedules 30
-grep -Eq '^pct: depth 3, n = [0-9]+, k = [0-9]+: .* probability at least 1/[0-9]+ a run; 30 schedules, 0 broken$' out.txt ||
+grep -Eq '^pct: depth 3, n = [0-9]+, k = [0-9]+: .* probability at least 1/[0-9]+ per run; 30 schedules, 0 broken$' out.txt ||
     fail "pct does not say its bound: $(tail -n 3 out.txt)"
 expect_exit 0 replay two.ops --strategy random --schedules 30
 expect_text out.txt "30 schedules, 0 broken"
 refuse "give --strategy NAME" replay two.ops --schedules 3
-refuse "--shrink-budget is for a search" replay two.ops --shrink-budget 20000
+refuse "--shrink-budget applies to a search" replay two.ops --shrink-budget 20000
 expect_exit 0 replay two.ops --check-races # its own schedule is held to happens-before
 refuse "give one of them" replay two.ops --strategy random --times 3
 refuse "which only the strategy exhaustive" replay two.ops --strategy random --schedules 0
 sed '/lane=1/d; /switch/d' two.ops >one.ops
 refuse "there is nothing to interleave" replay one.ops --strategy random
-refuse "--check-races has nothing to look at" replay one.ops --check-races
+refuse "--check-races has nothing to check" replay one.ops --check-races
 
 expect_exit 0 explain two.ops
 grep -Eq '^ turn  lane 0 +lane 1$' out.txt || fail "explain shows no columns: $(head -n 3 out.txt)"
@@ -132,7 +132,7 @@ repro=$(find race/repros -name '*.ops' | head -n 1)
 [ -n "$repro" ] || fail "no repro of $race"
 grep -Eq '^# [0-9]+ ops in [2-9] lanes, [0-9]+ switch' "$repro" || fail "the repro does not say its lanes"
 expect_exit 1 replay "$repro" --times 20
-expect_text out.txt "20 of 20 replays gave the same"
+expect_text out.txt "20 of 20 replays gave the same result"
 expect_exit 1 explain "$repro"
 expect_text out.txt "<=="
 expect_exit 1 shrink "$repro" -o smaller.ops

@@ -16,7 +16,7 @@ count_ops() { # FILE
 check_kept() {
     [ "$(count_ops small.ops)" -le "$(count_ops "$whole")" ] || fail "$1: $(count_ops small.ops) ops are left"
     expect_text small.ops "# not shrunk to the end: $1"
-    expect_text err.txt "; fewer may do: $1"
+    expect_text err.txt "; a shorter list may exist: $1"
     expect_exit 1 replay small.ops --op-timeout 200ms --json
     expect_text out.txt '"signature":"hang in free_after"'
 }

@@ -15,7 +15,7 @@ sweep() { # CODE ARGUMENT...
 # Nothing is broken: every call of each kind was failed, and the same seed gives the same bytes with any workers.
 sweep 0 --target "$flawed" --out kept
 expect_text out.txt "every promise kept: 1 scenario"
-expect_text out.txt "device calls failed once and for ever, all of "
+expect_text out.txt "device calls failed once and forever, all of "
 for kind in open copy unload host_memory; do
     grep -qE "^  $kind +([1-9][0-9]*) of \1 +\1 of \1 " out.txt || fail "not every $kind was failed"
 done
@@ -71,7 +71,7 @@ interrupt() { # CODE FLAW
     kill -INT "$process"
     wait "$process"
     [ "$?" = "$1" ] || fail "an interrupted sweep with flaw=$2 should be exit $1"
-    expect_text "cut_$2/results.jsonl" '"scenario":"exact_edge","note":"interrupted: it was not swept to its end"'
+    expect_text "cut_$2/results.jsonl" '"scenario":"exact_edge","note":"interrupted: its sweep is incomplete"'
     tail -n 1 "cut_$2/results.jsonl" | grep -q '"interrupted":true,.*"exit":'"$1" || fail "$(tail -n 1 "cut_$2/results.jsonl")"
 }
 interrupt 1 stall
@@ -90,13 +90,13 @@ expect_text unread/results.jsonl '"interrupted":true,'
 # A job's parts; what makes no sense.
 expect_exit 0 run --job "$job" exact_edge --sweep --ops 20 --out job
 expect_text out.txt "every promise kept: 1 scenario"
-expect_refusal 2 "--time cannot bound it" run --sweep --time 10s
-expect_refusal 2 "a sweep takes at most" run --sweep --ops 99999999
+expect_refusal 2 "bound it with --ops, not with --time" run --sweep --time 10s
+expect_refusal 2 "a sweep accepts at most" run --sweep --ops 99999999
 for campaign in "--shard 1/2" "--seeds 3" "--replay-sample 3" "--results-limit 1K"; do
     # shellcheck disable=SC2086
-    expect_refusal 2 "${campaign% *} is for a campaign" run exact_edge --ops 20 --sweep $campaign
+    expect_refusal 2 "${campaign% *} applies to a campaign" run exact_edge --ops 20 --sweep $campaign
 done
-expect_refusal 2 "of --faults it takes none alone" run exact_edge --ops 20 --sweep --faults copy
+expect_refusal 2 "it accepts only --faults none" run exact_edge --ops 20 --sweep --faults copy
 printf '[exact_edge]\nops = 20\n[short]\nscenario = exact_edge\nops = 30\n[faulty]\nscenario = exact_edge\nfaults = copy\n' >job.ini
 expect_refusal 2 "job.ini: faulty has faults" run --job job.ini --sweep
 expect_exit 0 run --job job.ini --sweep --faults none short --out job
@@ -107,7 +107,7 @@ expect_text out.txt ", 10 ops, "
 printf '[exact_edge]\nlanes = 2\n' >job.ini
 expect_refusal 2 "job.ini: exact_edge has lanes" run --job job.ini --sweep
 printf '[exact_edge]\nops = 99999999\n' >job.ini
-expect_refusal 2 "job.ini: exact_edge: ops: a sweep takes at most" run --job job.ini --sweep
+expect_refusal 2 "job.ini: exact_edge: ops: a sweep accepts at most" run --job job.ini --sweep
 expect_refusal 2 "unknown scenario" run --sweep exact_egde
 expect_exit 0 run --help
 expect_text out.txt "--sweep"

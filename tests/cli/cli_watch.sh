@@ -59,7 +59,7 @@ expect_text out.txt ',67037184],' # 64M less what was retired
 sed -e 's/^48: .*/48: free_after block=0 delay=1s\n49: alloc size=17M/' -e 's/target hbm/target plant_premature_undrained/' list.ops >broken.ops
 expect_exit 1 watch broken.ops
 expect_text out.txt "host 0  48.00 MiB / 64.00 MiB"
-expect_text err.txt "op 49 broke a promise, and the list was run no further"
+expect_text err.txt "op 49 broke a promise, and the run ended there"
 [ "$(wc -l <err.txt)" = 1 ] || fail "more than one line of error"
 
 # An out-of-memory that nobody can judge is the exit code of replay.
@@ -92,11 +92,11 @@ expect_text out.txt "$(cat last.txt)"
 # What cannot be watched.
 mkdir empty
 expect_refusal 2 "empty: no campaign has written here: there is nothing to watch" watch empty
-expect_refusal 2 "--capacity is for a FILE that is run" watch running --capacity 1G
-expect_refusal 2 "--target-option is for a FILE that is run" watch running --target-option defrag=none
+expect_refusal 2 "--capacity applies to a FILE that is run" watch running --capacity 1G
+expect_refusal 2 "--target-option applies to a FILE that is run" watch running --target-option defrag=none
 expect_refusal 2 "No such file" watch nothing.ops
-expect_refusal 2 "--follow is for the DIR of a campaign" watch list.ops --follow
+expect_refusal 2 "--follow applies to the DIR of a campaign" watch list.ops --follow
 for share in 0 101% x '' 9%%; do
-    expect_refusal 2 "is not a share from 1% to 100%" watch list.ops --alarm "$share"
+    expect_refusal 2 "is not a percentage from 1% to 100%" watch list.ops --alarm "$share"
 done
 finish

@@ -35,7 +35,7 @@ for scenario in $("$hbmstress" list scenarios --json | sed -n 's/.*"name":"\([^"
     expect_exit 0 explain "$list" --target hbm --what-if-out "$scenario/variants" --json
     mv out.txt explained.txt
     grep -q '"title":"as-it-is"' explained.txt || fail "$scenario: no table"
-    grep -q '"smallest":true' explained.txt || grep -q 'no device of up to 2^50' explained.txt ||
+    grep -q '"smallest":true' explained.txt || grep -q 'no device of up to 2^50 bytes' explained.txt ||
         fail "$scenario: no smallest change"
     check_rows "$scenario/variants"
 done
@@ -89,7 +89,7 @@ expect_text lists/of/leak/evicts-no.ops "option evicts=no"
 # What else is in the folder stays, and the list that is explained does, too.
 echo mine >lists/of/leak/other.ops
 expect_exit 4 explain lists/of/leak/as-it-is.ops --what-if-out lists/of/leak
-expect_text err.txt "lists/of/leak/as-it-is.ops: it is the file that is explained, and stays"
+expect_text err.txt "lists/of/leak/as-it-is.ops: this is the file that is explained, and it is not overwritten"
 [ "$(cat lists/of/leak/other.ops)" = mine ] || fail "a list of another name is gone"
 expect_exit 0 explain leak.ops --what-if-out lists/of/leak
 expect_text lists/of/leak/restart-4.ops "# what if: restart-4"
