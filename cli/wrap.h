@@ -2,7 +2,7 @@
 #ifndef CLI_WRAP_H
 #define CLI_WRAP_H
 
-#include "reports/writing.h"
+#include "harness/base/writing.h"
 
 /* Appends words, of which each blank parts two, without a line end.  The current line already has
  * indent columns, and each further one begins with that many blanks.  No line is longer than width
