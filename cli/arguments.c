@@ -62,21 +62,21 @@ static const char *set_resume(struct arguments *arguments, const char *value)
 static const char *set_sweep(struct arguments *arguments, const char *value)
 {
     (void)value;
-    arguments->sweep = true;
+    arguments->has_sweep = true;
     return NULL;
 }
 
 static const char *set_compare(struct arguments *arguments, const char *value)
 {
     (void)value;
-    arguments->compare = true;
+    arguments->has_compare = true;
     return NULL;
 }
 
 static const char *set_what_if(struct arguments *arguments, const char *value)
 {
     (void)value;
-    arguments->what_if = true;
+    arguments->has_what_if = true;
     return NULL;
 }
 
@@ -87,7 +87,7 @@ static const char *set_what_if_out(struct arguments *arguments, const char *valu
 
 static const char *set_checkpoint_tags(struct arguments *arguments, const char *value)
 {
-    arguments->what_if = true;
+    arguments->has_what_if = true;
     return option_set_text(&arguments->checkpoint_tags, value);
 }
 
@@ -106,21 +106,21 @@ static const char *set_alarm(struct arguments *arguments, const char *value)
 static const char *set_follow(struct arguments *arguments, const char *value)
 {
     (void)value;
-    arguments->follow = true;
+    arguments->has_follow = true;
     return NULL;
 }
 
 static const char *set_help(struct arguments *arguments, const char *value)
 {
     (void)value;
-    arguments->help = true;
+    arguments->has_help = true;
     return NULL;
 }
 
 static const char *set_version(struct arguments *arguments, const char *value)
 {
     (void)value;
-    arguments->version = true;
+    arguments->has_version = true;
     return NULL;
 }
 
@@ -172,7 +172,7 @@ static size_t count_rows(void)
 }
 
 /* Row i of all, without what sets it when it is one of a run. */
-static struct option_row row_at(size_t i)
+static struct option_row get_row(size_t i)
 {
     if (i >= run_option_row_count) {
         return option_rows[i - run_option_row_count];
@@ -197,7 +197,7 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
-static bool is_taken(const struct subcommand *subcommand, const char *name)
+static bool is_accepted(const struct subcommand *subcommand, const char *name)
 {
     if (strcmp(name, "--help") == 0 || strcmp(name, "--version") == 0) {
         return true;
@@ -209,11 +209,11 @@ static bool is_taken(const struct subcommand *subcommand, const char *name)
 static size_t find_row(const struct subcommand *subcommand, const char *word, size_t length)
 {
     for (size_t i = 0; i < count_rows(); i++) {
-        const struct option_row row = row_at(i);
+        const struct option_row row = get_row(i);
         const bool is_named = strlen(row.name) == length && strncmp(word, row.name, length) == 0;
         const bool is_aliased = row.alias != NULL && strlen(row.alias) == length &&
                                 strncmp(word, row.alias, length) == 0;
-        if ((is_named || is_aliased) && is_taken(subcommand, row.name)) {
+        if ((is_named || is_aliased) && is_accepted(subcommand, row.name)) {
             return i;
         }
     }
@@ -226,8 +226,8 @@ static enum exit_code fail_unknown_option(const struct subcommand *subcommand, c
     const char *names[ROW_COUNT_MAX];
     size_t count = 0;
     for (size_t i = 0; i < count_rows(); i++) {
-        if (is_taken(subcommand, row_at(i).name)) {
-            names[count++] = row_at(i).name + 2; /* the dashes are common to all: no likeness */
+        if (is_accepted(subcommand, get_row(i).name)) {
+            names[count++] = get_row(i).name + 2; /* the dashes are common to all: no likeness */
         }
     }
     char name[SETUP_VALUE_BYTES];
@@ -240,17 +240,17 @@ static enum exit_code fail_unknown_option(const struct subcommand *subcommand, c
 }
 
 /* Takes the option at argv[*i], and its value. */
-static enum exit_code take_option(const struct subcommand *subcommand, char **argv, size_t count,
-                                  size_t *i, struct arguments *arguments)
+static enum exit_code parse_option(const struct subcommand *subcommand, char **argv, size_t count,
+                                   size_t *i, struct arguments *arguments)
 {
     const char *word = argv[*i];
     const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
-    size_t length = equals == NULL ? strlen(word) : (size_t)(equals - word);
+    const size_t length = equals == NULL ? strlen(word) : (size_t)(equals - word);
     const size_t index = find_row(subcommand, word, length);
     if (index == count_rows()) {
         return fail_unknown_option(subcommand, word, length);
     }
-    const struct option_row found = row_at(index);
+    const struct option_row found = get_row(index);
     const struct option_row *row = &found;
     if (row->argument == NULL && equals != NULL) {
         return message_fail(EXIT_USAGE, "%s takes no value", row->name);
@@ -271,7 +271,7 @@ static enum exit_code take_option(const struct subcommand *subcommand, char **ar
     return EXIT_KEPT;
 }
 
-static enum exit_code words_check(const struct subcommand *subcommand,
+static enum exit_code check_words(const struct subcommand *subcommand,
                                   const struct arguments *arguments)
 {
     if (arguments->word_count < subcommand->word_count_min) {
@@ -307,33 +307,33 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
             words[arguments->word_count++] = argv[i];
             continue;
         }
-        enum exit_code code = take_option(subcommand, argv, count, &i, arguments);
+        const enum exit_code code = parse_option(subcommand, argv, count, &i, arguments);
         if (code != EXIT_KEPT) {
             return code;
         }
-        if (arguments->help || arguments->version) {
+        if (arguments->has_help || arguments->has_version) {
             return EXIT_KEPT;
         }
     }
     arguments->run.names = words;
     arguments->run.name_count = arguments->word_count;
-    return words_check(subcommand, arguments);
+    return check_words(subcommand, arguments);
 }
 
 const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names)
 {
     for (size_t i = 0; i < count_rows(); i++) {
-        if ((arguments->given >> i & 1) != 0 && !is_among(row_at(i).name, names)) {
-            return row_at(i).name;
+        if ((arguments->given >> i & 1) != 0 && !is_among(get_row(i).name, names)) {
+            return get_row(i).name;
         }
     }
     return NULL;
 }
 
-bool arguments_gave(const struct arguments *arguments, const char *name)
+bool arguments_has(const struct arguments *arguments, const char *name)
 {
     for (size_t i = 0; i < count_rows(); i++) {
-        if (strcmp(row_at(i).name, name) == 0) {
+        if (strcmp(get_row(i).name, name) == 0) {
             return (arguments->given >> i & 1) != 0;
         }
     }
@@ -345,9 +345,9 @@ void arguments_help(const struct subcommand *subcommand, struct writing *text)
     writing_append_format(text, "hbmstress %s %s\n\n%s\n\n", subcommand->name, subcommand->usage,
                           subcommand->description);
     for (size_t i = 0; i < count_rows(); i++) {
-        const struct option_row found = row_at(i);
+        const struct option_row found = get_row(i);
         const struct option_row *row = &found;
-        if (!is_taken(subcommand, row->name)) {
+        if (!is_accepted(subcommand, row->name)) {
             continue;
         }
         char left[64];

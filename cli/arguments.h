@@ -22,7 +22,7 @@ struct arguments {
     uint64_t replay_count;                             /* --times; 0 = not given */
     uint64_t alarm_percent;                            /* 1..100; 0 = not given */
     uint64_t given; /* bit per row: what the command line gave, whatever the value */
-    bool sweep, compare, what_if, follow, help, version;
+    bool has_sweep, has_compare, has_what_if, has_follow, has_help, has_version;
 };
 
 struct subcommand {
@@ -44,7 +44,7 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
                                const char **words, struct arguments *arguments);
 
 /* Whether the command line gave that option ("--seed"). */
-bool arguments_gave(const struct arguments *arguments, const char *name);
+bool arguments_has(const struct arguments *arguments, const char *name);
 /* The first option that it gave and that is none of names (NULL at their end); NULL: there is none.
  */
 const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names);

@@ -68,8 +68,8 @@ void block_events_destroy(struct block_events *block_events)
     free(block_events);
 }
 
-static void tell(struct block_events *block_events, enum export_action action,
-                 const struct place *place, uint64_t address)
+static void send_event(struct block_events *block_events, enum export_action action,
+                       const struct place *place, uint64_t address)
 {
     const struct model *model = run_model(block_events->run, place->host);
     const struct export_event event = {.action = action,
@@ -100,7 +100,7 @@ static struct place *place_of(struct block_events *block_events, uint32_t op)
     return &block_events->places[op];
 }
 
-static void place_enter(struct block_events *block_events, uint32_t op, enum place_state state)
+static void enter_place(struct block_events *block_events, uint32_t op, enum place_state state)
 {
     struct place *place = place_of(block_events, op);
     struct present *present = &block_events->present[place->host];
@@ -114,7 +114,7 @@ static void place_enter(struct block_events *block_events, uint32_t op, enum pla
     present->ops[present->count++] = op;
 }
 
-static void place_leave(struct block_events *block_events, struct place *place)
+static void leave_place(struct block_events *block_events, struct place *place)
 {
     struct present *present = &block_events->present[place->host];
     CHECK(place->state == PLACE_LIVE || place->state == PLACE_DYING);
@@ -127,7 +127,7 @@ static void place_leave(struct block_events *block_events, struct place *place)
 
 /* --- what the model shows --- */
 
-static void see(struct block_events *block_events, const struct block *block)
+static void note_block(struct block_events *block_events, const struct block *block)
 {
     if (block->op >= block_events->place_count) {
         return; /* of a call that is not told yet */
@@ -139,18 +139,18 @@ static void see(struct block_events *block_events, const struct block *block)
     place->is_seen_dying = block->state == BLOCK_DYING;
 }
 
-static void see_all(struct block_events *block_events, const struct model *model)
+static void note_all_blocks(struct block_events *block_events, const struct model *model)
 {
     block_events->stamp++;
     for (size_t i = 0; i < model_live_count(model); i++) {
-        see(block_events, model_live(model, i));
+        note_block(block_events, model_live(model, i));
     }
     for (size_t i = 0; i < model_dying_count(model); i++) {
-        see(block_events, model_dying(model, i));
+        note_block(block_events, model_dying(model, i));
     }
     for (size_t i = 0; i < model_program_count(model); i++) {
         if (model_program(model, i)->state != BLOCK_GONE) {
-            see(block_events, model_program(model, i));
+            note_block(block_events, model_program(model, i));
         }
     }
 }
@@ -159,16 +159,16 @@ static void see_all(struct block_events *block_events, const struct model *model
 static void end_place(struct block_events *block_events, struct place *place)
 {
     const struct place was = *place;
-    place_leave(block_events, place);
+    leave_place(block_events, place);
     if (was.state == PLACE_LIVE && was.is_program) {
-        tell(block_events, EXPORT_EVICTED, &was, was.address);
+        send_event(block_events, EXPORT_EVICTED, &was, was.address);
         return;
     }
     if (was.state == PLACE_LIVE) { /* its free is told later: it met this call */
-        tell(block_events, EXPORT_FREE_REQUESTED, &was, was.address);
+        send_event(block_events, EXPORT_FREE_REQUESTED, &was, was.address);
     }
     if (!was.is_absent) {
-        tell(block_events, EXPORT_FREE_COMPLETED, &was, was.address);
+        send_event(block_events, EXPORT_FREE_COMPLETED, &was, was.address);
     }
 }
 
@@ -177,9 +177,9 @@ static bool has_left(const struct place *place)
     return !place->is_absent && (place->is_seen_absent || place->seen_address != place->address);
 }
 
-static void take_ends(struct block_events *block_events, uint32_t host)
+static void process_ends(struct block_events *block_events, uint32_t host)
 {
-    struct present *present = &block_events->present[host];
+    const struct present *present = &block_events->present[host];
     for (size_t i = 0; i < present->count;) {
         struct place *place = &block_events->places[present->ops[i]];
         if (place->stamp != block_events->stamp) {
@@ -190,41 +190,41 @@ static void take_ends(struct block_events *block_events, uint32_t host)
     }
 }
 
-static void take_moves(struct block_events *block_events, uint32_t host)
+static void process_moves(struct block_events *block_events, uint32_t host)
 {
     const struct present *present = &block_events->present[host];
     for (size_t i = 0; i < present->count; i++) {
         const struct place *place = &block_events->places[present->ops[i]];
         if (has_left(place)) {
-            tell(block_events, EXPORT_MOVED_OUT, place, place->address);
+            send_event(block_events, EXPORT_MOVED_OUT, place, place->address);
         }
     }
     for (size_t i = 0; i < present->count; i++) {
         struct place *place = &block_events->places[present->ops[i]];
-        bool comes = !place->is_seen_absent &&
-                     (place->is_absent || place->seen_address != place->address);
+        const bool comes = !place->is_seen_absent &&
+                           (place->is_absent || place->seen_address != place->address);
         place->is_absent = place->is_seen_absent;
         if (comes) {
             place->address = place->seen_address;
-            tell(block_events, EXPORT_MOVED_IN, place, place->address);
+            send_event(block_events, EXPORT_MOVED_IN, place, place->address);
         }
     }
 }
 
-static void look(struct block_events *block_events, uint32_t host)
+static void compare_with_model(struct block_events *block_events, uint32_t host)
 {
-    see_all(block_events, run_model(block_events->run, host));
-    take_ends(block_events, host);
-    take_moves(block_events, host);
+    note_all_blocks(block_events, run_model(block_events->run, host));
+    process_ends(block_events, host);
+    process_moves(block_events, host);
 }
 
 /* --- ops --- */
 
-static void place_begin(struct block_events *block_events, const struct op *op,
+static void begin_place(struct block_events *block_events, const struct op *op,
                         const struct observation *seen, uint32_t number)
 {
     struct place *place = place_of(block_events, number);
-    bool is_told = place->is_told;
+    const bool is_told = place->is_told;
     *place = (struct place){.address = seen->address,
                             .size_bytes = seen->size_bytes,
                             .requested_bytes = op->size_bytes,
@@ -233,43 +233,43 @@ static void place_begin(struct block_events *block_events, const struct op *op,
                             .tag = op->tag,
                             .is_told = is_told,
                             .is_program = op->kind == OP_LOAD};
-    place_enter(block_events, number, PLACE_LIVE);
-    tell(block_events, EXPORT_ALLOC, place, place->address);
+    enter_place(block_events, number, PLACE_LIVE);
+    send_event(block_events, EXPORT_ALLOC, place, place->address);
 }
 
 /* The place that an op names, when it is there. */
-static struct place *named_place(struct block_events *block_events, const struct op *op)
+static struct place *find_named_place(struct block_events *block_events, const struct op *op)
 {
     struct place *place = op->ref < block_events->place_count ? &block_events->places[op->ref]
                                                               : NULL;
     return place != NULL && place->state == PLACE_LIVE ? place : NULL;
 }
 
-static void take_free(struct block_events *block_events, const struct op *op)
+static void process_free(struct block_events *block_events, const struct op *op)
 {
-    struct place *place = named_place(block_events, op);
+    struct place *place = find_named_place(block_events, op);
     if (place == NULL) {
         return;
     }
     place->state = PLACE_DYING;
     place->lane = op->lane;
-    tell(block_events, EXPORT_FREE_REQUESTED, place, place->address);
+    send_event(block_events, EXPORT_FREE_REQUESTED, place, place->address);
 }
 
-static void take_donation(struct block_events *block_events, const struct op *op,
-                          const struct observation *seen, uint32_t number)
+static void process_donation(struct block_events *block_events, const struct op *op,
+                             const struct observation *seen, uint32_t number)
 {
-    struct place *place = named_place(block_events, op);
+    struct place *place = find_named_place(block_events, op);
     if (place != NULL) {
         place->state = PLACE_DYING;
-        tell(block_events, EXPORT_FREE_REQUESTED, place, place->address);
+        send_event(block_events, EXPORT_FREE_REQUESTED, place, place->address);
         end_place(block_events, place);
     }
-    place_begin(block_events, op, seen, number);
+    begin_place(block_events, op, seen, number);
 }
 
 /* The program that an execution loads again, or NULL. */
-static struct place *reloaded_place(struct block_events *block_events, const struct op *op)
+static struct place *find_reloaded_place(struct block_events *block_events, const struct op *op)
 {
     struct place *place = op->ref < block_events->place_count ? &block_events->places[op->ref]
                                                               : NULL;
@@ -277,34 +277,36 @@ static struct place *reloaded_place(struct block_events *block_events, const str
 }
 
 /* An evicted program is loaded again. */
-static void take_execution(struct block_events *block_events, const struct op *op,
-                           const struct observation *seen)
+static void process_execution(struct block_events *block_events, const struct op *op,
+                              const struct observation *seen)
 {
-    struct place *place = reloaded_place(block_events, op);
+    struct place *place = find_reloaded_place(block_events, op);
     if (place == NULL) {
         return;
     }
     place->address = seen->address;
     place->lane = op->lane;
-    place_enter(block_events, op->ref, PLACE_LIVE);
-    tell(block_events, EXPORT_ALLOC, place, place->address);
+    enter_place(block_events, op->ref, PLACE_LIVE);
+    send_event(block_events, EXPORT_ALLOC, place, place->address);
 }
 
-static void take_retirement(struct block_events *block_events, const struct op *op, uint32_t number)
+static void process_retirement(struct block_events *block_events, const struct op *op,
+                               uint32_t number)
 {
     struct place *place = place_of(block_events, number);
     place->address = op->address;
     place->size_bytes = place->requested_bytes = op->size_bytes;
     place->host = op->host;
-    place_enter(block_events, number, PLACE_RETIRED);
-    tell(block_events, EXPORT_RETIRED, place, place->address);
+    enter_place(block_events, number, PLACE_RETIRED);
+    send_event(block_events, EXPORT_RETIRED, place, place->address);
 }
 
-static void take_failure(struct block_events *block_events, const struct op *op,
-                         const struct verdict *verdict)
+static void process_failure(struct block_events *block_events, const struct op *op,
+                            const struct verdict *verdict)
 {
     const bool is_judged = verdict->requested_bytes != 0;
-    const struct place *program = op->kind == OP_EXECUTE ? reloaded_place(block_events, op) : NULL;
+    const struct place *program = op->kind == OP_EXECUTE ? find_reloaded_place(block_events, op)
+                                                         : NULL;
     const uint64_t own_bytes = program == NULL ? op->size_bytes : program->requested_bytes;
     const uint64_t bytes = own_bytes + (op->kind == OP_LOAD ? op->stack_bytes : 0);
     const struct place place = {.size_bytes = is_judged ? verdict->requested_bytes : bytes,
@@ -312,31 +314,31 @@ static void take_failure(struct block_events *block_events, const struct op *op,
                                 .host = op->host,
                                 .lane = op->lane,
                                 .tag = program == NULL ? op->tag : program->tag};
-    tell(block_events, EXPORT_FAILED, &place, 0);
+    send_event(block_events, EXPORT_FAILED, &place, 0);
 }
 
-static void take_success(struct block_events *block_events, const struct op *op,
-                         const struct observation *seen)
+static void process_success(struct block_events *block_events, const struct op *op,
+                            const struct observation *seen)
 {
     switch (op->kind) {
     case OP_ALLOC:
     case OP_OUTPUT:
     case OP_LOAD:
-        place_begin(block_events, op, seen, seen->op);
+        begin_place(block_events, op, seen, seen->op);
         return;
     case OP_DONATE:
-        take_donation(block_events, op, seen, seen->op);
+        process_donation(block_events, op, seen, seen->op);
         return;
     case OP_FREE:
     case OP_FREE_AFTER:
     case OP_UNLOAD:
-        take_free(block_events, op);
+        process_free(block_events, op);
         return;
     case OP_EXECUTE:
-        take_execution(block_events, op, seen);
+        process_execution(block_events, op, seen);
         return;
     case OP_RETIRE:
-        take_retirement(block_events, op, seen->op);
+        process_retirement(block_events, op, seen->op);
         return;
     default:
         return;
@@ -345,8 +347,8 @@ static void take_success(struct block_events *block_events, const struct op *op,
 
 /* Bytes that the op under way took on a host, and that have no place here yet: what ended meanwhile
  * may be as much. */
-static uint64_t new_bytes(struct block_events *block_events, const struct op *op,
-                          const struct observation *seen, uint32_t host)
+static uint64_t count_new_bytes(struct block_events *block_events, const struct op *op,
+                                const struct observation *seen, uint32_t host)
 {
     if (op->host != host || seen->skipped != 0 || seen->result != TARGET_OK) {
         return 0;
@@ -355,7 +357,7 @@ static uint64_t new_bytes(struct block_events *block_events, const struct op *op
         return op->size_bytes;
     }
     if (op->kind == OP_EXECUTE) {
-        const struct place *place = reloaded_place(block_events, op);
+        const struct place *place = find_reloaded_place(block_events, op);
         return place == NULL ? 0 : place->size_bytes;
     }
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ? seen->size_bytes
@@ -374,7 +376,7 @@ static bool has_changed(const struct block_events *block_events, uint32_t host, 
 static void count_looks(struct block_events *block_events, const struct op *op)
 {
     const struct run_totals *totals = run_totals(block_events->run);
-    uint64_t device_calls = totals->moves + totals->stagings + totals->evictions;
+    const uint64_t device_calls = totals->moves + totals->stagings + totals->evictions;
     block_events->has_lanes = block_events->has_lanes || op->lane != 0;
     if (device_calls != block_events->device_calls) {
         block_events->looks_left = block_events->has_lanes ? OP_LANE_COUNT_MAX : 1;
@@ -385,21 +387,21 @@ static void count_looks(struct block_events *block_events, const struct op *op)
 }
 
 /* What made room for the op's own block comes before it. */
-static void take_before(struct block_events *block_events, const struct op *op,
-                        const struct observation *seen)
+static void process_before(struct block_events *block_events, const struct op *op,
+                           const struct observation *seen)
 {
     for (uint32_t i = 0; i < run_setup(block_events->run)->host_count; i++) {
-        if (has_changed(block_events, i, new_bytes(block_events, op, seen, i))) {
-            look(block_events, i);
+        if (has_changed(block_events, i, count_new_bytes(block_events, op, seen, i))) {
+            compare_with_model(block_events, i);
         }
     }
 }
 
-static void take_after(struct block_events *block_events)
+static void process_after(struct block_events *block_events)
 {
     for (uint32_t i = 0; i < run_setup(block_events->run)->host_count; i++) {
         if (has_changed(block_events, i, 0)) {
-            look(block_events, i);
+            compare_with_model(block_events, i);
         }
         block_events->reserved_bytes[i] = model_reserved_bytes(run_model(block_events->run, i));
     }
@@ -418,17 +420,17 @@ void block_events_take(struct block_events *block_events, const struct run *run,
     block_events->now_ns = seen->now_ns;
     block_events->places[seen->op].is_told = true;
     count_looks(block_events, op);
-    bool is_free = op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_UNLOAD ||
-                   op->kind == OP_DONATE;
+    const bool is_free = op->kind == OP_FREE || op->kind == OP_FREE_AFTER ||
+                         op->kind == OP_UNLOAD || op->kind == OP_DONATE;
     if (!is_free || seen->skipped != 0 || seen->result != TARGET_OK) {
-        take_before(block_events, op, seen);
+        process_before(block_events, op, seen);
     }
     if (seen->skipped == 0 && seen->result == TARGET_OK) {
-        take_success(block_events, op, seen);
+        process_success(block_events, op, seen);
     } else if (seen->skipped == 0 && seen->result == TARGET_NO_MEMORY) {
-        take_failure(block_events, op, verdict);
+        process_failure(block_events, op, verdict);
     }
-    take_after(block_events);
+    process_after(block_events);
     block_events->run = NULL;
 }
 

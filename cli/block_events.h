@@ -22,7 +22,7 @@ void block_events_take(struct block_events *block_events, const struct run *run,
                        const struct verdict *verdict);
 
 /* How it stands after the last op: the blocks, sorted by host and address (*count of them, the
- * happenings'), each host's reserved bytes (OP_HOST_COUNT_MAX of them), and the virtual time. */
+ * block_events'), each host's reserved bytes (OP_HOST_COUNT_MAX of them), and the virtual time. */
 const struct export_block *block_events_blocks(struct block_events *block_events, size_t *count);
 const uint64_t *block_events_reserved(const struct block_events *block_events);
 uint64_t block_events_now_ns(const struct block_events *block_events);

@@ -50,7 +50,7 @@ static bool read_file(const char *path, struct writing *text, char reason[CERTIF
     if (stream == NULL) {
         return fail_read(reason, strerror(errno));
     }
-    bool is_read = read_stream(stream, text, reason);
+    const bool is_read = read_stream(stream, text, reason);
     fclose(stream);
     return is_read;
 }
@@ -67,8 +67,8 @@ static enum certificate_result check_file(const char *path, char reason[CERTIFIC
     return result;
 }
 
-static void say(struct output *output, const char *path, enum certificate_result result,
-                const char *reason)
+static void print_result(struct output *output, const char *path, enum certificate_result result,
+                         const char *reason)
 {
     static const char *const names[] = {"valid", "refuted", "unreadable"};
     CHECK(result < sizeof names / sizeof *names);
@@ -95,11 +95,11 @@ static enum exit_code check_subcommand(const struct arguments *arguments)
     static const enum exit_code codes[] = {EXIT_KEPT, EXIT_BROKEN, EXIT_USAGE};
     enum exit_code code = EXIT_KEPT;
     struct output output;
-    output_init(&output, arguments->run.json);
+    output_init(&output, arguments->run.is_json);
     for (size_t i = 0; i < arguments->word_count && !output.is_failed; i++) {
         char reason[CERTIFICATE_REASON_BYTES];
-        enum certificate_result result = check_file(arguments->words[i], reason);
-        say(&output, arguments->words[i], result, reason);
+        const enum certificate_result result = check_file(arguments->words[i], reason);
+        print_result(&output, arguments->words[i], result, reason);
         code = codes[result] > code ? codes[result] : code;
     }
     return output.is_failed ? EXIT_HARNESS : code;

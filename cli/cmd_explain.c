@@ -22,7 +22,7 @@ static size_t choose_op(struct run *run, const struct op_list *ops)
 {
     size_t oom = ops->count;
     for (size_t i = 0; i < ops->count; i++) {
-        enum verdict_kind kind = run_step(run, &ops->ops[i])->kind;
+        const enum verdict_kind kind = run_step(run, &ops->ops[i])->kind;
         if (kind == VERDICT_BROKEN || kind == VERDICT_PREMATURE || kind == VERDICT_DISPUTED) {
             return i;
         }
@@ -105,7 +105,7 @@ struct work {
 static void explanation_init(struct explanation *explanation, const struct work *work)
 {
     *explanation = (struct explanation){.arguments = work->arguments,
-                                        .is_json = work->arguments->run.json,
+                                        .is_json = work->arguments->run.is_json,
                                         .is_list = work->recording->format == &format_ops};
     explanation->history = malloc(sizeof *explanation->history);
     CHECK(explanation->history != NULL);
@@ -129,13 +129,13 @@ struct hearing {
 };
 
 /* The last call has no other sign than that no op is left. */
-static void hear_last(struct hearing *hearing, const struct run *run)
+static void explain_last_call(struct hearing *hearing, const struct run *run)
 {
     explain_nothing(hearing->explanation, hearing->ops);
     explain_without_oom(hearing->explanation, run);
 }
 
-static void heard(void *context, const struct run *run, const struct verdict *verdict)
+static void explain_verdict_now(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct hearing *hearing = context;
     const bool is_oom = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
@@ -145,7 +145,7 @@ static void heard(void *context, const struct run *run, const struct verdict *ve
     hearing->heard_count++;
     if (verdict->kind == VERDICT_NONE && !hearing->has_oom &&
         hearing->heard_count == hearing->ops->count - lanes_switch_count(hearing->ops)) {
-        hear_last(hearing, run);
+        explain_last_call(hearing, run);
     }
     if (verdict->kind == VERDICT_NONE || hearing->is_over || (is_oom && hearing->has_oom)) {
         return;
@@ -157,7 +157,7 @@ static void heard(void *context, const struct run *run, const struct verdict *ve
 }
 
 /* What the list breaks, for the columns; NULL: nothing. */
-static const char *broken_name(const struct verdict *first)
+static const char *name_broken(const struct verdict *first)
 {
     if (first->kind == VERDICT_NONE) {
         return NULL;
@@ -170,7 +170,7 @@ static void explain_lanes(const struct work *work, int file)
     const struct recording *recording = work->recording;
     struct explanation explanation;
     struct hearing hearing = {.explanation = &explanation, .ops = &recording->ops};
-    const struct run_listener listener = {&hearing, heard};
+    const struct run_listener listener = {&hearing, explain_verdict_now};
     struct lane_columns *columns = lane_columns_create(&recording->ops);
     const struct scheduler_trace trace = lane_columns_trace(columns);
     const struct lanes_watch watch = lane_columns_watch(columns);
@@ -185,8 +185,8 @@ static void explain_lanes(const struct work *work, int file)
         return;
     }
     writing_init(&text);
-    if (!work->arguments->run.json) {
-        lane_columns_print(columns, &trial.first, broken_name(&trial.first), &text);
+    if (!work->arguments->run.is_json) {
+        lane_columns_print(columns, &trial.first, name_broken(&trial.first), &text);
         writing_append(&text, "\n");
     }
     if (!hearing.has_oom &&
@@ -219,8 +219,8 @@ static void explain_and_answer(void *context, int file)
     if (run == NULL) {
         return;
     }
-    size_t chosen = choose_op(run, &recording->ops);
-    enum exit_code code = totals_exit_code(run_totals(run));
+    const size_t chosen = choose_op(run, &recording->ops);
+    const enum exit_code code = totals_exit_code(run_totals(run));
     run_destroy(run);
     run = run_create(recording->target, &recording->setup, reason);
     if (run == NULL) {
@@ -271,11 +271,11 @@ static enum exit_code explain_recording(const struct arguments *arguments,
     char death[CHILD_DEATH_BYTES];
     writing_init(&answer);
     death_set_op_timeout(arguments->run.op_timeout_ns);
-    enum child_end end = child_run(explain_and_answer, &work, arguments->run.trial_timeout_ns, true,
-                                   &answer, death);
-    bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
-    enum exit_code code = is_answered ? output_answer(arguments->run.json, &answer)
-                                      : fail_without_answer(arguments, end, death);
+    const enum child_end end = child_run(explain_and_answer, &work, arguments->run.trial_timeout_ns,
+                                         true, &answer, death);
+    const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
+    const enum exit_code code = is_answered ? output_answer(arguments->run.is_json, &answer)
+                                            : fail_without_answer(arguments, end, death);
     writing_deinit(&answer);
     return code;
 }

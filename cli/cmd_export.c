@@ -41,7 +41,7 @@ struct exporting {
     bool has_begun, is_good;
 };
 
-static void take_event(void *context, const struct export_event *event)
+static void count_event(void *context, const struct export_event *event)
 {
     struct exporting *exporting = context;
     exporting->exporter->event(&exporting->export, event);
@@ -49,7 +49,7 @@ static void take_event(void *context, const struct export_event *event)
 }
 
 /* The granule is known from the first op on. */
-static void begin(struct exporting *exporting, const struct setup *setup)
+static void begin_export(struct exporting *exporting, const struct setup *setup)
 {
     if (exporting->has_begun) {
         return;
@@ -61,10 +61,10 @@ static void begin(struct exporting *exporting, const struct setup *setup)
     exporting->is_good = exporting->exporter->begin(&exporting->export);
 }
 
-static void judged(void *context, const struct run *run, const struct verdict *verdict)
+static void export_step(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct exporting *exporting = context;
-    begin(exporting, run_setup(run));
+    begin_export(exporting, run_setup(run));
     if (exporting->is_good) {
         block_events_take(exporting->block_events, run, verdict);
     }
@@ -73,7 +73,7 @@ static void judged(void *context, const struct run *run, const struct verdict *v
 /* From the ops to a stream that has it all.  False: *answer says why not. */
 static bool run_and_write(struct exporting *exporting)
 {
-    const struct run_listener listener = {exporting, judged};
+    const struct run_listener listener = {exporting, export_step};
     const struct recording *recording = exporting->recording;
     struct answer *answer = &exporting->answer;
     struct trial trial;
@@ -83,7 +83,7 @@ static bool run_and_write(struct exporting *exporting)
     if (answer->is_refused) {
         return false;
     }
-    begin(exporting, &trial.setup);
+    begin_export(exporting, &trial.setup);
     answer->totals = trial.totals;
     snprintf(answer->reason, sizeof answer->reason, "%s", trial.first.reason);
     struct export_final final = {.reserved_bytes = block_events_reserved(exporting->block_events),
@@ -99,7 +99,7 @@ static bool run_and_write(struct exporting *exporting)
 }
 
 /* Whether all of it is where it belongs. */
-static bool finish_stream(struct exporting *exporting)
+static bool finish_output(struct exporting *exporting)
 {
     FILE *stream = exporting->export.stream;
     errno = 0;
@@ -114,11 +114,11 @@ static bool finish_stream(struct exporting *exporting)
     return is_good;
 }
 
-static void work(void *context, int file)
+static void export_and_answer(void *context, int file)
 {
     struct exporting *exporting = context;
     struct answer *answer = &exporting->answer;
-    exporting->block_events = block_events_create(take_event, exporting);
+    exporting->block_events = block_events_create(count_event, exporting);
     /* What the parent removed because it ends is not made again. */
     exporting->export.stream = exporting->path == NULL         ? stdout
                                : exporting->partial[0] != '\0' ? fopen(exporting->partial, "r+")
@@ -126,13 +126,13 @@ static void work(void *context, int file)
     if (exporting->export.stream == NULL || exporting->block_events == NULL) {
         answer->error = errno == 0 ? ENOMEM : errno;
     } else {
-        answer->is_written = run_and_write(exporting) && finish_stream(exporting);
+        answer->is_written = run_and_write(exporting) && finish_output(exporting);
     }
     block_events_destroy(exporting->block_events);
     (void)file_write_all(file, answer, sizeof *answer);
 }
 
-static enum exit_code say_written(const struct exporting *exporting)
+static enum exit_code print_written(const struct exporting *exporting)
 {
     const struct answer *answer = &exporting->answer;
     struct output output;
@@ -157,14 +157,14 @@ static enum exit_code say_written(const struct exporting *exporting)
 }
 
 /* What became of the output of a run that did not end. */
-static const char *what_is_left(const struct exporting *exporting)
+static const char *describe_output(const struct exporting *exporting)
 {
     const bool is_whole_or_not = exporting->path != NULL && !exporting->place.is_special;
     return is_whole_or_not ? "nothing is written" : "the output is incomplete";
 }
 
-static enum exit_code say_end(const struct exporting *exporting, const char *file,
-                              enum child_end end, const char *death)
+static enum exit_code print_end(const struct exporting *exporting, const char *file,
+                                enum child_end end, const char *death)
 {
     const struct answer *answer = &exporting->answer;
     if (end == CHILD_NOT_BORN) {
@@ -175,22 +175,22 @@ static enum exit_code say_end(const struct exporting *exporting, const char *fil
     }
     if (end == CHILD_STOPPED) {
         return message_fail(EXIT_BROKEN, "%s: target %s hangs; %s", file,
-                            exporting->recording->setup.target, what_is_left(exporting));
+                            exporting->recording->setup.target, describe_output(exporting));
     }
     if (end == CHILD_FAULTY) {
         return message_fail(EXIT_HARNESS, "%s: internal error: %s; %s", file, death,
-                            what_is_left(exporting));
+                            describe_output(exporting));
     }
     if (end == CHILD_DIED) {
         return message_fail(EXIT_BROKEN, "%s: target %s ended its process: %s; %s", file,
-                            exporting->recording->setup.target, death, what_is_left(exporting));
+                            exporting->recording->setup.target, death, describe_output(exporting));
     }
     if (answer->is_refused) {
         return message_fail(EXIT_HARNESS,
                             "%s: the target now refuses the setup that it accepted before", file);
     }
     if (answer->is_written || (exporting->path == NULL && answer->error == EPIPE)) {
-        return say_written(exporting);
+        return print_written(exporting);
     }
     return message_fail(EXIT_HARNESS, "%s: %s",
                         exporting->path == NULL ? "standard output" : exporting->path,
@@ -208,8 +208,8 @@ static enum exit_code export_recording(const struct arguments *arguments,
     }
     death_set_op_timeout(arguments->run.op_timeout_ns);
     writing_init(&bytes);
-    enum child_end end = child_run(work, exporting, arguments->run.trial_timeout_ns, true, &bytes,
-                                   death);
+    enum child_end end = child_run(export_and_answer, exporting, arguments->run.trial_timeout_ns,
+                                   true, &bytes, death);
     if (end == CHILD_DONE && bytes.length != sizeof exporting->answer) {
         snprintf(death, sizeof death, "it ended early");
         end = CHILD_DIED;
@@ -219,7 +219,7 @@ static enum exit_code export_recording(const struct arguments *arguments,
     }
     writing_deinit(&bytes);
     partial_remove(exporting->partial);
-    return say_end(exporting, arguments->words[0], end, death);
+    return print_end(exporting, arguments->words[0], end, death);
 }
 
 static enum exit_code find_exporter(const char *name, const struct exporter **exporter)
@@ -230,7 +230,7 @@ static enum exit_code find_exporter(const char *name, const struct exporter **ex
     for (; exporters[count] != NULL; count++) {
         CHECK(count < sizeof names / sizeof *names);
         names[count] = exporters[count]->name;
-        size_t used = strlen(hint);
+        const size_t used = strlen(hint);
         snprintf(hint + used, sizeof hint - used, "%s %s", count == 0 ? "" : ",", names[count]);
     }
     *exporter = exporter_find(name == NULL ? "csv" : name);

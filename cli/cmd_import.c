@@ -8,7 +8,7 @@
 #include "cli/subcommands.h"
 #include "harness/base/size.h"
 
-static enum exit_code say_written(const char *path, const struct recording *recording)
+static enum exit_code print_written(const char *path, const struct recording *recording)
 {
     struct output output;
     struct writing text;
@@ -27,13 +27,13 @@ static enum exit_code say_written(const char *path, const struct recording *reco
 }
 
 /* What is written must replay. */
-static enum exit_code check(const struct arguments *arguments, struct recording *recording)
+static enum exit_code check_target(const struct arguments *arguments, struct recording *recording)
 {
     struct target_probe target_probe;
     if (recording->setup.capacity_bytes == 0) {
         return EXIT_KEPT; /* an .ops file may leave it to the command line of replay */
     }
-    enum exit_code code = lookup_target(recording->setup.target, &recording->target);
+    const enum exit_code code = lookup_target(recording->setup.target, &recording->target);
     if (code != EXIT_KEPT) {
         return code;
     }
@@ -54,14 +54,14 @@ static enum exit_code import_subcommand(const struct arguments *arguments)
     writing_init(&notes);
     enum exit_code code = recording_import(arguments->words[0], arguments, &recording, &notes);
     if (code == EXIT_KEPT) {
-        code = check(arguments, &recording);
+        code = check_target(arguments, &recording);
     }
     if (code == EXIT_KEPT) {
         code = ops_output(arguments->output, &recording.setup, &recording.ops,
                           notes.length == 0 ? NULL : writing_string(&notes));
     }
     if (code == EXIT_KEPT && arguments->output != NULL) {
-        code = say_written(arguments->output, &recording);
+        code = print_written(arguments->output, &recording);
     }
     writing_deinit(&notes);
     recording_deinit(&recording);

@@ -139,7 +139,7 @@ static void list_formats(struct listing *listing)
 static void list_strategies(struct listing *listing)
 {
     for (size_t i = 0; strategies[i] != NULL; i++) {
-        if (lane_strategy_searches(strategies[i])) {
+        if (lane_strategy_is_search(strategies[i])) {
             listing_add(listing, "strategy", strategies[i]->name, strategies[i]->summary);
         }
     }
@@ -147,7 +147,7 @@ static void list_strategies(struct listing *listing)
 
 static int is_job(const struct dirent *entry)
 {
-    size_t length = strlen(entry->d_name);
+    const size_t length = strlen(entry->d_name);
     return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
 }
 
@@ -171,7 +171,7 @@ static void list_job(struct listing *listing, const char *file)
 static void list_jobs(struct listing *listing)
 {
     struct dirent **entries;
-    int count = scandir(HBMSTRESS_JOBS_DIRECTORY, &entries, is_job, alphasort);
+    const int count = scandir(HBMSTRESS_JOBS_DIRECTORY, &entries, is_job, alphasort);
     for (int i = 0; i < count; i++) {
         list_job(listing, entries[i]->d_name);
         free(entries[i]);
@@ -209,11 +209,11 @@ static enum exit_code check_kind(const struct arguments *arguments)
 
 static enum exit_code list_subcommand(const struct arguments *arguments)
 {
-    enum exit_code code = check_kind(arguments);
+    const enum exit_code code = check_kind(arguments);
     if (code != EXIT_KEPT) {
         return code;
     }
-    struct listing listing = {.is_json = arguments->run.json};
+    struct listing listing = {.is_json = arguments->run.is_json};
     table_init(&listing.table, 4, 4);
     for (size_t i = 0; i < KIND_COUNT; i++) {
         if (arguments->word_count == 0 || strcmp(arguments->words[0], kinds[i].name) == 0) {
@@ -221,7 +221,7 @@ static enum exit_code list_subcommand(const struct arguments *arguments)
         }
     }
     struct output output;
-    output_init(&output, arguments->run.json);
+    output_init(&output, arguments->run.is_json);
     table_print(&listing.table, 0, &listing.text);
     output_line(&output, &listing.text);
     output_text(&output, &listing.text);

@@ -91,7 +91,7 @@ static void note_unfinished(const char *directory)
     free(word);
 }
 
-static void note_what_is_missing(const struct merging *merging)
+static void note_missing(const struct merging *merging)
 {
     const uint64_t shard_count = merging->shards[0].description.head.shard_count;
     if (merging->count < shard_count) {
@@ -180,7 +180,7 @@ static bool copy_file(const char *from, const char *to)
 }
 
 /* "FOLDER/FILE", and nothing outside of these folders: a shard may come from anywhere. */
-static bool is_kept_name(const char *name)
+static bool is_saved_name(const char *name)
 {
     static const char *const folders[] = {"repros/", "certificates/", "disputes/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
@@ -194,11 +194,11 @@ static bool is_kept_name(const char *name)
 }
 
 /* One file of a shard.  What was removed since stays so. */
-static bool copy_kept(struct merging *merging, const struct shard *shard, const char *name)
+static bool copy_saved(struct merging *merging, const struct shard *shard, const char *name)
 {
     char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
     const int folder_bytes = (int)strcspn(name, "/");
-    if (!is_kept_name(name)) {
+    if (!is_saved_name(name)) {
         (void)message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside its folders",
                            shard->directory);
         return false;
@@ -230,9 +230,9 @@ static bool copy_findings(struct merging *merging, const struct shard *shard)
             continue;
         }
         snprintf(name, sizeof name, "repros/%s.ops", finding->base);
-        is_good = copy_kept(merging, shard, name);
+        is_good = copy_saved(merging, shard, name);
         snprintf(name, sizeof name, "certificates/%s.json", finding->base);
-        is_good = is_good && (!finding->has_certificate || copy_kept(merging, shard, name));
+        is_good = is_good && (!finding->has_certificate || copy_saved(merging, shard, name));
     }
     return is_good;
 }
@@ -243,7 +243,7 @@ static bool copy_others(struct merging *merging, const struct shard *shard)
     const struct writing *kept = &shard->at.kept;
     bool is_good = true;
     for (size_t at = 0; at < kept->length && is_good; at += strlen(kept->bytes + at) + 1) {
-        is_good = copy_kept(merging, shard, kept->bytes + at);
+        is_good = copy_saved(merging, shard, kept->bytes + at);
     }
     return is_good;
 }
@@ -343,8 +343,8 @@ struct merged_report {
     const struct campaign_view *view;
 };
 
-static bool put_merged(void *context, const struct report_sink *sink, enum report_kind kind,
-                       const struct writing *text)
+static bool write_merged(void *context, const struct report_sink *sink, enum report_kind kind,
+                         const struct writing *text)
 {
     const struct merged_report *report = context;
     if (sink->form != REPORT_DOCUMENT) {
@@ -358,7 +358,7 @@ static enum exit_code merge_reports(struct merging *merging)
     struct campaign_view view;
     struct merged_report merged = {merging, &view};
     struct reporter reporter;
-    reporter_init(&reporter, put_merged, &merged);
+    reporter_init(&reporter, write_merged, &merged);
     campaign_view_init(&view, &merging->description, merging->directory);
     merging->at.state.end.exit_code = (int)merged_exit_code(merging, &view);
     const struct report_campaign report = campaign_view_report(&view, &merging->at);
@@ -373,7 +373,7 @@ static enum exit_code merge_reports(struct merging *merging)
 
 static enum exit_code merge_all(struct merging *merging)
 {
-    note_what_is_missing(merging);
+    note_missing(merging);
     const struct campaign_description *first = &merging->shards[0].description;
     merging->description = *first;
     merging->description.head.shard_count = 1; /* bounds are those of the whole */
@@ -383,7 +383,7 @@ static enum exit_code merge_all(struct merging *merging)
         merging->at.state.is_finished = false;
     }
     add_findings(merging);
-    enum exit_code code = output_open_results(&merging->output, merging->directory, 0);
+    const enum exit_code code = output_open_results(&merging->output, merging->directory, 0);
     if (code != EXIT_KEPT) {
         return code;
     }
@@ -404,7 +404,7 @@ static enum exit_code merge_subcommand(const struct arguments *arguments)
                               .count = arguments->word_count};
     merging.shards = calloc(merging.count, sizeof *merging.shards);
     CHECK(merging.shards != NULL);
-    output_init(&merging.output, arguments->run.json);
+    output_init(&merging.output, arguments->run.is_json);
     enum exit_code code = load_shards(&merging, arguments);
     if (code == EXIT_KEPT) {
         code = merge_all(&merging);

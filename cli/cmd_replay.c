@@ -47,21 +47,21 @@ struct replaying {
     char partial[FILE_PATH_BYTES];            /* where each is written until it is whole */
 };
 
-static void say_finding(struct replaying *replaying, const struct verdict *verdict,
-                        const char *rule, const char *message)
+static void print_finding(struct replaying *replaying, const struct verdict *verdict,
+                          const char *rule, const char *message)
 {
-    struct report_finding finding = {
+    const struct report_finding finding = {
         .verdict = verdict, .rule = rule, .message = message, .signature = replaying->signature};
     (void)reporter_finding(&replaying->reporter, REPORT_FINDING, &finding);
 }
 
-static void say_oom(struct replaying *replaying, const struct report_finding *finding)
+static void print_oom(struct replaying *replaying, const struct report_finding *finding)
 {
     (void)reporter_finding(&replaying->reporter, REPORT_OOM, finding); /* a later op may crash */
 }
 
 /* Our own judges disagree; the first time it is told on standard error, too. */
-static void say_dispute(struct replaying *replaying, const struct report_finding *finding)
+static void print_dispute(struct replaying *replaying, const struct report_finding *finding)
 {
     (void)reporter_finding(&replaying->reporter, REPORT_DISPUTE, finding);
     if (!replaying->state->is_alarmed) {
@@ -74,7 +74,7 @@ static void say_dispute(struct replaying *replaying, const struct report_finding
 }
 
 /* The path of the certificate in DIR, or NULL when it cannot be written: that is told once. */
-static const char *keep_certificate(struct replaying *replaying, const struct verdict *verdict)
+static const char *save_certificate(struct replaying *replaying, const struct verdict *verdict)
 {
     const struct writing *certificate = &replaying->certificate;
     if (replaying->state->is_certificate_failed) {
@@ -93,19 +93,19 @@ static const char *keep_certificate(struct replaying *replaying, const struct ve
 }
 
 /* An OOM: its certificate is checked if it is kept or one of the sample. */
-static void take_oom(struct replaying *replaying, const struct run *run,
-                     const struct verdict *verdict)
+static void process_oom(struct replaying *replaying, const struct run *run,
+                        const struct verdict *verdict)
 {
     struct replay_state *state = replaying->state;
-    struct verdict said = *verdict;
-    struct report_finding finding = {.verdict = &said, .message = run_message(run)};
-    finding.signature = said.kind == VERDICT_PREMATURE ? replaying->signature : NULL;
+    struct verdict checked = *verdict;
+    struct report_finding finding = {.verdict = &checked, .message = run_message(run)};
+    finding.signature = checked.kind == VERDICT_PREMATURE ? replaying->signature : NULL;
     char reason[CERTIFICATE_REASON_BYTES];
-    bool is_kept = replaying->arguments->certificates != NULL;
+    const bool is_saved = replaying->arguments->certificates != NULL;
     /* The list of a dispute ends with the op in question. */
-    bool is_last = verdict->op + (size_t)1 == replaying->recording->ops.count;
-    if (!certificate_is_due(state->ooms_seen++, verdict->kind) && !is_kept && !is_last) {
-        say_oom(replaying, &finding);
+    const bool is_last = verdict->op + (size_t)1 == replaying->recording->ops.count;
+    if (!certificate_is_due(state->ooms_seen++, verdict->kind) && !is_saved && !is_last) {
+        print_oom(replaying, &finding);
         return;
     }
     writing_clear(&replaying->certificate);
@@ -115,23 +115,23 @@ static void take_oom(struct replaying *replaying, const struct run *run,
         if (!certificate_is_accepted(replaying->certificate.bytes, replaying->certificate.length,
                                      reason)) {
             state->certificates_refuted++;
-            certificate_dispute(reason, &said);
+            certificate_dispute(reason, &checked);
         }
     }
-    finding.certificate = is_kept ? keep_certificate(replaying, &said) : NULL;
-    if (said.kind == VERDICT_DISPUTED) {
-        say_dispute(replaying, &finding);
+    finding.certificate = is_saved ? save_certificate(replaying, &checked) : NULL;
+    if (checked.kind == VERDICT_DISPUTED) {
+        print_dispute(replaying, &finding);
     } else {
-        say_oom(replaying, &finding);
+        print_oom(replaying, &finding);
     }
 }
 
-static void judged(void *context, const struct run *run, const struct verdict *verdict)
+static void print_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct replaying *replaying = context;
     replaying->state->op_count = (uint32_t)run_ops(run)->count;
     replaying->state->totals = *run_totals(run);
-    if (replaying->arguments->compare) {
+    if (replaying->arguments->has_compare) {
         compare_take(&replaying->state->compare, run);
     }
     signature_print(verdict, run_ops(run), replaying->signature);
@@ -139,15 +139,15 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     case VERDICT_NONE:
         return;
     case VERDICT_BROKEN:
-        say_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run));
+        print_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run));
         return;
     default:
-        take_oom(replaying, run, verdict);
+        process_oom(replaying, run, verdict);
     }
 }
 
 /* The second time in silence. */
-static void compare(struct replaying *replaying, const struct trial *trial)
+static void compare_again(struct replaying *replaying, const struct trial *trial)
 {
     struct verdict verdict;
     if (replaying->arguments->run.replay_sample == 0 || trial->first.kind != VERDICT_NONE ||
@@ -156,10 +156,10 @@ static void compare(struct replaying *replaying, const struct trial *trial)
     }
     replaying->state->totals.broken++;
     signature_print(&verdict, &trial->ops, replaying->signature);
-    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
 }
 
-static bool is_same(const struct trial *a, const struct trial *b)
+static bool is_same_trial(const struct trial *a, const struct trial *b)
 {
     return a->digest == b->digest && a->first.kind == b->first.kind &&
            a->first.rule == b->first.rule && a->first.op == b->first.op &&
@@ -167,7 +167,7 @@ static bool is_same(const struct trial *a, const struct trial *b)
 }
 
 /* --times: again and again in silence, up to the first that differs. */
-static void repeat(struct replaying *replaying, const struct trial *trial)
+static void repeat_list(struct replaying *replaying, const struct trial *trial)
 {
     const struct recording *recording = replaying->recording;
     struct replay_state *state = replaying->state;
@@ -182,13 +182,13 @@ static void repeat(struct replaying *replaying, const struct trial *trial)
         if (!is_taken) {
             return;
         }
-        state->same_replays += is_same(trial, &again);
+        state->same_replays += is_same_trial(trial, &again);
         trial_deinit(&again);
     }
 }
 
 /* The target, or the schedule, is not what it was before. */
-static void say_difference(struct replaying *replaying)
+static void print_difference(struct replaying *replaying)
 {
     const struct replay_state *state = replaying->state;
     struct verdict verdict = {.kind = VERDICT_BROKEN,
@@ -198,17 +198,17 @@ static void say_difference(struct replaying *replaying)
              "replay %" PRIu64 " gave different observations from the first", state->replays);
     snprintf(replaying->signature, sizeof replaying->signature, "%s", rule_info(RULE_REPLAY)->name);
     replaying->state->totals.broken++;
-    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
 }
 
-static void say_times(struct replaying *replaying)
+static void print_times(struct replaying *replaying)
 {
     const struct replay_state *state = replaying->state;
     if (state->replays == 0) {
         return;
     }
     if (state->same_replays != state->replays) {
-        say_difference(replaying);
+        print_difference(replaying);
     }
     writing_clear(&replaying->text);
     json_open(&replaying->text, "times");
@@ -229,16 +229,16 @@ static void replay_list(void *context, int file)
     (void)file;
     struct replaying *replaying = context;
     const struct recording *recording = replaying->recording;
-    const struct run_listener listener = {replaying, judged};
+    const struct run_listener listener = {replaying, print_verdict};
     struct trial trial;
     char reason[RUN_REASON_BYTES];
     if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
                      reason)) {
         replaying->state->totals = trial.totals;
         if (replaying->arguments->replay_count != 0) {
-            repeat(replaying, &trial);
+            repeat_list(replaying, &trial);
         } else {
-            compare(replaying, &trial);
+            compare_again(replaying, &trial);
         }
         trial_deinit(&trial);
         replaying->state->is_done = true;
@@ -246,18 +246,18 @@ static void replay_list(void *context, int file)
     replaying->state->is_output_failed = replaying->output.is_failed;
 }
 
-static void say_start(struct replaying *replaying)
+static void print_start(struct replaying *replaying)
 {
-    struct report_start start = {.subcommand = "replay",
-                                 .setup = &replaying->recording->setup,
-                                 .file = replaying->arguments->words[0],
-                                 .duration_ns = UINT64_MAX};
+    const struct report_start start = {.subcommand = "replay",
+                                       .setup = &replaying->recording->setup,
+                                       .file = replaying->arguments->words[0],
+                                       .duration_ns = UINT64_MAX};
     (void)reporter_start(&replaying->reporter, &start);
     output_flush(&replaying->output);
 }
 
 /* The target never came back from a call. */
-static void say_death(struct replaying *replaying, const struct death *death)
+static void print_death(struct replaying *replaying, const struct death *death)
 {
     char words[DEATH_WORDS_BYTES];
     struct verdict verdict = {
@@ -266,13 +266,13 @@ static void say_death(struct replaying *replaying, const struct death *death)
     death_signature(death, replaying->signature);
     snprintf(verdict.reason, sizeof verdict.reason, "%s", words);
     replaying->state->totals.broken++;
-    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
 }
 
-static void say_compare(struct replaying *replaying)
+static void print_compare(struct replaying *replaying)
 {
     struct compare *compare = &replaying->state->compare;
-    if (!replaying->arguments->compare) {
+    if (!replaying->arguments->has_compare) {
         return;
     }
     compare_end(compare);
@@ -284,10 +284,10 @@ static void say_compare(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
-static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
+static enum exit_code print_end(struct replaying *replaying, bool is_interrupted)
 {
-    say_times(replaying);
-    say_compare(replaying);
+    print_times(replaying);
+    print_compare(replaying);
     const struct replay_state *state = replaying->state;
     struct report_end end = {.seed = replaying->recording->setup.seed,
                              .trials = 1,
@@ -315,16 +315,16 @@ static enum exit_code fail_check(const struct replaying *replaying, const struct
     return message_fail(EXIT_HARNESS, "%s: %s", replaying->arguments->words[0], words);
 }
 
-static enum exit_code replaying_work(struct replaying *replaying, struct death *death)
+static enum exit_code run_replay(struct replaying *replaying, struct death *death)
 {
     const struct child_job job = {.work = replay_list,
                                   .context = replaying,
                                   .is_interruptible = true,
                                   .duration_ns = replaying->arguments->run.trial_timeout_ns};
     struct writing answer;
-    say_start(replaying);
+    print_start(replaying);
     writing_init(&answer);
-    enum child_end end = child_work(&job, &answer, death);
+    const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
     partial_remove(replaying->partial);
     if (end == CHILD_NOT_BORN) {
@@ -334,14 +334,14 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
         return fail_check(replaying, death);
     }
     if (death->kind != DEATH_NONE) {
-        say_death(replaying, death);
+        print_death(replaying, death);
     }
     if (end == CHILD_DONE && !replaying->state->is_done) {
         return message_fail(EXIT_HARNESS,
                             "%s: the target now refuses the setup that it accepted before",
                             replaying->arguments->words[0]);
     }
-    return say_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
+    return print_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
 }
 
 /* Makes the directory for the certificates before anything runs. */
@@ -380,12 +380,12 @@ static enum exit_code replay_recording(const struct arguments *arguments,
     }
     replaying.state = memory;
     compare_init(&replaying.state->compare, recording);
-    output_init(&replaying.output, arguments->run.json);
+    output_init(&replaying.output, arguments->run.is_json);
     reporter_init(&replaying.reporter, output_report, &replaying.output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
     enum exit_code code = open_certificates(&replaying);
     if (code == EXIT_KEPT) {
-        code = replaying_work(&replaying, death);
+        code = run_replay(&replaying, death);
     }
     death_destroy(death);
     writing_deinit(&replaying.text);
@@ -402,7 +402,7 @@ static enum exit_code check_log(const struct arguments *arguments)
                        : arguments->kv_bytes_per_token > 0   ? "--kv-bytes-per-token"
                        : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
                                                              : NULL;
-    if (only != NULL && !arguments->compare) {
+    if (only != NULL && !arguments->has_compare) {
         return message_fail(
             EXIT_USAGE, "%s applies to a log, with --compare; an .ops file does not need it", only);
     }
@@ -412,11 +412,11 @@ static enum exit_code check_log(const struct arguments *arguments)
 /* What only a search takes, and what it does not. */
 static enum exit_code check_search(const struct arguments *arguments)
 {
-    const char *only = arguments->run.lanes.has_schedules             ? "--schedules"
-                       : arguments->run.lanes.has_backend             ? "--backend"
-                       : arguments->run.out != NULL                   ? "--out"
-                       : arguments_gave(arguments, "--shrink-budget") ? "--shrink-budget"
-                                                                      : NULL;
+    const char *only = arguments->run.lanes.has_schedules            ? "--schedules"
+                       : arguments->run.lanes.has_backend            ? "--backend"
+                       : arguments->run.out != NULL                  ? "--out"
+                       : arguments_has(arguments, "--shrink-budget") ? "--shrink-budget"
+                                                                     : NULL;
     const char *never = arguments->replay_count != 0      ? "--times"
                         : arguments->certificates != NULL ? "--certificates"
                                                           : NULL;
@@ -425,7 +425,7 @@ static enum exit_code check_search(const struct arguments *arguments)
                             "%s applies to a search for other schedules; also give --strategy NAME",
                             only);
     }
-    if (arguments->run.lanes.strategy != NULL && arguments->compare) {
+    if (arguments->run.lanes.strategy != NULL && arguments->has_compare) {
         return message_fail(
             EXIT_USAGE,
             "--compare compares one run with the log, but --strategy makes many runs; give one of them");
@@ -461,8 +461,8 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
     if (code != EXIT_KEPT) {
         return code;
     }
-    code = recording_read(arguments->words[0], arguments, arguments->compare, &recording);
-    if (code == EXIT_KEPT && arguments->compare && recording.format == &format_ops) {
+    code = recording_read(arguments->words[0], arguments, arguments->has_compare, &recording);
+    if (code == EXIT_KEPT && arguments->has_compare && recording.format == &format_ops) {
         code = message_fail(
             EXIT_USAGE,
             "%s: an op list does not say what happened; give --compare the log that it is from",

@@ -43,7 +43,7 @@ static enum exit_code run_anew(const struct arguments *arguments)
 static const char *const how_options[] = {"--resume", "--workers", "--json", NULL};
 
 /* The words that the campaign was begun with; they point into description. */
-static char **words_of(const struct campaign_description *description)
+static char **split_words(const struct campaign_description *description)
 {
     const size_t count = description->head.argument_count;
     char **words = calloc(count + 1, sizeof *words);
@@ -55,9 +55,9 @@ static char **words_of(const struct campaign_description *description)
     return words;
 }
 
-static enum exit_code go_on_as(const struct arguments *arguments,
-                               struct campaign_description *description,
-                               struct checkpoint *checkpoint)
+static enum exit_code resume_with(const struct arguments *arguments,
+                                  struct campaign_description *description,
+                                  struct checkpoint *checkpoint)
 {
     struct plan plan;
     enum exit_code code = make_plan(arguments, description->head.setup.seed, &plan);
@@ -74,7 +74,7 @@ static enum exit_code go_on_as(const struct arguments *arguments,
     return code;
 }
 
-static enum exit_code go_on(const struct arguments *arguments)
+static enum exit_code resume_campaign(const struct arguments *arguments)
 {
     struct campaign_description description;
     struct checkpoint checkpoint;
@@ -88,7 +88,7 @@ static enum exit_code go_on(const struct arguments *arguments)
     enum exit_code code = checkpoint_load(arguments->resume, &description, &checkpoint);
     const uint64_t word_count = code == EXIT_KEPT ? description.head.argument_count
                                                   : 0; /* as many as there are texts */
-    char **raw = code == EXIT_KEPT ? words_of(&description) : NULL;
+    char **raw = code == EXIT_KEPT ? split_words(&description) : NULL;
     const char **words = calloc(word_count + 1, sizeof *words);
     CHECK(words != NULL);
     if (code == EXIT_KEPT) {
@@ -100,8 +100,8 @@ static enum exit_code go_on(const struct arguments *arguments)
         begun.run.has_seed = true; /* wherever it came from */
         begun.run.seed = description.head.setup.seed;
         begun.run.worker_count = arguments->run.worker_count;
-        begun.run.json = arguments->run.json;
-        code = go_on_as(&begun, &description, &checkpoint);
+        begun.run.is_json = arguments->run.is_json;
+        code = resume_with(&begun, &description, &checkpoint);
     }
     free(words);
     free(raw);
@@ -113,9 +113,9 @@ static enum exit_code go_on(const struct arguments *arguments)
 static enum exit_code run_subcommand(const struct arguments *arguments)
 {
     if (arguments->resume != NULL) {
-        return go_on(arguments);
+        return resume_campaign(arguments);
     }
-    return arguments->sweep ? cmd_sweep_run(arguments) : run_anew(arguments);
+    return arguments->has_sweep ? cmd_sweep_run(arguments) : run_anew(arguments);
 }
 
 static const char *const options[] = {"--job",

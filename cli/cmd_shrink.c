@@ -10,7 +10,7 @@
 #include <inttypes.h>
 
 /* What the shorter list shows. */
-static const char *effect(const struct shrunk *shrunk)
+static const char *name_effect(const struct shrunk *shrunk)
 {
     if (shrunk->first.kind == VERDICT_DISPUTED) {
         return "no promise, but the judges of hbmstress disagree";
@@ -18,12 +18,12 @@ static const char *effect(const struct shrunk *shrunk)
     return shrunk->signature;
 }
 
-static enum exit_code keep_shrunk(const struct arguments *arguments,
+static enum exit_code save_shrunk(const struct arguments *arguments,
                                   const struct recording *recording, const struct shrunk *shrunk)
 {
     char headline[VERDICT_REASON_BYTES + 160], shrunk_from[96];
     struct writing comments;
-    snprintf(headline, sizeof headline, "breaks %s: %s", effect(shrunk), shrunk->first.reason);
+    snprintf(headline, sizeof headline, "breaks %s: %s", name_effect(shrunk), shrunk->first.reason);
     snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops in %" PRIu64 " replays%s",
              recording->ops.count, shrunk->replays,
              shrunk->is_minimal ? "; no single op can be removed" : "");
@@ -33,11 +33,11 @@ static enum exit_code keep_shrunk(const struct arguments *arguments,
                                 .not_to_the_end = shrunk->cut};
     writing_init(&comments);
     repro_append_comments(&repro, &comments);
-    enum exit_code code = ops_output(arguments->output, &shrunk->setup, &shrunk->ops,
-                                     writing_string(&comments));
+    const enum exit_code code = ops_output(arguments->output, &shrunk->setup, &shrunk->ops,
+                                           writing_string(&comments));
     if (code == EXIT_KEPT) {
         message_note("%zu of %zu ops are left after %" PRIu64 " replays, and break %s%s%s",
-                     shrunk->ops.count, recording->ops.count, shrunk->replays, effect(shrunk),
+                     shrunk->ops.count, recording->ops.count, shrunk->replays, name_effect(shrunk),
                      shrunk->cut[0] == '\0' ? "" : "; a shorter list may exist: ", shrunk->cut);
     }
     writing_deinit(&comments);
@@ -62,7 +62,7 @@ static enum exit_code shrink_recording(const struct arguments *arguments,
     death_set_op_timeout(arguments->run.op_timeout_ns);
     switch (shrink_process_run(&shrink_process, &shrunk)) {
     case SHRINK_PROCESS_DONE:
-        code = keep_shrunk(arguments, recording, &shrunk);
+        code = save_shrunk(arguments, recording, &shrunk);
         break;
     case SHRINK_PROCESS_NOT_BROKEN:
         code =

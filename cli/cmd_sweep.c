@@ -5,6 +5,7 @@
 #include "campaign/trials/workers.h"
 #include "cli/private/sweep_parts.h"
 #include "harness/base/check.h"
+#include "reports/json_lines.h"
 #include "reports/terminal.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void say_start(struct sweeping *sweeping)
+static void print_start(struct sweeping *sweeping)
 {
     const struct plan *plan = sweeping->plan;
     struct report_part *parts = calloc(plan->count, sizeof *parts);
@@ -35,7 +36,7 @@ static void say_start(struct sweeping *sweeping)
 
 /* --- the whole --- */
 
-static enum exit_code sweeping_exit_code(const struct sweeping *sweeping)
+static enum exit_code choose_exit_code(const struct sweeping *sweeping)
 {
     if (sweeping->is_failed || sweeping->output.is_failed || sweeping->is_disputed) {
         return EXIT_HARNESS;
@@ -92,15 +93,15 @@ static void append_summary(struct writing *text, const struct sweeping *sweeping
     writing_append_format(text, "; seed %" PRIu64 "\n", sweeping->end.seed);
 }
 
-static void say_end(struct sweeping *sweeping)
+static void print_end(struct sweeping *sweeping)
 {
     struct run_totals *totals = &sweeping->end.totals;
     sweeping->end.elapsed_ns = clock_now_ns() - sweeping->start_ns;
     sweeping->end.seed = sweeping->plan->setup.seed;
     totals->broken = sweeping->findings > totals->premature ? sweeping->findings - totals->premature
                                                             : 0;
-    sweeping->end.exit_code = (int)sweeping_exit_code(sweeping);
-    json_end(&sweeping->text, &sweeping->end);
+    sweeping->end.exit_code = (int)choose_exit_code(sweeping);
+    json_line_end(&sweeping->text, &sweeping->end);
     sweeping_put_line(sweeping);
     append_summary(&sweeping->text, sweeping);
     sweeping_put_text(sweeping);
@@ -122,7 +123,7 @@ static void sweep_parts(struct sweeping *sweeping)
             (void)message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
             sweeping->is_failed = true;
         }
-        sweeping->is_stopped = told < sweeping->plan->count && interrupt_asked();
+        sweeping->is_stopped = told < sweeping->plan->count && interrupt_is_requested();
         sweeping->end.is_interrupted = sweeping->is_stopped || (told < sweeping->plan->count &&
                                                                 sweeping->output.is_pipe_closed);
         goes_on = goes_on && !sweeping->end.is_interrupted && !sweeping->is_failed &&
@@ -136,7 +137,7 @@ static void sweep_parts(struct sweeping *sweeping)
     }
 }
 
-static enum exit_code sweeping_work(struct sweeping *sweeping)
+static enum exit_code run_sweep(struct sweeping *sweeping)
 {
     const struct sweep_campaign_setup setup = {
         .plan = sweeping->plan,
@@ -148,10 +149,10 @@ static enum exit_code sweeping_work(struct sweeping *sweeping)
         sweeping->output.is_failed = true; /* nothing worth a final name was written */
         return message_fail(EXIT_HARNESS, "cannot start the sweep: %s", strerror(errno));
     }
-    say_start(sweeping);
+    print_start(sweeping);
     sweep_parts(sweeping);
     sweep_campaign_destroy(sweeping->sweep_campaign);
-    say_end(sweeping);
+    print_end(sweeping);
     return EXIT_KEPT;
 }
 
@@ -166,14 +167,14 @@ static enum exit_code sweep_plan(const struct arguments *arguments, const struct
     sweeping->arguments = arguments;
     sweeping->plan = plan;
     sweeping->directory = arguments->run.out == NULL ? "out" : arguments->run.out;
-    output_init(&sweeping->output, arguments->run.json);
+    output_init(&sweeping->output, arguments->run.is_json);
     reporter_init(&sweeping->reporter, output_report, &sweeping->output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
     code = output_open_results(&sweeping->output, sweeping->directory, 0);
     if (code == EXIT_KEPT) {
-        code = sweeping_work(sweeping);
+        code = run_sweep(sweeping);
         output_close(&sweeping->output);
-        code = code == EXIT_KEPT ? sweeping_exit_code(sweeping) : code;
+        code = code == EXIT_KEPT ? choose_exit_code(sweeping) : code;
     }
     writing_deinit(&sweeping->text);
     reporter_deinit(&sweeping->reporter);

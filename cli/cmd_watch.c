@@ -18,10 +18,10 @@ enum { SCREEN_LINES_FREE = 2 };
 static void watching_init(struct watching *watching, const struct arguments *arguments)
 {
     struct winsize size = {0};
-    const bool is_terminal = !arguments->run.json && isatty(STDOUT_FILENO);
+    const bool is_terminal = !arguments->run.is_json && isatty(STDOUT_FILENO);
     *watching = (struct watching){.arguments = arguments};
     watching->chart.alarm_percent = (unsigned)arguments->alarm_percent;
-    output_init(&watching->output, arguments->run.json);
+    output_init(&watching->output, arguments->run.is_json);
     writing_init(&watching->text);
     watching->line_count_max = SIZE_MAX;
     if (!is_terminal) {
@@ -30,7 +30,7 @@ static void watching_init(struct watching *watching, const struct arguments *arg
     const bool has_size = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     watching->chart.width = has_size ? size.ws_col : WATCH_WIDTH_DEFAULT;
     watching->chart.has_colour = watch_wants_colour(true, getenv("NO_COLOR"), getenv("TERM"));
-    if (arguments->follow && has_size && size.ws_row > SCREEN_LINES_FREE) {
+    if (arguments->has_follow && has_size && size.ws_row > SCREEN_LINES_FREE) {
         watching->line_count_max = size.ws_row - SCREEN_LINES_FREE;
     }
 }
@@ -64,7 +64,7 @@ void watching_show(struct watching *watching, const struct memory_device *device
 {
     struct writing *text = &watching->text;
     writing_clear(text);
-    if (watching->arguments->run.json) {
+    if (watching->arguments->run.is_json) {
         for (size_t i = 0; i < count; i++) {
             memory_chart_json(&watching->chart, &devices[i], text);
         }
@@ -95,7 +95,7 @@ static bool is_directory(const char *path)
 }
 
 /* What only the run of a FILE takes; NULL: nothing of it was said. */
-static const char *said_of_run(const struct arguments *arguments)
+static const char *find_run_option(const struct arguments *arguments)
 {
     return arguments->format != NULL             ? "--format"
            : arguments->run.target != NULL       ? "--target"
@@ -113,15 +113,15 @@ static enum exit_code watch_subcommand(const struct arguments *arguments)
     struct watching watching;
     enum exit_code code;
     const bool is_campaign = is_directory(arguments->words[0]);
-    if (!is_campaign && arguments->follow) {
+    if (!is_campaign && arguments->has_follow) {
         return message_fail(EXIT_USAGE,
                             "%s: --follow applies to the DIR of a campaign, and this is not one",
                             arguments->words[0]);
     }
-    if (is_campaign && said_of_run(arguments) != NULL) {
+    if (is_campaign && find_run_option(arguments) != NULL) {
         return message_fail(
             EXIT_USAGE, "%s: %s applies to a FILE that is run, and this is the DIR of a campaign",
-            arguments->words[0], said_of_run(arguments));
+            arguments->words[0], find_run_option(arguments));
     }
     watching_init(&watching, arguments);
     code = is_campaign ? watching_campaign(&watching) : watching_list(&watching);

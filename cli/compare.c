@@ -21,8 +21,8 @@ void compare_init(struct compare *compare, const struct recording *recording)
     *compare = (struct compare){.recording = recording, .last_op = OP_NONE, .first_op = OP_NONE};
 }
 
-static void differ(struct compare *compare, uint32_t op, enum said_kind kind, uint64_t log,
-                   uint64_t run)
+static void add_difference(struct compare *compare, uint32_t op, enum said_kind kind, uint64_t log,
+                           uint64_t run)
 {
     if (op < compare->first_op) {
         compare->first_op = op;
@@ -34,11 +34,11 @@ static void differ(struct compare *compare, uint32_t op, enum said_kind kind, ui
 }
 
 /* The first of what is said of that op, or of a later one. */
-static size_t said_begin(const struct recording *recording, uint32_t op)
+static size_t find_logged(const struct recording *recording, uint32_t op)
 {
     size_t low = 0, high = recording->said_count;
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
+        const size_t middle = low + (high - low) / 2;
         if (recording->said[middle].op < op) {
             low = middle + 1;
         } else {
@@ -49,9 +49,9 @@ static size_t said_begin(const struct recording *recording, uint32_t op)
 }
 
 /* What the log says of a request: it was granted, unless it says that it failed. */
-static enum compare_answer said_answer(const struct recording *recording, uint32_t op)
+static enum compare_answer find_logged_answer(const struct recording *recording, uint32_t op)
 {
-    for (size_t i = said_begin(recording, op);
+    for (size_t i = find_logged(recording, op);
          i < recording->said_count && recording->said[i].op == op; i++) {
         if (recording->said[i].kind == SAID_FAILED) {
             return COMPARE_FAILED;
@@ -66,7 +66,7 @@ static bool is_request(const struct op *op)
     return info->makes_block || info->makes_program || op->kind == OP_EXECUTE;
 }
 
-static enum compare_answer seen_answer(const struct observation *seen)
+static enum compare_answer find_seen_answer(const struct observation *seen)
 {
     if (seen->skipped != 0) {
         return COMPARE_SKIPPED;
@@ -79,32 +79,32 @@ static enum compare_answer seen_answer(const struct observation *seen)
 static void compare_request(struct compare *compare, const struct op *op, uint32_t number,
                             enum compare_answer run)
 {
-    enum compare_answer log = said_answer(compare->recording, number);
+    const enum compare_answer log = find_logged_answer(compare->recording, number);
     if (!is_request(op)) {
         return;
     }
     compare->requests++;
     if (log != run) {
         compare->requests_differ++;
-        differ(compare, number, SAID_FAILED, log, run);
+        add_difference(compare, number, SAID_FAILED, log, run);
     }
 }
 
 /* Of what is in use, what the job's allocator could know of: memory that an import retired was
  * never its own. */
-static uint64_t in_use_of(const struct model *model)
+static uint64_t count_in_use_bytes(const struct model *model)
 {
     return model_in_use_without(model, OP_TAG_COUNT);
 }
 
 /* What the run has for a byte count of the log. */
-static uint64_t seen_value(const struct compare *compare, const struct run *run, uint8_t host,
-                           enum said_kind kind)
+static uint64_t find_seen_value(const struct compare *compare, const struct run *run, uint8_t host,
+                                enum said_kind kind)
 {
     const struct model *model = run_model(run, host);
     switch (kind) {
     case SAID_IN_USE_BYTES:
-        return in_use_of(model);
+        return count_in_use_bytes(model);
     case SAID_FREE_BYTES:
         return model_free_bytes(model);
     case SAID_PEAK_BYTES:
@@ -121,18 +121,18 @@ static void compare_values(struct compare *compare, const struct run *run, uint8
 {
     const struct recording *recording = compare->recording;
     const struct observation *seen = run_observation(run);
-    for (size_t i = said_begin(recording, number);
+    for (size_t i = find_logged(recording, number);
          i < recording->said_count && recording->said[i].op == number; i++) {
         const struct said *said = &recording->said[i];
-        bool has_place = seen->skipped == 0 && seen->result == TARGET_OK;
+        const bool has_place = seen->skipped == 0 && seen->result == TARGET_OK;
         if (said->kind == SAID_FAILED || (said->kind == SAID_ADDRESS && !has_place)) {
             continue;
         }
-        uint64_t value = seen_value(compare, run, host, said->kind);
+        const uint64_t value = find_seen_value(compare, run, host, said->kind);
         compare->values++;
         if (value != said->value) {
             compare->values_differ++;
-            differ(compare, number, said->kind, said->value, value);
+            add_difference(compare, number, said->kind, said->value, value);
         }
     }
 }
@@ -144,13 +144,13 @@ void compare_take(struct compare *compare, const struct run *run)
         return;
     }
     const struct op *op = &compare->recording->ops.ops[seen->op];
-    uint64_t in_use_bytes = in_use_of(run_model(run, op->host));
+    const uint64_t in_use_bytes = count_in_use_bytes(run_model(run, op->host));
     compare->last_op = seen->op;
     compare->ops++;
     if (in_use_bytes > compare->peak_bytes[op->host]) {
         compare->peak_bytes[op->host] = in_use_bytes;
     }
-    compare_request(compare, op, seen->op, seen_answer(seen));
+    compare_request(compare, op, seen->op, find_seen_answer(seen));
     compare_values(compare, run, op->host, seen->op);
 }
 
@@ -200,7 +200,7 @@ static void append_difference(const struct compare *compare,
 
 void compare_text(const struct compare *compare, struct writing *text)
 {
-    uint64_t differ_count = compare->requests_differ + compare->values_differ;
+    const uint64_t differ_count = compare->requests_differ + compare->values_differ;
     for (size_t i = 0; i < compare->shown_count; i++) {
         append_difference(compare, &compare->shown[i], text);
     }
@@ -222,7 +222,7 @@ void compare_text(const struct compare *compare, struct writing *text)
 
 static void json_difference(const struct compare_difference *difference, struct writing *text)
 {
-    bool is_answer = difference->kind == SAID_FAILED;
+    const bool is_answer = difference->kind == SAID_FAILED;
     json_nest(text, NULL, '{');
     json_add_number(text, "op", difference->op);
     json_add_string(text, "what", kind_names[difference->kind]);

@@ -20,7 +20,7 @@ static void append_foreign(struct writing *text, const char *sentences)
     writing_deinit(&visible);
 }
 
-static void cause_in_words(struct explanation *explanation, const struct diagnosis *diagnosis)
+static void append_cause(struct explanation *explanation, const struct diagnosis *diagnosis)
 {
     writing_append_format(&explanation->text, "  %s (%s, %u %%): %s\n", diagnosis->cause->name,
                           confidence_name(diagnosis->confidence), diagnosis->confidence,
@@ -28,7 +28,7 @@ static void cause_in_words(struct explanation *explanation, const struct diagnos
     append_foreign(&explanation->text, diagnosis->text);
 }
 
-static void cause_in_json(struct explanation *explanation, const struct diagnosis *diagnosis)
+static void append_cause_line(struct explanation *explanation, const struct diagnosis *diagnosis)
 {
     struct writing *text = &explanation->text;
     char name[SETUP_NAME_BYTES];
@@ -91,9 +91,9 @@ void explain_causes(struct explanation *explanation)
     }
     for (size_t i = 0; i < count; i++) {
         if (explanation->is_json) {
-            cause_in_json(explanation, &diagnoses[i]);
+            append_cause_line(explanation, &diagnoses[i]);
         } else {
-            cause_in_words(explanation, &diagnoses[i]);
+            append_cause(explanation, &diagnoses[i]);
         }
     }
     if (!explanation->is_json && count > 0) {

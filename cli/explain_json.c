@@ -2,7 +2,7 @@
 #include "cli/private/explain_parts.h"
 #include "harness/base/json.h"
 
-static void json_sum(struct writing *text, const char *key, const struct occupancy_sum *sum)
+static void append_sum(struct writing *text, const char *key, const struct occupancy_sum *sum)
 {
     json_nest(text, key, '{');
     json_add_number(text, "blocks", sum->count);
@@ -32,12 +32,12 @@ void explain_in_json(struct explanation *explanation)
     json_add_number(text, "holes", occupancy->hole_count);
     json_add_number(text, "reserved_bytes", occupancy->reserved_bytes);
     json_add_number(text, "capacity_bytes", occupancy->capacity_bytes);
-    json_sum(text, "movable", &occupancy->movable);
-    json_sum(text, "held", &occupancy->held);
-    json_sum(text, "idle_programs", &occupancy->idle);
-    json_sum(text, "busy_programs", &occupancy->busy);
-    json_sum(text, "queued_frees", &occupancy->dying);
-    json_sum(text, "retired", &occupancy->retired);
+    append_sum(text, "movable", &occupancy->movable);
+    append_sum(text, "held", &occupancy->held);
+    append_sum(text, "idle_programs", &occupancy->idle);
+    append_sum(text, "busy_programs", &occupancy->busy);
+    append_sum(text, "queued_frees", &occupancy->dying);
+    append_sum(text, "retired", &occupancy->retired);
     json_nest(text, "tags", '[');
     for (uint32_t i = 0; i < occupancy->tag_count; i++) {
         json_nest(text, NULL, '{');

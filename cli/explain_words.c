@@ -88,7 +88,7 @@ static void explain_space(struct explanation *explanation)
 }
 
 /* With lanes a block may come from an op further down the list. */
-static uint32_t ago(uint32_t now, uint32_t op)
+static uint32_t count_ops_since(uint32_t now, uint32_t op)
 {
     return op < now ? now - op : 0;
 }
@@ -101,8 +101,8 @@ static void put_ages(struct table *table, const struct occupancy_sum *sum, uint3
         table_put(table, "");
         return;
     }
-    table_put_number(table, ago(now, sum->oldest_op));
-    table_put_number(table, ago(now, sum->newest_op));
+    table_put_number(table, count_ops_since(now, sum->oldest_op));
+    table_put_number(table, count_ops_since(now, sum->newest_op));
 }
 
 static void put_sum(struct table *table, const char *name, const struct occupancy_sum *sum,
@@ -195,10 +195,10 @@ static void explain_defragment(struct explanation *explanation)
 static void explain_evict(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
-    bool is_program = explanation->op != NULL &&
-                      (explanation->op->kind == OP_LOAD || explanation->op->kind == OP_EXECUTE);
-    bool promised = is_program ? explanation->contract->program_evicts_program
-                               : explanation->contract->evicts;
+    const bool is_program = explanation->op != NULL && (explanation->op->kind == OP_LOAD ||
+                                                        explanation->op->kind == OP_EXECUTE);
+    const bool promised = is_program ? explanation->contract->program_evicts_program
+                                     : explanation->contract->evicts;
     writing_append(text, "  evict       ");
     if (!promised) {
         writing_append(text, is_program ? "is not promised to a program"

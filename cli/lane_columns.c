@@ -60,7 +60,7 @@ void lane_columns_destroy(struct lane_columns *columns)
     free(columns);
 }
 
-static void add(struct lane_columns *columns, const struct entry *entry)
+static void add_entry(struct lane_columns *columns, const struct entry *entry)
 {
     if (columns->count == ENTRY_COUNT_MAX) {
         columns->untold_count++;
@@ -76,40 +76,42 @@ static void add(struct lane_columns *columns, const struct entry *entry)
 
 /* The device is one object among the others, and every call touches all of it: its number says
  * nothing. */
-static void took(void *context, const struct point *point, const void *object, const void *place)
+static void add_step(void *context, const struct point *point, const void *object,
+                     const void *place)
 {
     struct lane_columns *columns = context;
     struct scheduler *scheduler = scheduler_current();
     (void)place;
     const bool is_named = object != NULL && point->kind != STEP_DEVICE && scheduler != NULL;
     columns->current = point->lane;
-    add(columns, &(struct entry){
-                     .kind = ENTRY_STEP,
-                     .lane = point->lane,
-                     .step = point->kind,
-                     .op = point->op,
-                     .object = is_named ? scheduler_object(scheduler, object, NULL)->number : 0});
+    add_entry(columns,
+              &(struct entry){.kind = ENTRY_STEP,
+                              .lane = point->lane,
+                              .step = point->kind,
+                              .op = point->op,
+                              .object = is_named ? scheduler_object(scheduler, object, NULL)->number
+                                                 : 0});
 }
 
-static void completed(void *context, uint64_t event)
+static void add_completion(void *context, uint64_t event)
 {
-    add(context, &(struct entry){.kind = ENTRY_COMPLETION, .event = event});
+    add_entry(context, &(struct entry){.kind = ENTRY_COMPLETION, .event = event});
 }
 
-static void returned(void *context, uint32_t op)
+static void add_return(void *context, uint32_t op)
 {
     struct lane_columns *columns = context;
-    add(columns, &(struct entry){.kind = ENTRY_RETURN, .lane = columns->current, .op = op});
+    add_entry(columns, &(struct entry){.kind = ENTRY_RETURN, .lane = columns->current, .op = op});
 }
 
 struct scheduler_trace lane_columns_trace(struct lane_columns *columns)
 {
-    return (struct scheduler_trace){columns, took};
+    return (struct scheduler_trace){columns, add_step};
 }
 
 struct lanes_watch lane_columns_watch(struct lane_columns *columns)
 {
-    return (struct lanes_watch){columns, completed, returned};
+    return (struct lanes_watch){columns, add_completion, add_return};
 }
 
 /* --- rows --- */
@@ -187,7 +189,7 @@ static void put_stop(struct printing *printing, uint8_t lane, size_t from)
 struct piece {
     uint32_t first, last;
     uint32_t count;
-    bool begins, returns;
+    bool has_begin, has_return;
 };
 
 static void put_piece(struct printing *printing, uint8_t lane, const struct piece *piece)
@@ -196,29 +198,29 @@ static void put_piece(struct printing *printing, uint8_t lane, const struct piec
     if (piece->count > 1) {
         snprintf(cell, sizeof cell, "%lu-%lu: %lu ops", (unsigned long)piece->first,
                  (unsigned long)piece->last, (unsigned long)piece->count);
-    } else if (piece->begins) {
+    } else if (piece->has_begin) {
         struct op shown = printing->columns->ops.ops[piece->first];
         shown.lane = 0; /* the column says it */
         snprintf(cell, sizeof cell, "%lu %.48s", (unsigned long)piece->first, op_print(&shown, op));
     } else {
         snprintf(cell, sizeof cell, "%lu %s", (unsigned long)piece->first,
-                 piece->returns ? "returns" : "continues");
+                 piece->has_return ? "returns" : "continues");
     }
     put_row(printing, lane, cell);
-    if (piece->returns) {
+    if (piece->has_return) {
         put_mark(printing, lane, piece->last);
     }
 }
 
 /* A whole op behind a whole op is told with it, but for the one that broke. */
-static bool piece_takes(const struct printing *printing, const struct piece *piece,
-                        const struct piece *next)
+static bool may_join_piece(const struct printing *printing, const struct piece *piece,
+                           const struct piece *next)
 {
-    return piece->count > 0 && piece->begins && piece->returns && next->begins && next->returns &&
-           !(printing->broken != NULL && next->first == printing->broken_op);
+    return piece->count > 0 && piece->has_begin && piece->has_return && next->has_begin &&
+           next->has_return && !(printing->broken != NULL && next->first == printing->broken_op);
 }
 
-static void flush(struct printing *printing, uint8_t lane, struct piece *piece)
+static void flush_piece(struct printing *printing, uint8_t lane, struct piece *piece)
 {
     if (piece->count > 0) {
         put_piece(printing, lane, piece);
@@ -240,21 +242,21 @@ static void put_client_turn(struct printing *printing, size_t first, size_t end)
         if (open.count == 0) {
             open = (struct piece){.first = entry->op, .last = entry->op, .count = 1};
         }
-        open.begins |= entry->kind == ENTRY_STEP && entry->step == STEP_OP;
+        open.has_begin |= entry->kind == ENTRY_STEP && entry->step == STEP_OP;
         if (entry->kind != ENTRY_RETURN) {
             continue;
         }
-        open.returns = printing->has_returned[entry->op] = true;
-        if (piece_takes(printing, &told, &open)) {
+        open.has_return = printing->has_returned[entry->op] = true;
+        if (may_join_piece(printing, &told, &open)) {
             told.last = open.last;
             told.count++;
         } else {
-            flush(printing, lane, &told);
+            flush_piece(printing, lane, &told);
             told = open;
         }
         open.count = 0;
     }
-    flush(printing, lane, &told);
+    flush_piece(printing, lane, &told);
     if (open.count == 0) {
         return;
     }
@@ -274,7 +276,7 @@ static void put_thread_turn(struct printing *printing, size_t first, size_t end)
     }
 }
 
-static size_t turn_end(const struct lane_columns *columns, size_t first)
+static size_t find_turn_end(const struct lane_columns *columns, size_t first)
 {
     size_t end = first + 1;
     while (end < columns->count && columns->entries[end].kind != ENTRY_COMPLETION &&
@@ -290,7 +292,7 @@ static void put_rows(struct printing *printing)
     for (size_t first = 0, end; first < columns->count; first = end) {
         const struct entry *entry = &columns->entries[first];
         char cell[CELL_BYTES];
-        end = turn_end(columns, first);
+        end = find_turn_end(columns, first);
         printing->turn = printing->told_turn + 1;
         if (entry->kind == ENTRY_COMPLETION) {
             end = first + 1;

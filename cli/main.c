@@ -42,7 +42,7 @@ static void append_help(struct writing *text)
         "Example: hbmstress run fragmentation_storm --seed 1\n");
 }
 
-static enum exit_code print_and_end(struct writing *text)
+static enum exit_code print_text(struct writing *text)
 {
     struct output output;
     output_init(&output, false);
@@ -57,7 +57,7 @@ static enum exit_code print_help(void)
     struct writing text;
     writing_init(&text);
     append_help(&text);
-    return print_and_end(&text);
+    return print_text(&text);
 }
 
 static enum exit_code print_version(void)
@@ -65,7 +65,7 @@ static enum exit_code print_version(void)
     struct writing text;
     writing_init(&text);
     writing_append(&text, "hbmstress " HBMSTRESS_VERSION "\n");
-    return print_and_end(&text);
+    return print_text(&text);
 }
 
 static enum exit_code print_subcommand_help(const struct subcommand *subcommand)
@@ -73,7 +73,7 @@ static enum exit_code print_subcommand_help(const struct subcommand *subcommand)
     struct writing text;
     writing_init(&text);
     arguments_help(subcommand, &text);
-    return print_and_end(&text);
+    return print_text(&text);
 }
 
 static enum exit_code fail_unknown_subcommand(const char *name)
@@ -82,7 +82,7 @@ static enum exit_code fail_unknown_subcommand(const char *name)
     char hint[256] = "valid subcommands:";
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         names[i] = subcommands[i]->name;
-        size_t used = strlen(hint);
+        const size_t used = strlen(hint);
         snprintf(hint + used, sizeof hint - used, "%s %s", i == 0 ? "" : ",", names[i]);
     }
     const char *near = message_nearest(name, names, SUBCOMMAND_COUNT);
@@ -101,9 +101,9 @@ static enum exit_code run_subcommand(const struct subcommand *subcommand, char *
     }
     struct arguments arguments;
     enum exit_code code = arguments_parse(subcommand, argv, count, words, &arguments);
-    if (code == EXIT_KEPT && arguments.help) {
+    if (code == EXIT_KEPT && arguments.has_help) {
         code = print_subcommand_help(subcommand);
-    } else if (code == EXIT_KEPT && arguments.version) {
+    } else if (code == EXIT_KEPT && arguments.has_version) {
         code = print_version();
     } else if (code == EXIT_KEPT) {
         code = subcommand->run(&arguments);
@@ -122,12 +122,12 @@ static enum exit_code choose_help(const char *name)
     return fail_unknown_subcommand(name);
 }
 
-static enum exit_code choose(char **argv, size_t count)
+static enum exit_code choose_subcommand(char **argv, size_t count)
 {
     if (count < 2) {
         return message_fail(EXIT_USAGE, "no subcommand; see hbmstress --help");
     }
-    bool is_word = strcmp(argv[1], "help") == 0;
+    const bool is_word = strcmp(argv[1], "help") == 0;
     if (is_word && count > 2) {
         return choose_help(argv[2]);
     }
@@ -162,5 +162,5 @@ int main(int argc, char **argv)
 {
     open_standard_files();
     interrupt_install();
-    return (int)choose(argv, (size_t)argc);
+    return (int)choose_subcommand(argv, (size_t)argc);
 }

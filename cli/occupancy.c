@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void add(struct occupancy_sum *sum, const struct block *block)
+static void add_block(struct occupancy_sum *sum, const struct block *block)
 {
     sum->oldest_op = sum->count == 0 || block->op < sum->oldest_op ? block->op : sum->oldest_op;
     sum->newest_op = block->op > sum->newest_op ? block->op : sum->newest_op;
@@ -33,8 +33,8 @@ static void choose_tags(const struct occupancy_sum sums[OP_TAG_COUNT], struct oc
     }
 }
 
-static void take_programs(const struct model *model, struct occupancy *occupancy,
-                          struct occupancy_sum tags[OP_TAG_COUNT])
+static void add_programs(const struct model *model, struct occupancy *occupancy,
+                         struct occupancy_sum tags[OP_TAG_COUNT])
 {
     for (size_t i = 0; i < model_program_count(model); i++) {
         const struct block *program = model_program(model, i);
@@ -42,8 +42,8 @@ static void take_programs(const struct model *model, struct occupancy *occupancy
             occupancy->evicted_count++;
             continue;
         }
-        add(program->use_count > 0 ? &occupancy->busy : &occupancy->idle, program);
-        add(&tags[program->tag], program);
+        add_block(program->use_count > 0 ? &occupancy->busy : &occupancy->idle, program);
+        add_block(&tags[program->tag], program);
     }
 }
 
@@ -59,10 +59,10 @@ void occupancy_take(const struct model *model, struct occupancy *occupancy)
                                     .in_use_bytes = model_in_use_bytes(model)};
     for (size_t i = 0; i < model_live_count(model); i++) {
         const struct block *block = model_live(model, i);
-        add(block_is_movable(block) ? &occupancy->movable : &occupancy->held, block);
-        add(&tags[block->tag], block);
+        add_block(block_is_movable(block) ? &occupancy->movable : &occupancy->held, block);
+        add_block(&tags[block->tag], block);
     }
-    take_programs(model, occupancy, tags);
+    add_programs(model, occupancy, tags);
     occupancy->retired = (struct occupancy_sum){.count = model_retired_count(model),
                                                 .bytes = model_retired_bytes(model),
                                                 .oldest_op = OP_NONE};

@@ -11,13 +11,13 @@
 #include <string.h>
 
 /* What the command line fixes, in the form that importers want: everything else empty. */
-static enum exit_code fixed_init(struct setup *fixed, const struct arguments *arguments)
+static enum exit_code init_fixed(struct setup *fixed, const struct arguments *arguments)
 {
     *fixed = (struct setup){0};
     return setup_override(fixed, &arguments->run);
 }
 
-static bool is_said(const struct arguments *arguments, const char *key)
+static bool is_option_given(const struct arguments *arguments, const char *key)
 {
     for (uint32_t i = 0; i < arguments->run.option_count; i++) {
         if (strcmp(arguments->run.options[i].key, key) == 0) {
@@ -45,7 +45,7 @@ static void drop_options(const char *path, const char *named_target,
     }
     writing_init(&dropped);
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!is_said(arguments, setup->options[i].key)) {
+        if (!is_option_given(arguments, setup->options[i].key)) {
             writing_append_format(&dropped, " %s=%s", setup->options[i].key,
                                   setup->options[i].value);
         }
@@ -61,8 +61,8 @@ static void drop_options(const char *path, const char *named_target,
 
 /* Puts the command line over what is in the file; a list must not be on hosts that are not there
  * then. */
-static enum exit_code override(const char *path, const char *named_target,
-                               const struct arguments *arguments, struct recording *recording)
+static enum exit_code override_setup(const char *path, const char *named_target,
+                                     const struct arguments *arguments, struct recording *recording)
 {
     char reason[96];
     drop_options(path, named_target, arguments, &recording->setup);
@@ -85,15 +85,15 @@ static enum exit_code override(const char *path, const char *named_target,
 static enum exit_code check_tokens(const char *path, const struct arguments *arguments,
                                    const struct format *format)
 {
-    const char *said = arguments->kv_bytes_per_token > 0     ? "--kv-bytes-per-token"
-                       : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
-                                                             : NULL;
-    if (said == NULL || format == &format_azure_llm) {
+    const char *given = arguments->kv_bytes_per_token > 0     ? "--kv-bytes-per-token"
+                        : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
+                                                              : NULL;
+    if (given == NULL || format == &format_azure_llm) {
         return EXIT_KEPT;
     }
     return message_fail(EXIT_USAGE,
                         "%s: %s applies to a request trace, and this file has the format %s", path,
-                        said, format->name);
+                        given, format->name);
 }
 
 enum exit_code recording_import(const char *path, const struct arguments *arguments,
@@ -101,7 +101,7 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
 {
     struct setup fixed;
     char named_target[SETUP_VALUE_BYTES];
-    enum exit_code code = fixed_init(&fixed, arguments);
+    enum exit_code code = init_fixed(&fixed, arguments);
     if (code != EXIT_KEPT) {
         return code;
     }
@@ -128,7 +128,7 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     if (code != EXIT_KEPT) {
         return code;
     }
-    return override(path, named_target, arguments, recording);
+    return override_setup(path, named_target, arguments, recording);
 }
 
 /* Whoever gives a log, packed or not, instead of a list is told what takes one. */
@@ -142,8 +142,8 @@ static enum exit_code fail_in_ops(const char *path, const struct ops_file_error 
     return fail_in_file(path, error->line, error->column, reason);
 }
 
-static enum exit_code recording_read_ops(const char *path, const struct arguments *arguments,
-                                         struct recording *recording)
+static enum exit_code read_ops(const char *path, const struct arguments *arguments,
+                               struct recording *recording)
 {
     struct ops_file_error error = {0};
     char named_target[SETUP_VALUE_BYTES];
@@ -151,10 +151,10 @@ static enum exit_code recording_read_ops(const char *path, const struct argument
         return fail_in_ops(path, &error);
     }
     memcpy(named_target, recording->setup.target, sizeof named_target);
-    return override(path, named_target, arguments, recording);
+    return override_setup(path, named_target, arguments, recording);
 }
 
-static enum exit_code recording_choose_capacity(const char *path, struct setup *setup)
+static enum exit_code choose_capacity(const char *path, struct setup *setup)
 {
     const struct chip *chip = setup->chip[0] == '\0' ? NULL : chip_find(setup->chip);
     if (setup->capacity_bytes == 0 && chip != NULL) {
@@ -175,10 +175,10 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
     op_list_init(&recording->ops);
     writing_init(&notes);
     enum exit_code code = any_format ? recording_import(path, arguments, recording, &notes)
-                                     : recording_read_ops(path, arguments, recording);
+                                     : read_ops(path, arguments, recording);
     writing_deinit(&notes);
     if (code == EXIT_KEPT) {
-        code = recording_choose_capacity(path, &recording->setup);
+        code = choose_capacity(path, &recording->setup);
     }
     if (code == EXIT_KEPT && lanes_are_in(&recording->ops) &&
         lanes_why_not_list(&recording->ops) != NULL) {

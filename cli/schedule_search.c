@@ -46,20 +46,20 @@ struct schedule_search {
     struct writing replay; /* the line that shows what broke again */
 };
 
-static void say_line(struct schedule_search *schedule_search)
+static void put_line(struct schedule_search *schedule_search)
 {
     output_line(&schedule_search->output, &schedule_search->text);
     writing_clear(&schedule_search->text);
 }
 
-static void say_text(struct schedule_search *schedule_search)
+static void put_text(struct schedule_search *schedule_search)
 {
     output_text(&schedule_search->output, &schedule_search->text);
     output_flush(&schedule_search->output);
     writing_clear(&schedule_search->text);
 }
 
-static void say_start(struct schedule_search *schedule_search)
+static void print_start(struct schedule_search *schedule_search)
 {
     struct report_start start = {.subcommand = "replay",
                                  .setup = &schedule_search->recording->setup,
@@ -71,9 +71,9 @@ static void say_start(struct schedule_search *schedule_search)
 
 /* --- the search, in the child --- */
 
-static void judged(void *context, const struct run *run, const struct verdict *verdict)
+static void save_message(void *context, const struct run *run, const struct verdict *verdict)
 {
-    struct schedule_search *schedule_search = context;
+    const struct schedule_search *schedule_search = context;
     if (verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE ||
         verdict->kind == VERDICT_DISPUTED) {
         snprintf(schedule_search->state->message, sizeof schedule_search->state->message, "%s",
@@ -86,7 +86,7 @@ static void search_list(void *context, int file)
     struct schedule_search *schedule_search = context;
     struct search_state *state = schedule_search->state;
     const struct recording *recording = schedule_search->recording;
-    const struct run_listener listener = {schedule_search, judged};
+    const struct run_listener listener = {schedule_search, save_message};
     const struct lanes_witness witness = last_words_witness(schedule_search->words);
     struct lanes_search search = lane_options_search(&schedule_search->wanted,
                                                      recording->setup.seed);
@@ -103,7 +103,7 @@ static void search_list(void *context, int file)
     state->is_done = true;
 }
 
-static void take_ops(struct schedule_search *schedule_search, const struct writing *bytes)
+static void read_broken(struct schedule_search *schedule_search, const struct writing *bytes)
 {
     struct op op;
     for (size_t at = 0; bytes->length - at >= sizeof op; at += sizeof op) {
@@ -115,7 +115,7 @@ static void take_ops(struct schedule_search *schedule_search, const struct writi
 }
 
 /* The target never came back from a call. */
-static void take_death(struct schedule_search *schedule_search, const struct death *death)
+static void note_death(struct schedule_search *schedule_search, const struct death *death)
 {
     struct search_state *state = schedule_search->state;
     state->first = (struct verdict){
@@ -147,7 +147,7 @@ static bool shrink_broken(struct schedule_search *schedule_search, struct shrunk
     return false;
 }
 
-static const char *rule_of(const struct verdict *first)
+static const char *name_rule(const struct verdict *first)
 {
     return rule_info(first->kind == VERDICT_PREMATURE ? RULE_PREMATURE : first->rule)->name;
 }
@@ -162,7 +162,7 @@ static void name_repro(struct schedule_search *schedule_search)
     const size_t shown = length > 4 && strcmp(name + length - 4, ".ops") == 0 ? length - 4 : length;
     snprintf(schedule_search->repro, sizeof schedule_search->repro,
              "%.3600s/repros/%s-%.*s-%" PRIu64 ".ops", schedule_search->arguments->run.out,
-             rule_of(&schedule_search->state->first), shown > 96 ? 96 : (int)shown, name,
+             name_rule(&schedule_search->state->first), shown > 96 ? 96 : (int)shown, name,
              schedule_search->recording->setup.seed);
     writing_append(&schedule_search->replay, "hbmstress replay");
     repeat_word(&schedule_search->replay, schedule_search->repro);
@@ -199,7 +199,7 @@ static enum exit_code write_repro(const struct schedule_search *schedule_search,
     return repro_write(schedule_search->repro, &repro);
 }
 
-static enum exit_code keep_broken(struct schedule_search *schedule_search)
+static enum exit_code save_broken(struct schedule_search *schedule_search)
 {
     struct shrunk shrunk = {0};
     enum exit_code code = EXIT_KEPT;
@@ -215,7 +215,7 @@ static enum exit_code keep_broken(struct schedule_search *schedule_search)
         name_search(schedule_search);
     }
     const struct report_finding finding = {.verdict = &schedule_search->state->first,
-                                           .rule = rule_of(&schedule_search->state->first),
+                                           .rule = name_rule(&schedule_search->state->first),
                                            .message = schedule_search->state->message,
                                            .signature = schedule_search->signature,
                                            .replay = writing_string(&schedule_search->replay),
@@ -234,7 +234,7 @@ static enum exit_code keep_broken(struct schedule_search *schedule_search)
 
 /* --- the end --- */
 
-static void say_search(struct schedule_search *schedule_search)
+static void print_search(struct schedule_search *schedule_search)
 {
     const struct lanes_found *found = &schedule_search->state->found;
     const struct run_totals *totals = &schedule_search->state->totals;
@@ -256,13 +256,13 @@ static void say_search(struct schedule_search *schedule_search)
         json_add_number(text, "k", found->pct_decisions);
     }
     json_close(text);
-    say_line(schedule_search);
+    put_line(schedule_search);
     lane_options_conclude(&schedule_search->wanted, found, text);
     writing_append_format(text, ", %" PRIu64 " broken\n", (totals->broken + totals->premature));
-    say_text(schedule_search);
+    put_text(schedule_search);
 }
 
-static enum exit_code say_end(struct schedule_search *schedule_search, bool is_interrupted)
+static enum exit_code print_end(struct schedule_search *schedule_search, bool is_interrupted)
 {
     struct report_end end = {.seed = schedule_search->recording->setup.seed,
                              .trials = 1,
@@ -287,14 +287,14 @@ static enum exit_code fail_check(const struct schedule_search *schedule_search,
     return message_fail(EXIT_HARNESS, "%s: %s", schedule_search->arguments->words[0], words);
 }
 
-static enum exit_code schedule_search_work(struct schedule_search *schedule_search)
+static enum exit_code run_search(struct schedule_search *schedule_search)
 {
     const struct child_job job = {.work = search_list,
                                   .context = schedule_search,
                                   .is_interruptible = true,
                                   .duration_ns = UINT64_MAX};
     struct writing answer;
-    struct search_state *state = schedule_search->state;
+    const struct search_state *state = schedule_search->state;
     struct death *death = &schedule_search->words->death;
     enum exit_code code = EXIT_KEPT;
     writing_init(&answer);
@@ -304,12 +304,12 @@ static enum exit_code schedule_search_work(struct schedule_search *schedule_sear
     } else if (death->kind == DEATH_CHECK) {
         code = fail_check(schedule_search, death);
     } else if (death->kind != DEATH_NONE) {
-        take_death(schedule_search, death);
+        note_death(schedule_search, death);
     } else if (end == CHILD_DONE && state->is_refused) {
         code = message_fail(EXIT_USAGE, "%s: %s", schedule_search->arguments->words[0],
                             state->reason);
     } else if (state->first.kind != VERDICT_NONE) {
-        take_ops(schedule_search, &answer);
+        read_broken(schedule_search, &answer);
     }
     writing_deinit(&answer);
     if (code == EXIT_KEPT && state->first.kind == VERDICT_DISPUTED) {
@@ -319,13 +319,13 @@ static enum exit_code schedule_search_work(struct schedule_search *schedule_sear
             "Please report this with the command line and the seed above.",
             (unsigned long)state->first.op, state->first.reason);
     } else if (code == EXIT_KEPT && state->first.kind != VERDICT_NONE) {
-        code = keep_broken(schedule_search);
+        code = save_broken(schedule_search);
     }
     if (code != EXIT_KEPT) {
         return code;
     }
-    say_search(schedule_search);
-    return say_end(schedule_search, end == CHILD_STOPPED && death->kind == DEATH_NONE);
+    print_search(schedule_search);
+    return print_end(schedule_search, end == CHILD_STOPPED && death->kind == DEATH_NONE);
 }
 
 static enum exit_code check_list(struct schedule_search *schedule_search)
@@ -345,7 +345,8 @@ static enum exit_code check_list(struct schedule_search *schedule_search)
     return EXIT_KEPT;
 }
 
-static struct lane_options wish_of(const struct arguments *arguments, const struct setup *setup)
+static struct lane_options complete_options(const struct arguments *arguments,
+                                            const struct setup *setup)
 {
     struct lane_options wanted = arguments->run.lanes;
     if (!wanted.has_schedules && wanted.strategy == &strategy_exhaustive) {
@@ -358,13 +359,14 @@ static struct lane_options wish_of(const struct arguments *arguments, const stru
 enum exit_code schedule_search_run(const struct arguments *arguments,
                                    const struct recording *recording)
 {
-    struct schedule_search schedule_search = {.arguments = arguments,
-                                              .recording = recording,
-                                              .start_ns = clock_now_ns(),
-                                              .wanted = wish_of(arguments, &recording->setup)};
+    struct schedule_search schedule_search = {
+        .arguments = arguments,
+        .recording = recording,
+        .start_ns = clock_now_ns(),
+        .wanted = complete_options(arguments, &recording->setup)};
     op_list_init(&schedule_search.plain);
     op_list_init(&schedule_search.broken);
-    output_init(&schedule_search.output, arguments->run.json);
+    output_init(&schedule_search.output, arguments->run.is_json);
     reporter_init(&schedule_search.reporter, output_report, &schedule_search.output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
     enum exit_code code = check_list(&schedule_search);
@@ -376,8 +378,8 @@ enum exit_code schedule_search_run(const struct arguments *arguments,
     }
     if (code == EXIT_KEPT) {
         schedule_search.state = memory;
-        say_start(&schedule_search);
-        code = schedule_search_work(&schedule_search);
+        print_start(&schedule_search);
+        code = run_search(&schedule_search);
     }
     if (schedule_search.words != NULL) {
         last_words_destroy(schedule_search.words);

@@ -23,7 +23,7 @@ void sweeping_put_line(struct sweeping *sweeping)
     writing_clear(&sweeping->text);
 }
 
-/* --- what is kept of a finding --- */
+/* --- what is saved of a finding --- */
 
 /* OUT/FOLDER/RULE-PART-SEED-FAULT.ops.  False: a message was given. */
 static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note,
@@ -33,7 +33,7 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
     snprintf(base, sizeof base, "%.48s-%.64s-%" PRIu64 "-%s", rule, part, note->setup.seed,
              sweep_place_print(&note->place, place));
     file_name_clean(base);
-    int length = snprintf(directory, sizeof directory, "%s/%s", sweeping->directory, folder);
+    const int length = snprintf(directory, sizeof directory, "%s/%s", sweeping->directory, folder);
     if (length < 0 || (size_t)length + sizeof base + 8 > sizeof directory) {
         (void)message_fail(EXIT_HARNESS, "%s: the path is too long", sweeping->directory);
         return false;
@@ -46,7 +46,7 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
 }
 
 /* NULL: it may be. */
-static const char *why_not_shrunk(const struct sweeping *sweeping, const struct sweep_note *note)
+static const char *find_obstacle(const struct sweeping *sweeping, const struct sweep_note *note)
 {
     if (sweeping->arguments->run.shrink_budget == 0) {
         return "the budget is 0";
@@ -60,7 +60,7 @@ static const char *why_not_shrunk(const struct sweeping *sweeping, const struct 
 static void shrink_note(const struct sweeping *sweeping, const struct sweep_note *note,
                         const struct target *target, struct shrunk *shrunk)
 {
-    const char *why_not = why_not_shrunk(sweeping, note);
+    const char *why_not = find_obstacle(sweeping, note);
     const struct shrink_process shrink_process = {
         .target = target,
         .setup = &note->setup,
@@ -98,7 +98,7 @@ static bool write_list(struct sweeping *sweeping, const struct sweep_note *note,
 }
 
 /* What broke while the target was opened has no list. */
-static bool keep_note(struct sweeping *sweeping, const struct part *part,
+static bool save_note(struct sweeping *sweeping, const struct part *part,
                       const struct sweep_note *note, struct report_finding *finding)
 {
     const char *rule = finding->rule == NULL ? "disputed" : finding->rule;
@@ -108,21 +108,21 @@ static bool keep_note(struct sweeping *sweeping, const struct part *part,
     struct shrunk shrunk = {0};
     op_list_init(&shrunk.ops);
     writing_init(&shrunk.certificate);
-    bool is_kept = choose_path(sweeping, note, finding->rule == NULL ? "disputes" : "repros", rule,
-                               part->name);
-    if (is_kept) {
+    bool is_saved = choose_path(sweeping, note, finding->rule == NULL ? "disputes" : "repros", rule,
+                                part->name);
+    if (is_saved) {
         shrink_note(sweeping, note, part->target, &shrunk);
-        is_kept = write_list(sweeping, note, &shrunk, rule);
+        is_saved = write_list(sweeping, note, &shrunk, rule);
         finding->repro = sweeping->path;
         finding->replay = sweeping->replay;
         finding->op_count = shrunk.ops.count;
     }
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);
-    return is_kept;
+    return is_saved;
 }
 
-static struct report_strike strike_of(const struct sweep_place *place)
+static struct report_strike describe_strike(const struct sweep_place *place)
 {
     const bool is_plain = place->phase == SWEEP_PLAIN;
     return (struct report_strike){.phase = is_plain                     ? "plain"
@@ -134,10 +134,10 @@ static struct report_strike strike_of(const struct sweep_place *place)
                                   .call = place->call};
 }
 
-static void say_note(struct sweeping *sweeping, const struct part *part,
-                     const struct sweep_note *note)
+static void print_finding(struct sweeping *sweeping, const struct part *part,
+                          const struct sweep_note *note)
 {
-    bool is_dispute = note->verdict.kind == VERDICT_DISPUTED;
+    const bool is_dispute = note->verdict.kind == VERDICT_DISPUTED;
     struct report_finding finding = {.place = {part->name, note->trial},
                                      .verdict = &note->verdict,
                                      .rule = is_dispute ? NULL
@@ -147,10 +147,10 @@ static void say_note(struct sweeping *sweeping, const struct part *part,
     if (sweeping->is_failed || sweeping->output.is_failed) {
         return; /* one line tells of a full disk */
     }
-    if (!keep_note(sweeping, part, note, &finding)) {
+    if (!save_note(sweeping, part, note, &finding)) {
         sweeping->is_failed = sweeping->output.is_silent = true;
     }
-    const struct report_strike strike = strike_of(&note->place);
+    const struct report_strike strike = describe_strike(&note->place);
     finding.strike = is_dispute ? NULL : &strike;
     (void)reporter_finding(&sweeping->reporter, is_dispute ? REPORT_DISPUTE : REPORT_FINDING,
                            &finding);
@@ -197,8 +197,8 @@ static void put_row(struct table *table, const char *name, const struct sweep_co
     table_put_number(table, count->findings);
 }
 
-static void append_count(struct sweeping *sweeping, const char *part, uint64_t trial,
-                         const char *name, const struct sweep_count *count, uint64_t sites)
+static void put_count_line(struct sweeping *sweeping, const char *part, uint64_t trial,
+                           const char *name, const struct sweep_count *count, uint64_t sites)
 {
     struct writing *text = &sweeping->text;
     json_open(text, "sweep");
@@ -231,13 +231,14 @@ static void put_titles(struct table *table)
     }
 }
 
-static void say_counts(struct sweeping *sweeping, const char *part, const struct sweep_part *swept)
+static void print_counts(struct sweeping *sweeping, const char *part,
+                         const struct sweep_part *swept)
 {
     const struct sweep_result *result = swept->result;
     struct table table;
     put_titles(&table);
     put_row(&table, "open", &result->open, 0);
-    append_count(sweeping, part, swept->trial, "open", &result->open, 0);
+    put_count_line(sweeping, part, swept->trial, "open", &result->open, 0);
     for (unsigned kind = 0; kind < FAULT_KIND_COUNT; kind++) {
         const struct sweep_site_counts sites = sweep_sites_count(&result->sites, 1u << kind);
         const char *name = fault_info((enum fault_kind)kind)->name;
@@ -245,8 +246,8 @@ static void say_counts(struct sweeping *sweeping, const char *part, const struct
             continue;
         }
         put_row(&table, name, &result->kinds[kind], sites.plain_struck + sites.later_struck);
-        append_count(sweeping, part, swept->trial, name, &result->kinds[kind],
-                     sites.plain_struck + sites.later_struck);
+        put_count_line(sweeping, part, swept->trial, name, &result->kinds[kind],
+                       sites.plain_struck + sites.later_struck);
     }
     const struct sweep_site_counts sites = sweep_sites_count(&result->sites, FAULTS_REFUSING);
     writing_append_visible(&sweeping->text, part);
@@ -268,7 +269,7 @@ static bool is_begun(const struct sweep_part *swept)
 static void count_part(struct sweeping *sweeping, const struct sweep_part *swept)
 {
     const struct sweep_result *result = swept->result;
-    uint64_t findings = sweep_findings(result);
+    const uint64_t findings = sweep_findings(result);
     sweeping->swept_count += is_begun(swept);
     sweeping->findings += findings - result->found[RULE_NONE];
     sweeping->is_incomplete |= swept->is_done && findings == 0 && !sweep_is_complete(result);
@@ -285,7 +286,7 @@ static void count_part(struct sweeping *sweeping, const struct sweep_part *swept
     sweep_sites_add(&sweeping->sites, &result->sites);
 }
 
-static void say_note_line(struct sweeping *sweeping, const char *part, const char *note)
+static void print_skipped(struct sweeping *sweeping, const char *part, const char *note)
 {
     json_open(&sweeping->text, "sweep");
     json_add_string(&sweeping->text, "scenario", part);
@@ -305,22 +306,22 @@ void sweeping_report_list(struct sweeping *sweeping, size_t i)
     const struct sweep_part swept = sweep_campaign_part(sweeping->sweep_campaign, i);
     char note[RUN_REASON_BYTES + 64];
     for (size_t k = 0; k < swept.note_count; k++) {
-        say_note(sweeping, part, &swept.notes[k]);
+        print_finding(sweeping, part, &swept.notes[k]);
     }
     sweeping->is_failed |= swept.is_faulty;
     if (part->note[0] == '\0' && swept.refusal[0] == '\0') {
         count_part(sweeping, &swept);
         if (is_begun(&swept)) {
-            say_counts(sweeping, part->name, &swept);
+            print_counts(sweeping, part->name, &swept);
         }
         if (!swept.is_done) {
-            say_note_line(sweeping, part->name, "interrupted: its sweep is incomplete");
+            print_skipped(sweeping, part->name, "interrupted: its sweep is incomplete");
         }
     } else {
         snprintf(
             note, sizeof note, "%s%s",
             part->note[0] != '\0' ? part->note : "the target refuses the setup: ", swept.refusal);
-        say_note_line(sweeping, part->name, note);
+        print_skipped(sweeping, part->name, note);
     }
     output_flush(&sweeping->output);
 }

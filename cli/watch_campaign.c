@@ -28,8 +28,8 @@ static bool is_running(const char *directory)
     return is_locked;
 }
 
-static void show(struct watching *watching, const struct campaign_description *description,
-                 const struct checkpoint *checkpoint)
+static void show_parts(struct watching *watching, const struct campaign_description *description,
+                       const struct checkpoint *checkpoint)
 {
     const uint64_t part_count = description->head.part_count - (description->head.has_canary != 0);
     struct memory_device *devices = calloc(part_count + 1, sizeof *devices);
@@ -67,18 +67,18 @@ static bool has_campaign(const char *directory)
 }
 
 /* *goes_on: another look is due. */
-static enum exit_code look(struct watching *watching, bool *goes_on)
+static enum exit_code show_once(struct watching *watching, bool *goes_on)
 {
     const char *directory = watching->arguments->words[0];
     struct campaign_description description = {0};
     struct checkpoint checkpoint = {0};
     /* First: what a campaign that ends now writes last is read then. */
     const bool runs = is_running(directory);
-    enum exit_code code = checkpoint_load(directory, &description, &checkpoint);
+    const enum exit_code code = checkpoint_load(directory, &description, &checkpoint);
     if (code == EXIT_KEPT) {
-        show(watching, &description, &checkpoint);
+        show_parts(watching, &description, &checkpoint);
     }
-    *goes_on = code == EXIT_KEPT && watching->arguments->follow && runs &&
+    *goes_on = code == EXIT_KEPT && watching->arguments->has_follow && runs &&
                !watching->output.is_pipe_closed;
     checkpoint_deinit(&checkpoint);
     campaign_description_deinit(&description);
@@ -95,7 +95,7 @@ enum exit_code watching_campaign(struct watching *watching)
                             watching->arguments->words[0]);
     }
     while (goes_on) {
-        code = look(watching, &goes_on);
+        code = show_once(watching, &goes_on);
         if (goes_on) {
             goes_on = wait_a_while(watching->chart.width > 0 ? SCREEN_MS : PIPE_MS,
                                    watching->arguments->words[0]);

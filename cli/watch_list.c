@@ -30,7 +30,7 @@ struct work {
 /* The last promises are judged after the last op, when all is freed: that is no use of the list's.
  * Ops count in the order in which they end, from 0: without lanes that is their number in the list.
  */
-static void sample(void *context, const struct run *run, const struct verdict *verdict)
+static void sample_memory(void *context, const struct run *run, const struct verdict *verdict)
 {
     const struct work *work = context;
     struct seen *seen = work->seen;
@@ -53,7 +53,7 @@ static void sample(void *context, const struct run *run, const struct verdict *v
 static void run_list(void *context, int file)
 {
     struct work *work = context;
-    const struct run_listener listener = {work, sample};
+    const struct run_listener listener = {work, sample_memory};
     struct trial trial;
     char reason[RUN_REASON_BYTES];
     (void)file;
@@ -68,7 +68,7 @@ static void run_list(void *context, int file)
     trial_deinit(&trial);
 }
 
-static void show(struct watching *watching, const struct seen *seen)
+static void show_hosts(struct watching *watching, const struct seen *seen)
 {
     struct memory_device devices[OP_HOST_COUNT_MAX];
     char names[OP_HOST_COUNT_MAX][16];
@@ -87,8 +87,8 @@ static void show(struct watching *watching, const struct seen *seen)
     watching_show(watching, devices, count);
 }
 
-static enum exit_code say_end(const struct watching *watching, const struct seen *seen,
-                              enum child_end end, const struct death *death)
+static enum exit_code print_end(const struct watching *watching, const struct seen *seen,
+                                enum child_end end, const struct death *death)
 {
     const char *path = watching->arguments->words[0];
     char words[DEATH_WORDS_BYTES];
@@ -138,9 +138,9 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
     const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
     if (end != CHILD_NOT_BORN) {
-        show(watching, seen);
+        show_hosts(watching, seen);
     }
-    const enum exit_code code = say_end(watching, seen, end, death);
+    const enum exit_code code = print_end(watching, seen, end, death);
     death_destroy(death);
     return code;
 }

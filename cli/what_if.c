@@ -26,13 +26,13 @@ struct work {
     bool named_tags[OP_TAG_COUNT];
 };
 
-static const char *size_text(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
+static const char *print_size(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
 {
     size_print_field(size_bytes, text);
     return text;
 }
 
-static const char *fits_text(const struct what_if_row *row)
+static const char *name_fit(const struct what_if_row *row)
 {
     const bool is_estimate = row->remedy != NULL && row->remedy->is_estimate;
     if (row->end == WHAT_IF_DOES_NOT_APPLY) {
@@ -51,10 +51,10 @@ static void append_outcome(const struct what_if_row *row, struct writing *text)
     char size[SIZE_TEXT_BYTES];
     if (row->end == WHAT_IF_FITS) {
         writing_append_format(text, "fits, headroom %s",
-                              size_text(what_if_headroom_bytes(row), size));
+                              print_size(what_if_headroom_bytes(row), size));
     } else if (row->end == WHAT_IF_NO_MEMORY) {
         writing_append_format(text, "op %lu is refused %s", (unsigned long)row->failed_op,
-                              size_text(row->requested_bytes, size));
+                              print_size(row->requested_bytes, size));
     } else {
         writing_append_format(text, "%s", what_if_end_name(row->end));
     }
@@ -116,7 +116,7 @@ static void append_smallest(const struct what_if *what_if, struct writing *text)
     const struct what_if_row *row = &what_if->rows[what_if->smallest];
     if (row->remedy == NULL) {
         writing_append_format(text, "It fits as it is, headroom %s.\n\n",
-                              size_text(what_if_headroom_bytes(row), size));
+                              print_size(what_if_headroom_bytes(row), size));
         return;
     }
     writing_append(text, "The smallest change that fits: ");
@@ -138,10 +138,11 @@ static void put_row(struct table *table, const struct what_if_row *row)
     }
     writing_append(&note, row->note);
     table_put(table, row->title);
-    table_put(table, fits_text(row));
-    table_put(table, is_run ? size_text(row->peak_bytes, size) : "-");
-    table_put(table, row->end == WHAT_IF_FITS ? size_text(what_if_headroom_bytes(row), size) : "-");
-    table_put(table, is_run ? size_text(row->largest_hole_bytes, size) : "-");
+    table_put(table, name_fit(row));
+    table_put(table, is_run ? print_size(row->peak_bytes, size) : "-");
+    table_put(table,
+              row->end == WHAT_IF_FITS ? print_size(what_if_headroom_bytes(row), size) : "-");
+    table_put(table, is_run ? print_size(row->largest_hole_bytes, size) : "-");
     table_put(table, writing_string(&note));
     writing_deinit(&note);
 }
@@ -244,7 +245,7 @@ static void append_json_row(const struct what_if *what_if, size_t i, struct writ
 static void append_result(const struct work *work, enum what_if_result result,
                           const struct what_if *what_if, struct writing *text)
 {
-    if (work->arguments->run.json) {
+    if (work->arguments->run.is_json) {
         for (size_t i = 0; i < what_if->count; i++) {
             append_json_row(what_if, i, text);
         }
@@ -370,7 +371,7 @@ enum exit_code what_if_explain(const struct arguments *arguments, const struct r
                         .directory = arguments->what_if_out,
                         .code = code};
     const bool is_explained = code == EXIT_KEPT || code == EXIT_BROKEN || code == EXIT_UNKNOWN;
-    if (!is_explained || (!arguments->what_if && arguments->what_if_out == NULL)) {
+    if (!is_explained || (!arguments->has_what_if && arguments->what_if_out == NULL)) {
         return code;
     }
     (void)name_tags(&work, arguments->checkpoint_tags);
@@ -384,7 +385,7 @@ enum exit_code what_if_explain(const struct arguments *arguments, const struct r
                                          true, &answer, death);
     partial_remove(work.partial);
     const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
-    code = is_answered ? output_answer(arguments->run.json, &answer)
+    code = is_answered ? output_answer(arguments->run.is_json, &answer)
                        : fail_without_answer(arguments->words[0], end, death);
     writing_deinit(&answer);
     return code;

@@ -109,7 +109,7 @@ static enum exit_code run_trials(struct campaign *campaign)
 {
     campaign->worker_count = workers_wanted(campaign->options);
     campaign_report_start(campaign);
-    if (!campaign->options->json) {
+    if (!campaign->options->is_json) {
         campaign_view_watch(&campaign->view);
     }
     campaign->start_ns = clock_now_ns();
@@ -169,7 +169,7 @@ static void campaign_init(struct campaign *campaign, const struct run_options *o
 {
     *campaign = (struct campaign){
         .options = options, .plan = plan, .repro_store = {directory, options->shrink_budget}};
-    output_init(&campaign->output, options->json);
+    output_init(&campaign->output, options->is_json);
     reporter_init(&campaign->reporter, campaign_put, campaign);
 }
 

@@ -15,10 +15,10 @@ struct repository {
     char common[PATH_BYTES]; /* refs, packed-refs */
 };
 
-static bool path_join(char to[PATH_BYTES], const char *directory, const char *name)
+static bool join_path(char to[PATH_BYTES], const char *directory, const char *name)
 {
-    int length = name[0] == '/' ? snprintf(to, PATH_BYTES, "%s", name)
-                                : snprintf(to, PATH_BYTES, "%s/%s", directory, name);
+    const int length = name[0] == '/' ? snprintf(to, PATH_BYTES, "%s", name)
+                                      : snprintf(to, PATH_BYTES, "%s/%s", directory, name);
     return length > 0 && length < PATH_BYTES;
 }
 
@@ -27,11 +27,11 @@ static bool path_join(char to[PATH_BYTES], const char *directory, const char *na
 static bool read_line(const char *directory, const char *name, char line[LINE_BYTES])
 {
     char path[PATH_BYTES];
-    FILE *stream = path_join(path, directory, name) ? fopen(path, "re") : NULL;
+    FILE *stream = join_path(path, directory, name) ? fopen(path, "re") : NULL;
     if (stream == NULL) {
         return false;
     }
-    bool is_read = fgets(line, LINE_BYTES, stream) != NULL && strlen(line) + 1 < LINE_BYTES;
+    const bool is_read = fgets(line, LINE_BYTES, stream) != NULL && strlen(line) + 1 < LINE_BYTES;
     fclose(stream);
     if (!is_read) {
         return false;
@@ -41,28 +41,28 @@ static bool read_line(const char *directory, const char *name, char line[LINE_BY
 }
 
 /* .git is a directory, or a file that says where it is. */
-static bool repository_find(const char *directory, struct repository *repository)
+static bool find_repository(const char *directory, struct repository *repository)
 {
     char line[LINE_BYTES];
     static const char says[] = "gitdir: ";
-    if (!path_join(repository->own, directory, ".git")) {
+    if (!join_path(repository->own, directory, ".git")) {
         return false;
     }
     if (read_line(directory, ".git", line) &&
         (strncmp(line, says, strlen(says)) != 0 ||
-         !path_join(repository->own, directory, line + strlen(says)))) {
+         !join_path(repository->own, directory, line + strlen(says)))) {
         return false;
     }
     const char *common = read_line(repository->own, "commondir", line) ? line : "";
-    return common[0] == '\0' ? path_join(repository->common, repository->own, ".")
-                             : path_join(repository->common, repository->own, common);
+    return common[0] == '\0' ? join_path(repository->common, repository->own, ".")
+                             : join_path(repository->common, repository->own, common);
 }
 
 /* Takes the hash that text is, or that stands before its first blank. */
-static bool take_hash(const char *text, char hash[COMMIT_BYTES])
+static bool parse_hash(const char *text, char hash[COMMIT_BYTES])
 {
-    size_t length = strspn(text, "0123456789abcdef");
-    bool is_whole = text[length] == '\0' || text[length] == ' ';
+    const size_t length = strspn(text, "0123456789abcdef");
+    const bool is_whole = text[length] == '\0' || text[length] == ' ';
     if (!is_whole || (length != 40 && length != COMMIT_BYTES - 1)) {
         return false;
     }
@@ -76,7 +76,7 @@ static bool find_packed(const struct repository *repository, const char *ref,
                         char hash[COMMIT_BYTES])
 {
     char path[PATH_BYTES], line[LINE_BYTES];
-    FILE *stream = path_join(path, repository->common, "packed-refs") ? fopen(path, "re") : NULL;
+    FILE *stream = join_path(path, repository->common, "packed-refs") ? fopen(path, "re") : NULL;
     if (stream == NULL) {
         return false;
     }
@@ -84,7 +84,7 @@ static bool find_packed(const struct repository *repository, const char *ref,
     while (!is_found && fgets(line, sizeof line, stream) != NULL) {
         line[strcspn(line, "\r\n")] = '\0';
         const char *name = strchr(line, ' ');
-        is_found = name != NULL && strcmp(name + 1, ref) == 0 && take_hash(line, hash);
+        is_found = name != NULL && strcmp(name + 1, ref) == 0 && parse_hash(line, hash);
     }
     fclose(stream);
     return is_found;
@@ -100,7 +100,7 @@ bool commit_read(const char *directory, char hash[COMMIT_BYTES])
 {
     struct repository repository;
     char line[LINE_BYTES], ref[LINE_BYTES];
-    if (!repository_find(directory, &repository) || !read_line(repository.own, "HEAD", line)) {
+    if (!find_repository(directory, &repository) || !read_line(repository.own, "HEAD", line)) {
         return false;
     }
     for (int i = 0; i < SYMBOLIC_COUNT_MAX && strncmp(line, "ref: ", 5) == 0; i++) {
@@ -112,7 +112,7 @@ bool commit_read(const char *directory, char hash[COMMIT_BYTES])
             return find_packed(&repository, ref, hash);
         }
     }
-    return take_hash(line, hash);
+    return parse_hash(line, hash);
 }
 
 uint64_t commit_seed(const char *hash)

@@ -25,9 +25,9 @@ struct reading {
 /* Keys that no option stands for. */
 static const char key_scenario[] = "scenario", key_probes[] = "probes";
 
-static void reading_fail(struct reading *reading, const char *format, ...)
+static void fail_reading(struct reading *reading, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void reading_fail(struct reading *reading, const char *format, ...)
+static void fail_reading(struct reading *reading, const char *format, ...)
 {
     if (reading->failed_line != 0) {
         return;
@@ -39,7 +39,7 @@ static void reading_fail(struct reading *reading, const char *format, ...)
     reading->failed_line = reading->line;
 }
 
-static struct job_section *section_find(struct job *job, const char *name)
+static struct job_section *find_section(struct job *job, const char *name)
 {
     for (size_t i = 0; i < job->count; i++) {
         if (strcmp(job->sections[i].name, name) == 0) {
@@ -49,11 +49,11 @@ static struct job_section *section_find(struct job *job, const char *name)
     return NULL;
 }
 
-static struct job_section *section_add(struct reading *reading, const char *name)
+static struct job_section *add_section(struct reading *reading, const char *name)
 {
     struct job *job = reading->job;
     if (strlen(name) >= SECTION_NAME_BYTES) {
-        reading_fail(reading, "a section name has at most %d bytes", SECTION_NAME_BYTES - 1);
+        fail_reading(reading, "a section name has at most %d bytes", SECTION_NAME_BYTES - 1);
         return NULL;
     }
     job->sections = realloc(job->sections, (job->count + 1) * sizeof *job->sections);
@@ -66,7 +66,7 @@ static struct job_section *section_add(struct reading *reading, const char *name
 
 /* A section without keys never reaches the handler, and one that comes twice looks like one: so
  * the head of a section is taken when its line is read. */
-static void take_head(struct reading *reading, const char *line)
+static void parse_head(struct reading *reading, const char *line)
 {
     const char *end = line[0] == '[' ? strchr(line, ']') : NULL;
     if (end == NULL) {
@@ -75,11 +75,11 @@ static void take_head(struct reading *reading, const char *line)
     char *name = strndup(line + 1, (size_t)(end - line) - 1);
     CHECK(name != NULL);
     if (name[0] == '\0') {
-        reading_fail(reading, "the section has no name");
-    } else if (strcmp(name, "global") != 0 && section_find(reading->job, name) != NULL) {
-        reading_fail(reading, "section [%s] appears twice", name);
+        fail_reading(reading, "the section has no name");
+    } else if (strcmp(name, "global") != 0 && find_section(reading->job, name) != NULL) {
+        fail_reading(reading, "section [%s] appears twice", name);
     } else if (strcmp(name, "global") != 0) {
-        (void)section_add(reading, name);
+        (void)add_section(reading, name);
     }
     free(name);
 }
@@ -93,13 +93,13 @@ static char *read_line(char *line, int size, void *context)
     }
     reading->line++;
     if (strchr(got, '\n') == NULL && strlen(got) + 1 == (size_t)size) {
-        reading_fail(reading, "the line is longer than %d bytes", size - 2);
+        fail_reading(reading, "the line is longer than %d bytes", size - 2);
     }
-    take_head(reading, got);
+    parse_head(reading, got);
     return got;
 }
 
-static const char *job_keep(struct job *job, const char *text)
+static const char *save_text(struct job *job, const char *text)
 {
     job->texts = realloc(job->texts, (job->text_count + 1) * sizeof *job->texts);
     char *copy = strdup(text);
@@ -148,82 +148,82 @@ static void fail_unknown_key(struct reading *reading, const char *key)
     names[count++] = key_scenario;
     const char *near = message_nearest(key, names, count);
     if (near != NULL) {
-        reading_fail(reading, "unknown key '%s'; did you mean '%s'?", key, near);
+        fail_reading(reading, "unknown key '%s'; did you mean '%s'?", key, near);
         return;
     }
     char valid[REASON_BYTES];
     print_keys(valid);
-    reading_fail(reading, "unknown key '%s'; %s", key, valid);
+    fail_reading(reading, "unknown key '%s'; %s", key, valid);
 }
 
-static void take_option(struct reading *reading, struct run_options *options, const char *key,
-                        const char *value)
+static void set_target_option(struct reading *reading, struct run_options *options, const char *key,
+                              const char *value)
 {
     char text[2 * SETUP_NAME_BYTES];
     if (snprintf(text, sizeof text, "%s=%s", key, value) >= (int)sizeof text) {
-        reading_fail(reading, "option.%s: key or value is too long", key);
+        fail_reading(reading, "option.%s: key or value is too long", key);
         return;
     }
     const char *wrong = run_option_named("--target-option")->set(options, text);
     if (wrong != NULL) {
-        reading_fail(reading, "option.%s: '%s' %s", key, text, wrong);
+        fail_reading(reading, "option.%s: '%s' %s", key, text, wrong);
     }
 }
 
-static void take_key(struct reading *reading, struct run_options *options,
-                     const struct run_option_row *row, const char *value)
+static void set_key(struct reading *reading, struct run_options *options,
+                    const struct run_option_row *row, const char *value)
 {
     if (run_option_is_given(options, row)) {
-        reading_fail(reading, "key '%s' appears twice in its section", row->key);
+        fail_reading(reading, "key '%s' appears twice in its section", row->key);
         return;
     }
-    const char *wrong = row->set(options, job_keep(reading->job, value));
+    const char *wrong = row->set(options, save_text(reading->job, value));
     if (wrong != NULL) {
-        reading_fail(reading, "%s: '%s' %s", row->key, value, wrong);
+        fail_reading(reading, "%s: '%s' %s", row->key, value, wrong);
     } else if (options->chip != NULL && options->capacity_bytes != 0) {
-        reading_fail(reading, "chip and capacity both set the capacity; give one of them");
+        fail_reading(reading, "chip and capacity both set the capacity; give one of them");
     }
 }
 
-static void take_scenario(struct reading *reading, struct job_section *section, const char *value)
+static void set_scenario(struct reading *reading, struct job_section *section, const char *value)
 {
     if (section->scenario != NULL) {
-        reading_fail(reading, "key 'scenario' appears twice in its section");
+        fail_reading(reading, "key 'scenario' appears twice in its section");
     } else {
-        section->scenario = job_keep(reading->job, value);
+        section->scenario = save_text(reading->job, value);
     }
 }
 
-static void take_probes(struct reading *reading, const char *value)
+static void set_probes(struct reading *reading, const char *value)
 {
-    if (reading->job->probes_required) {
-        reading_fail(reading, "key 'probes' appears twice in its section");
+    if (reading->job->has_required_probes) {
+        fail_reading(reading, "key 'probes' appears twice in its section");
     } else if (strcmp(value, "required") != 0) {
-        reading_fail(reading, "probes: '%s' is not valid; the only value is 'required'", value);
+        fail_reading(reading, "probes: '%s' is not valid; the only value is 'required'", value);
     }
-    reading->job->probes_required = true;
+    reading->job->has_required_probes = true;
 }
 
 /* section: NULL in [global]. */
-static void take_known(struct reading *reading, const struct run_option_row *row, const char *key,
-                       struct job_section *section, const char *value)
+static void set_known_key(struct reading *reading, const struct run_option_row *row,
+                          const char *key, struct job_section *section, const char *value)
 {
     const bool is_global = row == NULL ? strcmp(key, key_probes) == 0 : row->is_global;
     if (section == NULL && strcmp(key, key_scenario) == 0) {
-        reading_fail(reading, "'%s' belongs in a section, not in [global]", key);
+        fail_reading(reading, "'%s' belongs in a section, not in [global]", key);
     } else if (section != NULL && is_global) {
-        reading_fail(reading, "'%s' applies to the whole run: it belongs in [global]", key);
+        fail_reading(reading, "'%s' applies to the whole run: it belongs in [global]", key);
     } else if (row != NULL) {
-        take_key(reading, section == NULL ? &reading->job->global : &section->options, row, value);
+        set_key(reading, section == NULL ? &reading->job->global : &section->options, row, value);
     } else if (section != NULL) {
-        take_scenario(reading, section, value);
+        set_scenario(reading, section, value);
     } else {
-        take_probes(reading, value);
+        set_probes(reading, value);
     }
 }
 
 /* inih's handler: never 0, because failures are kept with their line. */
-static int take(void *context, const char *section_name, const char *key, const char *value)
+static int handle_key(void *context, const char *section_name, const char *key, const char *value)
 {
     struct reading *reading = context;
     struct job *job = reading->job;
@@ -231,13 +231,13 @@ static int take(void *context, const char *section_name, const char *key, const 
         return 1;
     }
     if (section_name[0] == '\0') {
-        reading_fail(reading, "key '%s' comes before the first section", key);
+        fail_reading(reading, "key '%s' comes before the first section", key);
         return 1;
     }
-    bool global = strcmp(section_name, "global") == 0;
-    struct job_section *section = global ? NULL : section_find(job, section_name);
+    const bool global = strcmp(section_name, "global") == 0;
+    struct job_section *section = global ? NULL : find_section(job, section_name);
     if (!global && section == NULL) {
-        reading_fail(
+        fail_reading(
             reading,
             "section [%s] must begin at the start of its line, with a name of at most 49 bytes",
             section_name);
@@ -245,22 +245,22 @@ static int take(void *context, const char *section_name, const char *key, const 
     }
     struct run_options *options = global ? &job->global : &section->options;
     if (strncmp(key, "option.", 7) == 0) {
-        take_option(reading, options, key + 7, value);
+        set_target_option(reading, options, key + 7, value);
         return 1;
     }
     const struct run_option_row *row = run_option_keyed(key);
     if (row != NULL || strcmp(key, key_scenario) == 0 || strcmp(key, key_probes) == 0) {
-        take_known(reading, row, key, section, value);
+        set_known_key(reading, row, key, section, value);
         return 1;
     }
     fail_unknown_key(reading, key);
     return 1;
 }
 
-static enum exit_code reading_end(const struct reading *reading, int syntax_line)
+static enum exit_code end_reading(const struct reading *reading, int syntax_line)
 {
-    bool syntax_first = syntax_line > 0 &&
-                        (reading->failed_line == 0 || (size_t)syntax_line < reading->failed_line);
+    const bool syntax_first = syntax_line > 0 && (reading->failed_line == 0 ||
+                                                  (size_t)syntax_line < reading->failed_line);
     if (ferror(reading->stream)) {
         return message_fail(EXIT_USAGE, "%s: %s", reading->path, strerror(errno));
     }
@@ -286,8 +286,8 @@ enum exit_code job_read(const char *path, struct job *job)
     if (reading.stream == NULL) {
         return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
     }
-    int syntax_line = ini_parse_stream(read_line, &reading, take, &reading);
-    enum exit_code code = reading_end(&reading, syntax_line);
+    const int syntax_line = ini_parse_stream(read_line, &reading, handle_key, &reading);
+    const enum exit_code code = end_reading(&reading, syntax_line);
     fclose(reading.stream);
     return code;
 }

@@ -21,7 +21,7 @@ struct job {
     struct run_options global;
     struct job_section *sections; /* count of them, in the file's order, names unique */
     size_t count;
-    bool probes_required;
+    bool has_required_probes;
     char **texts;
     size_t text_count;
 };

@@ -52,7 +52,7 @@ const char *lane_options_set_schedules(struct lane_options *wanted, const char *
     return NULL;
 }
 
-bool lane_strategy_searches(const struct strategy_kind *strategy)
+bool lane_strategy_is_search(const struct strategy_kind *strategy)
 {
     return strategy != &strategy_replay;
 }
@@ -62,7 +62,7 @@ static const char *complain_unknown(const char *name)
     const char *names[STRATEGY_COUNT_MAX];
     size_t count = 0;
     for (size_t i = 0; strategies[i] != NULL && count < STRATEGY_COUNT_MAX; i++) {
-        if (lane_strategy_searches(strategies[i])) {
+        if (lane_strategy_is_search(strategies[i])) {
             names[count++] = strategies[i]->name;
         }
     }
@@ -79,7 +79,7 @@ static const char *complain_unknown(const char *name)
     return wrong;
 }
 
-static const struct strategy_row *row_of(const struct strategy_kind *strategy)
+static const struct strategy_row *find_strategy_row(const struct strategy_kind *strategy)
 {
     for (size_t i = 0; i < STRATEGY_ROW_COUNT; i++) {
         if (strategy_rows[i].strategy == strategy) {
@@ -90,10 +90,10 @@ static const struct strategy_row *row_of(const struct strategy_kind *strategy)
 }
 
 /* text: what follows the equals sign. */
-static const char *take_argument(const struct strategy_kind *strategy, const char *text,
-                                 uint64_t *argument)
+static const char *parse_argument(const struct strategy_kind *strategy, const char *text,
+                                  uint64_t *argument)
 {
-    const struct strategy_row *row = row_of(strategy);
+    const struct strategy_row *row = find_strategy_row(strategy);
     if (row == NULL) {
         snprintf(wrong, sizeof wrong, "has an argument, but strategy %s accepts none",
                  strategy->name);
@@ -117,10 +117,10 @@ const char *lane_options_set_strategy(struct lane_options *wanted, const char *v
              value);
     const struct strategy_kind *strategy = length < sizeof name ? strategy_find(name) : NULL;
     uint64_t argument = 0;
-    if (strategy == NULL || !lane_strategy_searches(strategy)) {
+    if (strategy == NULL || !lane_strategy_is_search(strategy)) {
         return complain_unknown(name);
     }
-    const char *complaint = equals == NULL ? NULL : take_argument(strategy, equals + 1, &argument);
+    const char *complaint = equals == NULL ? NULL : parse_argument(strategy, equals + 1, &argument);
     if (complaint != NULL) {
         return complaint;
     }

@@ -37,7 +37,7 @@ const char *lane_options_set_races(struct lane_options *wanted, const char *valu
 
 /* Whether a user may name it: all may be but the one that repeats what a list says, which looks for
  * nothing. */
-bool lane_strategy_searches(const struct strategy_kind *strategy);
+bool lane_strategy_is_search(const struct strategy_kind *strategy);
 
 /* The first option that says how lanes are run; NULL: none was given. */
 const char *lane_options_how(const struct lane_options *wanted);
@@ -49,14 +49,14 @@ const char *lane_options_wrong(const struct lane_options *wanted);
 struct lane_options lane_options_completed(const struct lane_options *wanted,
                                            const struct setup *setup);
 
-/* A wish that is completed as a search. */
+/* Completed options as a search. */
 struct lanes_search lane_options_search(const struct lane_options *wanted, uint64_t seed);
 /* The same in words, for reports. */
 void lane_options_report(const struct lane_options *wanted, struct report_lanes *report);
 /* "pct=5", or "pct". */
 const char *lane_strategy_print(const struct lane_options *wanted,
                                 char text[LANE_STRATEGY_TEXT_BYTES]);
-/* What a search with that wish knows at its end, as one line without its end. */
+/* What a search with these options knows at its end, as one line without its end. */
 void lane_options_conclude(const struct lane_options *wanted, const struct lanes_found *found,
                            struct writing *text);
 

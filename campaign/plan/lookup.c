@@ -47,7 +47,7 @@ static enum exit_code lookup_plugin(const char *path, const struct target **targ
     return EXIT_KEPT;
 }
 
-static const char *nearest_target(const char *name)
+static const char *find_nearest_target(const char *name)
 {
     const char *names[NAME_COUNT_MAX];
     size_t count = 0;
@@ -67,7 +67,8 @@ enum exit_code lookup_target(const char *name, const struct target **target)
     }
     const struct target *found = target_find(name);
     if (found == NULL) {
-        return message_unknown("target", name, nearest_target(name), "see hbmstress list targets");
+        return message_unknown("target", name, find_nearest_target(name),
+                               "see hbmstress list targets");
     }
     *target = found;
     return EXIT_KEPT;
@@ -98,7 +99,7 @@ enum exit_code lookup_chip(const char *name, const struct chip **chip)
 {
     char hint[HINT_BYTES] = "valid chips:";
     for (size_t i = 0; chips[i] != NULL; i++) {
-        size_t used = strlen(hint);
+        const size_t used = strlen(hint);
         snprintf(hint + used, sizeof hint - used, "%s %s", i == 0 ? "" : ",", chips[i]->name);
     }
     const struct chip *found = chip_find(name);
@@ -128,7 +129,7 @@ enum exit_code setup_override(struct setup *setup, const struct run_options *opt
     }
     if (options->chip != NULL) {
         const struct chip *chip;
-        enum exit_code code = lookup_chip(options->chip, &chip);
+        const enum exit_code code = lookup_chip(options->chip, &chip);
         if (code != EXIT_KEPT) {
             return code;
         }

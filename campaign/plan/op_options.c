@@ -15,8 +15,8 @@ static const char separators[] = ", \t";
 /* The last complaint. */
 static char wrong[512];
 
-static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static const char *complain(const char *format, ...)
+static const char *print_complaint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *print_complaint(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -26,10 +26,10 @@ static const char *complain(const char *format, ...)
 }
 
 /* Takes the next word off *text; what is longer than any name is cut.  False: there is none. */
-static bool next_word(const char **text, char word[WORD_BYTES])
+static bool read_word(const char **text, char word[WORD_BYTES])
 {
     *text += strspn(*text, separators);
-    size_t length = strcspn(*text, separators);
+    const size_t length = strcspn(*text, separators);
     if (length == 0) {
         return false;
     }
@@ -43,17 +43,17 @@ static const char *complain_unknown(const char *what, const char *word, const ch
 {
     const char *near = message_nearest(word, names, count);
     if (near != NULL) {
-        return complain("names the unknown %s '%s'; did you mean '%s'?", what, word, near);
+        return print_complaint("names the unknown %s '%s'; did you mean '%s'?", what, word, near);
     }
     char valid[sizeof wrong / 2] = "";
     for (size_t i = 0; i < count; i++) {
-        size_t used = strlen(valid);
+        const size_t used = strlen(valid);
         snprintf(valid + used, sizeof valid - used, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
-    return complain("names the unknown %s '%s'; valid names: %s", what, word, valid);
+    return print_complaint("names the unknown %s '%s'; valid names: %s", what, word, valid);
 }
 
-static size_t fault_names(const char *names[FAULTING_KIND_COUNT + 2])
+static size_t list_fault_names(const char *names[FAULTING_KIND_COUNT + 2])
 {
     for (unsigned i = 0; i < FAULT_KIND_COUNT; i++) {
         names[i] = fault_info((enum fault_kind)i)->name;
@@ -65,10 +65,10 @@ static size_t fault_names(const char *names[FAULTING_KIND_COUNT + 2])
 }
 
 /* The bits that the word stands for. */
-static const char *take_fault(const char *word, uint32_t *bits)
+static const char *parse_fault(const char *word, uint32_t *bits)
 {
     const char *names[FAULTING_KIND_COUNT + 2];
-    size_t count = fault_names(names);
+    const size_t count = list_fault_names(names);
     size_t i = 0;
     while (i < count && strcmp(names[i], word) != 0) {
         i++;
@@ -88,32 +88,32 @@ const char *op_options_parse_faults(const char *text, struct fault_wish *faults)
     uint32_t kinds = 0;
     size_t word_count = 0;
     bool stands_alone = false;
-    while (next_word(&text, word)) {
+    while (read_word(&text, word)) {
         uint32_t bits = 0;
-        const char *complaint = take_fault(word, &bits);
+        const char *complaint = parse_fault(word, &bits);
         if (complaint != NULL) {
             return complaint;
         }
         stands_alone |= bits == 0 || bits == FAULTING_ALL;
         if ((kinds & bits) != 0 && !stands_alone) {
-            return complain("names '%s' twice", word);
+            return print_complaint("names '%s' twice", word);
         }
         kinds |= bits;
         word_count++;
     }
     if (word_count == 0) {
-        return complain("is empty; give none, all, or names from hbmstress list faults");
+        return print_complaint("is empty; give none, all, or names from hbmstress list faults");
     }
     if (stands_alone && word_count > 1) {
-        return complain("adds names to 'all' or 'none', which must stand alone");
+        return print_complaint("adds names to 'all' or 'none', which must stand alone");
     }
     faults->kinds = kinds;
     return NULL;
 }
 
-static enum op_kind drawn_kind(const char *name, size_t length)
+static enum op_kind find_drawn_kind(const char *name, size_t length)
 {
-    enum op_kind kind = op_kind_find(name, length);
+    const enum op_kind kind = op_kind_find(name, length);
     return generate_draws(kind) ? kind : OP_KIND_COUNT;
 }
 
@@ -129,24 +129,24 @@ static const char *complain_unknown_kind(const char *word)
     return complain_unknown("kind of op", word, names, count);
 }
 
-static const char *take_weight(char *word, uint16_t weights[OP_KIND_COUNT], uint32_t *seen)
+static const char *parse_weight(char *word, uint16_t weights[OP_KIND_COUNT], uint32_t *seen)
 {
     char *colon = strchr(word, ':');
     if (colon == NULL) {
-        return complain("is not a list of KIND:PERCENT: '%s'", word);
+        return print_complaint("is not a list of KIND:PERCENT: '%s'", word);
     }
     *colon = '\0';
-    enum op_kind kind = drawn_kind(word, strlen(word));
+    const enum op_kind kind = find_drawn_kind(word, strlen(word));
     if (kind == OP_KIND_COUNT) {
         return complain_unknown_kind(word);
     }
     if ((*seen >> kind & 1) != 0) {
-        return complain("names '%s' twice", word);
+        return print_complaint("names '%s' twice", word);
     }
     uint64_t percent;
     if (!number_parse(colon + 1, strlen(colon + 1), &percent) || percent > SETUP_WEIGHT_MAX) {
-        return complain("gives %s the weight '%s', which is not a number from 0 to %d", word,
-                        colon + 1, SETUP_WEIGHT_MAX);
+        return print_complaint("gives %s the weight '%s', which is not a number from 0 to %d", word,
+                               colon + 1, SETUP_WEIGHT_MAX);
     }
     *seen |= UINT32_C(1) << kind;
     weights[kind] = (uint16_t)percent;
@@ -156,14 +156,14 @@ static const char *take_weight(char *word, uint16_t weights[OP_KIND_COUNT], uint
 const char *op_options_print_faults(const struct fault_wish *faults, char *text, size_t text_bytes)
 {
     const char *names[FAULTING_KIND_COUNT + 2];
-    (void)fault_names(names);
+    (void)list_fault_names(names);
     text[0] = '\0';
     if (faults->kinds == FAULTING_ALL) {
         snprintf(text, text_bytes, "all");
         return text;
     }
     for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
-        size_t used = strlen(text);
+        const size_t used = strlen(text);
         if ((faults->kinds >> i & 1) != 0) {
             snprintf(text + used, text_bytes - used, "%s%s", used == 0 ? "" : ",", names[i]);
         }
@@ -177,17 +177,17 @@ const char *op_options_parse_weights(const char *text, uint16_t weights[OP_KIND_
     char word[WORD_BYTES];
     uint32_t seen = 0;
     setup_init(&parsed); /* 100 each */
-    while (next_word(&text, word)) {
-        const char *complaint = take_weight(word, parsed.weights, &seen);
+    while (read_word(&text, word)) {
+        const char *complaint = parse_weight(word, parsed.weights, &seen);
         if (complaint != NULL) {
             return complaint;
         }
     }
     if (seen == 0) {
-        return complain("is empty; give KIND:PERCENT, as in alloc:300");
+        return print_complaint("is empty; give KIND:PERCENT, as in alloc:300");
     }
     if (parsed.weights[OP_ALLOC] == 0 && parsed.weights[OP_OUTPUT] == 0) {
-        return complain("leaves no request: alloc or output must be above 0");
+        return print_complaint("leaves no request: alloc or output must be above 0");
     }
     memcpy(weights, parsed.weights, sizeof parsed.weights);
     return NULL;

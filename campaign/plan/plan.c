@@ -19,15 +19,15 @@ uint64_t plan_trial_seed(const struct part *part, uint64_t trial)
 }
 
 /* A scenario's own chip, when the user leaves the device open. */
-static enum exit_code part_choose_device(struct part *part)
+static enum exit_code choose_device(struct part *part)
 {
     part->capacity_is_free = part->setup.capacity_bytes == 0;
     if (!part->capacity_is_free) {
         return EXIT_KEPT;
     }
     const struct chip *chip;
-    enum exit_code code = lookup_chip(part->scenario->chip == NULL ? "v5e" : part->scenario->chip,
-                                      &chip);
+    const enum exit_code code = lookup_chip(
+        part->scenario->chip == NULL ? "v5e" : part->scenario->chip, &chip);
     if (code != EXIT_KEPT) {
         return code;
     }
@@ -37,10 +37,10 @@ static enum exit_code part_choose_device(struct part *part)
 }
 
 /* Weights that a scenario would ignore are refused.  True: it takes them, or none were given. */
-static bool takes_weights(const struct scenario *scenario, const struct run_options *said,
+static bool check_weights(const struct scenario *scenario, const struct run_options *given,
                           char reason[RUN_REASON_BYTES])
 {
-    if (!said->has_weights || scenario->takes_weights) {
+    if (!given->has_weights || scenario->takes_weights) {
         return true;
     }
     int used = snprintf(
@@ -57,7 +57,7 @@ static bool takes_weights(const struct scenario *scenario, const struct run_opti
 }
 
 /* Without lanes nothing of what is said of them matters. */
-static void part_take_lanes(struct part *part, const struct lane_options *wanted)
+static void set_lanes(struct part *part, const struct lane_options *wanted)
 {
     part->setup.checks_races = wanted->lane_count != 0 && wanted->checks_races;
     if (wanted->lane_count != 0) {
@@ -65,7 +65,7 @@ static void part_take_lanes(struct part *part, const struct lane_options *wanted
     }
 }
 
-static enum exit_code part_init(struct part *part, const char *name,
+static enum exit_code init_part(struct part *part, const char *name,
                                 const struct scenario *scenario, const struct run_options *options,
                                 uint64_t seed)
 {
@@ -83,19 +83,19 @@ static enum exit_code part_init(struct part *part, const char *name,
     }
     snprintf(part->setup.scenario, sizeof part->setup.scenario, "%s", scenario->name);
     part->faults = options->faults;
-    part_take_lanes(part, &options->lanes);
+    set_lanes(part, &options->lanes);
     if (options->has_weights) {
         memcpy(part->setup.weights, options->weights, sizeof part->setup.weights);
     }
-    return part_choose_device(part);
+    return choose_device(part);
 }
 
 /* Opens the target as the first trial will. */
-static enum exit_code part_try(struct part *part, uint64_t duration_ns)
+static enum exit_code try_target(struct part *part, uint64_t duration_ns)
 {
     struct target_probe target_probe;
-    enum exit_code code = target_probe_run(part->target, &part->setup, NULL, duration_ns,
-                                           &target_probe);
+    const enum exit_code code = target_probe_run(part->target, &part->setup, NULL, duration_ns,
+                                                 &target_probe);
     if (code == EXIT_KEPT && part->lanes.lane_count != 0 && target_probe.why_no_lanes[0] != '\0') {
         return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s",
                             part->setup.target, target_probe.why_no_lanes);
@@ -107,20 +107,20 @@ static enum exit_code part_try(struct part *part, uint64_t duration_ns)
     return code;
 }
 
-static struct part *plan_add(struct plan *plan)
+static struct part *add_part(struct plan *plan)
 {
     plan->parts = realloc(plan->parts, (plan->count + 1) * sizeof *plan->parts);
     CHECK(plan->parts != NULL);
     return &plan->parts[plan->count++];
 }
 
-static void part_bound(struct part *part, const struct run_options *said)
+static void bound_part(struct part *part, const struct run_options *given)
 {
-    bool is_bounded = said->duration_ns != 0 || said->trial_count_max != 0;
-    uint64_t unbounded = is_bounded ? UINT64_MAX : PLAN_OP_COUNT_DEFAULT;
-    part->has_op_count_max = said->op_count_max != 0;
-    part->op_count_max = part->has_op_count_max ? said->op_count_max : unbounded;
-    part->trial_count_max = said->trial_count_max != 0 ? said->trial_count_max : UINT64_MAX;
+    const bool is_bounded = given->duration_ns != 0 || given->trial_count_max != 0;
+    const uint64_t unbounded = is_bounded ? UINT64_MAX : PLAN_OP_COUNT_DEFAULT;
+    part->has_op_count_max = given->op_count_max != 0;
+    part->op_count_max = part->has_op_count_max ? given->op_count_max : unbounded;
+    part->trial_count_max = given->trial_count_max != 0 ? given->trial_count_max : UINT64_MAX;
     part->duration_ns = UINT64_MAX;
 }
 
@@ -148,7 +148,7 @@ static enum exit_code plan_scenarios(const struct run_options *options, uint64_t
         return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
     }
     for (size_t i = 0; i < options->name_count; i++) {
-        enum exit_code code = lookup_scenario(options->names[i], &found);
+        const enum exit_code code = lookup_scenario(options->names[i], &found);
         if (code != EXIT_KEPT) {
             return code;
         }
@@ -159,41 +159,42 @@ static enum exit_code plan_scenarios(const struct run_options *options, uint64_t
             continue;
         }
         char reason[RUN_REASON_BYTES];
-        if (!takes_weights(scenarios[i], options, reason)) {
+        if (!check_weights(scenarios[i], options, reason)) {
             return message_fail(EXIT_USAGE, "--weights: %s", reason);
         }
-        struct part *part = plan_add(plan);
-        enum exit_code code = part_init(part, name, scenarios[i], options, seed);
+        struct part *part = add_part(plan);
+        const enum exit_code code = init_part(part, name, scenarios[i], options, seed);
         if (code != EXIT_KEPT) {
             return code;
         }
-        part_bound(part, options);
+        bound_part(part, options);
     }
     return EXIT_KEPT;
 }
 
 /* A section of a job file, and what is said for it: global, then the section, then the command
  * line. */
-struct saying {
+struct section_plan {
     const struct run_options *options;
     const struct job_section *section;
-    struct run_options said;
+    struct run_options merged;
     uint64_t seed;
 };
 
-static enum exit_code fail_in_section(const struct saying *saying, const char *reason)
+static enum exit_code fail_in_section(const struct section_plan *section_plan, const char *reason)
 {
-    return fail_in_file(saying->options->job, saying->section->line, 0, reason);
+    return fail_in_file(section_plan->options->job, section_plan->section->line, 0, reason);
 }
 
-static enum exit_code fail_unknown_scenario(const struct saying *saying, const char *name)
+static enum exit_code fail_unknown_scenario(const struct section_plan *section_plan,
+                                            const char *name)
 {
     char reason[RUN_REASON_BYTES];
     const char *near = lookup_nearest_scenario(name);
     snprintf(reason, sizeof reason, "unknown scenario '%s'; %s%s%s", name,
              near == NULL ? "" : "did you mean '",
              near == NULL ? "see hbmstress list scenarios" : near, near == NULL ? "" : "'?");
-    return fail_in_section(saying, reason);
+    return fail_in_section(section_plan, reason);
 }
 
 /* Whether the files of two parts have the same names. */
@@ -208,7 +209,7 @@ static bool is_same_in_files(const char *name, const char *other)
 }
 
 /* What one part keeps may not take the place of what another one does. */
-static enum exit_code check_name(const struct saying *saying, const char *name,
+static enum exit_code check_name(const struct section_plan *section_plan, const char *name,
                                  const struct plan *plan)
 {
     char reason[RUN_REASON_BYTES];
@@ -220,48 +221,50 @@ static enum exit_code check_name(const struct saying *saying, const char *name,
             reason, sizeof reason,
             "the files of '%s' would be called the same as those of '%s'; give it another name",
             name, plan->parts[i].name);
-        return fail_in_section(saying, reason);
+        return fail_in_section(section_plan, reason);
     }
     return EXIT_KEPT;
 }
 
-static enum exit_code plan_one(const struct saying *saying, const char *name,
+static enum exit_code plan_one(const struct section_plan *section_plan, const char *name,
                                const struct scenario *scenario, struct plan *plan)
 {
     char reason[RUN_REASON_BYTES];
-    if (!is_wanted(saying->options, name, scenario->name) &&
-        !is_wanted(saying->options, saying->section->name, scenario->name)) {
+    if (!is_wanted(section_plan->options, name, scenario->name) &&
+        !is_wanted(section_plan->options, section_plan->section->name, scenario->name)) {
         return EXIT_KEPT;
     }
-    if (!takes_weights(scenario, &saying->said, reason)) {
-        return fail_in_section(saying, reason);
+    if (!check_weights(scenario, &section_plan->merged, reason)) {
+        return fail_in_section(section_plan, reason);
     }
-    if (saying->said.lanes.lane_count != 0 && lane_options_wrong(&saying->said.lanes) != NULL) {
-        return fail_in_section(saying, lane_options_wrong(&saying->said.lanes));
+    if (section_plan->merged.lanes.lane_count != 0 &&
+        lane_options_wrong(&section_plan->merged.lanes) != NULL) {
+        return fail_in_section(section_plan, lane_options_wrong(&section_plan->merged.lanes));
     }
-    enum exit_code code = check_name(saying, name, plan);
+    enum exit_code code = check_name(section_plan, name, plan);
     if (code != EXIT_KEPT) {
         return code;
     }
-    struct part *part = plan_add(plan);
-    code = part_init(part, name, scenario, &saying->said, saying->seed);
+    struct part *part = add_part(plan);
+    code = init_part(part, name, scenario, &section_plan->merged, section_plan->seed);
     if (code == EXIT_KEPT) {
-        part_bound(part, &saying->said);
+        bound_part(part, &section_plan->merged);
     }
     return code;
 }
 
 /* One part for each scenario, named after both. */
-static enum exit_code plan_all(const struct saying *saying, struct plan *plan)
+static enum exit_code plan_all(const struct section_plan *section_plan, struct plan *plan)
 {
     enum exit_code code = EXIT_KEPT;
     for (size_t i = 0; scenarios[i] != NULL && code == EXIT_KEPT; i++) {
         char name[SETUP_NAME_BYTES];
-        if (snprintf(name, sizeof name, "%s.%s", scenarios[i]->name, saying->section->name) >=
+        if (snprintf(name, sizeof name, "%s.%s", scenarios[i]->name, section_plan->section->name) >=
             (int)sizeof name) {
-            return fail_in_section(saying, "the section's name is too long for 'scenario = all'");
+            return fail_in_section(section_plan,
+                                   "the section's name is too long for 'scenario = all'");
         }
-        code = plan_one(saying, name, scenarios[i], plan);
+        code = plan_one(section_plan, name, scenarios[i], plan);
     }
     return code;
 }
@@ -270,19 +273,19 @@ static enum exit_code plan_section(const struct run_options *options, uint64_t s
                                    const struct job *job, const struct job_section *section,
                                    struct plan *plan)
 {
-    struct saying saying = {
-        .options = options, .section = section, .said = job->global, .seed = seed};
-    if (!run_options_merge(&saying.said, &section->options) ||
-        !run_options_merge(&saying.said, options)) {
-        return fail_in_section(&saying, "more than 16 target options in all");
+    struct section_plan section_plan = {
+        .options = options, .section = section, .merged = job->global, .seed = seed};
+    if (!run_options_merge(&section_plan.merged, &section->options) ||
+        !run_options_merge(&section_plan.merged, options)) {
+        return fail_in_section(&section_plan, "more than 16 target options in all");
     }
     if (section->scenario != NULL && strcmp(section->scenario, "all") == 0) {
-        return plan_all(&saying, plan);
+        return plan_all(&section_plan, plan);
     }
     const char *name = section->scenario != NULL ? section->scenario : section->name;
     const struct scenario *scenario = scenario_find(name);
-    return scenario == NULL ? fail_unknown_scenario(&saying, name)
-                            : plan_one(&saying, section->name, scenario, plan);
+    return scenario == NULL ? fail_unknown_scenario(&section_plan, name)
+                            : plan_one(&section_plan, section->name, scenario, plan);
 }
 
 /* Whether the word names a section, a part or a scenario of the job. */
@@ -306,7 +309,7 @@ static enum exit_code plan_job(const struct run_options *options, uint64_t seed,
                                const struct job *job, struct plan *plan)
 {
     for (size_t i = 0; i < job->count; i++) {
-        enum exit_code code = plan_section(options, seed, job, &job->sections[i], plan);
+        const enum exit_code code = plan_section(options, seed, job, &job->sections[i], plan);
         if (code != EXIT_KEPT) {
             return code;
         }
@@ -322,10 +325,10 @@ static enum exit_code plan_job(const struct run_options *options, uint64_t seed,
 }
 
 /* Without a seed of its own a job has that of the commit it is run at. */
-static uint64_t campaign_seed(const struct run_options *said, uint64_t seed, struct plan *plan)
+static uint64_t choose_seed(const struct run_options *given, uint64_t seed, struct plan *plan)
 {
     char hash[COMMIT_BYTES];
-    if (said->has_seed || said->job == NULL || !commit_read(".", hash)) {
+    if (given->has_seed || given->job == NULL || !commit_read(".", hash)) {
         return seed;
     }
     snprintf(plan->seed_source, sizeof plan->seed_source, "of commit %s", hash);
@@ -333,39 +336,39 @@ static uint64_t campaign_seed(const struct run_options *said, uint64_t seed, str
 }
 
 /* What holds for all parts: the command line over [global]. */
-static enum exit_code plan_common(const struct run_options *options, const struct job *job,
-                                  uint64_t seed, struct plan *plan)
+static enum exit_code plan_whole_run(const struct run_options *options, const struct job *job,
+                                     uint64_t seed, struct plan *plan)
 {
-    struct run_options said = job->global;
-    if (!run_options_merge(&said, options)) {
+    struct run_options given = job->global;
+    if (!run_options_merge(&given, options)) {
         return message_fail(EXIT_USAGE, "%s: more than 16 target options in all", options->job);
     }
-    plan->duration_ns = said.duration_ns == 0 ? UINT64_MAX : said.duration_ns;
+    plan->duration_ns = given.duration_ns == 0 ? UINT64_MAX : given.duration_ns;
     setup_init(&plan->setup);
     plan->shard_index = (uint32_t)options->shard_index;
     plan->shard_count = options->shard_count == 0 ? 1 : (uint32_t)options->shard_count;
-    said.job = options->job;
-    plan->requires_probes = job->probes_required;
-    plan->setup.seed = campaign_seed(&said, seed, plan);
-    return setup_override(&plan->setup, &said);
+    given.job = options->job;
+    plan->has_required_probes = job->has_required_probes;
+    plan->setup.seed = choose_seed(&given, seed, plan);
+    return setup_override(&plan->setup, &given);
 }
 
-static enum exit_code plan_fill(const struct run_options *options, uint64_t seed, struct job *job,
+static enum exit_code fill_plan(const struct run_options *options, uint64_t seed, struct job *job,
                                 struct plan *plan)
 {
     enum exit_code code = options->job == NULL ? EXIT_KEPT : job_read(options->job, job);
     if (code != EXIT_KEPT) {
         return code;
     }
-    code = plan_common(options, job, seed, plan);
+    code = plan_whole_run(options, job, seed, plan);
     if (code != EXIT_KEPT) {
         return code;
     }
-    uint64_t common_seed = plan->setup.seed;
+    const uint64_t common_seed = plan->setup.seed;
     code = options->job == NULL ? plan_scenarios(options, common_seed, plan)
                                 : plan_job(options, common_seed, job, plan);
     for (size_t i = 0; code == EXIT_KEPT && i < plan->count; i++) {
-        code = part_try(&plan->parts[i], options->trial_timeout_ns);
+        code = try_target(&plan->parts[i], options->trial_timeout_ns);
     }
     return code;
 }
@@ -374,7 +377,7 @@ enum exit_code plan_make(const struct run_options *options, uint64_t seed, struc
 {
     *plan = (struct plan){0};
     struct job job = {0};
-    enum exit_code code = plan_fill(options, seed, &job, plan);
+    const enum exit_code code = fill_plan(options, seed, &job, plan);
     job_deinit(&job);
     return code;
 }

@@ -52,7 +52,7 @@ static const char *set_target_option(struct run_options *options, const char *va
     if (equals == NULL || equals == value) {
         return "is not KEY=VALUE";
     }
-    size_t length = (size_t)(equals - value);
+    const size_t length = (size_t)(equals - value);
     if (length >= SETUP_NAME_BYTES || strlen(equals + 1) >= SETUP_NAME_BYTES) {
         return "has a key or a value of more than 63 bytes";
     }
@@ -240,7 +240,7 @@ static const char *set_shard(struct run_options *options, const char *value)
 static const char *set_json(struct run_options *options, const char *value)
 {
     (void)value;
-    options->json = true;
+    options->is_json = true;
     return NULL;
 }
 

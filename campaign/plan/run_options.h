@@ -33,7 +33,7 @@ struct run_options {
     struct fault_wish faults;
     uint16_t weights[OP_KIND_COUNT];
     struct lane_options lanes;
-    bool has_seed, has_regret_max, has_faults, has_weights, json;
+    bool has_seed, has_regret_max, has_faults, has_weights, is_json;
 };
 
 /* Nothing given: the defaults alone. */

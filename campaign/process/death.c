@@ -304,7 +304,7 @@ static bool is_driver(const struct symbol *symbol)
         "observe_counters", "rules_judge_report", "overlap_message",
         "look_at_counters", "find_final",         "may_have_no_address",
         "trial_run",        "trial_replay",       "end_trial",
-        "child_work",       "worker_fork",        NULL};
+        "child_work",       "fork_worker",        NULL};
     static const char *const prefixes[] = {"judge_", "model_", NULL};
     for (size_t i = 0; symbol->is_of_program && names[i] != NULL; i++) {
         if (strcmp(symbol->name, names[i]) == 0) {

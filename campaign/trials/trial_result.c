@@ -68,7 +68,7 @@ static struct {
     struct last_words *words;
 } current;
 
-static void begin_and_note(void *state, struct random *random, struct setup *setup,
+static void begin_scenario(void *state, struct random *random, struct setup *setup,
                            bool capacity_is_free)
 {
     current.scenario->begin(state, random, setup, capacity_is_free);
@@ -76,7 +76,7 @@ static void begin_and_note(void *state, struct random *random, struct setup *set
     current.words->has_begun = true;
 }
 
-static void note(void *context, const struct op *op)
+static void note_op(void *context, const struct op *op)
 {
     struct last_words *words = context;
     if (words->op_count < LAST_OP_COUNT_MAX) {
@@ -95,7 +95,7 @@ static void note_schedule(void *context, const struct setup *setup, const struct
     words->setup = *setup;
     words->op_count = 0;
     for (size_t i = 0; i < ops->count; i++) {
-        note(words, &ops->ops[i]);
+        note_op(words, &ops->ops[i]);
     }
     words->has_begun = words->has_lanes = true;
 }
@@ -137,7 +137,7 @@ enum { GROWING_BLOCK_COUNT_MIN = 16, GROWING_OP_COUNT_MIN = 4096 };
  * judged after the last op, when all is freed: no second look then. */
 static void look_for_growth(struct trial_result_head *head, const struct run *run)
 {
-    uint64_t op_count = run_ops(run)->count;
+    const uint64_t op_count = run_ops(run)->count;
     if (op_count < GROWING_OP_COUNT_MIN || op_count % 1024 != 0 ||
         op_count == head->looked_op_count) {
         return;
@@ -186,7 +186,7 @@ static uint64_t count_kept(const struct trial_result_head *head, enum verdict_ki
 /* Whether the OOM leaves the trial with its certificate. */
 static bool is_wanted(const struct trial_result_head *head, enum verdict_kind kind)
 {
-    uint64_t kept = count_kept(head, kind);
+    const uint64_t kept = count_kept(head, kind);
     switch (kind) {
     case VERDICT_JUSTIFIED:
         return kept < TRIAL_RESULT_JUSTIFIED_COUNT_MAX &&
@@ -214,13 +214,14 @@ static void check_certificate(struct trial_result *trial_result, struct kept_oom
 
 /* Takes the certificate of an OOM if it is to be kept or checked, and keeps it if it is wanted, or
  * disputed. */
-static void take_certificate(struct listening *listening, const struct run *run,
-                             const struct verdict *verdict)
+static void add_certificate(struct listening *listening, const struct run *run,
+                            const struct verdict *verdict)
 {
     struct trial_result *trial_result = listening->trial_result;
     struct trial_result_head *head = &trial_result->head;
     struct writing *texts = &trial_result->certificates;
-    bool is_due = certificate_is_due(listening->first_number + head->ooms_seen++, verdict->kind);
+    const bool is_due = certificate_is_due(listening->first_number + head->ooms_seen++,
+                                           verdict->kind);
     if (!is_due && !is_wanted(head, verdict->kind)) {
         return;
     }
@@ -234,13 +235,13 @@ static void take_certificate(struct listening *listening, const struct run *run,
         return;
     }
     snprintf(kept.message, sizeof kept.message, "%s", run_message(run));
-    bool is_line = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
+    const bool is_line = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
     kept.all_end = is_line ? trial_result->all.length : 0;
     kept.notable_end = verdict->kind == VERDICT_UNKNOWN ? trial_result->notable.length : 0;
     head->kept[head->kept_count++] = kept;
 }
 
-static void judged(void *context, const struct run *run, const struct verdict *verdict)
+static void note_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct listening *listening = context;
     struct trial_result *trial_result = listening->trial_result;
@@ -255,7 +256,7 @@ static void judged(void *context, const struct run *run, const struct verdict *v
         return;
     }
     if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN) {
-        size_t start = trial_result->all.length;
+        const size_t start = trial_result->all.length;
         json_line_verdict(&trial_result->all,
                           &(struct report_finding){.place = listening->place,
                                                    .verdict = verdict,
@@ -269,11 +270,11 @@ static void judged(void *context, const struct run *run, const struct verdict *v
                  run_message(run));
     }
     if (verdict->kind != VERDICT_BROKEN) {
-        take_certificate(listening, run, verdict);
+        add_certificate(listening, run, verdict);
     }
 }
 
-static void trial_result_take(struct trial_result *trial_result, const struct target *target,
+static void fill_trial_result(struct trial_result *trial_result, const struct target *target,
                               struct trial *trial)
 {
     struct trial_result_head *head = &trial_result->head;
@@ -292,7 +293,8 @@ static void trial_result_take(struct trial_result *trial_result, const struct ta
     if (head->first.kind != VERDICT_DISPUTED) {
         head->totals.disputed += count_kept(head, VERDICT_DISPUTED);
     }
-    uint64_t open_count = count_kept(head, VERDICT_UNKNOWN) + count_kept(head, VERDICT_DISPUTED);
+    const uint64_t open_count = count_kept(head, VERDICT_UNKNOWN) +
+                                count_kept(head, VERDICT_DISPUTED);
     if (head->first.kind != VERDICT_NONE || open_count > 0) {
         head->has_list = true;
         trial_result->setup = trial->setup;
@@ -327,12 +329,12 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
 {
     CHECK(task->part < plan->count);
     const struct part *part = &plan->parts[task->part];
-    uint64_t seed = plan_trial_seed(part, task->trial);
+    const uint64_t seed = plan_trial_seed(part, task->trial);
     struct listening listening = {
         trial_result, {part->name, task->trial}, seed % CERTIFICATE_CHECK_PERIOD};
-    struct run_listener listener = {&listening, judged};
+    const struct run_listener listener = {&listening, note_verdict};
     struct scenario scenario = *part->scenario;
-    scenario.begin = begin_and_note;
+    scenario.begin = begin_scenario;
     current.scenario = part->scenario;
     current.words = words;
     words->op_count = 0;
@@ -341,7 +343,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
 
     struct setup setup = part->setup;
     setup.seed = seed;
-    uint64_t start_ns = clock_now_ns();
+    const uint64_t start_ns = clock_now_ns();
     struct trial trial;
     const struct trial_plan trial_plan = {.target = part->target,
                                           .scenario = &scenario,
@@ -349,11 +351,11 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                           .capacity_is_free = part->capacity_is_free,
                                           .op_count_max = task->op_count_max,
                                           .faults = part->faults,
-                                          .chosen = note,
+                                          .chosen = note_op,
                                           .context = words};
     const struct lanes_witness witness = last_words_witness(words);
     if (run_trial(part, &trial_plan, &witness, &listener, &trial, trial_result->head.reason)) {
-        trial_result_take(trial_result, part->target, &trial);
+        fill_trial_result(trial_result, part->target, &trial);
     } else {
         trial_result->head.end = TRIAL_RESULT_REFUSED;
     }
@@ -361,7 +363,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
 }
 
 /* Of the process's end: how the trial ended, and the verdict on it. */
-static void take_death(const struct last_words *words, struct trial_result_head *head)
+static void note_death(const struct last_words *words, struct trial_result_head *head)
 {
     const struct death *death = &words->death;
     const bool is_in_list = death->progress.phase == PROGRESS_OP &&
@@ -386,7 +388,7 @@ void trial_result_make_dead(const struct task *task, const struct last_words *wo
 {
     struct trial_result_head *head = &trial_result->head;
     head->task = *task;
-    take_death(words, head);
+    note_death(words, head);
     head->totals.ops = words->op_count;
     head->has_list = words->has_begun;
     trial_result->setup = words->setup;
@@ -434,7 +436,7 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
             return false;
         }
     }
-    uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes;
+    const uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes;
     return head->op_count * sizeof(struct op) + text_bytes == rest;
 }
 

@@ -113,7 +113,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
 void trial_result_make_dead(const struct task *task, const struct last_words *words,
                             struct trial_result *trial_result);
 
-/* To bytes and back.  False: these are not the bytes of a judgement. */
+/* To bytes and back.  False: these are not the bytes of a trial result. */
 void trial_result_pack(struct trial_result *trial_result, struct writing *bytes);
 bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *trial_result);
 

@@ -15,7 +15,7 @@ struct progress {
     bool is_finished;
 };
 
-/* The next judgement that counts is (round, part); waiting ones are in no order. */
+/* The next trial result that counts is (round, part); waiting ones are in no order. */
 struct trials {
     const struct plan *plan;
     struct progress *parts;        /* as in the plan */
@@ -28,7 +28,7 @@ struct trials {
     bool is_stopped;
 };
 
-static uint64_t trial_number(const struct plan *plan, uint64_t i)
+static uint64_t number_trial(const struct plan *plan, uint64_t i)
 {
     return i * plan->shard_count + plan->shard_index;
 }
@@ -42,7 +42,7 @@ struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, ui
     CHECK(trials->parts != NULL);
     for (size_t i = 0; i < plan->count; i++) {
         trials->parts[i].is_finished = plan->parts[i].note[0] != '\0' ||
-                                       trial_number(plan, 0) >= plan->parts[i].trial_count_max;
+                                       number_trial(plan, 0) >= plan->parts[i].trial_count_max;
     }
     return trials;
 }
@@ -58,7 +58,7 @@ void trials_destroy(struct trials *trials)
     free(trials);
 }
 
-static uint64_t op_count_per_trial(const struct part *part)
+static uint64_t choose_op_count(const struct part *part)
 {
     /* A scenario that names no length gets the length of a common one. */
     return part->scenario->ops_per_trial == 0 ? 2000 : part->scenario->ops_per_trial;
@@ -66,14 +66,14 @@ static uint64_t op_count_per_trial(const struct part *part)
 
 /* Trial k of a part belongs to round k * stride: a scenario with long trials runs them more rarely,
  * so that every scenario gets about as many ops. */
-static uint64_t stride(const struct part *part)
+static uint64_t choose_stride(const struct part *part)
 {
-    const uint64_t stride = op_count_per_trial(part) / 2000;
+    const uint64_t stride = choose_op_count(part) / 2000;
     return stride == 0 ? 1 : stride;
 }
 
 /* A shard's share of the part's ops, rounded up. */
-static uint64_t op_count_max(const struct plan *plan, const struct part *part)
+static uint64_t share_op_count(const struct plan *plan, const struct part *part)
 {
     if (part->op_count_max == UINT64_MAX) {
         return UINT64_MAX;
@@ -82,14 +82,14 @@ static uint64_t op_count_max(const struct plan *plan, const struct part *part)
 }
 
 /* The bound of the part's next trial; 0: it depends on trials that are not taken yet. */
-static uint64_t op_count_of_next(const struct plan *plan, const struct part *part,
+static uint64_t bound_next_trial(const struct plan *plan, const struct part *part,
                                  const struct progress *progress)
 {
-    uint64_t most = op_count_per_trial(part);
+    const uint64_t most = choose_op_count(part);
     if (part->op_count_max == UINT64_MAX) {
         return most;
     }
-    uint64_t left = op_count_max(plan, part) - progress->op_count;
+    const uint64_t left = share_op_count(plan, part) - progress->op_count;
     if (progress->started == progress->taken) {
         return left < most ? left : most;
     }
@@ -99,8 +99,9 @@ static uint64_t op_count_of_next(const struct plan *plan, const struct part *par
 static bool is_window_full(const struct trials *trials, size_t part,
                            const struct progress *progress)
 {
-    bool is_next_to_count = part == trials->part &&
-                            progress->started * stride(&trials->plan->parts[part]) == trials->round;
+    const bool is_next_to_count = part == trials->part &&
+                                  progress->started * choose_stride(&trials->plan->parts[part]) ==
+                                      trials->round;
     return !is_next_to_count && trials->started - trials->taken >= trials->window;
 }
 
@@ -112,15 +113,15 @@ bool trials_next(struct trials *trials, struct task *task)
     for (size_t i = 0; i < trials->plan->count && !trials->is_stopped; i++) {
         const struct progress *progress = &trials->parts[i];
         if (progress->is_finished || is_window_full(trials, i, progress) ||
-            trial_number(trials->plan, progress->started) >=
+            number_trial(trials->plan, progress->started) >=
                 trials->plan->parts[i].trial_count_max) {
             continue;
         }
-        uint64_t round = progress->started * stride(&trials->plan->parts[i]);
+        const uint64_t round = progress->started * choose_stride(&trials->plan->parts[i]);
         if (best != SIZE_MAX && best_round <= round) {
             continue;
         }
-        uint64_t op_count = op_count_of_next(trials->plan, &trials->plan->parts[i], progress);
+        const uint64_t op_count = bound_next_trial(trials->plan, &trials->plan->parts[i], progress);
         if (op_count == 0) {
             continue;
         }
@@ -133,7 +134,7 @@ bool trials_next(struct trials *trials, struct task *task)
     }
     struct progress *progress = &trials->parts[best];
     *task = (struct task){.part = (uint32_t)best,
-                          .trial = trial_number(trials->plan, progress->started),
+                          .trial = number_trial(trials->plan, progress->started),
                           .op_count_max = best_op_count};
     task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0;
     progress->started++;
@@ -143,7 +144,7 @@ bool trials_next(struct trials *trials, struct task *task)
 }
 
 /* What was started of it beyond the trials that count is forgotten. */
-static void finish(struct trials *trials, struct progress *progress)
+static void finish_part(struct trials *trials, struct progress *progress)
 {
     trials->started -= progress->started - progress->taken;
     progress->started = progress->taken;
@@ -167,7 +168,7 @@ void trials_put(struct trials *trials, struct trial_result *trial_result)
 }
 
 /* The round and part after the current ones. */
-static void step(struct trials *trials)
+static void step_part(struct trials *trials)
 {
     if (++trials->part == trials->plan->count) {
         trials->part = 0;
@@ -180,19 +181,19 @@ static bool find_next_to_count(struct trials *trials)
 {
     uint64_t stride_max = 1;
     for (size_t i = 0; i < trials->plan->count; i++) {
-        uint64_t part_stride = stride(&trials->plan->parts[i]);
+        const uint64_t part_stride = choose_stride(&trials->plan->parts[i]);
         stride_max = part_stride > stride_max ? part_stride : stride_max;
     }
     /* As many rounds without a part to go on with: all are done. */
     for (uint64_t i = 0; i <= (stride_max + 1) * trials->plan->count; i++) {
         const struct progress *progress = &trials->parts[trials->part];
-        uint64_t part_stride = stride(&trials->plan->parts[trials->part]);
-        uint64_t trial = trials->round / part_stride;
-        bool is_its_round = trials->round % part_stride == 0;
+        const uint64_t part_stride = choose_stride(&trials->plan->parts[trials->part]);
+        const uint64_t trial = trials->round / part_stride;
+        const bool is_its_round = trials->round % part_stride == 0;
         if (is_its_round && !progress->is_finished) {
             return progress->taken == trial && trial < progress->started;
         }
-        step(trials);
+        step_part(trials);
     }
     return false;
 }
@@ -201,20 +202,20 @@ static struct trial_result **find_waiting(struct trials *trials)
 {
     for (size_t i = 0; i < trials->waiting_count; i++) {
         const struct task *task = &trials->waiting[i]->head.task;
-        if (task->part == trials->part &&
-            task->trial / trials->plan->shard_count * stride(&trials->plan->parts[task->part]) ==
-                trials->round) {
+        if (task->part == trials->part && task->trial / trials->plan->shard_count *
+                                                  choose_stride(&trials->plan->parts[task->part]) ==
+                                              trials->round) {
             return &trials->waiting[i];
         }
     }
     return NULL;
 }
 
-static void count(struct trials *trials, const struct trial_result_head *head)
+static void count_trial(struct trials *trials, const struct trial_result_head *head)
 {
     const struct part *part = &trials->plan->parts[head->task.part];
     struct progress *progress = &trials->parts[head->task.part];
-    uint64_t op_count = head->totals.ops + head->totals.skipped;
+    const uint64_t op_count = head->totals.ops + head->totals.skipped;
     progress->taken++;
     trials->taken++;
     progress->waiting_op_max -= head->task.op_count_max;
@@ -222,10 +223,10 @@ static void count(struct trials *trials, const struct trial_result_head *head)
     progress->elapsed_ns += head->elapsed_ns;
     /* A trial without an op would be followed by others like it for ever. */
     if (head->end == TRIAL_RESULT_REFUSED || op_count == 0 ||
-        progress->op_count >= op_count_max(trials->plan, part) ||
-        trial_number(trials->plan, progress->taken) >= part->trial_count_max ||
+        progress->op_count >= share_op_count(trials->plan, part) ||
+        number_trial(trials->plan, progress->taken) >= part->trial_count_max ||
         progress->elapsed_ns >= part->duration_ns) {
-        finish(trials, progress);
+        finish_part(trials, progress);
     }
 }
 
@@ -241,8 +242,8 @@ bool trials_take(struct trials *trials, struct trial_result *trial_result)
     *trial_result = **found;
     free(*found);
     *found = trials->waiting[--trials->waiting_count];
-    count(trials, &trial_result->head);
-    step(trials);
+    count_trial(trials, &trial_result->head);
+    step_part(trials);
     return true;
 }
 
@@ -254,7 +255,7 @@ void trials_stop(struct trials *trials)
 void trials_finish(struct trials *trials, size_t part)
 {
     CHECK(part < trials->plan->count);
-    finish(trials, &trials->parts[part]);
+    finish_part(trials, &trials->parts[part]);
 }
 
 void trials_set_window(struct trials *trials, uint64_t window)

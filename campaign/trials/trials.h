@@ -15,11 +15,11 @@ void trials_destroy(struct trials *trials);
  * or for good. */
 bool trials_next(struct trials *trials, struct task *task);
 
-/* Takes over the judgement of a task. */
+/* Takes over the trial result of a task. */
 void trials_put(struct trials *trials, struct trial_result *trial_result);
 
-/* Moves the next judgement in order to *judgement (not initialised; the caller deinits it) and
- * counts it against the bounds of its part.  False: it is not there yet, or all are taken. */
+/* Moves the next trial result in order to *trial_result (not initialised; the caller deinits it)
+ * and counts it against the bounds of its part.  False: it is not there yet, or all are taken. */
 bool trials_take(struct trials *trials, struct trial_result *trial_result);
 
 /* No more tasks: what was started still counts, up to the first trial in order that was not. */

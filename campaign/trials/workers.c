@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* child.process is 0 for one that died and is not replaced yet.  input is what came of its answer:
- * the length in 8 bytes, then the bytes of a judgement. */
+ * the length in 8 bytes, then the bytes of a trial result. */
 struct worker {
     struct child child;
     bool is_busy;
@@ -41,7 +41,7 @@ uint32_t workers_wanted(const struct run_options *options)
     if (options->worker_count != 0) {
         return (uint32_t)options->worker_count;
     }
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors < 1) {
         return 1;
     }
@@ -89,7 +89,7 @@ static void run_trials(void *context, int tasks, int answers)
     }
 }
 
-static bool worker_fork(const struct workers *workers, struct worker *worker)
+static bool fork_worker(const struct workers *workers, struct worker *worker)
 {
     struct beginning beginning = {workers, worker->words};
     worker->is_busy = false;
@@ -109,7 +109,7 @@ struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t
     for (uint32_t i = 0; i < count; i++) {
         struct worker *worker = &workers->workers[i];
         worker->words = last_words_create();
-        if (worker->words == NULL || !worker_fork(workers, worker)) {
+        if (worker->words == NULL || !fork_worker(workers, worker)) {
             workers_destroy(workers);
             return NULL;
         }
@@ -118,7 +118,7 @@ struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t
 }
 
 /* Returns how it ended. */
-static int worker_bury(struct worker *worker)
+static int bury_worker(struct worker *worker)
 {
     child_close(&worker->child);
     worker->is_busy = false;
@@ -132,7 +132,7 @@ void workers_destroy(struct workers *workers)
         struct worker *worker = &workers->workers[i];
         if (worker->child.process != 0) {
             child_kill(&worker->child);
-            (void)worker_bury(worker);
+            (void)bury_worker(worker);
         }
         writing_deinit(&worker->input);
         if (worker->words != NULL) {
@@ -164,7 +164,7 @@ bool workers_have_busy(const struct workers *workers)
     return false;
 }
 
-static void worker_give(struct worker *worker, const struct task *task)
+static void give_task(struct worker *worker, const struct task *task)
 {
     death_clear(&worker->words->death);
     worker->words->op_count = 0;
@@ -183,34 +183,34 @@ bool workers_start(struct workers *workers, const struct task *task)
         worker++;
     }
     CHECK(worker < workers->workers + workers->count);
-    if (worker->child.process == 0 && !worker_fork(workers, worker)) {
+    if (worker->child.process == 0 && !fork_worker(workers, worker)) {
         return false;
     }
     worker->is_second_try = false;
-    worker_give(worker, task);
+    give_task(worker, task);
     return true;
 }
 
 /* SIGKILL comes from outside, from an administrator or a kernel without memory, so the trial is run
  * once more: only when that ends so, too, it is the target's.  False: it was. */
-static bool worker_try_again(struct workers *workers, struct worker *worker, int status)
+static bool retry_task(struct workers *workers, struct worker *worker, int status)
 {
     const struct task task = worker->task;
     if (worker->is_second_try || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL ||
-        !worker_fork(workers, worker)) {
+        !fork_worker(workers, worker)) {
         return false;
     }
     worker->is_second_try = true;
-    worker_give(worker, &task);
+    give_task(worker, &task);
     return true;
 }
 
 /* False: the trial is run once more. */
-static bool worker_died(struct workers *workers, struct worker *worker,
-                        struct trial_result *trial_result)
+static bool note_worker_death(struct workers *workers, struct worker *worker,
+                              struct trial_result *trial_result)
 {
-    const int status = worker_bury(worker);
-    if (worker_try_again(workers, worker, status)) {
+    const int status = bury_worker(worker);
+    if (retry_task(workers, worker, status)) {
         return false;
     }
     death_conclude(&worker->words->death, status);
@@ -223,10 +223,10 @@ static bool worker_is_late(const struct workers *workers, const struct worker *w
     return worker->is_busy && clock_now_ns() - worker->start_ns > workers->timeout_ns;
 }
 
-static void worker_stop(struct worker *worker, struct trial_result *trial_result)
+static void stop_worker(struct worker *worker, struct trial_result *trial_result)
 {
     child_kill(&worker->child);
-    (void)worker_bury(worker);
+    (void)bury_worker(worker);
     if (worker->words->death.kind == DEATH_NONE) {
         worker->words->death.kind = DEATH_HANG;
     }
@@ -234,14 +234,14 @@ static void worker_stop(struct worker *worker, struct trial_result *trial_result
 }
 
 /* Takes in what came.  READY when the answer is whole or the worker is gone. */
-static enum workers_result worker_listen(struct workers *workers, struct worker *worker,
-                                         struct trial_result *trial_result)
+static enum workers_result listen_to_worker(struct workers *workers, struct worker *worker,
+                                            struct trial_result *trial_result)
 {
     switch (child_listen(&worker->child, 0, &worker->input)) {
     case CHILD_SILENT:
         return WORKERS_NOTHING;
     case CHILD_CLOSED:
-        return worker_died(workers, worker, trial_result) ? WORKERS_READY : WORKERS_NOTHING;
+        return note_worker_death(workers, worker, trial_result) ? WORKERS_READY : WORKERS_NOTHING;
     case CHILD_HEARD:
         break;
     }
@@ -253,8 +253,9 @@ static enum workers_result worker_listen(struct workers *workers, struct worker 
     if (worker->input.length - sizeof length < length) {
         return WORKERS_NOTHING;
     }
-    bool good = worker->input.length - sizeof length == length &&
-                trial_result_unpack(worker->input.bytes + sizeof length, length, trial_result);
+    const bool good = worker->input.length - sizeof length == length &&
+                      trial_result_unpack(worker->input.bytes + sizeof length, length,
+                                          trial_result);
     writing_clear(&worker->input);
     worker->is_busy = false;
     return good ? WORKERS_READY : WORKERS_FAILED;
@@ -280,7 +281,7 @@ static enum workers_result stop_late_one(struct workers *workers, struct trial_r
         if (!worker_is_late(workers, &workers->workers[i])) {
             continue;
         }
-        worker_stop(&workers->workers[i], trial_result);
+        stop_worker(&workers->workers[i], trial_result);
         return WORKERS_READY;
     }
     return WORKERS_NOTHING;
@@ -291,7 +292,7 @@ enum workers_result workers_take(struct workers *workers, int wait_ms,
 {
     forgive_absence(workers);
     for (uint32_t i = 0; i < workers->count; i++) {
-        struct worker *worker = &workers->workers[i];
+        const struct worker *worker = &workers->workers[i];
         workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->child.answers : -1,
                                             .events = POLLIN};
     }
@@ -302,7 +303,8 @@ enum workers_result workers_take(struct workers *workers, int wait_ms,
         if (workers->files[i].revents == 0) {
             continue;
         }
-        enum workers_result result = worker_listen(workers, &workers->workers[i], trial_result);
+        const enum workers_result result = listen_to_worker(workers, &workers->workers[i],
+                                                            trial_result);
         if (result != WORKERS_NOTHING) {
             return result;
         }

@@ -24,10 +24,10 @@ bool workers_start(struct workers *workers, const struct task *task);
 
 enum workers_result {
     WORKERS_NOTHING, /* nobody was ready in time */
-    WORKERS_READY,   /* *judgement is one trial's */
+    WORKERS_READY,   /* *trial_result is one trial's */
     WORKERS_FAILED   /* a worker sent what cannot be, by a fault of ours */
 };
-/* Waits at most wait_ms for one trial to end; judgement is initialised by the caller. */
+/* Waits at most wait_ms for one trial to end; trial_result is initialised by the caller. */
 enum workers_result workers_take(struct workers *workers, int wait_ms,
                                  struct trial_result *trial_result);
 

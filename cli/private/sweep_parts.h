@@ -24,7 +24,7 @@ struct sweeping {
     bool is_failed; /* a message was given */
     bool is_disputed, is_incomplete;
     bool is_stopped;              /* by ctrl-C, before all was swept */
-    char path[OUTPUT_PATH_BYTES]; /* of the last list kept */
+    char path[OUTPUT_PATH_BYTES]; /* of the last list that was saved */
     char replay[OUTPUT_REPLAY_BYTES];
     struct reporter reporter;
     struct writing text;
