@@ -114,6 +114,11 @@ expect_exit 1 replay "$repro" --target ./same.so
 expect_no_text err.txt "options"
 crash loop hang
 
+# The signature ends where the frames of the harness begin.
+printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1: free block=0\n' >free.ops
+expect_exit 1 replay free.ops --target "$bad_target" --target-option fails=free --json
+expect_text out.txt '"signature":"crash: SIGABRT at bad_free"'
+
 # Paths with what a shell takes for something else: the line that repeats a finding is one to be copied.
 mkdir "it's mine; \$1"
 cp "$bad_target" "it's mine; \$1/of mine.so"

@@ -1,6 +1,6 @@
 /* A plug-in that takes its process down: fails=crash, exit or loop says how, at the second request;
- * fails=open does it before any; fails=message says no with a text that would act on a terminal.
- * The tests of the command line load it. */
+ * fails=open does it before any, fails=free at the first free; fails=message says no with a text
+ * that would act on a terminal. The tests of the command line load it. */
 #include "harness/target.h"
 
 #include <signal.h>
@@ -10,7 +10,14 @@
 #include <unistd.h>
 
 enum { FAILING_REQUEST = 2, GRANULE_BYTES = 512 };
-enum failure { FAILURE_CRASH, FAILURE_EXIT, FAILURE_LOOP, FAILURE_MESSAGE, FAILURE_OPEN };
+enum failure {
+    FAILURE_CRASH,
+    FAILURE_EXIT,
+    FAILURE_LOOP,
+    FAILURE_MESSAGE,
+    FAILURE_OPEN,
+    FAILURE_FREE
+};
 
 /* Blocks go upwards: enough to reach the second request with the right counters. */
 struct target_instance {
@@ -20,7 +27,7 @@ struct target_instance {
 
 static bool read_option(const struct target_option *option, enum failure *failure)
 {
-    static const char *const names[] = {"crash", "exit", "loop", "message", "open"};
+    static const char *const names[] = {"crash", "exit", "loop", "message", "open", "free"};
     for (size_t i = 0; strcmp(option->key, "fails") == 0 && i < sizeof names / sizeof *names; i++) {
         if (strcmp(option->value, names[i]) == 0) {
             *failure = (enum failure)i;
@@ -40,7 +47,8 @@ static enum target_result bad_open(const struct target_setup *setup,
     enum failure failure = FAILURE_CRASH;
     for (uint32_t i = 0; i < setup->option_count; i++) {
         if (!read_option(&setup->options[i], &failure)) {
-            snprintf(reason, reason_bytes, "fails=crash|exit|loop|message|open is all there is");
+            snprintf(reason, reason_bytes,
+                     "fails=crash|exit|loop|message|open|free is all there is");
             return TARGET_INVALID;
         }
     }
@@ -100,9 +108,11 @@ static enum target_result bad_alloc(struct target_instance *instance,
 static enum target_result bad_free(struct target_instance *instance, uint64_t handle,
                                    uint64_t event)
 {
-    (void)instance;
     (void)handle;
     (void)event;
+    if (instance->failure == FAILURE_FREE) {
+        abort();
+    }
     return TARGET_OK;
 }
 
@@ -128,7 +138,7 @@ const struct target hbmstress_target = {
     .size_bytes = sizeof(struct target),
     .name = "bad",
     .summary = "takes its process down",
-    .option_help = "fails=crash|exit|loop|message|open\n",
+    .option_help = "fails=crash|exit|loop|message|open|free\n",
     .open = bad_open,
     .close = bad_close,
     .alloc = bad_alloc,
