@@ -51,7 +51,7 @@ static bool round_robin_end(void *state, const struct run_summary *summary)
 
 const struct strategy_kind strategy_round_robin = {
     .name = "round_robin",
-    .summary = "At each decision the next participant runs, in the order of numbers.",
+    .summary = "At each decision the next participant runs, in the order of their numbers.",
     .state_bytes = sizeof(struct round_robin),
     .init = round_robin_init,
     .begin = round_robin_begin,

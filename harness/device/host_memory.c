@@ -159,10 +159,10 @@ static void piece_check(struct host_memory *memory, const struct host_piece *pie
                                     ? MARGIN_BYTES
                                     : (MARGIN_BYTES - piece->bytes % MARGIN_BYTES) % MARGIN_BYTES;
     if (!is_margin(piece->user - MARGIN_BYTES, MARGIN_BYTES)) {
-        note_fault(memory, "something was written in front", piece->bytes);
+        note_fault(memory, "the target wrote before the start", piece->bytes);
     }
     if (!is_margin(piece->user + piece->bytes, behind_bytes)) {
-        note_fault(memory, "something was written behind the end", piece->bytes);
+        note_fault(memory, "the target wrote past the end", piece->bytes);
     }
 }
 
@@ -190,7 +190,7 @@ void host_memory_free(struct host_memory *memory, void *user, size_t bytes)
 {
     struct host_piece *piece = memory->capacity == 0 ? NULL : table_find(memory, user);
     if (piece == NULL || piece->user == NULL) {
-        note_fault(memory, "what is released is not held: a piece", bytes);
+        note_fault(memory, "the target released what it does not hold: a piece", bytes);
         return;
     }
     piece_check(memory, piece);

@@ -65,7 +65,7 @@ static bool parse_op_line(struct parser *parser, struct word label)
         return false;
     }
     if (op.host >= parser->setup->host_count) {
-        return parser_fail(parser, parser->line, "host %u, but the head has hosts %" PRIu32,
+        return parser_fail(parser, parser->line, "there is no host %u: the head has hosts %" PRIu32,
                            op.host, parser->setup->host_count);
     }
     op_list_append(parser->list, &op);

@@ -97,8 +97,9 @@ static bool judge_failure_text(const struct evidence *evidence)
     const uint32_t fired = device_faults_fired(evidence->host->device);
     const bool is_excused = (fired & 1u << FAULT_HOST_MEMORY) != 0;
     return is_excused || evidence->judge->message[0] != '\0' ||
-           evidence_break(evidence, RULE_MESSAGE,
-                          "the device refused a call, but the error text does not mention it");
+           evidence_break(
+               evidence, RULE_MESSAGE,
+               "the call failed with an empty error text, though no host memory was refused");
 }
 
 /* The text follows the grammar, and its numbers are the model's. */

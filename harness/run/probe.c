@@ -139,7 +139,7 @@ static const struct probe_info probes[PROBE_COUNT] = {
                               "an evicted program was refused the memory to reload"},
     [PROBE_SEVERAL_HOSTS_SHORT_TOGETHER] =
         {"several_hosts_short_together",
-         "a request was refused, and so was the last one of another host"},
+         "a request was refused, and so was the last request on another host"},
     [PROBE_DONATED_WHILE_USED] = {"donated_while_used",
                                   "a block was donated while an unfinished event used it"},
     [PROBE_FREED_WHILE_HELD] = {"freed_while_held", "a block was freed while it was held"},

@@ -7,14 +7,14 @@
 /* clang-format off */
 PLANT(refusals, premature_undrained, "premature", "gives up without waiting for queued frees",
       .event_wait = wait_never)
-PLANT(refusals, premature_stalled, "premature", "awaits only the first queued free",
+PLANT(refusals, premature_stalled, "premature", "a request awaits only the first queued free",
       .event_wait = wait_for_head)
 PLANT(refusals, premature_unretried, "premature",
       "waits for queued frees and does not search again",
       .alloc = alloc_without_retry, .event_wait = wait_in_vain, .hides_completions = true)
 PLANT(refusals, premature_moved_unretried, "premature", "moves blocks and does not search again",
       .alloc = alloc_moved_without_retry)
-PLANT(refusals, premature_defragmented_once, "premature", "defragments for its first request only",
+PLANT(refusals, premature_defragmented_once, "premature", "defragments for one request only",
       .alloc = alloc_or_refuse, .copy = copy_once, .refuses_stages = true)
 PLANT(refusals, premature_evicted_once, "premature", "evicts one program, then gives up",
       .alloc = alloc_or_refuse, .unload = unload_once)
@@ -81,7 +81,7 @@ PLANT(regrets, regret_moves_all, "regret", "moves all blocks together where a fe
 PLANT(deaths, crash_segv, "crash",
       "the third copy of one call writes through an invalid pointer",
       .copy = copy_crashing)
-PLANT(deaths, crash_abort, "crash", "an assertion of its own fails when a request fails twice",
+PLANT(deaths, crash_abort, "crash", "an assertion of its own fails at the second refused request",
       .alloc = alloc_aborting)
 PLANT(deaths, crash_exit, "crash", "ends the process in a queued free that waits behind others",
       .free = free_exiting)
