@@ -5,6 +5,6 @@
 
 _Noreturn void explore_check_failed(const char *file, int line, const char *condition)
 {
-    fprintf(stderr, "%s:%d: a promise of our own does not hold: %s\n", file, line, condition);
+    fprintf(stderr, "hbmstress: internal error: %s:%d: %s does not hold\n", file, line, condition);
     abort();
 }

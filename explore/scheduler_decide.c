@@ -95,7 +95,7 @@ void scheduler_check_probed(struct scheduler *scheduler, const struct step *step
     }
     scheduler_fail(
         scheduler, SCHEDULER_LOST_WAKEUP,
-        "lane %u (op %d) waited on condition variable #%u though its condition held: nobody was left to wake it",
+        "lane %u (op %d) waits on condition variable #%u although its condition holds: no other lane can wake it",
         scheduler->current, (int)scheduler->lanes[scheduler->current].op,
         scheduler_object(scheduler, object, NULL)->number);
 }

@@ -178,7 +178,8 @@ uint8_t scheduler_lane_start(struct scheduler *scheduler, bool is_client,
 {
     const uint8_t number = scheduler->lane_count;
     if (number == LANE_COUNT_MAX) {
-        scheduler_fail(scheduler, SCHEDULER_MISUSE, "more than %d lanes", LANE_COUNT_MAX);
+        scheduler_fail(scheduler, SCHEDULER_MISUSE,
+                       "the target starts more threads than the %d lanes allowed", LANE_COUNT_MAX);
     }
     scheduler->lane_count++;
     scheduler->clients |= (uint64_t)is_client << number;

@@ -42,8 +42,8 @@ static void leave_stuck_lane(int signal_number, siginfo_t *info, void *context)
     const struct lane *lane = &scheduler->lanes[scheduler->current];
     scheduler_fail(
         scheduler, SCHEDULER_STUCK,
-        "lane %u (op %d) reached no point for too long: it waits for, or spins on, what no pthread call "
-        "shows (a raw futex, a plain variable), at %s; its last point was '%s'",
+        "lane %u (op %d) reached no point for too long, at %s: it waits or spins without a pthread call "
+        "(a raw futex, a plain variable); its last point was '%s'",
         scheduler->current, (int)lane->op, place_print(find_signal_place(context), place),
         step_kind_name(lane->step.kind));
 }

@@ -209,7 +209,7 @@ static bool pressure_next(void *state, struct random *random, const struct scena
 const struct scenario scenario_eviction_pressure = {
     .name = "eviction_pressure",
     .summary =
-        "bursts of buffers against programs idle, busy and becoming busy, and the kernel's seven eviction cases",
+        "bursts of buffers while programs are idle, busy or becoming busy, and the kernel's seven eviction cases",
     .source =
         "Linux drivers/gpu/drm/ttm/tests/ttm_bo_validate_test.c; openxla.org/xla/errors/error_0101",
     .chip = "v5e",

@@ -441,7 +441,7 @@ static bool skew_next(void *state, struct random *random, const struct scenario_
 const struct scenario scenario_host_skew = {
     .name = "host_skew",
     .summary =
-        "2 to 64 hosts run the same step behind a collective with skewed completions; one of them may run out alone",
+        "2 to 64 hosts run the same step behind a collective with skewed completions; one host may run out alone",
     .source =
         "pytorch/xla#8216 and #8020, marin-community/marin#8508 (one rank of 704 runs out), tpu-recipes#151",
     .chip = "v4",

@@ -326,7 +326,7 @@ static bool race_next(void *state, struct random *random, const struct scenario_
 const struct scenario scenario_queued_free_race = {
     .name = "queued_free_race",
     .summary =
-        "frees behind events that complete early, late, out of order, during the request that needs them, or never",
+        "queued frees whose events complete early, late, out of order, during the request that needs them, or never",
     .source =
         "AI-Hypercomputer/tpu-recipes#151, pytorch/xla#7849, pytorch/pytorch#71616 and #189504",
     .chip = "v5e",

@@ -330,7 +330,7 @@ static bool training_next(void *state, struct random *random, const struct scena
 const struct scenario scenario_training_step = {
     .name = "training_step",
     .summary =
-        "steps with donated parameters, batches freed behind them, kept losses, and an evaluation in between",
+        "steps with donated parameters, batches freed behind them, losses that stay, and evaluations in between",
     .source =
         "pytorch/xla#3470 and #983 (OOM at the next epoch), jax-ml/jax#9064, marin-community/marin#7115",
     .chip = "v4",

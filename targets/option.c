@@ -69,7 +69,7 @@ bool option_read_size(const struct target_option *option, uint64_t *value,
 {
     uint64_t size = 0;
     if (!size_parse(option->value, strlen(option->value), &size) || size == 0) {
-        return refuse_value(option, "sizes from 1, as 512 or 1M", reason);
+        return refuse_value(option, "sizes from 1, such as 512 or 1M", reason);
     }
     *value = size;
     return true;
@@ -134,7 +134,7 @@ bool option_check_device(uint64_t capacity_bytes, uint64_t granule_bytes,
 {
     if (!is_valid_granule(granule_bytes)) {
         (void)snprintf(reason->text, reason->bytes,
-                       "granule %" PRIu64 ": valid are the powers of two from 1 to 64K",
+                       "granule %" PRIu64 ": valid values are the powers of two from 1 to 64K",
                        granule_bytes);
         return false;
     }

@@ -91,14 +91,14 @@ enum plugin_result plugin_check_table(const struct target *target, char reason[P
     if (target->abi_version != TARGET_ABI_VERSION) {
         (void)snprintf(
             reason, PLUGIN_REASON_BYTES,
-            "it was built for ABI version %u, this program needs version %u: build it again",
+            "it was built for ABI version %u, but this program needs version %u: build it again",
             target->abi_version, TARGET_ABI_VERSION);
         return PLUGIN_OTHER_ABI;
     }
     if (target->size_bytes < sizeof *target) {
         (void)snprintf(
             reason, PLUGIN_REASON_BYTES,
-            "its hbmstress_target has %u bytes, ABI version %u has %zu: set size_bytes to "
+            "its hbmstress_target has %u bytes, but in ABI version %u it has %zu: set size_bytes to "
             "sizeof(struct target)",
             target->size_bytes, TARGET_ABI_VERSION, sizeof *target);
         return PLUGIN_TOO_SMALL;
@@ -151,7 +151,7 @@ static enum plugin_result load_library(struct plugin *plugin, const char *path,
     (void)snprintf(place, sizeof place, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
     void *library = dlopen(place, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        copy_line(reason, "it is not a shared object that can be loaded: ", dlerror());
+        copy_line(reason, "it cannot be loaded as a shared object: ", dlerror());
         return PLUGIN_UNLOADABLE;
     }
     const struct target *target = dlsym(library, "hbmstress_target");

@@ -117,7 +117,7 @@ bool strategy_pct_bound(const void *state, struct strategy_bound *bound)
 const struct strategy_kind strategy_pct = {
     .name = "pct",
     .summary =
-        "Random priorities that change a few times. It finds a defect of its depth with a known probability.",
+        "Random priorities that change a few times. Finds a defect of its depth with a known probability.",
     .state_bytes = sizeof(struct pct),
     .init = pct_init,
     .begin = pct_begin,

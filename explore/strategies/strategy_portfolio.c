@@ -117,7 +117,7 @@ static bool portfolio_end(void *state, const struct run_summary *summary)
 const struct strategy_kind strategy_portfolio = {
     .name = "portfolio",
     .summary =
-        "Deals the runs in turn to random, pct of depth 2, 3 and 4, and delay; the first to round_robin.",
+        "The first run uses round_robin; the others take turns with random, pct of depth 2, 3 and 4, and delay.",
     .state_bytes = sizeof(struct portfolio),
     .init = portfolio_init,
     .deinit = portfolio_deinit,

@@ -39,7 +39,7 @@ static bool random_end(void *state, const struct run_summary *summary)
 
 const struct strategy_kind strategy_random = {
     .name = "random",
-    .summary = "At each decision each participant is as likely as the others.",
+    .summary = "At each decision all participants are equally likely.",
     .state_bytes = sizeof(struct random_walk),
     .init = random_init,
     .begin = random_begin,

@@ -163,7 +163,7 @@ static bool replay_end(void *state, const struct run_summary *summary)
 const struct strategy_kind strategy_replay = {
     .name = "replay",
     .summary =
-        "Repeats the switches of a recorded schedule, and takes the default everywhere else.",
+        "Repeats the switches of a recorded schedule, and uses the default order everywhere else.",
     .state_bytes = sizeof(struct replay),
     .init = replay_init,
     .deinit = replay_deinit,

@@ -37,9 +37,9 @@ static bool is_sound_contract(const struct target *target, const struct target_c
         what = "it moves blocks but has no locate()";
     } else if (contract->defrag != DEFRAG_NONE &&
                (!contract->queues_frees || target->use == NULL)) {
-        what = "it moves blocks but takes neither queued frees nor uses";
+        what = "it moves blocks but does not accept both queued frees and uses";
     } else if (contract->drains && !contract->queues_frees) {
-        what = "it awaits queued frees but takes none";
+        what = "it awaits queued frees but accepts none";
     } else if (contract->programs &&
                (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
         what = "it promises programs but lacks load(), execute() or unload()";

@@ -16,8 +16,8 @@
 
 const char *lanes_why_not(const struct target_contract *contract)
 {
-    return !contract->thread_safe    ? "its contract does not say that several threads may call it"
-           : !contract->queues_frees ? "it takes no queued frees, so nothing of it can overlap"
+    return !contract->thread_safe    ? "its contract does not allow calls from several threads"
+           : !contract->queues_frees ? "it accepts no queued frees, so its calls cannot overlap"
                                      : NULL;
 }
 

@@ -29,10 +29,10 @@ const char *lanes_why_not_list(const struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {
         if ((ops->ops[i].flags & (OP_RELATIVE | OP_FITTED)) != 0) {
-            return "a list with lanes has no %N and no size that is a fit: what they come to depends on the schedule";
+            return "an op list with lanes cannot have %N or a size that is a fit: their values depend on the schedule";
         }
     }
-    return lanes_count(ops) > LANES_CLIENT_COUNT_MAX ? "the list has more than 16 lanes" : NULL;
+    return lanes_count(ops) > LANES_CLIENT_COUNT_MAX ? "the op list has more than 16 lanes" : NULL;
 }
 static_assert(LANES_CLIENT_COUNT_MAX == 16, "as the message says");
 

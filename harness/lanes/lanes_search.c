@@ -56,7 +56,7 @@ static struct decision watched_choose(void *state, const struct choice *choice)
 /* What lanes_run() calls of a strategy. */
 static const struct strategy_kind strategy_watched = {
     .name = "watched",
-    .summary = "Passes on what another strategy decides, and tells of it.",
+    .summary = "Forwards the decisions of another strategy, and reports them.",
     .state_bytes = sizeof(struct watched),
     .begin = watched_begin,
     .choose = watched_choose,

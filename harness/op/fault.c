@@ -9,7 +9,7 @@ static const struct fault_info faults[FAULT_KIND_COUNT] = {
     [FAULT_WAIT] = {.name = "wait", .summary = "the device refuses to wait for an event"},
     [FAULT_UNLOAD] = {.name = "unload", .summary = "the device refuses to unload a program"},
     [FAULT_HOST_MEMORY] = {.name = "host_memory",
-                           .summary = "host memory for the allocator's own use is refused"},
+                           .summary = "the host refuses memory for the allocator's own use"},
     [FAULT_COPY_HALF] =
         {.name = "copy_half",
          .summary = "a copy stops half-way, and the target must make the same call again",
@@ -33,7 +33,7 @@ static const struct fault_info faults[FAULT_KIND_COUNT] = {
     [FAULT_EVENT_OTHERS] = {.name = "event_others",
                             .summary = "all other events complete while one is awaited"},
     [FAULT_UNLOAD_BUSY] = {.name = "unload_busy",
-                           .summary = "unloads are refused for a while, then granted",
+                           .summary = "the device refuses unloads for a while, then grants them",
                            .has_delay = true},
     [FAULT_UNLOAD_HALF] =
         {.name = "unload_half",

@@ -37,8 +37,9 @@ static bool parse_label(struct parser *parser, struct word word)
     }
     const size_t count = parser->list->count;
     if (count > 0 && label <= parser->labels[count - 1]) {
-        return parser_fail(parser, word.text, "op numbers ascend: %" PRIu64 " comes after %" PRIu64,
-                           label, parser->labels[count - 1]);
+        return parser_fail(parser, word.text,
+                           "op numbers must ascend, but %" PRIu64 " comes after %" PRIu64, label,
+                           parser->labels[count - 1]);
     }
     parser->labels = array_grown(parser->labels, count, &parser->label_capacity,
                                  sizeof *parser->labels);
@@ -98,7 +99,7 @@ static bool parse_line(struct parser *parser)
         return parse_op_line(parser, first);
     }
     if (parser->list->count > 0) {
-        return parser_fail(parser, first.text, "'%.*s' is not an op: ops are written 'N: kind …'",
+        return parser_fail(parser, first.text, "'%.*s' is not an op: write ops as 'N: kind …'",
                            shown(first), first.text);
     }
     return parser_head(parser, first);
@@ -122,7 +123,7 @@ static const char *take_line(struct parser *parser, const char *line, const char
 static bool is_text(struct parser *parser, bool has_end)
 {
     if (memchr(parser->line, '\0', (size_t)(parser->line_end - parser->line)) != NULL) {
-        return parser_fail(parser, parser->line, "not a text file: it has a NUL byte");
+        return parser_fail(parser, parser->line, "not a text file: it contains a NUL byte");
     }
     return has_end || parser->line_end == parser->line ||
            parser_fail(parser, parser->line_end, "the file is cut off: its last line has no end");

@@ -141,7 +141,7 @@ static bool parse_align(struct parser *parser, struct word value, struct op *op)
         return false;
     }
     if (!is_power(align, 2, (uint64_t)1 << OP_ALIGN_LOG2_MAX)) {
-        return parser_fail(parser, value.text, "an alignment is a power of two from 2 to 2M");
+        return parser_fail(parser, value.text, "an alignment must be a power of two from 2 to 2M");
     }
     op->align_log2 = (uint8_t)__builtin_ctzll(align);
     return true;
@@ -194,7 +194,7 @@ static bool parse_for_ever(struct parser *parser, struct word value, struct op *
 {
     op->flags |= word_is(value, "yes") ? OP_FOR_EVER : 0;
     return word_is(value, "yes") ||
-           parser_fail(parser, value.text, "for_ever is 'yes' or left out");
+           parser_fail(parser, value.text, "for_ever must be 'yes' or absent");
 }
 
 static bool parse_to(struct parser *parser, struct word value, struct op *op)
@@ -305,10 +305,10 @@ static bool finish_fields(struct parser *parser, struct op *op)
     if (op->kind == OP_SWITCH && parser->names_lane == (op->event != OP_NONE)) {
         return parser_fail(
             parser, parser->line,
-            "a switch has either to=, the lane that goes on, or event=, which completes");
+            "a switch needs either to=, the lane that runs next, or event=, the event that completes");
     }
     return op->event == OP_NONE || !op_kind_info(op->kind)->has_delay || op->delay_ns == 0 ||
-           parser_fail(parser, parser->line, "an op has either event= or delay=");
+           parser_fail(parser, parser->line, "an op accepts either event= or delay=, not both");
 }
 
 bool parser_fields(struct parser *parser, struct op *op)

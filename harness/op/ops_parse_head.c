@@ -82,7 +82,7 @@ static bool parse_capacity(struct parser *parser, struct word word)
     }
     const uint64_t capacity = parser->setup->capacity_bytes;
     return (capacity > 0 && capacity <= (uint64_t)1 << 50) ||
-           parser_fail(parser, word.text, "the capacity is 1 byte to 1P");
+           parser_fail(parser, word.text, "the capacity must be 1 byte to 1P");
 }
 
 static bool parse_granule(struct parser *parser, struct word word)
@@ -91,7 +91,7 @@ static bool parse_granule(struct parser *parser, struct word word)
         return false;
     }
     return is_power(parser->setup->granule_bytes, 1, 65536) ||
-           parser_fail(parser, word.text, "the granule is a power of two from 1 to 64K");
+           parser_fail(parser, word.text, "the granule must be a power of two from 1 to 64K");
 }
 
 static bool parse_hosts(struct parser *parser, struct word word)
@@ -101,7 +101,7 @@ static bool parse_hosts(struct parser *parser, struct word word)
         return false;
     }
     parser->setup->host_count = (uint32_t)hosts;
-    return hosts > 0 || parser_fail(parser, word.text, "hosts is at least 1");
+    return hosts > 0 || parser_fail(parser, word.text, "hosts must be at least 1");
 }
 
 static bool parse_coordinate(struct parser *parser, struct word word)
@@ -149,8 +149,8 @@ static bool parse_check_races(struct parser *parser, struct word word)
 {
     parser->setup->checks_races = word_is(word, "yes");
     return parser->setup->checks_races ||
-           parser_fail(parser, word.text, "'%.*s' is not yes, the only value", shown(word),
-                       word.text);
+           parser_fail(parser, word.text, "'%.*s' is not accepted: the only value is yes",
+                       shown(word), word.text);
 }
 
 /* What stands between the quotes, which may have blanks. */
@@ -159,7 +159,7 @@ static bool parse_tag_name(struct parser *parser, uint8_t tag)
     parser_skip_blanks(parser);
     const struct word quoted = parser_rest(parser, parser->at);
     if (quoted.length < 2 || quoted.text[0] != '"' || quoted.text[quoted.length - 1] != '"') {
-        return parser_fail(parser, quoted.text, "a tag's name stands in double quotes");
+        return parser_fail(parser, quoted.text, "write a tag's name in double quotes");
     }
     parser->at = parser->line_end;
     char name[SETUP_NAME_BYTES] = "";

@@ -148,8 +148,7 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
         settle_verdict(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
         explain_verdict(
             oracle, verdict,
-            "the movable blocks and the request can be packed into the spans between unmovable "
-            "blocks (%s)",
+            "the movable blocks and the request fit into the spans between unmovable blocks (%s)",
             method);
         return;
     }
@@ -158,7 +157,8 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
         oracle->proof.nodes = answer.nodes;
         fill_need_and_have(oracle, 1);
         explain_verdict(oracle, verdict,
-                        "no packing found and none refuted within %" PRIu64 " nodes (%s)",
+                        "the search found no packing within %" PRIu64
+                        " nodes and did not refute one (%s)",
                         nodes_max, method);
         return;
     }
@@ -179,7 +179,7 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
         settle_verdict(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
         explain_verdict(oracle, verdict,
                         "the request fits into [0x%" PRIx64 ", 0x%" PRIx64
-                        ") beside the movable blocks there "
+                        ") next to the movable blocks there "
                         "(%zu)",
                         where.start, where.end, where.last - where.first);
         return true;
@@ -195,7 +195,7 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     size_print_field(largest, largest_text);
     size_print_field(all, all_text);
     settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
-    explain_verdict(oracle, verdict, "the most that one %s offers is %s of %s free",
+    explain_verdict(oracle, verdict, "no %s offers more than %s of the %s free",
                     reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks" : "hole",
                     largest_text, all_text);
     return true;

@@ -4,8 +4,8 @@
 
 static const struct regret_info regrets[REGRET_KIND_COUNT] = {
     [REGRET_EVICTED_NEEDLESSLY] = {"evicted_needlessly",
-                                   "evicted though draining or moving would have done"},
-    [REGRET_MOVED_NEEDLESSLY] = {"moved_needlessly", "moved though a hole fitted"},
+                                   "evicted although draining or moving was enough"},
+    [REGRET_MOVED_NEEDLESSLY] = {"moved_needlessly", "moved although a hole fitted"},
     [REGRET_EVICTED_TOO_MUCH] = {"evicted_too_much",
                                  "evicted more programs or bytes than the cheapest plan"},
     [REGRET_MOVED_TOO_MUCH] = {"moved_too_much", "moved more bytes than the cheapest plan found"},

@@ -23,7 +23,7 @@ static bool is_disputed(struct judge *judge)
         return false;
     }
     snprintf(verdict->reason, sizeof verdict->reason,
-             "the oracle says %s, trying everything says %s", verdict_name(verdict->kind),
+             "the oracle reports %s, the exhaustive search reports %s", verdict_name(verdict->kind),
              verdict_name(second));
     verdict->kind = VERDICT_DISPUTED;
     verdict->rule = RULE_NONE;

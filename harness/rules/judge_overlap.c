@@ -135,7 +135,7 @@ static void name_other(struct pass *pass, uint32_t number)
     const size_t used = strlen(reason);
     const size_t room = sizeof pass->judge->verdict->reason;
     if (other != NULL && used + 1 < room) {
-        snprintf(reason + used, room - used, "; lane %u was in op %" PRIu32 " (%s) meanwhile",
+        snprintf(reason + used, room - used, "; meanwhile lane %u was in op %" PRIu32 " (%s)",
                  other->lane, other->call.number, op_kind_info(other->call.op.kind)->name);
     }
 }

@@ -58,7 +58,7 @@ static bool skip_size_between(struct reader *reader, uint64_t low_bytes, uint64_
     const char *end = reader->at + length;
     const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
     if (digits == 0 || unit == NULL) {
-        return report_missing(reader, "a size of", "reservable");
+        return report_missing(reader, "a size before", "reservable");
     }
     const double value = strtod(reader->at, NULL);
     double scale = 1;
@@ -68,7 +68,7 @@ static bool skip_size_between(struct reader *reader, uint64_t low_bytes, uint64_
     const double rounding = scale * (*end == 'K' ? 0.06 : 0.006) + 1024;
     if (value * scale < (double)low_bytes - rounding ||
         value * scale > (double)high_bytes + rounding) {
-        return report_missing(reader, "the right size of", "reservable");
+        return report_missing(reader, "the right size before", "reservable");
     }
     reader->at = end + 1;
     return true;
@@ -127,7 +127,7 @@ static bool read_end(struct reader *reader)
         return report_missing(reader, "a coordinate like", "(0x0x0_HBM0)");
     }
     return *reader->at == '\0' ||
-           report_missing(reader, "its end after", "free. or the coordinate");
+           report_missing(reader, "the end after the coordinate or", "free.");
 }
 
 bool message_is_right(const char *text, const struct message_expected *expected, char *reason,
@@ -155,11 +155,11 @@ bool message_is_right(const char *text, const struct message_expected *expected,
     reader.at = after_name + strlen(attempt);
     if (skip_if(&reader, "allocate ")) {
         return (expected->requested_bytes > 0 ||
-                report_missing(&reader, "a block to allocate, only", "reserve")) &&
+                report_missing(&reader, "the only possible attempt,", "reserve")) &&
                read_allocate(&reader, expected) && read_end(&reader);
     }
     return skip_words(&reader, "reserve ") &&
            (expected->stack_bytes > 0 ||
-            report_missing(&reader, "a stack to reserve, only", "allocate")) &&
+            report_missing(&reader, "the only possible attempt,", "allocate")) &&
            read_reserve(&reader, expected) && read_end(&reader);
 }

@@ -42,7 +42,7 @@ static bool judge_result(const struct evidence *evidence)
     const struct call *call = evidence->call;
     const struct op *op = &call->op;
     if ((unsigned)call->result >= sizeof names / sizeof names[0]) {
-        return evidence_break(evidence, RULE_STATUS, "the result is %u, which is none",
+        return evidence_break(evidence, RULE_STATUS, "the result is %u, which is no valid result",
                               (unsigned)call->result);
     }
     if (call->result == TARGET_FAILED && may_fail(evidence->host, call)) {
@@ -81,8 +81,8 @@ bool rules_judge_status(const struct evidence *evidence)
     case SIGHT_STACK:
         return evidence->size_bytes <= evidence->reservable_bytes ||
                evidence_break(evidence, RULE_STATUS,
-                              "load returned OK, but of its stack of %" PRIu64
-                              " bytes no more than %" PRIu64 " can be reserved",
+                              "load returned OK for a stack of %" PRIu64
+                              " bytes, but at most %" PRIu64 " can be reserved",
                               evidence->size_bytes, evidence->reservable_bytes);
     default:
         return judge_result(evidence);
@@ -152,14 +152,14 @@ bool rules_judge_hang(const struct evidence *evidence)
     }
     if (evidence->sight == SIGHT_LATER) {
         return evidence_break(evidence, RULE_HANG,
-                              "it went on making device calls or polling outside of an op");
+                              "the target kept making device calls or polling outside of an op");
     }
     return evidence->judge->is_overlapping
                ? evidence_break(evidence, RULE_HANG,
-                                "the calls went on polling, or making device calls")
+                                "the calls kept polling or making device calls")
                : evidence_break(
                      evidence, RULE_HANG,
-                     "the op went on polling, or making device calls: more than 64 for each block and event");
+                     "the op kept polling or making device calls: more than 64 for each block and event");
 }
 
 /* --- costs --- */
@@ -177,8 +177,8 @@ bool rules_judge_regret(const struct evidence *evidence)
     CHECK(name_count > 0);
     return evidence_break(
         evidence, RULE_REGRET,
-        "request %" PRIu64 " that is regretted: it %s%s%s; %" PRIu64
-        " bytes of programs and %" PRIu64 " bytes of moves beyond the cheapest plan",
+        "regretted request number %" PRIu64 ": it %s%s%s; %" PRIu64
+        " bytes of programs and %" PRIu64 " bytes of moves more than the cheapest plan",
         evidence->count, names[0], name_count > 1 ? " and " : "", name_count > 1 ? names[1] : "",
         regret->evicted_bytes, regret->moved_bytes);
 }

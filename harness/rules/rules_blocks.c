@@ -7,7 +7,8 @@
 bool rules_judge_too_small(const struct evidence *evidence)
 {
     return evidence->size_bytes >= evidence->asked_bytes ||
-           evidence_break(evidence, RULE_TOO_SMALL, "%" PRIu64 " bytes for a request of %" PRIu64,
+           evidence_break(evidence, RULE_TOO_SMALL,
+                          "the block has %" PRIu64 " bytes for a request of %" PRIu64,
                           evidence->size_bytes, evidence->asked_bytes);
 }
 

@@ -10,7 +10,7 @@ bool rules_judge_contents(const struct evidence *evidence)
     if (evidence->sight == SIGHT_COPY) {
         return block->kind != BLOCK_RETIRED ||
                evidence_break(evidence, RULE_CONTENTS,
-                              "a copy to 0x%" PRIx64 " lies on memory that went bad",
+                              "a copy to 0x%" PRIx64 " overlaps retired memory",
                               evidence->made->to);
     }
     if (evidence->sight == SIGHT_LOST) {

@@ -11,9 +11,10 @@ bool rules_judge_eviction(const struct evidence *evidence)
     const bool is_overlapping = evidence->judge->is_overlapping;
     if (program == NULL || program->kind != BLOCK_PROGRAM || program->state != BLOCK_LIVE ||
         (is_overlapping && !evidence->may_evict)) {
-        return evidence_break(evidence, RULE_WRONG_EVICTION,
-                              "evicted program %" PRIu64 ", which is not loaded%s", evidence->op,
-                              is_overlapping ? ", or for no call that may" : "");
+        return evidence_break(evidence, RULE_WRONG_EVICTION, "evicted program %" PRIu64 "%s",
+                              evidence->op,
+                              is_overlapping ? ", which is not loaded, or no call may evict"
+                                             : ", which is not loaded");
     }
     if (program->use_count > 0) {
         return evidence_break(evidence, RULE_BUSY_EVICTED,
@@ -22,5 +23,6 @@ bool rules_judge_eviction(const struct evidence *evidence)
     }
     return evidence->may_evict ||
            evidence_break(evidence, RULE_WRONG_EVICTION,
-                          "evicted program %" PRIu64 " for a request that may not", evidence->op);
+                          "evicted program %" PRIu64 " for a request that may not evict",
+                          evidence->op);
 }

@@ -22,7 +22,7 @@ bool rules_judge_host_memory(const struct evidence *evidence)
     const uint64_t bytes_max = host_memory_bytes_max(memory);
     return memory->held_bytes <= bytes_max ||
            evidence_break(evidence, RULE_HOST_MEMORY,
-                          "%" PRIu64 " bytes of host memory are held, and %" PRIu64
-                          " are much for %" PRIu64 " blocks, events and programs",
+                          "%" PRIu64 " bytes of host memory are held, but %" PRIu64
+                          " is the limit for %" PRIu64 " blocks, events and programs",
                           memory->held_bytes, bytes_max, memory->item_count_max);
 }

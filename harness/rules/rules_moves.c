@@ -30,9 +30,9 @@ bool rules_judge_held_moved(const struct evidence *evidence)
     return evidence_break(evidence, RULE_HELD_MOVED,
                           "block %" PRIu32 " %s%s %" PRIu32 " holds and %" PRIu32 " uses",
                           block->op,
-                          evidence->sight == SIGHT_COPY   ? "was copied away while it had"
+                          evidence->sight == SIGHT_COPY ? "was copied to another place while it had"
                           : evidence->sight == SIGHT_MOVE ? "was moved"
-                                                          : "moved though it has",
+                                                          : "moved although it has",
                           to, block->hold_count, block->use_count);
 }
 
@@ -69,8 +69,8 @@ static bool judge_image(const struct evidence *evidence)
     const struct block *block = evidence_block(evidence);
     return evidence->address == block->address ||
            evidence_break(evidence, RULE_MOVED_UNASKED,
-                          "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
-                          " but was at 0x%" PRIx64,
+                          "the target reports the image of program %" PRIu32 " at 0x%" PRIx64
+                          ", but it was at 0x%" PRIx64,
                           block->op, evidence->address, block->address);
 }
 
@@ -92,10 +92,11 @@ static bool judge_stranded(const struct evidence *evidence)
     const struct host *host = evidence->host;
     const bool is_repack = host->contract.defrag == DEFRAG_REPACK;
     return (is_repack && device_faults_fired(host->device) != 0) ||
-           evidence_break(
-               evidence, RULE_MOVED_UNASKED, "block %" PRIu32 " was left in host memory, though %s",
-               evidence_block(evidence)->op,
-               is_repack ? "no call was refused" : "the contract has no block change places");
+           evidence_break(evidence, RULE_MOVED_UNASKED,
+                          "block %" PRIu32 " was left in host memory, although %s",
+                          evidence_block(evidence)->op,
+                          is_repack ? "no call was refused"
+                                    : "the contract lets no block move past another");
 }
 
 static bool judge_return(const struct evidence *evidence)

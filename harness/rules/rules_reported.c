@@ -9,7 +9,7 @@ static bool check_counter(const struct evidence *evidence, const char *name, uin
                           uint64_t low, uint64_t high)
 {
     return (has >= low && has <= high) ||
-           evidence_break(evidence, RULE_COUNTERS, "%s is %" PRIu64 ", should be %" PRIu64, name,
+           evidence_break(evidence, RULE_COUNTERS, "%s is %" PRIu64 " but should be %" PRIu64, name,
                           has, low);
 }
 
@@ -104,14 +104,15 @@ static bool check_absent_row(struct report_check *check, const struct target_row
     }
     return evidence_break(check->evidence, RULE_REPORT,
                           "a row of %" PRIu64
-                          " bytes without an address is of no block in host memory",
+                          " bytes has no address, but no such block is in host memory",
                           row->size_bytes);
 }
 
 static void count_row(struct report_check *check, const struct target_row *row)
 {
     if (check->is_good && check->count > 0 && row->size_bytes > check->last_size_bytes) {
-        check->is_good = evidence_break(check->evidence, RULE_REPORT, "rows are not largest first");
+        check->is_good = evidence_break(check->evidence, RULE_REPORT,
+                                        "the rows do not begin with the largest");
     }
     check->count++;
     check->sum_bytes += row->size_bytes;
@@ -136,7 +137,8 @@ static void check_row(void *context, const struct target_row *row)
                                       : NULL;
     if (block == NULL || block->address != row->address) {
         check->is_good = evidence_break(check->evidence, RULE_REPORT,
-                                        "no block begins at the row's 0x%" PRIx64, row->address);
+                                        "a row names 0x%" PRIx64 ", where no block begins",
+                                        row->address);
     } else if (!is_row_of(row, block)) {
         check->is_good = evidence_break(check->evidence, RULE_REPORT,
                                         "block %" PRIu32 " is reported with size %" PRIu64
@@ -220,7 +222,8 @@ static bool judge_distinct_handles(const struct evidence *evidence)
     bool is_good = true;
     for (size_t i = 1; i < count && is_good; i++) {
         is_good = handles[i] != handles[i - 1] ||
-                  evidence_break(evidence, RULE_HANDLE, "two things have one handle");
+                  evidence_break(evidence, RULE_HANDLE,
+                                 "two blocks or programs have the same handle");
     }
     free(handles);
     return is_good;

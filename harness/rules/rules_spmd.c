@@ -117,6 +117,7 @@ bool rules_judge_spmd(const struct evidence *evidence)
     return sums == JUDGE_SUMS_DO_NOT_DECIDE || sums != group->sums ||
            group->result == (uint8_t)call->result ||
            evidence_break(evidence, RULE_SPMD,
-                          "host %u got another answer than op %" PRIu32 " of the same request",
+                          "host %u got a different answer from op %" PRIu32
+                          ", which is the same request",
                           host->index, group->first_op);
 }

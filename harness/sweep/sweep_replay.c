@@ -144,7 +144,7 @@ static void tell_refused(const struct sweep *sweep, struct sweep_result *result,
 {
     struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
     struct op_list none = {0};
-    snprintf(verdict.reason, sizeof verdict.reason, "the target took this setup before: %.180s",
+    snprintf(verdict.reason, sizeof verdict.reason, "the target accepted this setup before: %.180s",
              reason);
     sweep_tell(sweep, result,
                &(struct sweep_finding){result->place, setup, &verdict, reason, &none});

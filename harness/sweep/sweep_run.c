@@ -182,11 +182,11 @@ static const char *wrong_answer(const struct device *device, enum target_result 
         return "open returned neither OK nor INVALID nor FAILED";
     }
     if (answer != TARGET_OK && !has_struck) {
-        return "open failed though nothing was refused";
+        return "open failed although nothing was refused";
     }
     *rule = RULE_MESSAGE;
     if (answer != TARGET_OK && reason[0] == '\0') {
-        return "open failed without a word why";
+        return "open failed without a reason";
     }
     *rule = RULE_HOST_MEMORY;
     return device_host_bytes(device) != 0 ? "host memory was not released" : NULL;

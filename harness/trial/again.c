@@ -60,7 +60,7 @@ static void *replay(void *context)
     *broken = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
     broken->op = trial->ops.count == 0 ? 0 : (uint32_t)(trial->ops.count - 1);
     snprintf(broken->reason, sizeof broken->reason,
-             "the same ops gave other observations the second time%s%.180s",
+             "the same ops gave different observations the second time%s%.180s",
              ran ? "" : ": refused: ", ran ? "" : reason);
     return NULL;
 }
@@ -98,8 +98,8 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
     *broken = (struct verdict){
         .kind = VERDICT_BROKEN, .rule = RULE_HOST_MEMORY, .op = (uint32_t)trial->ops.count};
     snprintf(broken->reason, sizeof broken->reason,
-             "%" PRIu64 " bytes of the process's memory are left behind by each of %d runs",
-             least_bytes, REPLAY_COUNT);
+             "each of %d runs left at least %" PRIu64 " bytes of the process's memory behind",
+             REPLAY_COUNT, least_bytes);
     return true;
 }
 

@@ -233,7 +233,7 @@ static bool read_options(const struct target_setup *setup, bool *is_eager, char 
         const struct target_option *option = &setup->options[i];
         *is_eager = strcmp(option->value, "yes") == 0;
         if (strcmp(option->key, "eager") != 0 || (!*is_eager && strcmp(option->value, "no") != 0)) {
-            snprintf(reason, reason_bytes, "%s=%s: the one option is eager=yes|no", option->key,
+            snprintf(reason, reason_bytes, "%s=%s: the only option is eager=yes|no", option->key,
                      option->value);
             return false;
         }

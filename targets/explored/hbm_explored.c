@@ -9,5 +9,5 @@ __attribute__((constructor)) static void fill_in(void)
     hbmstress_target = target_hbm;
     hbmstress_target.name = "hbm_explored";
     hbmstress_target
-        .summary = "libhbm, compiled so that its atomic operations and accesses are seen";
+        .summary = "libhbm, compiled so that the harness sees its atomic operations and accesses";
 }

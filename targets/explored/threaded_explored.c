@@ -45,7 +45,7 @@ static const struct target *choose_variant(const struct target_setup *setup,
         }
         chosen = find_race(setup->options[i].value);
         if (chosen == NULL) {
-            (void)snprintf(reason->text, reason->bytes, "option race=%s: there is no such race",
+            (void)snprintf(reason->text, reason->bytes, "option race=%s: no race has that name",
                            setup->options[i].value);
             return NULL;
         }
@@ -62,7 +62,7 @@ static enum target_result open_chosen(const struct target_setup *setup,
     struct target_option options[OPTION_COUNT_MAX];
     struct target_setup kept;
     if (setup->option_count > OPTION_COUNT_MAX) {
-        (void)snprintf(text, text_bytes, "there are more than %d options", OPTION_COUNT_MAX);
+        (void)snprintf(text, text_bytes, "more than %d options", OPTION_COUNT_MAX);
         return TARGET_INVALID;
     }
     const struct target *chosen = choose_variant(setup, options, &kept,
@@ -77,7 +77,7 @@ __attribute__((constructor)) static void fill_in(void)
     hbmstress_target = target_threaded;
     hbmstress_target.name = "threaded_explored";
     hbmstress_target
-        .summary = "threaded or one of its races, compiled so that its accesses are seen";
+        .summary = "threaded or one of its races, compiled so that the harness sees its accesses";
     hbmstress_target.option_help = "race=none|NAME\n" THREADED_OPTION_HELP;
     hbmstress_target.open = open_chosen;
 }

@@ -10,9 +10,9 @@ PLANT(refusals, premature_undrained, "premature", "gives up without waiting for 
 PLANT(refusals, premature_stalled, "premature", "a request awaits only the first queued free",
       .event_wait = wait_for_head)
 PLANT(refusals, premature_unretried, "premature",
-      "waits for queued frees and does not search again",
+      "waits for queued frees but does not search again",
       .alloc = alloc_without_retry, .event_wait = wait_in_vain, .hides_completions = true)
-PLANT(refusals, premature_moved_unretried, "premature", "moves blocks and does not search again",
+PLANT(refusals, premature_moved_unretried, "premature", "moves blocks but does not search again",
       .alloc = alloc_moved_without_retry)
 PLANT(refusals, premature_defragmented_once, "premature", "defragments for one request only",
       .alloc = alloc_or_refuse, .copy = copy_once, .refuses_stages = true)
@@ -26,18 +26,18 @@ PLANT(refusals, premature_binned, "premature",
       .alloc = alloc_binned)
 PLANT(refusals, premature_last_hole, "premature", "sometimes skips the last hole",
       .alloc = alloc_but_last)
-PLANT(answers, overlap, "overlap", "sometimes a block overlaps the one above it",
+PLANT(answers, overlap, "overlap", "sometimes places a block that overlaps the one above it",
       .alloc = alloc_overlapping)
-PLANT(answers, outside, "outside", "sometimes a block ends beyond the device",
+PLANT(answers, outside, "outside", "sometimes places a block that ends beyond the device",
       .alloc = alloc_outside)
 PLANT(answers, misaligned, "misaligned",
-      "now and then an alignment is dropped, or a header of half a granule is left in",
+      "sometimes ignores an alignment, or returns an address half a granule too low",
       .alloc = alloc_misaligned)
-PLANT(answers, too_small, "too_small", "now and then a size is rounded down",
+PLANT(answers, too_small, "too_small", "sometimes rounds a size down",
       .alloc = alloc_too_small)
-PLANT(moves, contents, "contents", "now and then a move leaves its last granule behind",
+PLANT(moves, contents, "contents", "sometimes a move leaves its last granule behind",
       .copy = copy_torn)
-PLANT(answers, reused_early, "reused_early", "now and then places a block on a queued free",
+PLANT(answers, reused_early, "reused_early", "sometimes places a block on a queued free",
       .alloc = alloc_reusing_early)
 PLANT(moves, held_moved, "held_moved", "forgets two of three holds and uses when it moves blocks",
       .forced = {"defrag", "repack"}, .hold = hold_forgotten, .release = release_forgotten,
@@ -50,33 +50,33 @@ PLANT(moves, wrong_eviction, "wrong_eviction", "programs evict programs, against
       .forced = {"program_evicts_program", "yes"}, .declare = declare_no_rivalry)
 PLANT(moves, failed_changed, "failed_changed", "a failed request leaves a planned move behind",
       .failed = keep_first_move, .locate = locate_planned)
-PLANT(numbers, counters, "counters", "bytes in use drift up by a granule now and then",
+PLANT(numbers, counters, "counters", "a free sometimes subtracts a granule too little from the bytes in use",
       .free = free_drifting, .stats = stats_drifted)
-PLANT(numbers, message, "message", "now and then prints the previous error",
+PLANT(numbers, message, "message", "sometimes prints the previous error",
       .failed = message_sticks)
 PLANT(numbers, report, "report", "a report of two or more blocks lacks the smallest",
       .report = report_without_last)
 PLANT(answers, status, "status", "reports some impossible sizes as out of memory",
       .alloc = alloc_without_judgement)
-PLANT(answers, handle, "handle", "now and then the handle is 0",
+PLANT(answers, handle, "handle", "sometimes returns the handle 0",
       .alloc = alloc_without_handle)
-PLANT(moves, hang, "hang", "now and then repeats one move forever",
+PLANT(moves, hang, "hang", "sometimes repeats one move forever",
       .failed = move_for_ever)
-PLANT(numbers, not_coalesced, "not_coalesced", "the empty heap is two holes",
+PLANT(numbers, not_coalesced, "not_coalesced", "reports the empty heap as two holes",
       .stats = stats_with_gap)
 PLANT(numbers, host_memory, "host_memory", "releases less host memory than it obtained",
       .host_free_bytes = host_free_bytes)
 PLANT(numbers, spmd, "spmd", "does not drain on every second host",
       .declare = declare_drains, .event_wait = wait_on_even_hosts)
-PLANT(numbers, replay, "replay", "depends on how many requests the process has seen",
+PLANT(numbers, replay, "replay", "answers depend on how many requests the process has had",
       .alloc = alloc_by_mood)
 PLANT(regrets, regret_evicts_first, "regret", "evicts idle programs before it waits or moves",
       .forced = {"order", "evict,drain,defragment"}, .declare = declare_documented_order)
-PLANT(regrets, regret_moves_first, "regret", "moves blocks together though a hole fits",
+PLANT(regrets, regret_moves_first, "regret", "moves all blocks together although a hole fits",
       .alloc = alloc_after_moving)
 PLANT(regrets, regret_evicts_all, "regret", "evicts all idle programs where one is enough",
       .alloc = alloc_evicting_all)
-PLANT(regrets, regret_moves_all, "regret", "moves all blocks together where a few would do",
+PLANT(regrets, regret_moves_all, "regret", "moves all blocks together where a few are enough",
       .alloc = alloc_moving_all)
 PLANT(deaths, crash_segv, "crash",
       "the third copy of one call writes through an invalid pointer",
@@ -87,21 +87,21 @@ PLANT(deaths, crash_exit, "crash", "ends the process in a queued free that waits
       .free = free_exiting)
 PLANT(deaths, crash_host_refused, "crash", "writes into host memory that it was refused",
       .alloc = alloc_unchecked)
-PLANT(deaths, hang_spin, "hang", "walks a ring of queued frees and never asks the device",
+PLANT(deaths, hang_spin, "hang", "walks a ring of queued frees without end and makes no device call",
       .free = free_spinning)
-PLANT(deaths, overrun, "overrun", "writes one row more than it has host memory for",
+PLANT(deaths, overrun, "overrun", "writes one row more than its host memory holds",
       .alloc = alloc_overrunning)
-PLANT(deaths, contents_scribble, "contents", "now and then a copy is a granule too long",
+PLANT(deaths, contents_scribble, "contents", "sometimes a copy is a granule too long",
       .copy = copy_scribbling)
-PLANT(deaths, contents_lost_copy, "contents", "takes a refused copy for one that was done",
+PLANT(deaths, contents_lost_copy, "contents", "treats a refused copy as done",
       .copy = copy_trusting)
 PLANT(deaths, host_memory_leak, "host_memory",
-      "a failed call leaves memory behind that it took with malloc",
+      "a failed call leaks memory that it allocated with malloc",
       .failed = leak_notes)
 PLANT(deaths, host_memory_grow, "host_memory", "keeps host memory for each request until close",
       .alloc = alloc_with_history, .close = close_history)
-PLANT(deaths, counters_failed, "counters", "a call that the device failed stays counted",
+PLANT(deaths, counters_failed, "counters", "counts a granule as used for each call that the device failed",
       .failed = keep_counted, .stats = stats_counted)
 PLANT(deaths, overlap_half_unload, "overlap",
-      "half of an image counts as free when its eviction was refused",
+      "counts half of an image as free when its eviction was refused",
       .alloc = alloc_in_half, .unload = unload_half)

@@ -56,7 +56,7 @@ diff -r disputes merged/disputes || fail "merge has not the disputes of the camp
 rm -rf out
 hbmstress=$lying_judge
 expect_alarm "${storm[@]}"
-expect_kept "the oracle says justified, trying everything says premature"
+expect_kept "the oracle reports justified, the exhaustive search reports premature"
 [ ! -e out/repros ] || fail "a disputed verdict is kept as the target's"
 
 # A replay of that list is disputed as well, and explain and shrink say so.

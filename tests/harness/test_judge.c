@@ -976,7 +976,7 @@ START_TEST(a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions)
 {
     static const char *const reasons[] = {
         "evicted program 7, which is not loaded",
-        "evicted program 7, which is not loaded, or for no call that may"};
+        "evicted program 7, which is not loaded, or no call may evict"};
     for (int overlapping = 0; overlapping < 2; overlapping++) {
         struct verdict verdict = {.kind = VERDICT_NONE};
         struct judge judge = {.verdict = &verdict, .is_overlapping = overlapping != 0};

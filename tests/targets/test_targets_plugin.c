@@ -38,7 +38,7 @@ START_TEST(tables_that_are_wrong_are_refused)
 {
     check_refused(BAD_PLUGIN_DIR "/bad_no_symbol.so", PLUGIN_NO_SYMBOL, "hbmstress_target");
     check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI,
-                  "version 43, this program needs version 2");
+                  "version 43, but this program needs version 2");
     check_refused(BAD_PLUGIN_DIR "/bad_size.so", PLUGIN_TOO_SMALL, "sizeof(struct target)");
     check_refused(BAD_PLUGIN_DIR "/bad_no_stats.so", PLUGIN_LACKS_CALL, "lacks stats()");
     check_refused(BAD_PLUGIN_DIR "/bad_hold.so", PLUGIN_INCONSISTENT, "hold() but not release()");
