@@ -67,8 +67,8 @@ int main(int argument_count, char **arguments)
     struct measure_limits limits = {.repeat_count = is_quick ? 1 : 7,
                                     .second_count_max = is_quick ? 0.05 : 1.0};
     printf(
-        "ns per op (one free or one alloc), median of %u repeats; 70 %% full; sizes log-uniform 512 B to 1 MiB;"
-        " seed %d\n",
+        "ns per op (one free or one alloc), median of %u repeats; device 70 %% full; sizes log-uniform "
+        "from 512 B to 1 MiB; seed %d\n",
         limits.repeat_count, SEED);
     printf("%8s  %-8s %-6s %10s %10s %9s\n", "blocks", "what", "target", "ns per op", "ops",
            "refused");

@@ -188,7 +188,8 @@ int main(int argc, char **argv)
     const bool is_quick = argc == 2 && strcmp(argv[1], "--quick") == 0;
     const size_t megabytes = is_quick ? 1 : argc >= 2 ? strtoul(argv[1], NULL, 10) : 256;
     if (argc > 3 || megabytes == 0 || megabytes > 100000) {
-        (void)fprintf(stderr, "usage: bench_import [--quick | MEGABYTES [FORMAT]]\n");
+        (void)fprintf(stderr, "usage: bench_import [--quick | MEGABYTES [FORMAT]]\n"
+                              "Prints how fast each importer reads a log of MEGABYTES.\n");
         return 2;
     }
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {

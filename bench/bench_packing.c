@@ -295,7 +295,7 @@ static void run_grid(const struct options *options)
     struct tally tallies[CELL_COUNT];
     struct packing *packing = packing_create();
     uint32_t hardest = 0;
-    printf("%" PRIu64 " states a cell, seed %" PRIu64 ", at most %" PRIu64 " nodes\n",
+    printf("%" PRIu64 " states per cell, seed %" PRIu64 ", at most %" PRIu64 " nodes per state\n",
            options->states, options->seed, options->nodes_max);
     printf("%9s %7s %8s %8s %5s %5s %5s %10s %10s  %s\n", "unmovable", "movable", "full %",
            "decided", "fits", "none", "unkn", "median us", "p99 us", "settled by");

@@ -25,6 +25,6 @@ done | sort -n | awk '
     { share[NR] = $1; judged[NR] = $2 }
     END {
         middle = int((NR + 1) / 2)
-        printf "judging takes %.1f %% of the processor time (median of %d rounds; %.1f to %.1f %%), of %.2f s a run\n",
+        printf "judging takes %.1f %% of the processor time (median of %d rounds; %.1f to %.1f %%); a run takes %.2f s\n",
                share[middle], NR, share[1], share[NR], judged[middle]
     }'

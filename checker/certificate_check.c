@@ -60,7 +60,7 @@ static bool unpack_members(struct check *check, json_t *json, const char *what, 
     va_start(arguments, format);
     const bool is_read = json_vunpack_ex(json, &error, JSON_STRICT, format, arguments) == 0;
     va_end(arguments);
-    if (!require_that(check, is_read, "%s: a member is missing, of another type, or not known",
+    if (!require_that(check, is_read, "%s: a member is missing, unknown, or of the wrong type",
                       what)) {
         check->result = CERTIFICATE_UNREADABLE;
     }
@@ -93,7 +93,7 @@ static size_t find_word_index(struct check *check, const char *what, const char 
             return index;
         }
     }
-    require_that(check, false, "%s is none of %s", what, words);
+    require_that(check, false, "%s is not one of %s", what, words);
     return 0;
 }
 
@@ -122,7 +122,8 @@ static void read_block(struct check *check, size_t i, json_t *json)
                  is_valid_align(check, block->align) &&
                      is_in_range(block->address, floor, check->capacity, block->align) &&
                      is_in_range(block->size, 1, check->capacity - block->address, check->granule),
-                 "%s: it is not aligned, overlaps the one before, or is outside", what);
+                 "%s: it is not aligned, overlaps the block before it, or is outside the device",
+                 what);
     require_that(check,
                  is_in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
                      block->holds >= 0 && block->used_until >= NEVER && block->freed_at >= NEVER &&
@@ -151,11 +152,11 @@ static void read_document(struct check *check, json_t *root)
                         "program", &check->own_program, "blocks", &blocks, "proof", &check->proof,
                         "about", &about) ||
         !require_that(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1,
-                      "format or version") ||
+                      "the format or version is wrong") ||
         !require_that(check,
                       check->granule > 0 && is_valid_align(check, check->granule) &&
                           is_in_range(check->capacity, 1, capacity_max, check->granule),
-                      "device: capacity or granule")) {
+                      "device: the capacity or granule is out of range")) {
         return;
     }
     const bool is_program = find_word_index(check, "request.class", class, "buffer|program") == 1;
@@ -164,11 +165,11 @@ static void read_document(struct check *check, json_t *root)
                  is_in_range(bytes, !is_program, size_max, 1) &&
                      is_valid_align(check, check->align) && json_is_array(blocks) &&
                      is_in_range(check->stack, 0, is_program ? size_max : 0, check->granule),
-                 "request: out of range");
+                 "request: a number is out of range");
     require_that(
         check,
         is_in_range(check->own_program, -1, bytes > 0 ? -1 : (json_int_t)check->block_count - 1, 1),
-        "request");
+        "request: the program is out of range");
     check->need = bytes > check->capacity ? check->capacity + check->granule
                                           : round_up(bytes, check->granule);
     check->defrag = find_word_index(check, "contract.defrag", defrag, "none|slide|repack");
@@ -290,7 +291,7 @@ static void walk_node(struct check *check, struct node node)
         const json_int_t end = span->key + span->size, room = end - node.at;
         json_int_t start = 0, sum = 0;
         if (!require_that(check, node.items_left > 0 && check->log[check->letter] != '\0',
-                          "log[%zu]: everything is placed here, or the log ends before the walk",
+                          "log[%zu]: the log ends before the walk, or all items are placed here",
                           check->letter)) {
             return;
         }
@@ -335,7 +336,7 @@ static void walk_node(struct check *check, struct node node)
             require_that(check,
                          letter == 'f' && room > node.spare && room - node.spare > sum &&
                              (check->is_plain || !has_type),
-                         "log[%zu] is not true", check->letter - 1);
+                         "log[%zu] is false", check->letter - 1);
             return;
         }
     }
@@ -360,7 +361,7 @@ static void check_search(struct check *check)
     const json_int_t slack = sum_sizes(check->spans, check->span_count, 1) -
                              sum_sizes(check->items, count, 1);
     if (!require_that(check, slack >= 0 && check->span_count > 0 && count <= WALK_ITEMS_MAX,
-                      "proof: too little or too much")) {
+                      "proof: no span, no slack, or too many items")) {
         return;
     }
     check->item_count = 0;
@@ -384,7 +385,7 @@ static void check_place(struct check *check, const char *what, const struct bloc
                         json_int_t start, json_int_t size, json_int_t align)
 {
     require_that(check, is_in_range(start, check->bottom, check->capacity - size, align),
-                 "%s: it is below bottom, outside, or not aligned", what);
+                 "%s: it is below bottom, outside the device, or not aligned", what);
     for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
         const struct block *block = &check->blocks[i];
         const bool is_above = start >= block->address + block->size,
@@ -412,7 +413,7 @@ static void check_move(struct check *check, size_t i, json_t *json)
     struct block *block = &check->blocks[index];
     if (require_that(check, block->fate == MOVABLE, "%s: the block may not move", what) &&
         require_that(check, block->size == bytes && block->address == from,
-                     "%s: it is elsewhere, or not so large", what) &&
+                     "%s: the block has another address or size", what) &&
         to != IN_HOST_MEMORY) {
         check_place(check, what, block, to, block->size, block->align);
     }
@@ -437,7 +438,7 @@ static void check_plan(struct check *check)
             require_that(check,
                          is_in_range(index, 0, (json_int_t)check->block_count - 1, 1) &&
                              is_evictable(check, &check->blocks[index]),
-                         "evict[%zu] may not go", i)) {
+                         "evict[%zu]: the block may not be evicted", i)) {
             check->blocks[index].fate = GONE;
         }
     }
@@ -447,11 +448,11 @@ static void check_plan(struct check *check)
     for (size_t i = 0; i < check->block_count; i++) {
         require_that(check,
                      check->blocks[i].fate == GONE || check->blocks[i].address >= check->bottom,
-                     "at the end blocks[%zu] is in host memory or below bottom", i);
+                     "blocks[%zu] ends in host memory or below bottom", i);
     }
     require_that(check,
                  check->bottom <= check->capacity && (address == NOWHERE) == (check->need == 0),
-                 "address: the stack is too large, or what needs no block has an address");
+                 "address: the stack is too large, or only one of block and address is there");
     if (check->need > 0 && check->result == CERTIFICATE_VALID) {
         check_place(check, "address", NULL, address, check->need, check->align);
     }
@@ -470,7 +471,7 @@ static void check_sums(struct check *check, bool is_rounding)
                          sum_sizes(check->items, check->item_count, unit) == need &&
                          (need > have) == is_rounding &&
                          sum_sizes(check->spans, check->span_count, unit) == have,
-                     "unit, nodes, need and have are not so");
+                     "proof: one of unit, nodes, need and have is wrong");
     }
 }
 
@@ -487,12 +488,12 @@ static void check_proof(struct check *check)
     require_that(check,
                  find_word_index(check, "claim", check->claim, "premature|unknown|justified") ==
                      LEAST(kind, STACK),
-                 "proof: not for this claim");
+                 "proof: its kind does not prove this claim");
     require_that(check, kind == PLAN || find_spans(check) == (kind != STACK),
-                 "proof: the stack fits, or it does not");
+                 "proof: its kind does not match whether the stack fits");
     require_that(check,
                  kind == PLAN || kind == STACK || (check->defrag == REPACK) == (kind != SPANS),
-                 "proof: not for this contract");
+                 "proof: its kind does not match the contract");
     if (check->result != CERTIFICATE_VALID) {
         return;
     }

@@ -9,7 +9,8 @@ int main(int argument_count, char **arguments)
     static char text[1 << 30], reason[CERTIFICATE_REASON_BYTES];
     const char *name = argument_count == 2 ? arguments[1] : "--help";
     if (strcmp(name, "--help") == 0) {
-        fputs("hbm-certificate-check FILE  (- is standard input; 1 GiB at most)\n"
+        fputs("usage: hbm-certificate-check FILE   (- reads standard input; at most 1 GiB)\n"
+              "Checks the proof in a certificate of hbmstress, without code of hbmstress.\n"
               "Exit codes: 0 the proof holds, 1 it does not, 2 bad usage or not a certificate\n",
               argument_count == 2 ? stdout : stderr);
         return argument_count == 2 ? CERTIFICATE_VALID : CERTIFICATE_UNREADABLE;

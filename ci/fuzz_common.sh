@@ -22,7 +22,7 @@ need() { # COMMAND PACKAGE
 
 # Sets seconds: 90s, 10m, 8h, or a number of seconds.
 parse_seconds() { # OPTION TEXT
-    [[ $2 =~ ^([0-9]{1,6})([smh]?)$ ]] || fail 2 "$1: '$2' is no time; for example 90s, 10m or 8h"
+    [[ $2 =~ ^([0-9]{1,6})([smh]?)$ ]] || fail 2 "$1: '$2' is not a time such as 90s, 10m or 8h"
     case ${BASH_REMATCH[2]} in
     m) seconds=$((10#${BASH_REMATCH[1]} * 60)) ;;
     h) seconds=$((10#${BASH_REMATCH[1]} * 3600)) ;;
@@ -32,7 +32,7 @@ parse_seconds() { # OPTION TEXT
 
 # Sets count.
 parse_count() { # OPTION TEXT LEAST
-    if ! [[ $2 =~ ^[0-9]{1,9}$ ]] || ((10#$2 < $3)); then fail 2 "$1: '$2' is no number from $3 to 999999999"; fi
+    if ! [[ $2 =~ ^[0-9]{1,9}$ ]] || ((10#$2 < $3)); then fail 2 "$1: '$2' is not a number from $3 to 999999999"; fi
     count=$((10#$2))
 }
 
@@ -91,7 +91,7 @@ read_targets() { # PRESET WANTED ...
     if (($# == 0)); then names=("${all[@]}"); fi
     for name in "${names[@]}"; do
         if [[ ! $name =~ ^[a-z0-9_]+$ || -z ${kind[$name]:-} ]]; then
-            fail 2 "there is no fuzz target '$name'; there are: ${all[*]}"
+            fail 2 "there is no fuzz target '$name'; the fuzz targets are: ${all[*]}"
         fi
     done
 }
@@ -115,7 +115,7 @@ known_inputs() { # TARGET FOLDER
     case ${kind[$1]} in
     ops)
         "$fuzz_input" from-ops "$2" corpus/regressions/*.ops corpus/field/ops/*.ops ||
-            fail 4 "corpus/regressions cannot be made into inputs"
+            fail 4 "cannot make inputs of corpus/regressions"
         ;;
     *)
         if [[ $1 == *_ops_text ]]; then cp corpus/regressions/*.ops corpus/field/ops/*.ops "$2"; fi

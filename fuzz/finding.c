@@ -108,7 +108,9 @@ static void shrink_list(const struct finding *finding, uint32_t ms_max, struct w
     const bool is_shrunk = shrink(&attempt, finding->ops, SHRINK_REPLAYS_MAX, &result);
     set_alarm(0);
     if (!is_shrunk) {
-        (void)fprintf(stderr, "hbmstress: the list does not break it again when it is replayed\n");
+        (void)fprintf(
+            stderr,
+            "hbmstress: a replay of the op list does not break the rule again; the list is not shrunk\n");
         return;
     }
     op_list_copy(&written->ops, &result.ops);
@@ -226,9 +228,10 @@ static void shrink_in_time(const struct finding *finding, const char *folder, ui
     CHECK(stream != NULL);
     late.rule = written->verdict.rule;
     print_finding(stream, finding, written);
-    (void)fprintf(stream,
-                  "hbmstress: a shorter list did not end, so it is as it was found\nrepro:  %s\n",
-                  found);
+    (void)fprintf(
+        stream,
+        "hbmstress: a shorter op list did not end; the repro is the list as found\nrepro:  %s\n",
+        found);
     print_repeat(stream, written);
     CHECK(fclose(stream) == 0);
     shrink_list(finding, ms_max, written);

@@ -23,11 +23,11 @@ enum {
 };
 
 static const char help[] =
-    "usage: fuzz_input from-ops FOLDER FILE.ops ...   each list as an input, in FOLDER under its own name\n"
-    "       fuzz_input to-ops INPUT                   the input as .ops text, in one lane, on standard output\n"
-    "       fuzz_input scenarios FOLDER COUNT         COUNT inputs of each scenario, seeds 1 to COUNT\n"
+    "usage: fuzz_input from-ops FOLDER FILE.ops ...   writes each op list as an input FOLDER/FILE\n"
+    "       fuzz_input to-ops INPUT                   prints the input as .ops text, in one lane\n"
+    "       fuzz_input scenarios FOLDER COUNT         writes COUNT inputs of each scenario, seeds 1 to COUNT\n"
     "\n"
-    "An input has no names of tags, and of the target's options those that docs/fuzzing.md lists.\n"
+    "An input stores no tag names, and only the target options that docs/fuzzing.md lists.\n"
     "Example: fuzz_input from-ops corpus/seeds/fuzz_ops corpus/regressions/hbm_block_left_on_the_host.ops\n"
     "Exit: 0 done, 2 bad usage or input, 4 a file cannot be written\n";
 
@@ -81,7 +81,8 @@ static int from_ops(const char *folder, const char *path)
                       error.reason);
         status = EXIT_BAD_INPUT;
     } else if (!input_from_ops(&setup, &ops, &input)) {
-        status = fail_file(path, "an input cannot say its capacity, or it has more than 100000 ops",
+        status = fail_file(path,
+                           "an input cannot store its capacity, or it has more than 100000 ops",
                            EXIT_BAD_INPUT);
     } else {
         name_input(folder, path, name, sizeof name);
@@ -152,7 +153,7 @@ static int make_seed(const char *folder, const struct scenario *scenario, uint64
     (void)snprintf(name, sizeof name, "%s/%s-%" PRIu64, folder, scenario->name, seed);
     const int status = input_from_ops(&trial.setup, &trial.ops, &input)
                            ? write_input(name, &input)
-                           : fail_file(scenario->name, "an input cannot say its setup",
+                           : fail_file(scenario->name, "an input cannot store its setup",
                                        EXIT_OUR_FAULT);
     input_deinit(&input);
     trial_deinit(&trial);
@@ -163,7 +164,7 @@ static int make_seeds(const char *folder, const char *count_text)
 {
     uint64_t count = 0;
     if (!number_parse(count_text, strlen(count_text), &count) || count == 0 || count > 100000) {
-        return fail_file(count_text, "the count is 1 to 100000", EXIT_BAD_INPUT);
+        return fail_file(count_text, "the count must be 1 to 100000", EXIT_BAD_INPUT);
     }
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         for (uint64_t seed = 1; seed <= count; seed++) {

@@ -82,7 +82,7 @@ int main(int argument_count, char **arguments)
         (void)fprintf(
             wants_help ? stdout : stderr,
             "usage: %s FILE|FOLDER ...\n"
-            "Plays inputs of this fuzz target, each once; of a folder the files in it.  A finding aborts.\n",
+            "Plays each input of this fuzz target once. A folder stands for the files in it. A finding aborts.\n",
             arguments[0]);
         return wants_help && fflush(stdout) == 0 ? 0 : 2;
     }
@@ -93,7 +93,6 @@ int main(int argument_count, char **arguments)
         }
     }
     printf("%s: %zu inputs, no finding", arguments[0], played_count);
-    printf(skipped_count == 0 ? "\n" : "; %zu folders in folders were not entered\n",
-           skipped_count);
+    printf(skipped_count == 0 ? "\n" : "; skipped %zu folders inside folders\n", skipped_count);
     return fflush(stdout) == 0 ? 0 : 2;
 }

@@ -25,8 +25,8 @@ static void refuse_unsayable(const char *path)
     }
     (void)fprintf(
         stderr,
-        "HBMSTRESS_FUZZ_TARGET: a list of ops cannot name '%s': no blanks at its ends, no control "
-        "characters, at most %d bytes\n",
+        "HBMSTRESS_FUZZ_TARGET: an op list cannot name '%s': a name has at most %d bytes, no blanks at "
+        "its ends and no control characters\n",
         path, SETUP_VALUE_BYTES - 1);
     _exit(2); /* engines take a plain exit for a crash */
 }

@@ -21,14 +21,15 @@ static void check_line(const char *fuzz_target, const char *reason, size_t bytes
 {
     const size_t length = strnlen(reason, bytes);
     if (length == 0 || length == bytes) {
-        finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE, "a reason of %zu characters",
+        finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE, "the reason has %zu characters",
                           length);
     }
     for (size_t i = 0; i < length; i++) {
         const unsigned char letter = (unsigned char)reason[i];
         if (letter < ' ' || letter == 0x7F || letter > last) {
             finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE,
-                              "character 0x%02x at %zu of '%.*s'", letter, i, (int)i, reason);
+                              "the reason has character 0x%02x at %zu, after '%.*s'", letter, i,
+                              (int)i, reason);
         }
     }
 }
@@ -56,8 +57,8 @@ void text_check_position(const char *fuzz_target, const char *text, size_t lengt
     const size_t line_length = (end == NULL ? length : (size_t)(end - text)) - at;
     if (line > lines || (line == 0 && column > 0) || column > line_length + 1) {
         finding_end_check(fuzz_target, FINDING_POSITION_OUTSIDE,
-                          "line %zu, column %zu; line %zu has %zu bytes", line, column, lines,
-                          line_length);
+                          "the error is at line %zu, column %zu, but line %zu has %zu bytes", line,
+                          column, lines, line_length);
     }
 }
 
@@ -75,7 +76,7 @@ void text_check_round_trip(const char *fuzz_target, const struct setup *setup,
     if (ops_file_parse(once.text, once.length, &setup_again, &ops_again, &error) != OPS_FILE_OK) {
         (void)fputs(once.text, stderr);
         finding_end_check(fuzz_target, FINDING_TEXT_CHANGED,
-                          "printed, it is refused at %zu:%zu: %s", error.line, error.column,
+                          "the printed op list is refused at %zu:%zu: %s", error.line, error.column,
                           error.reason);
     }
     ops_file_print(text_stream_begin(&twice), &setup_again, &ops_again, NULL);
@@ -87,10 +88,10 @@ void text_check_round_trip(const char *fuzz_target, const struct setup *setup,
     }
     if (same_count != ops->count || same_count != ops_again.count || once.length != twice.length ||
         memcmp(once.text, twice.text, once.length) != 0) {
-        (void)fprintf(stderr, "%s\nand again\n%s", once.text, twice.text);
+        (void)fprintf(stderr, "%s\nprinted again:\n%s", once.text, twice.text);
         finding_end_check(fuzz_target, FINDING_TEXT_CHANGED,
-                          "%zu ops, %zu of them the same, became %zu", ops->count, same_count,
-                          ops_again.count);
+                          "%zu ops, of which the first %zu stayed equal, became %zu", ops->count,
+                          same_count, ops_again.count);
     }
 }
 
@@ -158,8 +159,7 @@ static void check_ops(const char *fuzz_target, const struct import *import)
     }
     if (import->setup.capacity_bytes == 0 || import->setup.host_count < 1 ||
         import->setup.host_count > OP_HOST_COUNT_MAX) {
-        finding_end_check(fuzz_target, FINDING_OP_ILLEGAL,
-                          "a setup without a device, or with too many");
+        finding_end_check(fuzz_target, FINDING_OP_ILLEGAL, "the setup has no device or too many");
     }
 }
 

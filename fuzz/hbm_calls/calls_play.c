@@ -132,7 +132,7 @@ static enum hbm_result release_buffer(struct calls_play *play, size_t i)
     struct calls_buffer *buffer = &play->buffers[i];
     const enum hbm_result result = hbm_release(play->hbm, buffer->handle);
     calls_expect(play, result == (buffer->hold_count > 0 ? HBM_OK : HBM_INVALID),
-                 "a release without a hold, or the reverse");
+                 "a release succeeds without a hold, or fails with one");
     if (buffer->hold_count > 0) {
         buffer->hold_count--;
     }
@@ -262,7 +262,7 @@ static enum hbm_result call_defragment(struct calls_play *play, const struct cal
     (void)call;
     const enum hbm_result result = hbm_defragment(play->hbm);
     calls_expect(play, (play->options.defrag == HBM_DEFRAG_NONE) == (result == HBM_INVALID),
-                 "it moves what it must not");
+                 "a defragmentation moves a block that must not move");
     return result;
 }
 
@@ -352,9 +352,9 @@ static enum hbm_result call_wrong_changes_nothing(struct calls_play *play, const
     const enum hbm_result result = play->buffer_count < CALLS_BUFFERS_MAX ? call_wrong(play, call)
                                                                           : HBM_INVALID;
     hbm_stats(play->hbm, &after);
-    calls_expect(play, result == HBM_INVALID, "what can never be right is not refused");
+    calls_expect(play, result == HBM_INVALID, "a request that can never be valid is not refused");
     calls_expect(play, memcmp(&before, &after, sizeof before) == 0,
-                 "a call that was refused has changed the counters");
+                 "a refused call has changed the counters");
     return HBM_OK; /* of some the failure is ours */
 }
 
@@ -388,7 +388,7 @@ static void make_call(struct calls_play *play, const struct call *call, size_t n
     const char *broken = calls_check_failure(play->hbm, result);
     calls_expect(play, broken == NULL, broken);
     calls_expect(play, result != HBM_UNAVAILABLE || play->device.refusal_count > 0,
-                 "nothing was refused, and it says so");
+                 "the result reports a refusal, but nothing was refused");
     if (play->buffer_count <= SMALL_HEAP_BUFFERS || number % LOOKS_EVERY == 0) {
         check_heap(play);
     }
@@ -412,8 +412,9 @@ static void free_everything(struct calls_play *play)
         hbm_program_unload(play->hbm, play->programs[--play->program_count]);
     }
     hbm_stats(play->hbm, &stats);
-    calls_expect(play, stats.num_allocs == play->retired_count, "blocks are left that nobody has");
-    calls_expect(play, stats.bytes_reserved == 0, "the stack is reserved, and nothing executes");
+    calls_expect(play, stats.num_allocs == play->retired_count,
+                 "blocks are left that have no owner");
+    calls_expect(play, stats.bytes_reserved == 0, "the stack is reserved, but nothing executes");
     check_heap(play);
 }
 
@@ -442,6 +443,6 @@ const char *hbm_calls_play(const uint8_t *bytes, size_t length, size_t *call)
     }
     hbm_destroy(play.hbm);
     hbm_destroy(NULL);
-    calls_expect(&play, play.device.host_bytes == 0, "host memory is left behind");
+    calls_expect(&play, play.device.host_bytes == 0, "close does not release all host memory");
     return play.broken;
 }

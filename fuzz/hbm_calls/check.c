@@ -9,14 +9,15 @@ const char *calls_check_heap(struct hbm *hbm, const size_t *host_bytes)
     struct hbm_stats stats;
     hbm_stats(hbm, &stats);
     if (!hbm_invariants_hold(hbm)) {
-        return "hbm_invariants_hold() does not";
+        return "hbm_invariants_hold() returns false";
     }
     if (stats.bytes_in_use > stats.bytes_limit ||
         stats.bytes_reserved > stats.bytes_limit - stats.bytes_in_use) {
-        return "more bytes in use and reserved than there are";
+        return "the bytes in use and reserved exceed the limit";
     }
-    return hbm_host_bytes(hbm) == *host_bytes ? NULL
-                                              : "hbm_host_bytes() is not what it has been given";
+    return hbm_host_bytes(hbm) == *host_bytes
+               ? NULL
+               : "hbm_host_bytes() differs from the host memory that it obtained";
 }
 
 const char *calls_check_failure(const struct hbm *hbm, enum hbm_result result)
@@ -32,11 +33,11 @@ const char *calls_check_failure(const struct hbm *hbm, enum hbm_result result)
         return NULL;
     }
     if (hbm_error(hbm)[0] == '\0') {
-        return "a call has failed without a text";
+        return "a call has failed without an error text";
     }
     if ((result == HBM_NO_MEMORY) != is_memory ||
         (result == HBM_INVALID) != (failure->form == HBM_FAILURE_INVALID)) {
-        return "the form of the failure is not that of the result";
+        return "the form of the failure does not match the result";
     }
     return NULL;
 }
@@ -69,7 +70,7 @@ static void check_entry(void *context, const struct hbm_report_entry *entry)
     expect(seen, hbm_kind_name(entry->kind)[0] != '\0', "a kind has no name");
     expect(seen, hbm_state_name(entry->state)[0] != '\0', "a state has no name");
     expect(seen, (entry->handle == NULL) == (entry->kind == HBM_KIND_RETIRED),
-           "a block has no handle, or a retired one");
+           "a block has no handle, or a retired block has one");
     if (entry->shape != NULL) {
         const char *broken = calls_check_shape(entry->shape);
         expect(seen, broken == NULL, broken);
@@ -84,7 +85,8 @@ static void check_line(void *context, const char *text)
     struct seen *seen = context;
     seen->count++;
     for (const char *at = text; *at != '\0'; at++) {
-        expect(seen, (unsigned char)*at >= ' ', "the printed report has a line that is not one");
+        expect(seen, (unsigned char)*at >= ' ',
+               "a line of the printed report has a control character");
     }
 }
 
@@ -120,13 +122,13 @@ const char *calls_check_shape(const struct hbm_shape *shape)
         return "a printed shape cannot be read";
     }
     if (memcmp(&again, shape, sizeof again) != 0) {
-        return "a printed shape is read as another one";
+        return "a printed shape is read as a different one";
     }
     const bool is_small = hbm_shape_unpadded_bytes(shape, &unpadded) == HBM_SHAPE_OK;
     if (hbm_shape_padded_bytes(shape, &padded) != HBM_SHAPE_OK) {
-        return padded == 0 ? NULL : "a size is set that is too large";
+        return padded == 0 ? NULL : "a padded size is set although it is too large";
     }
-    return is_small && padded >= unpadded ? NULL : "a shape takes less with its padding";
+    return is_small && padded >= unpadded ? NULL : "a shape is smaller with its padding";
 }
 
 const char *hbm_calls_check_shape_text(const char *text, size_t length)
@@ -134,10 +136,10 @@ const char *hbm_calls_check_shape_text(const char *text, size_t length)
     struct hbm_shape shape = {.rank = 0};
     size_t offset = 0;
     if (hbm_shape_parse(text, &shape, &offset) != HBM_SHAPE_OK) {
-        return offset <= length ? NULL : "the error is said to be behind the text";
+        return offset <= length ? NULL : "the error is reported beyond the end of the text";
     }
     if (!hbm_shape_is_valid(&shape)) {
-        return "what was read is no valid shape";
+        return "the parser accepts an invalid shape";
     }
     const char *broken = calls_check_shape(&shape);
     if (broken != NULL) {

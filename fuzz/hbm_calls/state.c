@@ -98,17 +98,17 @@ bool calls_open(struct calls_play *play, const uint8_t *header)
     const struct hbm_chip_description *chip = hbm_chip_describe(play->options.chip);
     calls_expect(play, chip == NULL || hbm_chip_find(chip->name) == chip,
                  "a chip is not found by its name");
-    calls_expect(play, hbm_chip_find("v0") == NULL, "a chip is found that there is not");
+    calls_expect(play, hbm_chip_find("v0") == NULL, "a chip is found that does not exist");
     const bool is_wrong = spoil_options(header[5], &services, &play->options);
     play->device.faults[CALLS_HOST_MEMORY].after = header[6] == 0 ? 0 : header[6] - 1u;
     play->device.faults[CALLS_HOST_MEMORY].count = header[6] == 0 ? 0 : header[7] + 1u;
     const enum hbm_result result = hbm_create(&services, &play->options, &play->hbm);
     calls_expect(play, is_wrong == (result == HBM_INVALID),
-                 "options are taken or refused that should not be");
+                 "invalid options are accepted, or valid ones refused");
     calls_expect(play, (result == HBM_UNAVAILABLE) == (play->device.refusal_count > 0),
-                 "it opens without its host memory");
+                 "UNAVAILABLE without a refused service, or a refused service without UNAVAILABLE");
     calls_expect(play, result == HBM_OK || play->device.host_bytes == 0,
-                 "what did not open has kept host memory");
+                 "a heap that did not open still holds host memory");
     return result == HBM_OK;
 }
 

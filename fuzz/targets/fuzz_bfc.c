@@ -16,8 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     const bool is_played = text_check_import(name, &format_bfc, bytes, length, &last);
     /* The ops are chosen for libhbm: another allocator may find room where it finds none. */
     if (is_played && last != TARGET_NO_MEMORY && strcmp(subject_name(), "hbm") == 0) {
-        finding_end_check(name, FINDING_MESSAGE_NOT_REPEATED, "the last op was answered with %d",
-                          (int)last);
+        finding_end_check(name, FINDING_MESSAGE_NOT_REPEATED, "the last op returned %d", (int)last);
     }
     return 0;
 }

@@ -63,18 +63,18 @@ static void check_claim(struct oracle *oracle, const struct certificate_text *te
     struct verdict judged = {.kind = VERDICT_NONE};
     if (!certificate_read(text->bytes, text->length, &claim)) {
         end_file(text, FINDING_FALSE_CLAIM_ACCEPTED,
-                 "accepted, and no certificate of a state that can be");
+                 "the checker accepts it, but its state is impossible");
     }
     if (claim.kind != VERDICT_UNKNOWN) {
         oracle_judge(oracle, &claim.oom, TRUTH_NODES_MAX, &judged);
         const enum verdict_kind tried = exhaustive_judge(&claim.oom);
         if (judged.kind != VERDICT_UNKNOWN && judged.kind != claim.kind) {
             end_file(text, FINDING_FALSE_CLAIM_ACCEPTED,
-                     "accepted, and the oracle says that its claim is false");
+                     "the checker accepts it, but the oracle refutes its claim");
         }
         if (tried != VERDICT_NONE && tried != claim.kind) {
             end_file(text, FINDING_FALSE_CLAIM_ACCEPTED,
-                     "accepted, and trying everything says that its claim is false");
+                     "the checker accepts it, but the exhaustive search refutes its claim");
         }
     }
     oom_deinit(&claim.oom);

@@ -163,7 +163,7 @@ static void check_room(const struct pair *pair, size_t op)
                                      (last_ns > now_ns ? last_ns : now_ns);
     if (blocks_equal(&left, &right) && promises_all_of(&right, &left) && !has_waited_too_long) {
         end(pair, op, FINDING_CONTRACT_LOSES_ROOM,
-            "room there, an out-of-memory here, in the same state");
+            "in the same state the left finds room and the right reports out-of-memory");
     }
 }
 
@@ -176,7 +176,8 @@ static void check_op(const struct pair *pair, size_t i)
     }
     if (op->kind != OP_EXECUTE &&
         (left->result == TARGET_INVALID) != (right->result == TARGET_INVALID)) {
-        end(pair, i, FINDING_INVALID_DIFFERS, "one of them says that it can never be right");
+        end(pair, i, FINDING_INVALID_DIFFERS,
+            "only one of them reports that the request is invalid");
     }
     if (left->state == right->state && left->result == TARGET_OK &&
         right->result == TARGET_NO_MEMORY) {

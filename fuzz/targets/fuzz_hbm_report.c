@@ -17,8 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     const bool is_played = text_check_import(name, &format_hbm_report, bytes, length, &last);
     /* The ops are chosen for libhbm, as those of messages are. */
     if (is_played && last != TARGET_NO_MEMORY && strcmp(subject_name(), "hbm") == 0) {
-        finding_end_check(name, FINDING_MESSAGE_NOT_REPEATED, "the last op was answered with %d",
-                          (int)last);
+        finding_end_check(name, FINDING_MESSAGE_NOT_REPEATED, "the last op returned %d", (int)last);
     }
     (void)text_check_import(name, &format_hbm_allocations, bytes, length, &last);
     return 0;

@@ -42,8 +42,8 @@ static void check_certificate(struct oracle *oracle, const struct oom *oom,
     if (judged != VERDICT_UNKNOWN && tried != VERDICT_NONE && tried != judged) {
         (void)writing_print(&text, stderr);
         finding_end_check(name, FINDING_JUDGES_DIFFER,
-                          "the oracle says %s, trying everything says %s", verdict_name(judged),
-                          verdict_name(tried));
+                          "the oracle reports %s, the exhaustive search reports %s",
+                          verdict_name(judged), verdict_name(tried));
     }
     if (certificate_check(text.bytes, text.length, reason) != CERTIFICATE_VALID) {
         (void)writing_print(&text, stderr);
@@ -75,7 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         oracle_judge(oracle, &oom, NODES_MAX, &verdict);
         if (stronger == VERDICT_JUSTIFIED && verdict.kind == VERDICT_PREMATURE) {
             finding_end_check(name, FINDING_CONTRACT_LOSES_ROOM,
-                              "justified, and with fewer moves premature: %s", verdict.reason);
+                              "justified, but premature when fewer moves are allowed: %s",
+                              verdict.reason);
         }
     }
     return 0;

@@ -48,8 +48,8 @@ static bool read_text(const char *path, size_t bytes_max, struct text *text)
     }
     if (text->length > bytes_max || text->bytes[text->length] != '\0') {
         finding_end_check(name, FINDING_TEXT_CHANGED,
-                          "%zu bytes where %zu are allowed, or no NUL behind them", text->length,
-                          bytes_max);
+                          "the text has %zu bytes where %zu are allowed, or no NUL after them",
+                          text->length, bytes_max);
     }
     return true;
 }
@@ -68,17 +68,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         return 0;
     }
     if (!is_packed(bytes, length) && !is_same(&text, bytes, length)) {
-        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu plain bytes became %zu others", length,
-                          text.length);
+        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu plain bytes became %zu different bytes",
+                          length, text.length);
     }
     if (!read_text(path, text.length, &again) || !is_same(&again, text.bytes, text.length)) {
-        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu bytes, read again, are not the same",
+        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu bytes differ when they are read again",
                           text.length);
     }
     text_deinit(&again);
     if (text.length > 0 && read_text(path, text.length - 1, &again)) {
         finding_end_check(name, FINDING_TEXT_CHANGED,
-                          "a text of %zu bytes was taken for one of a byte less", text.length);
+                          "a text of %zu bytes was accepted where one byte less is allowed",
+                          text.length);
     }
     text_deinit(&text);
     return 0;

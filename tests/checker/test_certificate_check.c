@@ -186,7 +186,7 @@ START_TEST(every_member_is_required_and_of_one_type_and_no_other_is_allowed)
         expect_text(CERTIFICATE_UNREADABLE, "a member is missing");
         write_text(good[_i]);
         replace(text + at, 0, "'more': 0, ");
-        expect_text(CERTIFICATE_UNREADABLE, "not known");
+        expect_text(CERTIFICATE_UNREADABLE, "unknown");
         write_text(good[_i]);
         const bool is_scalar = strchr("{[", text[at + name]) == NULL;
         for (size_t i = 0; is_scalar && i < sizeof others / sizeof *others;
@@ -249,8 +249,8 @@ START_TEST(what_is_out_of_its_range_is_refuted)
     spoils("'hbmstress-certificate'", "'other'", "format");
     spoils("'version': 1", "'version': 2", "version");
     spoils("'claim': 'justified'", "'claim': 'JUSTIFIED'", "claim");
-    spoils("'claim': 'justified'", "'claim': 'unknown'", "not for this claim");
-    spoils("'claim': 'justified'", "'claim': 'premature'", "not for this claim");
+    spoils("'claim': 'justified'", "'claim': 'unknown'", "not prove this claim");
+    spoils("'claim': 'justified'", "'claim': 'premature'", "not prove this claim");
     spoils("'defrag': 'none'", "'defrag': 'any'", "contract.defrag");
     spoils("'class': 'buffer'", "'class': 'output'", "request.class");
     spoils("'kind': 'output'", "'kind': 'outputs'", "blocks[1]");
@@ -476,8 +476,8 @@ START_TEST(defrag_is_none_when_copies_or_host_memory_were_refused)
     heap_takes(80, .blocks = blocks, .contract = repack, .refused = NO_HOST_MEMORY);
     heap_takes(90, .blocks = blocks, .contract = CONTRACT(slide),
                .refused = REFUSED(false, true, true, false));
-    refutes("not for this contract", .blocks = blocks, .request = BUFFER(91), .proof = SPANS);
-    refutes("not for this contract", .blocks = blocks, .request = BUFFER(91), .refused = NO_COPY,
+    refutes("not match the contract", .blocks = blocks, .request = BUFFER(91), .proof = SPANS);
+    refutes("not match the contract", .blocks = blocks, .request = BUFFER(91), .refused = NO_COPY,
             .proof = ROUNDING(1, 101, 100));
 }
 END_TEST
@@ -503,7 +503,7 @@ START_TEST(stack_is_a_fixed_block_or_the_end_of_the_device_below_bottom)
             .proof = SPANS);
     refutes("the stack fits", .claim = "unknown", .request = request, .blocks = HELD(19, 1),
             .proof = BUDGET(1, 10, 80));
-    refutes("not for this claim", .claim = "premature", .request = request, .blocks = HELD(19, 1),
+    refutes("not prove this claim", .claim = "premature", .request = request, .blocks = HELD(19, 1),
             .proof = STACK);
 }
 END_TEST
@@ -599,7 +599,7 @@ START_TEST(a_plan_puts_the_request_into_a_hole)
             .proof = PLAN(0, "", "", 72));
     refutes("address: it is", .claim = "premature", .request = PROGRAM(10, 71),
             .blocks = HELD(90, 10), .proof = PLAN(0, "", "", 70));
-    refutes("not for this claim", .blocks = HOLES, .proof = PLAN(0, "", "", 10));
+    refutes("not prove this claim", .blocks = HOLES, .proof = PLAN(0, "", "", 10));
     refutes("not an array", .claim = "premature",
             .proof = "{'kind': 'plan', 'until': 0, 'address': 0, 'evict': {}, 'moves': []}");
     refutes("not an array", .claim = "premature",
@@ -664,10 +664,10 @@ START_TEST(a_plan_moves_blocks_to_free_aligned_places)
     refutes("moves[0]: it is", PLANS(40, HOLES, 0, "", MOVE(2, 50, 81, 20), 30));
     refutes("moves[0]: it is", PLANS(40, HOLES, 0, "", MOVE(2, 50, 9223372036854775807, 20), 30));
     refutes("moves[0]: it is", PLANS(40, HOLES, 0, "", MOVE(2, 50, -2, 20), 30));
-    refutes("moves[0]: it is elsewhere", PLANS(40, HOLES, 0, "", MOVE(2, 50, 80, 19), 30));
-    refutes("moves[0]: it is elsewhere", PLANS(40, HOLES, 0, "", MOVE(2, 51, 80, 20), 30));
-    refutes("moves[0]: it is elsewhere", PLANS(40, HOLES, 0, "", MOVE(2, -1, 80, 20), 30));
-    refutes("moves[1]: it is elsewhere",
+    refutes("moves[0]: the block has another", PLANS(40, HOLES, 0, "", MOVE(2, 50, 80, 19), 30));
+    refutes("moves[0]: the block has another", PLANS(40, HOLES, 0, "", MOVE(2, 51, 80, 20), 30));
+    refutes("moves[0]: the block has another", PLANS(40, HOLES, 0, "", MOVE(2, -1, 80, 20), 30));
+    refutes("moves[1]: the block has another",
             PLANS(40, HOLES, 0, "", MOVE(2, 50, 80, 20) "," MOVE(2, 50, 80, 20), 30));
     refutes("moves[0]: the block may not move", PLANS(10, HOLES, 0, "", MOVE(1, 20, 90, 10), 10));
     refutes("moves[0]: there is no", PLANS(10, HOLES, 0, "", MOVE(3, 20, 90, 10), 10));
@@ -694,8 +694,8 @@ END_TEST
 START_TEST(a_plan_stages_blocks_in_host_memory_and_brings_them_back)
 {
     accepts(PLANS(20, TWO(40), 0, "", SWAP(40), 80));
-    refutes("at the end blocks[0]", PLANS(20, TWO(40), 0, "", MOVE(0, 0, -1, 40), 0));
-    refutes("moves[1]: it is elsewhere",
+    refutes("blocks[0] ends in", PLANS(20, TWO(40), 0, "", MOVE(0, 0, -1, 40), 0));
+    refutes("moves[1]: the block has another",
             PLANS(20, TWO(40), 0, "", MOVE(0, 0, -1, 40) "," MOVE(0, 0, 40, 40), 0));
     refutes("moves[2]: blocks[1]",
             PLANS(20, TWO(40), 0, "",
@@ -732,8 +732,8 @@ START_TEST(a_plan_makes_room_for_the_stack)
 {
     const char *blocks = LIVE(10, 10) "," HELD(60, 10);
     accepts(LOADED(30, blocks, 0, "", MOVE(0, 10, 30, 10), -1));
-    refutes("at the end blocks[0]", LOADED(30, blocks, 0, "", "", -1));
-    refutes("at the end blocks[1]", LOADED(61, blocks, 0, "", MOVE(0, 10, 80, 10), -1));
+    refutes("blocks[0] ends in", LOADED(30, blocks, 0, "", "", -1));
+    refutes("blocks[1] ends in", LOADED(61, blocks, 0, "", MOVE(0, 10, 80, 10), -1));
     refutes("address", LOADED(30, blocks, 0, "", MOVE(0, 10, 30, 10), 80));
     refutes("address: the stack", LOADED(101, "", 0, "", "", -1));
     /* What executes until later reserves its stack in the plan, too. */
@@ -753,12 +753,12 @@ START_TEST(unknown_states_the_right_volume_and_that_it_settles_nothing)
     refutes("nodes", .claim = "unknown", TWENTIES(BUDGET(-1, 80, 80)));
     refutes("need and have", .claim = "unknown", .request = BUFFER(21), .blocks = FOUR_TWENTIES,
             .proof = BUDGET(1, 81, 80));
-    refutes("not for this contract", .claim = "unknown", TWENTIES(BUDGET(1, 80, 80)),
+    refutes("not match the contract", .claim = "unknown", TWENTIES(BUDGET(1, 80, 80)),
             .contract = CONTRACT(slide));
-    refutes("not for this contract", .claim = "unknown", TWENTIES(BUDGET(1, 80, 80)),
+    refutes("not match the contract", .claim = "unknown", TWENTIES(BUDGET(1, 80, 80)),
             .refused = NO_COPY);
-    refutes("not for this claim", TWENTIES(BUDGET(1, 80, 80)));
-    refutes("not for this claim", .claim = "unknown", TWENTIES(ROUNDING(20, 4, 3)));
+    refutes("not prove this claim", TWENTIES(BUDGET(1, 80, 80)));
+    refutes("not prove this claim", .claim = "unknown", TWENTIES(ROUNDING(20, 4, 3)));
 }
 END_TEST
 

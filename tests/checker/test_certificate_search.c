@@ -397,16 +397,16 @@ START_TEST(a_letter_that_is_not_true_is_named)
     static const struct {
         const char *log, *reason;
     } cases[] = {{"bff", "justified"},
-                 {"", "log[0]: everything is placed here, or the log ends"},
-                 {"b", "log[1]: everything is placed here, or the log ends"},
-                 {"bf", "log[2]: everything is placed here, or the log ends"},
+                 {"", "log[0]: the log ends before the walk, or all items are placed here"},
+                 {"b", "log[1]: the log ends before the walk, or all items are placed here"},
+                 {"bf", "log[2]: the log ends before the walk, or all items are placed here"},
                  {"bfff", "log[3]: the walk ends before the log"},
-                 {"f", "log[0] is not true"},
-                 {"c", "log[0] is not true"},
-                 {"x", "log[0] is not true"},
-                 {"bb", "log[1] is not true"},
-                 {"bc", "log[1] is not true"},
-                 {"bfb", "log[2] is not true"}};
+                 {"f", "log[0] is false"},
+                 {"c", "log[0] is false"},
+                 {"x", "log[0] is false"},
+                 {"bb", "log[1] is false"},
+                 {"bc", "log[1] is false"},
+                 {"bfb", "log[2] is false"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const enum certificate_result result = check_log(&three_fours, true, cases[i].log);
         ck_assert_int_eq(result, i == 0 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
@@ -427,7 +427,7 @@ START_TEST(a_span_is_left_only_when_no_item_may_come)
                                     .size = {3, 1},
                                     .align = {1, 1}};
     ck_assert_int_eq(check_log(&packing, false, "c"), CERTIFICATE_REFUTED);
-    ck_assert_str_eq(reason, "log[0] is not true");
+    ck_assert_str_eq(reason, "log[0] is false");
 }
 END_TEST
 
@@ -436,7 +436,7 @@ START_TEST(a_search_is_for_what_the_volume_does_not_settle)
     struct packing larger = three_fours;
     larger.size[0] = 5;
     ck_assert_int_eq(check_log(&larger, true, "f"), CERTIFICATE_REFUTED);
-    ck_assert_str_eq(reason, "proof: too little or too much");
+    ck_assert_str_eq(reason, "proof: no span, no slack, or too many items");
 }
 END_TEST
 
@@ -465,7 +465,7 @@ START_TEST(a_walk_of_8192_items_is_no_deeper_than_the_stack)
             log);
         ck_assert_int_eq(certificate_check(text, text_length, reason), CERTIFICATE_REFUTED);
         ck_assert_ptr_nonnull(
-            strstr(reason, extra == 0 ? "log[8192]: everything is placed" : "too much"));
+            strstr(reason, extra == 0 ? "log[8192]: the log ends" : "too many items"));
     }
 }
 END_TEST

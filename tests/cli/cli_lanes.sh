@@ -19,7 +19,7 @@ refuse "which only the strategy exhaustive" run slow_leak --lanes 2 --schedules 
 refuse "is neither threads nor fibers" run slow_leak --lanes 2 --backend processes
 refuse "give --lanes N" run slow_leak --strategy pct
 refuse "it accepts no lanes" run slow_leak --lanes 2 --sweep
-refuse "cannot be run with lanes: its contract does not say that several threads" run slow_leak --lanes 2 --target first_fit
+refuse "cannot be run with lanes: its contract does not allow calls from several threads" run slow_leak --lanes 2 --target first_fit
 
 # --- what is said ---------------------------------------------------------------------------------------------
 expect_exit 0 "${lanes[@]}" --out first --workers 1
@@ -95,7 +95,7 @@ seed 1
 4: switch op=2 point=0 to=1
 END
 sed 's/^0: alloc .*/0: alloc size=%hole/' two.ops >fitted.ops
-refuse "has no %N and no size that is a fit" replay fitted.ops
+refuse "cannot have %N or a size that is a fit" replay fitted.ops
 expect_exit 0 replay two.ops
 expect_exit 0 replay two.ops --times 50
 expect_text out.txt "50 of 50 replays gave the same result"

@@ -184,7 +184,7 @@ START_TEST(when_a_shorter_list_does_not_end_the_finding_has_the_list_that_did)
     find_and_read(FIRST_MS);
     check_said();
     ck_assert_uint_gt(list_count, REPORT_COUNT);
-    ck_assert_ptr_nonnull(strstr(text, "a shorter list did not end"));
+    ck_assert_ptr_nonnull(strstr(text, "a shorter op list did not end"));
 }
 END_TEST
 

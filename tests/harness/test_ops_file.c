@@ -156,7 +156,7 @@ static const struct bad_text bad_texts[] = {
      "clock_jump, any"},
     {"hbmstress-ops 1\n0: fault nth=2\n", 2, 1, "a fault needs call="},
     {"hbmstress-ops 1\n0: fault delay=5ms call=copy_half\n", 2, 1, "'copy_half' has no delay"},
-    {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever is 'yes'"},
+    {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever must be 'yes'"},
     {"hbmstress-ops 1\n0: fault call=copy size=2\n", 2, 20, "no field 'size'"},
     {"hbmstress-ops 1\n0: retire size=4K address=%x\n", 2, 28, "is not a size"},
     {"hbmstress-ops 1\n0: alloc size=1\n1: switch point=0 event=%0\n", 3, 25,

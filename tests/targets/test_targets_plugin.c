@@ -30,7 +30,7 @@ START_TEST(files_that_are_no_plugin_are_refused)
     check_refused(ELSEWHERE, PLUGIN_MISSING, "No such file");
     check_refused("/", PLUGIN_UNLOADABLE, "directory");
     check_refused(HBMSTRESS_SOURCE_DIR "/tests/targets/test_targets_plugin.c", PLUGIN_UNLOADABLE,
-                  "not a shared object");
+                  "cannot be loaded as a shared object");
 }
 END_TEST
 
