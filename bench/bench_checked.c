@@ -59,7 +59,7 @@ static void bench_block_count(uint32_t block_count, const struct measure_limits 
 
 int main(int argument_count, char **arguments)
 {
-    bool is_quick = argument_count == 2 && strcmp(arguments[1], "--quick") == 0;
+    const bool is_quick = argument_count == 2 && strcmp(arguments[1], "--quick") == 0;
     if (argument_count > 1 && !is_quick) {
         fprintf(stderr, "usage: %s [--quick]\n", arguments[0]);
         return 2;

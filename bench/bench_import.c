@@ -148,7 +148,7 @@ static const struct {
 /* --- measuring --- */
 
 /* Processor time of this process, the kernel's work for it included. */
-static uint64_t processor_ns(void)
+static uint64_t read_processor_ns(void)
 {
     struct timespec now;
     CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
@@ -156,7 +156,7 @@ static uint64_t processor_ns(void)
 }
 
 /* The fastest of some rounds: others run on this machine, too. */
-static void measure(const char *format, const struct drawing *drawing)
+static void measure_format(const char *format, const struct drawing *drawing)
 {
     uint64_t best_ns = UINT64_MAX;
     size_t ops = 0;
@@ -165,10 +165,10 @@ static void measure(const char *format, const struct drawing *drawing)
         struct import_error error = {0};
         char text[512];
         import_init(&import);
-        const uint64_t before_ns = processor_ns();
+        const uint64_t before_ns = read_processor_ns();
         const enum import_result result = import_text(drawing->text, drawing->length, format, NULL,
                                                       &import, &error);
-        const uint64_t elapsed_ns = processor_ns() - before_ns;
+        const uint64_t elapsed_ns = read_processor_ns() - before_ns;
         if (result != IMPORT_OK) {
             (void)fprintf(stderr, "%s\n", import_error_print(format, &error, text, sizeof text));
             exit(EXIT_FAILURE);
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
         drawing.text = malloc(drawing.room);
         CHECK(drawing.text != NULL);
         texts[i].draw(&drawing);
-        measure(texts[i].format, &drawing);
+        measure_format(texts[i].format, &drawing);
         free(drawing.text);
     }
     return 0;

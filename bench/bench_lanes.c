@@ -91,7 +91,7 @@ static const struct {
 };
 static const char *const target_names[] = {"hbm", "threaded"};
 
-static double now_ns(void)
+static double read_clock_ns(void)
 {
     struct timespec now;
     CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
@@ -104,7 +104,7 @@ static int compare_doubles(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static double median_of(double *values, uint32_t count)
+static double find_median(double *values, uint32_t count)
 {
     qsort(values, count, sizeof *values, compare_doubles);
     return values[count / 2];
@@ -174,11 +174,11 @@ static double walk_time(struct walk *walk, enum scheduler_backend backend, uint6
     walk->scheduler = scheduler_create(backend);
     walk_run(walk, 0);
     walk->switch_count = 0;
-    const double start_ns = now_ns();
+    const double start_ns = read_clock_ns();
     for (uint64_t run = 1; run <= run_count; run++) {
         walk_run(walk, run);
     }
-    const double elapsed_ns = now_ns() - start_ns;
+    const double elapsed_ns = read_clock_ns() - start_ns;
     scheduler_destroy(walk->scheduler);
     return elapsed_ns;
 }
@@ -193,7 +193,7 @@ static void bench_switches(const struct amount *amount)
             rates[i] = (double)walk.switch_count / elapsed_ns * 1e9;
         }
         printf("%-8s %12.0f switches/s\n", backends[b].name,
-               median_of(rates, amount->repeat_count));
+               find_median(rates, amount->repeat_count));
     }
 }
 
@@ -211,8 +211,8 @@ struct subject {
     enum scheduler_backend backend;
 };
 
-static double schedule_time(const struct subject *subject, const struct op_list *ops,
-                            uint64_t count, struct lanes_found *found)
+static double measure_schedule(const struct subject *subject, const struct op_list *ops,
+                               uint64_t count, struct lanes_found *found)
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES];
@@ -220,10 +220,10 @@ static double schedule_time(const struct subject *subject, const struct op_list 
                                         .seed = SEED,
                                         .schedule_count_max = count,
                                         .backend = subject->backend};
-    const double start_ns = now_ns();
+    const double start_ns = read_clock_ns();
     CHECK(
         lanes_search(subject->target, &subject->setup, ops, &search, NULL, &trial, found, reason));
-    const double elapsed_ns = now_ns() - start_ns;
+    const double elapsed_ns = read_clock_ns() - start_ns;
     CHECK(trial.first.kind == VERDICT_NONE);
     CHECK(found->schedule_count == count);
     trial_deinit(&trial);
@@ -233,8 +233,8 @@ static double schedule_time(const struct subject *subject, const struct op_list 
 /* The scheduler's part: as many lanes, steps and, nearly, switches, with nothing in between.  One
  * switch for each lane is its start; of the others a walk that never stays makes (LANE_COUNT - 1) /
  * LANE_COUNT a step. */
-static double scheduler_time(const struct subject *subject, const struct parts *parts,
-                             uint64_t run_count)
+static double measure_scheduler(const struct subject *subject, const struct parts *parts,
+                                uint64_t run_count)
 {
     const double most = parts->steps * (LANE_COUNT - 1) / LANE_COUNT;
     const double wanted = parts->switches > LANE_COUNT ? parts->switches - LANE_COUNT : 0;
@@ -283,13 +283,13 @@ static void bare_call(const struct target *target, struct bare *bare, const stru
 
 /* The target's part: the list in one piece, called through its table, with services that do
  * nothing. */
-static double target_time(const struct subject *subject, uint64_t count)
+static double measure_target(const struct subject *subject, uint64_t count)
 {
     const struct target *target = subject->target;
     const struct target_setup setup = {.capacity_bytes = subject->setup.capacity_bytes,
                                        .granule_bytes = subject->setup.granule_bytes};
     char reason[RUN_REASON_BYTES];
-    const double start_ns = now_ns();
+    const double start_ns = read_clock_ns();
     for (uint64_t i = 0; i < count; i++) {
         struct bare bare = {0};
         struct target_contract contract = {0};
@@ -300,7 +300,7 @@ static double target_time(const struct subject *subject, uint64_t count)
         }
         target->close(bare.instance);
     }
-    return (now_ns() - start_ns) / (double)count;
+    return (read_clock_ns() - start_ns) / (double)count;
 }
 
 static void measure_parts(const struct subject *subject, const struct amount *amount,
@@ -312,18 +312,18 @@ static void measure_parts(const struct subject *subject, const struct amount *am
     op_list_init(&none);
     for (uint32_t i = 0; i < amount->repeat_count; i++) {
         struct lanes_found found, ignored;
-        schedule_ns[i] = schedule_time(subject, &subject->ops, amount->schedule_count, &found);
+        schedule_ns[i] = measure_schedule(subject, &subject->ops, amount->schedule_count, &found);
         parts->steps = (double)found.point_count / (double)found.schedule_count;
         parts->switches = (double)found.switch_count / (double)found.schedule_count;
-        empty_ns[i] = schedule_time(subject, &none, amount->schedule_count, &ignored);
-        scheduler_ns[i] = scheduler_time(subject, parts, amount->scheduler_run_count);
-        target_ns[i] = target_time(subject, amount->schedule_count);
+        empty_ns[i] = measure_schedule(subject, &none, amount->schedule_count, &ignored);
+        scheduler_ns[i] = measure_scheduler(subject, parts, amount->scheduler_run_count);
+        target_ns[i] = measure_target(subject, amount->schedule_count);
     }
     op_list_deinit(&none);
-    parts->schedule_ns = median_of(schedule_ns, amount->repeat_count);
-    parts->empty_ns = median_of(empty_ns, amount->repeat_count);
-    parts->scheduler_ns = median_of(scheduler_ns, amount->repeat_count);
-    parts->target_ns = median_of(target_ns, amount->repeat_count);
+    parts->schedule_ns = find_median(schedule_ns, amount->repeat_count);
+    parts->empty_ns = find_median(empty_ns, amount->repeat_count);
+    parts->scheduler_ns = find_median(scheduler_ns, amount->repeat_count);
+    parts->target_ns = find_median(target_ns, amount->repeat_count);
 }
 
 static void print_parts(const struct subject *subject, const char *list, const char *backend,

@@ -154,7 +154,7 @@ static void draw_state(struct random *random, const struct cell *cell, struct st
 
 /* --- measuring --- */
 
-static uint64_t now_ns(void)
+static uint64_t read_clock_ns(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -177,9 +177,9 @@ static void measure_cell(struct packing *packing, const struct options *options,
                                                 .nodes_max = options->nodes_max,
                                                 .wants_proof = options->wants_proof};
         struct packing_answer answer;
-        const uint64_t start = now_ns();
+        const uint64_t start = read_clock_ns();
         packing_solve(packing, &problem, &answer);
-        tally->times_ns[tally->count++] = now_ns() - start;
+        tally->times_ns[tally->count++] = read_clock_ns() - start;
         tally->results[answer.result]++;
         tally->methods[answer.method]++;
         tally->nodes += answer.nodes;
@@ -187,22 +187,23 @@ static void measure_cell(struct packing *packing, const struct options *options,
     qsort(tally->times_ns, tally->count, sizeof *tally->times_ns, compare_numbers);
 }
 
-static double decided_percent(const struct tally *tally)
+static double compute_decided_percent(const struct tally *tally)
 {
     return 100.0 * (double)(tally->count - tally->results[PACKING_UNKNOWN]) / (double)tally->count;
 }
 
 /* The time that `hundredths` of the states need at most, in microseconds; times are sorted. */
-static double time_us(const struct tally *tally, uint64_t hundredths)
+static double find_percentile_us(const struct tally *tally, uint64_t hundredths)
 {
     return (double)tally->times_ns[(tally->count - 1) * hundredths / 100] / 1000.0;
 }
 
 static void print_tally(const struct tally *tally)
 {
-    printf("%7.1f %5" PRIu64 " %5" PRIu64 " %5" PRIu64 " %10.1f %10.1f ", decided_percent(tally),
-           tally->results[PACKING_FITS], tally->results[PACKING_NONE],
-           tally->results[PACKING_UNKNOWN], time_us(tally, 50), time_us(tally, 99));
+    printf("%7.1f %5" PRIu64 " %5" PRIu64 " %5" PRIu64 " %10.1f %10.1f ",
+           compute_decided_percent(tally), tally->results[PACKING_FITS],
+           tally->results[PACKING_NONE], tally->results[PACKING_UNKNOWN],
+           find_percentile_us(tally, 50), find_percentile_us(tally, 99));
     for (int i = 0; i < METHOD_COUNT; i++) {
         if (tally->methods[i] > 0) {
             printf(" %s %" PRIu64, packing_method_name((enum packing_method)i), tally->methods[i]);
@@ -237,7 +238,7 @@ static_assert(sizeof fixed_counts / sizeof *fixed_counts == FIXED_KINDS, "one pe
 static_assert(sizeof movable_counts / sizeof *movable_counts == MOVABLE_KINDS, "one per kind");
 static_assert(sizeof fills / sizeof *fills == FILL_KINDS, "one per kind");
 
-static struct cell cell_at(uint32_t index)
+static struct cell make_cell(uint32_t index)
 {
     return (struct cell){fixed_counts[index / (MOVABLE_KINDS * FILL_KINDS)],
                          movable_counts[index / FILL_KINDS % MOVABLE_KINDS],
@@ -256,7 +257,7 @@ static bool is_harder(const struct tally *one, const struct tally *other)
     if (one->results[PACKING_UNKNOWN] != other->results[PACKING_UNKNOWN]) {
         return one->results[PACKING_UNKNOWN] > other->results[PACKING_UNKNOWN];
     }
-    return time_us(one, 99) > time_us(other, 99);
+    return find_percentile_us(one, 99) > find_percentile_us(other, 99);
 }
 
 static struct tally tally_create(uint64_t count_max)
@@ -279,13 +280,14 @@ static void print_summary(const struct tally *tallies, uint32_t hardest)
     }
     printf("%27s", "all");
     print_tally(&all);
-    const struct cell cell = cell_at(hardest);
+    const struct cell cell = make_cell(hardest);
     printf(
         "summary: %.2f %% decided, median %.1f us, p99 outside the hardest cell %.1f us, %" PRIu64
         " nodes; "
         "hardest: %u unmovable, %u movable, %u.%02u %% full\n",
-        decided_percent(&all), time_us(&all, 50), time_us(&others, 99), all.nodes, cell.fixed_count,
-        cell.movable_count, cell.fill / 100, cell.fill % 100);
+        compute_decided_percent(&all), find_percentile_us(&all, 50),
+        find_percentile_us(&others, 99), all.nodes, cell.fixed_count, cell.movable_count,
+        cell.fill / 100, cell.fill % 100);
     free(all.times_ns);
     free(others.times_ns);
 }
@@ -300,7 +302,7 @@ static void run_grid(const struct options *options)
     printf("%9s %7s %8s %8s %5s %5s %5s %10s %10s  %s\n", "unmovable", "movable", "full %",
            "decided", "fits", "none", "unkn", "median us", "p99 us", "settled by");
     for (uint32_t i = 0; i < CELL_COUNT; i++) {
-        const struct cell cell = cell_at(i);
+        const struct cell cell = make_cell(i);
         tallies[i] = tally_create(options->states);
         measure_cell(packing, options, &cell, i, &tallies[i]);
         hardest = is_harder(&tallies[i], &tallies[hardest]) ? i : hardest;

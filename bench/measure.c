@@ -158,7 +158,7 @@ static const struct subject_kind checked_kind = {checked_begin, checked_run, che
 
 /* --- one loop for all three --- */
 
-static double now_ns(void)
+static double read_clock_ns(void)
 {
     struct timespec now;
     CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
@@ -169,19 +169,19 @@ static double now_ns(void)
 static bool time_ops(const struct subject_kind *kind, struct subject *subject,
                      double second_count_max, struct measurement *repeat)
 {
-    size_t from = subject->workload->fill_count;
-    size_t count = subject->workload->ops.count;
+    const size_t from = subject->workload->fill_count;
+    const size_t count = subject->workload->ops.count;
     if (!kind->run(subject, 0, from)) {
         return false;
     }
     subject->refused_count = 0;
-    double start_ns = now_ns();
+    const double start_ns = read_clock_ns();
     double elapsed_ns = 0;
     size_t i = from;
     for (bool goes_on = true; goes_on && i < count && elapsed_ns < second_count_max * 1e9;) {
-        size_t to = count - i < OPS_PER_CLOCK ? count : i + OPS_PER_CLOCK;
+        const size_t to = count - i < OPS_PER_CLOCK ? count : i + OPS_PER_CLOCK;
         goes_on = kind->run(subject, i, to);
-        elapsed_ns = now_ns() - start_ns;
+        elapsed_ns = read_clock_ns() - start_ns;
         i = to;
     }
     repeat->op_count = i - from;
@@ -196,16 +196,16 @@ static int compare_measurements(const void *a, const void *b)
     return (left->ns_per_op > right->ns_per_op) - (left->ns_per_op < right->ns_per_op);
 }
 
-static void measure(const struct subject_kind *kind, const struct measured_target *target,
-                    const struct workload *workload, const struct measure_limits *limits,
-                    struct measurement *result)
+static void measure_target(const struct subject_kind *kind, const struct measured_target *target,
+                           const struct workload *workload, const struct measure_limits *limits,
+                           struct measurement *result)
 {
     CHECK(limits->repeat_count >= 1 && limits->repeat_count <= REPEAT_COUNT_MAX);
     struct measurement repeats[REPEAT_COUNT_MAX];
     memset(repeats, 0, sizeof repeats);
     memset(result, 0, sizeof *result);
     uint32_t done_count = 0;
-    size_t handle_bytes = workload->ops.count * sizeof(uint64_t);
+    const size_t handle_bytes = workload->ops.count * sizeof(uint64_t);
     uint64_t *handles = malloc(handle_bytes);
     CHECK(handles != NULL);
     for (uint32_t i = 0; i < limits->repeat_count; i++) {
@@ -235,17 +235,17 @@ static void measure(const struct subject_kind *kind, const struct measured_targe
 void measure_empty(const struct workload *workload, const struct measure_limits *limits,
                    struct measurement *result)
 {
-    measure(&empty_kind, NULL, workload, limits, result);
+    measure_target(&empty_kind, NULL, workload, limits, result);
 }
 
 void measure_raw(const struct measured_target *target, const struct workload *workload,
                  const struct measure_limits *limits, struct measurement *result)
 {
-    measure(&raw_kind, target, workload, limits, result);
+    measure_target(&raw_kind, target, workload, limits, result);
 }
 
 void measure_checked(const struct measured_target *target, const struct workload *workload,
                      const struct measure_limits *limits, struct measurement *result)
 {
-    measure(&checked_kind, target, workload, limits, result);
+    measure_target(&checked_kind, target, workload, limits, result);
 }

@@ -32,7 +32,7 @@ static uint64_t draw_size_bytes(struct random *random)
 
 uint64_t workload_capacity_bytes(uint64_t live_bytes)
 {
-    uint64_t capacity_bytes = live_bytes / FULL_PERCENT * 100;
+    const uint64_t capacity_bytes = live_bytes / FULL_PERCENT * 100;
     return (capacity_bytes / CAPACITY_MULTIPLE_BYTES + 1) * CAPACITY_MULTIPLE_BYTES;
 }
 
@@ -48,13 +48,13 @@ void workload_init(struct workload *workload, uint32_t block_count, uint32_t ste
     CHECK(maker != NULL);
     uint64_t live_bytes = 0;
     for (uint32_t i = 0; i < block_count; i++) {
-        uint64_t size_bytes = draw_size_bytes(&random);
+        const uint64_t size_bytes = draw_size_bytes(&random);
         live_bytes += size_bytes;
         maker[i] = i;
         append_alloc(workload, size_bytes);
     }
     for (uint32_t i = 0; i < step_count; i++) {
-        uint32_t slot = (uint32_t)random_below(&random, block_count);
+        const uint32_t slot = (uint32_t)random_below(&random, block_count);
         append_free(workload, maker[slot]);
         maker[slot] = (uint32_t)workload->ops.count;
         append_alloc(workload, draw_size_bytes(&random));

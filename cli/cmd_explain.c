@@ -180,8 +180,8 @@ static void explain_lanes(const struct work *work, int file)
     char reason[RUN_REASON_BYTES];
     explanation_init(&explanation, work);
     explanation.history->has_lanes = true;
-    if (!lanes_replay_told(recording->target, &recording->setup, &recording->ops, &told, &listener,
-                           &trial, reason)) {
+    if (!lanes_replay_traced(recording->target, &recording->setup, &recording->ops, &told,
+                             &listener, &trial, reason)) {
         return;
     }
     writing_init(&text);

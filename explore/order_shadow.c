@@ -61,14 +61,14 @@ static void grow_words(struct shadow *shadow)
 {
     struct shadow_word *const old = shadow->words;
     const uint32_t old_capacity = shadow->word_capacity;
-    uint32_t kept = 0;
+    uint32_t live_count = 0;
     for (uint32_t i = 0; i < old_capacity; i++) {
-        kept += old[i].generation == shadow->generation && old[i].cells != 0;
+        live_count += old[i].generation == shadow->generation && old[i].cells != 0;
     }
     EXPLORE_CHECK(old_capacity <= UINT32_MAX / 2);
-    shadow->word_capacity = kept > old_capacity / 4 ? old_capacity * 2 : old_capacity;
+    shadow->word_capacity = live_count > old_capacity / 4 ? old_capacity * 2 : old_capacity;
     shadow->words = create_words(shadow->word_capacity);
-    shadow->word_count = kept;
+    shadow->word_count = live_count;
     for (uint32_t i = 0; i < old_capacity; i++) {
         if (old[i].generation == shadow->generation && old[i].cells != 0) {
             *find_word_place(shadow, old[i].address) = old[i];

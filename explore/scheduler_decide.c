@@ -160,12 +160,12 @@ static struct decision ask_strategy(struct scheduler *scheduler, const struct ch
     }
     if (!decision_equal(&decision, &otherwise)) {
         record_switch(scheduler, &choice->at, &decision);
-        scheduler->kept_count = scheduler->switch_count;
+        scheduler->recorded_count = scheduler->switch_count;
     } else if (decision.completes) {
         record_switch(scheduler, &choice->at,
                       &decision); /* kept only if a deviation follows at the same point */
     }
-    EXPLORE_CHECK(scheduler->kept_count <= scheduler->switch_count);
+    EXPLORE_CHECK(scheduler->recorded_count <= scheduler->switch_count);
     return decision;
 }
 
@@ -242,10 +242,10 @@ static uint8_t decide_lane(struct scheduler *scheduler)
 
 uint8_t scheduler_decide(struct scheduler *scheduler)
 {
-    scheduler->kept_count = scheduler->switch_count;
+    scheduler->recorded_count = scheduler->switch_count;
     const uint8_t next = decide_lane(scheduler);
-    EXPLORE_CHECK(scheduler->kept_count <= scheduler->switch_count);
-    scheduler->switch_count = scheduler->kept_count;
+    EXPLORE_CHECK(scheduler->recorded_count <= scheduler->switch_count);
+    scheduler->switch_count = scheduler->recorded_count;
     EXPLORE_CHECK(next < scheduler->lane_count);
     return next;
 }

@@ -176,7 +176,7 @@ void scheduler_run(struct scheduler *scheduler, const struct scheduler_plan *pla
     scheduler_watch_end(scheduler);
     give_up_lanes(scheduler);
     EXPLORE_CHECK(report->outcome != SCHEDULER_FINISHED || scheduler->living == 0);
-    EXPLORE_CHECK(scheduler->kept_count <= scheduler->switch_capacity);
+    EXPLORE_CHECK(scheduler->recorded_count <= scheduler->switch_capacity);
     report->summary = (struct run_summary){.decision_count = scheduler->decision_count,
                                            .lane_count = scheduler->lane_count,
                                            .is_cut = report->outcome != SCHEDULER_FINISHED};

@@ -134,7 +134,7 @@ static void swap_lines(struct certificate_text *text, struct part first, size_t 
     memcpy(text->bytes + first.begin, lines, length);
 }
 
-static void double_line(struct certificate_text *text, struct part line)
+static void duplicate_line(struct certificate_text *text, struct part line)
 {
     static char copy[CERTIFICATE_TEXT_BYTES];
     memcpy(copy, text->bytes + line.begin, line.end - line.begin);
@@ -171,7 +171,7 @@ static void edit_line(struct certificate_text *text, unsigned how, struct part l
     } else if (how == 1) {
         replace_member(text, line, "", 0);
     } else {
-        double_line(text, line);
+        duplicate_line(text, line);
     }
 }
 

@@ -14,7 +14,7 @@ static uint32_t count_bits(uint64_t bits)
 }
 
 /* The lane of the index-th bit. */
-static struct decision lane_at(uint64_t lanes, uint32_t index)
+static struct decision find_lane(uint64_t lanes, uint32_t index)
 {
     for (; index > 0; index--) {
         lanes &= lanes - 1;
@@ -28,23 +28,23 @@ static uint32_t count_possibilities(const struct choice *choice)
 }
 
 /* Lanes, then events, then time-outs. */
-static struct decision possibility_at(const struct choice *choice, uint32_t index)
+static struct decision find_possibility(const struct choice *choice, uint32_t index)
 {
     const uint32_t lane_count = count_bits(choice->lanes);
     if (index < lane_count) {
-        return lane_at(choice->lanes, index);
+        return find_lane(choice->lanes, index);
     }
     index -= lane_count;
     if (index < choice->event_count) {
         return (struct decision){.completes = true, .event = choice->events[index]};
     }
-    return lane_at(choice->sleepers, index - choice->event_count);
+    return find_lane(choice->sleepers, index - choice->event_count);
 }
 
-static uint32_t place_of(const struct choice *choice, const struct decision *wanted)
+static uint32_t find_place(const struct choice *choice, const struct decision *wanted)
 {
     for (uint32_t i = 0; i < count_possibilities(choice); i++) {
-        const struct decision decision = possibility_at(choice, i);
+        const struct decision decision = find_possibility(choice, i);
         if (decision_equal(&decision, wanted)) {
             return i;
         }
@@ -81,7 +81,7 @@ static struct decision choices_choose(void *state, const struct choice *choice)
     }
     const uint8_t byte = choices->bytes[choices->used++];
     return byte == 0 ? otherwise
-                     : possibility_at(choice, (place_of(choice, &otherwise) + byte) % count);
+                     : find_possibility(choice, (find_place(choice, &otherwise) + byte) % count);
 }
 
 static bool choices_end(void *state, const struct run_summary *summary)

@@ -5,7 +5,7 @@
 #include "harness/model/model.h"
 
 /* 0 of 0, else 1 + the binary logarithm; at most count - 1. */
-static uint32_t bucket_of(uint64_t number, uint32_t count)
+static uint32_t find_bucket(uint64_t number, uint32_t count)
 {
     const uint32_t bucket = number == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(number);
     return bucket < count ? bucket : count - 1;
@@ -13,28 +13,28 @@ static uint32_t bucket_of(uint64_t number, uint32_t count)
 
 /* --- cells --- */
 
-static uint32_t heap_cell(const struct feedback_sight *sight)
+static uint32_t find_heap_cell(const struct feedback_sight *sight)
 {
     const uint64_t largest = sight->largest_hole_bytes == 0 ? 1 : sight->largest_hole_bytes;
-    const uint32_t level = bucket_of(sight->free_bytes / largest, FEEDBACK_LEVEL_COUNT);
+    const uint32_t level = find_bucket(sight->free_bytes / largest, FEEDBACK_LEVEL_COUNT);
     return FEEDBACK_HEAP +
            (level * FEEDBACK_MITIGATIONS_COUNT + sight->mitigations) * FEEDBACK_OUTCOME_COUNT +
            sight->outcome;
 }
 
-static uint32_t spans_cell(const struct feedback_sight *sight)
+static uint32_t find_spans_cell(const struct feedback_sight *sight)
 {
     return FEEDBACK_SPANS +
-           bucket_of(sight->span_count, FEEDBACK_BUCKET_COUNT) * FEEDBACK_MITIGATIONS_COUNT +
+           find_bucket(sight->span_count, FEEDBACK_BUCKET_COUNT) * FEEDBACK_MITIGATIONS_COUNT +
            sight->mitigations;
 }
 
-static uint32_t distance_cell(const struct feedback_sight *sight)
+static uint32_t find_distance_cell(const struct feedback_sight *sight)
 {
     const bool is_short = sight->request_bytes > sight->best_span_bytes;
     const uint64_t bytes = is_short ? sight->request_bytes - sight->best_span_bytes
                                     : sight->best_span_bytes - sight->request_bytes;
-    const uint32_t bucket = bucket_of(bytes / sight->granule_bytes, FEEDBACK_DISTANCE_COUNT);
+    const uint32_t bucket = find_bucket(bytes / sight->granule_bytes, FEEDBACK_DISTANCE_COUNT);
     return FEEDBACK_DISTANCE + (bucket * 2 + is_short) * FEEDBACK_OUTCOME_COUNT + sight->outcome;
 }
 
@@ -45,14 +45,14 @@ uint32_t feedback_cells(const struct feedback_sight *sight,
     CHECK(sight->mitigations < FEEDBACK_MITIGATIONS_COUNT);
     CHECK(sight->granule_bytes >= 1);
     uint32_t count = 0;
-    cells[count++] = heap_cell(sight);
-    cells[count++] = spans_cell(sight);
+    cells[count++] = find_heap_cell(sight);
+    cells[count++] = find_spans_cell(sight);
     if (sight->outcome == FEEDBACK_JUSTIFIED || sight->outcome == FEEDBACK_UNJUDGED) {
         cells[count++] = FEEDBACK_QUEUED +
-                         bucket_of(sight->queued_free_count, FEEDBACK_BUCKET_COUNT);
+                         find_bucket(sight->queued_free_count, FEEDBACK_BUCKET_COUNT);
     }
     if (sight->request_bytes != 0) {
-        cells[count++] = distance_cell(sight);
+        cells[count++] = find_distance_cell(sight);
     }
     return count;
 }
@@ -65,8 +65,8 @@ static bool is_request(const struct op *op)
            op->kind == OP_EXECUTE || op->kind == OP_DEFRAGMENT;
 }
 
-static enum feedback_outcome outcome_of(const struct observation *seen,
-                                        const struct verdict *verdict)
+static enum feedback_outcome classify_outcome(const struct observation *seen,
+                                              const struct verdict *verdict)
 {
     if (seen->result == TARGET_NO_MEMORY) {
         return verdict->kind == VERDICT_JUSTIFIED ? FEEDBACK_JUSTIFIED : FEEDBACK_UNJUDGED;
@@ -74,7 +74,7 @@ static enum feedback_outcome outcome_of(const struct observation *seen,
     return seen->result == TARGET_OK ? FEEDBACK_PLACED : FEEDBACK_FAILED;
 }
 
-static uint8_t mitigations_of(const struct observation *seen)
+static uint8_t collect_mitigations(const struct observation *seen)
 {
     return (uint8_t)((seen->wait_count > 0 ? FEEDBACK_DRAINED : 0) |
                      (seen->copy_count + seen->stage_count > 0 ? FEEDBACK_MOVED : 0) |
@@ -93,7 +93,7 @@ static void take_span(struct feedback_sight *sight, uint64_t from, uint64_t to,
     sight->best_span_bytes = bytes > sight->best_span_bytes ? bytes : sight->best_span_bytes;
 }
 
-static void see_spans(const struct model *model, struct feedback_sight *sight)
+static void note_spans(const struct model *model, struct feedback_sight *sight)
 {
     struct span_cursor cursor;
     struct span span;
@@ -125,8 +125,8 @@ bool feedback_see(const struct run *run, const struct verdict *verdict,
     const struct op *op = &ops->ops[seen->op];
     const struct model *model = run_model(run, op->host);
     *sight = (struct feedback_sight){
-        .outcome = outcome_of(seen, verdict),
-        .mitigations = mitigations_of(seen),
+        .outcome = classify_outcome(seen, verdict),
+        .mitigations = collect_mitigations(seen),
         .granule_bytes = model_granule_bytes(model),
         .request_bytes = seen->result == TARGET_NO_MEMORY ? verdict->requested_bytes
                                                           : op->size_bytes,
@@ -134,7 +134,7 @@ bool feedback_see(const struct run *run, const struct verdict *verdict,
         .largest_hole_bytes = model_largest_hole_bytes(model),
         .queued_free_count = model_dying_count(model),
     };
-    see_spans(model, sight);
+    note_spans(model, sight);
     return true;
 }
 
@@ -167,7 +167,7 @@ void feedback_take_schedule(const struct op_list *ops)
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *at = &ops->ops[i];
         if (at->kind == OP_SWITCH && at->ref < ops->count) {
-            const uint32_t point = bucket_of(at->size_bytes, FEEDBACK_POINT_COUNT);
+            const uint32_t point = find_bucket(at->size_bytes, FEEDBACK_POINT_COUNT);
             feedback_note(FEEDBACK_SWITCHES +
                           (ops->ops[at->ref].kind * FEEDBACK_POINT_COUNT + point) * 2 +
                           (at->event != OP_NONE));

@@ -41,7 +41,7 @@ struct timed_replaying {
     uint64_t wall_end_ms;
 };
 
-static uint64_t wall_ms(void)
+static uint64_t read_wall_ms(void)
 {
     struct timespec now;
     CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
@@ -53,7 +53,7 @@ static bool replay_in_time(void *context, const struct setup *setup, struct op_l
                            struct verdict *first)
 {
     struct timed_replaying *timed = context;
-    return clock() < timed->end && wall_ms() < timed->wall_end_ms &&
+    return clock() < timed->end && read_wall_ms() < timed->wall_end_ms &&
            shrink_replay(&timed->replaying, setup, ops, first);
 }
 
@@ -95,7 +95,7 @@ static void shrink_list(const struct finding *finding, uint32_t ms_max, struct w
     struct timed_replaying timed = {
         .replaying = {.target = finding->target},
         .end = clock() + (clock_t)ms_max * (CLOCKS_PER_SEC / 1000),
-        .wall_end_ms = wall_ms() + (uint64_t)ms_max * WALL_TIMES_PROCESSOR / 2,
+        .wall_end_ms = read_wall_ms() + (uint64_t)ms_max * WALL_TIMES_PROCESSOR / 2,
     };
     const struct shrink_try attempt = {.context = &timed,
                                        .is_same = replay_in_time,

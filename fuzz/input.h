@@ -35,7 +35,7 @@ struct input {
      * drains, evicts, program_evicts_program, message_code.  The target and everything else are not
      * the input's to say: as setup_init() leaves them. */
     struct setup setup;
-    struct fault_wish faults; /* slipped in between the ops, from the seed */
+    struct fault_options faults; /* slipped in between the ops, from the seed */
     /* to which the ops are dealt where lanes are run: 1..INPUT_LANE_COUNT_MAX */
     uint8_t lane_count;
     struct op_list ops; /* references and sizes may be relative; lanes and hosts in range */

@@ -111,7 +111,7 @@ bool input_from_ops(const struct setup *setup, const struct op_list *ops, struct
     if (!header_take_setup(setup, &input->setup) || ops->count > INPUT_OP_COUNT_MAX) {
         return false;
     }
-    input->faults = (struct fault_wish){0};
+    input->faults = (struct fault_options){0};
     input->lane_count = 1;
     input_set_choice_count(input, 0);
     op_list_copy(&input->ops, ops);

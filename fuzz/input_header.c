@@ -66,7 +66,7 @@ static void decode_capacity(struct setup *setup, uint64_t granules)
                             unit_bytes(setup);
 }
 
-static const struct setup *blank_setup(void)
+static const struct setup *get_blank_setup(void)
 {
     static struct setup setup;
     if (setup.host_count == 0) {
@@ -78,7 +78,7 @@ static const struct setup *blank_setup(void)
 void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input)
 {
     struct setup *setup = &input->setup;
-    setup_copy(setup, blank_setup());
+    setup_copy(setup, get_blank_setup());
     for (unsigned i = 0; i < OPTION_COUNT; i++) {
         const char *value =
             options[i].values[(header[options[i].byte] >> options[i].shift & options[i].mask) %
@@ -101,7 +101,7 @@ void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input
 }
 
 /* 0 when it is not set, or set to what the header cannot say. */
-static uint8_t index_of_option(const struct setup *setup, unsigned option)
+static uint8_t find_option_index(const struct setup *setup, unsigned option)
 {
     const char *value = setup_option(setup, options[option].key);
     for (uint8_t i = 1; value != NULL && i < options[option].value_count; i++) {
@@ -112,7 +112,7 @@ static uint8_t index_of_option(const struct setup *setup, unsigned option)
     return 0;
 }
 
-static uint8_t index_of_chip(const struct setup *setup)
+static uint8_t find_chip_index(const struct setup *setup)
 {
     uint8_t i = CHIPS_V1;
     while (--i > 0 && strcmp(chip_names[i], setup->chip) != 0) {
@@ -126,11 +126,11 @@ void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]
     memset(header, 0, INPUT_HEADER_BYTES);
     header[0] = INPUT_VERSION;
     for (unsigned i = 0; i < OPTION_COUNT; i++) {
-        header[options[i].byte] |= (uint8_t)(index_of_option(setup, i) << options[i].shift);
+        header[options[i].byte] |= (uint8_t)(find_option_index(setup, i) << options[i].shift);
     }
     header[4] = setup->granule_bytes == 0 ? 0
                                           : (uint8_t)(1 + __builtin_ctzll(setup->granule_bytes));
-    header[5] = index_of_chip(setup);
+    header[5] = find_chip_index(setup);
     header[6] = (uint8_t)(setup->host_count - 1 +
                           (setup->host_count <= FEW_HOSTS ? 0 : MANY_HOSTS_FROM));
     header[7] = (uint8_t)(input->lane_count - 1);
@@ -153,13 +153,13 @@ static bool is_power_of_two(uint64_t number)
 bool header_take_setup(const struct setup *from, struct setup *to)
 {
     setup_init(to);
-    (void)snprintf(to->chip, sizeof to->chip, "%s", chip_names[index_of_chip(from)]);
+    (void)snprintf(to->chip, sizeof to->chip, "%s", chip_names[find_chip_index(from)]);
     to->granule_bytes = from->granule_bytes;
     to->capacity_bytes = from->capacity_bytes;
     to->host_count = from->host_count;
     to->seed = from->seed;
     for (unsigned i = 0; i < OPTION_COUNT; i++) {
-        const char *value = options[i].values[index_of_option(from, i)];
+        const char *value = options[i].values[find_option_index(from, i)];
         if (value != NULL) {
             CHECK(setup_set_option(to, options[i].key, value));
         }

@@ -61,12 +61,12 @@ void lane_player_destroy(struct lane_player *player)
 /* What is free when a retirement comes depends on the schedule. */
 static void drop_ops(struct lane_player *player, struct op_list *ops)
 {
-    size_t kept_count = 0;
+    size_t count_left = 0;
     for (size_t i = 0; i < ops->count; i++) {
         const uint8_t kind = ops->ops[i].kind;
         player->keep[i] = kind == OP_SWITCH ||
-                          (kind != OP_RETIRE && kept_count < LANE_PLAYER_OP_COUNT_MAX);
-        kept_count += kind != OP_SWITCH && player->keep[i];
+                          (kind != OP_RETIRE && count_left < LANE_PLAYER_OP_COUNT_MAX);
+        count_left += kind != OP_SWITCH && player->keep[i];
     }
     op_list_filter(ops, player->keep);
 }
@@ -205,7 +205,7 @@ enum lane_player_result lane_player_play(struct lane_player *player, struct inpu
 {
     struct verdict verdict;
     const bool has_lanes = take_apart(player, input);
-    input->faults = (struct fault_wish){0};
+    input->faults = (struct fault_options){0};
     (void)snprintf(input->setup.target, sizeof input->setup.target, "%s", player->target_name);
     const struct run *run = player_play_first(player->player, input, SIZE_MAX, listener, &verdict);
     if (run == NULL) {

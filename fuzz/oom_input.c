@@ -38,7 +38,7 @@ struct reader {
     size_t left;
 };
 
-static unsigned next_byte(struct reader *reader)
+static unsigned read_byte(struct reader *reader)
 {
     if (reader->left == 0) {
         return 0;
@@ -47,10 +47,10 @@ static unsigned next_byte(struct reader *reader)
     return *reader->at++;
 }
 
-static unsigned next_two(struct reader *reader)
+static unsigned read_two(struct reader *reader)
 {
-    const unsigned low = next_byte(reader);
-    return low | next_byte(reader) << 8;
+    const unsigned low = read_byte(reader);
+    return low | read_byte(reader) << 8;
 }
 
 static uint64_t read_time(unsigned bits)
@@ -75,15 +75,15 @@ static void reserve_blocks(struct oom *oom)
 
 static void read_contract(struct reader *reader, struct oom *oom)
 {
-    const unsigned contract = next_byte(reader);
-    const unsigned refused = next_byte(reader);
+    const unsigned contract = read_byte(reader);
+    const unsigned refused = read_byte(reader);
     oom->defrag = (contract & 3) == 3 ? DEFRAG_REPACK : (enum defrag_contract)(contract & 3);
     oom->drains = (contract & 4) == 0;
     oom->evicts = (contract & 8) == 0;
     oom->program_evicts_program = (contract & 16) != 0;
     oom->faults_fired = refused & ((1u << FAULT_CALL_COUNT) - 1);
     oom->granule_bytes = UINT64_C(1) << (refused >> 4) % GRANULE_LOG2_COUNT;
-    const unsigned more = next_two(reader) % (OOM_INPUT_GRANULES_MAX - CAPACITY_GRANULES_MIN + 1);
+    const unsigned more = read_two(reader) % (OOM_INPUT_GRANULES_MAX - CAPACITY_GRANULES_MIN + 1);
     oom->capacity_bytes = (CAPACITY_GRANULES_MIN + more) * oom->granule_bytes;
 }
 
@@ -121,10 +121,10 @@ static void fit_state(struct oom_block *block, uint64_t stack_bytes, uint64_t bo
 /* False: it has no room above *at. */
 static bool read_block(struct reader *reader, struct oom *oom, uint64_t bottom_bytes, uint64_t *at)
 {
-    const unsigned place = next_byte(reader);
-    const unsigned size = next_byte(reader);
-    const unsigned state = next_byte(reader);
-    const unsigned times = next_byte(reader);
+    const unsigned place = read_byte(reader);
+    const unsigned size = read_byte(reader);
+    const unsigned state = read_byte(reader);
+    const unsigned times = read_byte(reader);
     const uint64_t granule = oom->granule_bytes;
     struct oom_block block = {
         .size_bytes = (1 + size % SIZE_GRANULES) * granule,
@@ -172,13 +172,13 @@ void oom_decode(const uint8_t *bytes, size_t length, struct oom *oom)
     read_contract(&reader, oom);
     const uint64_t granule = oom->granule_bytes;
     const uint64_t granules = oom->capacity_bytes / granule;
-    const unsigned request = next_byte(&reader);
-    const uint64_t size = (1 + next_two(&reader) % (granules + 2)) * granule;
+    const unsigned request = read_byte(&reader);
+    const uint64_t size = (1 + read_two(&reader) % (granules + 2)) * granule;
     const uint64_t less = (request & 32) != 0 && granule > 1 ? 1 : 0;
     const uint64_t more = (request & 64) != 0 ? oom->capacity_bytes : 0;
-    const uint64_t stack = next_byte(&reader) % (granules / 2 + 1) * granule;
-    const uint64_t bottom = next_byte(&reader) % (granules / 3 + 1) * granule;
-    const unsigned which = next_byte(&reader);
+    const uint64_t stack = read_byte(&reader) % (granules / 2 + 1) * granule;
+    const uint64_t bottom = read_byte(&reader) % (granules / 3 + 1) * granule;
+    const unsigned which = read_byte(&reader);
     uint64_t at = bottom;
     oom->block_count = 0;
     while (reader.left > 0 && oom->block_count < OOM_INPUT_BLOCKS_MAX &&

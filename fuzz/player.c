@@ -18,7 +18,7 @@ struct player {
     struct run *run; /* NULL: none yet, or the last setup was refused */
     struct setup setup;
     bool is_open;
-    bool promises_only;
+    bool is_promises_only;
 };
 
 struct player *player_create(const struct target *target)
@@ -47,7 +47,7 @@ void player_destroy(struct player *player)
 }
 
 /* Whether the target says that it knows the option. */
-static bool takes_option(const struct target *target, const char *key)
+static bool has_option(const struct target *target, const char *key)
 {
     const size_t length = strlen(key);
     const char *line = target->option_help;
@@ -62,7 +62,7 @@ void player_keep_known_options(const struct target *target, struct setup *setup)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (takes_option(target, setup->options[i].key)) {
+        if (has_option(target, setup->options[i].key)) {
             setup->options[count++] = setup->options[i];
         }
     }
@@ -74,7 +74,7 @@ static void take_setup(struct player *player, const struct setup *setup, const c
     setup_copy(&player->setup, setup);
     player->setup.search_nodes_max = PLAYER_NODES_MAX;
     player_keep_known_options(player->target, &player->setup);
-    if (nodes != NULL && takes_option(player->target, nodes_option)) {
+    if (nodes != NULL && has_option(player->target, nodes_option)) {
         CHECK(setup_set_option(&player->setup, nodes_option, nodes));
     }
 }
@@ -88,7 +88,7 @@ static bool open_run(struct player *player, const struct setup *setup, const cha
                       ? run_create(player->target, &player->setup, reason)
                       : run_begin_other(player->run, player->target, &player->setup, reason);
     player->is_open = player->run != NULL;
-    if (player->is_open && player->promises_only) {
+    if (player->is_open && player->is_promises_only) {
         run_judge_promises_only(player->run);
     }
     return player->is_open;
@@ -98,12 +98,12 @@ static bool open_run(struct player *player, const struct setup *setup, const cha
 static bool step_op(struct run *run, const struct op *op, const struct run_listener *listener,
                     struct verdict *verdict)
 {
-    const struct verdict *said = run_step(run, op);
+    const struct verdict *judged = run_step(run, op);
     if (listener != NULL) {
-        listener->judged(listener->context, run, said);
+        listener->judged(listener->context, run, judged);
     }
     if (run_is_broken(run)) {
-        *verdict = *said;
+        *verdict = *judged;
     }
     return !run_is_broken(run);
 }
@@ -127,7 +127,7 @@ static bool step_faults(struct run *run, struct faulting *faulting,
 /* As one client plays it.  Where blocks may go to any span, aligned ones among many others ask for
  * a packing that allocators and judges take seconds for: only in short lists is an alignment kept
  * there. */
-static struct op as_played(const struct player *player, const struct input *input, size_t i)
+static struct op make_played_op(const struct player *player, const struct input *input, size_t i)
 {
     struct op op = input->ops.ops[i];
     const bool is_long = input->ops.count > PLAYER_ALIGNED_OPS_MAX;
@@ -145,7 +145,7 @@ static void play_ops(struct player *player, const struct input *input, size_t fi
     faulting_init(&faulting, &input->faults, input->setup.seed);
     const bool has_faults = input->faults.kinds != 0;
     for (size_t i = 0; i < input->ops.count && i < first_count; i++) {
-        const struct op op = as_played(player, input, i);
+        const struct op op = make_played_op(player, input, i);
         if (op.kind != OP_SWITCH &&
             ((has_faults && !step_faults(player->run, &faulting, listener, verdict)) ||
              !step_op(player->run, &op, listener, verdict))) {
@@ -157,21 +157,21 @@ static void play_ops(struct player *player, const struct input *input, size_t fi
 struct run *player_play_first(struct player *player, const struct input *input, size_t first_count,
                               const struct run_listener *listener, struct verdict *verdict)
 {
-    struct verdict said = {.kind = VERDICT_PREMATURE};
+    struct verdict judged = {.kind = VERDICT_PREMATURE};
     /* A target that was given few nodes may not see what the oracle sees: only with its own bound
      * it is held to that. */
-    for (unsigned i = 0; i < BOUND_COUNT && said.kind == VERDICT_PREMATURE; i++) {
-        said.kind = VERDICT_NONE;
+    for (unsigned i = 0; i < BOUND_COUNT && judged.kind == VERDICT_PREMATURE; i++) {
+        judged.kind = VERDICT_NONE;
         if (!open_run(player, &input->setup, nodes_of_target[i])) {
             return NULL;
         }
-        play_ops(player, input, first_count, i == 0 ? listener : NULL, &said);
-        if (i > 0 && said.kind != VERDICT_PREMATURE) {
+        play_ops(player, input, first_count, i == 0 ? listener : NULL, &judged);
+        if (i > 0 && judged.kind != VERDICT_PREMATURE) {
             return NULL;
         }
     }
     if (verdict != NULL) {
-        *verdict = said;
+        *verdict = judged;
     }
     return player->run;
 }
@@ -191,7 +191,7 @@ struct run *player_play(struct player *player, const struct input *input,
 
 void player_judge_promises_only(struct player *player)
 {
-    player->promises_only = true;
+    player->is_promises_only = true;
 }
 
 bool player_drop_bound(struct setup *setup)

@@ -13,7 +13,7 @@ static const char variable[] = "HBMSTRESS_FUZZ_REGRETS";
 
 /* --- which ones --- */
 
-static uint32_t kind_named(const char *name, size_t length)
+static uint32_t find_kind(const char *name, size_t length)
 {
     for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++) {
         const char *known = regret_info((enum regret_kind)kind)->name;
@@ -33,7 +33,7 @@ uint32_t regrets_forbidden(void)
     const char *names = is_read ? NULL : getenv(variable);
     while (names != NULL && names[0] != '\0') {
         const size_t length = strcspn(names, ",");
-        kinds |= kind_named(names, length);
+        kinds |= find_kind(names, length);
         names += length + (names[length] == ',');
     }
     is_read = true;
@@ -74,8 +74,8 @@ static void look_at_run(void *context, const struct run *run, const struct verdi
 }
 
 /* 0: with all the nodes that the target takes none is in one of the kinds. */
-static uint64_t regretted_until(const struct target *target, const struct setup *setup,
-                                const struct op_list *ops, uint32_t kinds)
+static uint64_t count_regretted_until(const struct target *target, const struct setup *setup,
+                                      const struct op_list *ops, uint32_t kinds)
 {
     char reason[RUN_REASON_BYTES];
     struct trial trial;
@@ -96,7 +96,7 @@ bool regrets_find(const struct target *target, const struct run *run, uint32_t k
     char reason[RUN_REASON_BYTES];
     struct setup setup = *run_setup(run);
     (void)player_drop_bound(&setup);
-    const uint64_t regretted = regretted_until(target, &setup, run_ops(run), kinds);
+    const uint64_t regretted = count_regretted_until(target, &setup, run_ops(run), kinds);
     setup.has_regret_max = regretted > 0;
     setup.regret_max = regretted - 1;
     if (!setup.has_regret_max || !trial_replay(target, &setup, run_ops(run), NULL, trial, reason)) {

@@ -12,7 +12,7 @@
 
 static size_t played_count, skipped_count;
 
-static int fail(const char *path)
+static int print_failure(const char *path)
 {
     (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
     return 2;
@@ -22,7 +22,7 @@ static int play_file(const char *path, off_t size)
 {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
-        return fail(path);
+        return print_failure(path);
     }
     /* Exactly as long as the input, so that a sanitizer sees what is read behind it. */
     uint8_t *bytes = malloc(size > 0 ? (size_t)size : 1);
@@ -30,7 +30,7 @@ static int play_file(const char *path, off_t size)
     (void)fclose(file);
     if (!is_read) {
         free(bytes);
-        return fail(path);
+        return print_failure(path);
     }
     (void)LLVMFuzzerTestOneInput(bytes, (size_t)size);
     free(bytes);
@@ -38,7 +38,7 @@ static int play_file(const char *path, off_t size)
     return 0;
 }
 
-static int play(const char *path, bool enters_folders);
+static int play_path(const char *path, bool enters_folders);
 
 static int is_shown(const struct dirent *entry)
 {
@@ -49,11 +49,11 @@ static int play_folder(const char *path)
 {
     struct dirent **entries = NULL;
     const int count = scandir(path, &entries, is_shown, alphasort);
-    int status = count < 0 ? fail(path) : 0;
+    int status = count < 0 ? print_failure(path) : 0;
     for (int i = 0; i < count; i++) {
         char *inside = NULL;
         if (status == 0 && asprintf(&inside, "%s/%s", path, entries[i]->d_name) > 0) {
-            status = play(inside, false);
+            status = play_path(inside, false);
         }
         free(inside);
         free(entries[i]);
@@ -62,11 +62,11 @@ static int play_folder(const char *path)
     return status;
 }
 
-static int play(const char *path, bool enters_folders)
+static int play_path(const char *path, bool enters_folders)
 {
     struct stat stat_of;
     if (stat(path, &stat_of) != 0) {
-        return fail(path);
+        return print_failure(path);
     }
     if (!S_ISDIR(stat_of.st_mode)) {
         return play_file(path, stat_of.st_size);
@@ -87,7 +87,7 @@ int main(int argument_count, char **arguments)
         return wants_help && fflush(stdout) == 0 ? 0 : 2;
     }
     for (int i = 1; i < argument_count; i++) {
-        const int status = play(arguments[i], true);
+        const int status = play_path(arguments[i], true);
         if (status != 0) {
             return status;
         }

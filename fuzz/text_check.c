@@ -102,7 +102,7 @@ static bool is_legal_switch(const struct import *import, const struct op *op)
 }
 
 /* What it frees, uses or completes was made before. */
-static bool names_what_is_there(const struct op_list *ops, size_t i)
+static bool has_valid_references(const struct op_list *ops, size_t i)
 {
     const struct op *op = &ops->ops[i];
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
@@ -139,7 +139,7 @@ static bool is_legal(const struct import *import, size_t i)
     if (info->makes_block || info->makes_program || info->has_address) {
         return op->ref == OP_NONE && op->size_bytes > 0;
     }
-    return names_what_is_there(&import->ops, i);
+    return has_valid_references(&import->ops, i);
 }
 
 static void check_ops(const char *fuzz_target, const struct import *import)

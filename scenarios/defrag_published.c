@@ -42,7 +42,7 @@ static void published_begin(void *state, struct random *random, struct setup *se
 {
     (void)state;
     device_draw(random, setup, capacity_is_free,
-                &(struct device_wish){.chip = "v3", .granules_min = 8 * DEVICE_UNITS});
+                &(struct device_options){.chip = "v3", .granules_min = 8 * DEVICE_UNITS});
     setup_set_tag(setup, 0, "buffer");
     setup_set_tag(setup, 1, "sharded_variables");
     setup_set_tag(setup, 2, "unsharded_variables");

@@ -14,12 +14,12 @@ static bool target_has_options(const struct setup *setup)
 
 /* A chip's own capacity, a small one where single blocks matter, or anything from 64 KiB to 96 GiB.
  */
-static uint64_t draw_capacity(struct random *random, const struct device_wish *wish,
+static uint64_t draw_capacity(struct random *random, const struct device_options *options,
                               uint64_t granule_bytes)
 {
-    const struct chip *chip = chip_find(wish->chip);
+    const struct chip *chip = chip_find(options->chip);
     CHECK(chip != NULL);
-    const uint64_t low = wish->granules_min == 0 ? 1 : wish->granules_min;
+    const uint64_t low = options->granules_min == 0 ? 1 : options->granules_min;
     uint64_t capacity = 0;
     switch (random_below(random, 16)) {
     case 0:
@@ -62,36 +62,37 @@ static void set_unless_fixed(struct setup *setup, const char *option, const char
     }
 }
 
-static void draw_options(struct random *random, struct setup *setup, const struct device_wish *wish)
+static void draw_options(struct random *random, struct setup *setup,
+                         const struct device_options *options)
 {
     static const char *const contracts[] = {"none", "slide", "repack"};
     static const char *const orders[] = {"drain,defragment,evict", "drain,evict,defragment",
                                          "defragment,drain,evict", "defragment,evict,drain",
                                          "evict,drain,defragment", "evict,defragment,drain"};
-    const uint32_t contract_weights[] = {wish->must_defragment ? 0 : 2, 3, 3};
+    const uint32_t contract_weights[] = {options->must_defragment ? 0 : 2, 3, 3};
     set_unless_fixed(setup, "defrag", contracts[random_weighted(random, contract_weights, 3)]);
     const bool reorders = random_chance(random, 1, 4);
     const char *order = orders[random_below(random, 6)];
     if (reorders) {
         set_unless_fixed(setup, "order", order);
     }
-    if (random_chance(random, 1, 3) || wish->must_evict_for_programs) {
+    if (random_chance(random, 1, 3) || options->must_evict_for_programs) {
         set_unless_fixed(setup, "program_evicts_program", "yes");
     }
 }
 
 void device_draw(struct random *random, struct setup *setup, bool capacity_is_free,
-                 const struct device_wish *wish)
+                 const struct device_options *options)
 {
     const bool has_options = target_has_options(setup);
     if (has_options) {
         draw_granule(random, setup, capacity_is_free);
-        draw_options(random, setup, wish);
+        draw_options(random, setup, options);
     }
     if (capacity_is_free) {
         const uint64_t granule = setup->granule_bytes != 0 ? setup->granule_bytes
                                                            : GRANULE_DEFAULT_BYTES;
-        setup->capacity_bytes = draw_capacity(random, wish, granule);
+        setup->capacity_bytes = draw_capacity(random, options, granule);
         setup->chip[0] = '\0';
     }
 }

@@ -10,9 +10,9 @@ enum { EXECUTION_NS = 1000000 };
 static uint64_t draw_all_but(const struct model *model, struct random *random, uint64_t parts)
 {
     const uint64_t extra = random_below(random, device_part(model, 1, 64) + 1);
-    const uint64_t kept = device_part(model, parts, 32) + extra;
+    const uint64_t reserved_bytes = device_part(model, parts, 32) + extra;
     const uint64_t capacity = model_capacity_bytes(model);
-    return whole_granules(model, capacity > kept ? capacity - kept : 0);
+    return whole_granules(model, capacity > reserved_bytes ? capacity - reserved_bytes : 0);
 }
 
 /* Two programs fill the device; a buffer needs the room of one.  The one used longest ago goes, the

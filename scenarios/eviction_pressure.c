@@ -29,7 +29,7 @@ static void pressure_begin(void *state, struct random *random, struct setup *set
                            bool capacity_is_free)
 {
     struct pressure *pressure = state;
-    device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v5e"});
+    device_draw(random, setup, capacity_is_free, &(struct device_options){.chip = "v5e"});
     pressure->case_index = (uint8_t)random_below(random, EVICTION_CASE_COUNT);
     for (uint8_t i = 0; i < EVICTION_CASE_COUNT; i++) {
         setup_set_tag(setup, (uint8_t)(CASE_TAG_FIRST + i), eviction_cases[i].name);

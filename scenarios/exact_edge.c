@@ -23,7 +23,7 @@ static void edge_begin(void *state, struct random *random, struct setup *setup,
                        bool capacity_is_free)
 {
     (void)state;
-    device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v2"});
+    device_draw(random, setup, capacity_is_free, &(struct device_options){.chip = "v2"});
 }
 
 /* A size at one of the edges: of numbers, of the granule, of the device, of what is free. */

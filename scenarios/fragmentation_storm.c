@@ -48,7 +48,7 @@ static void storm_begin(void *state, struct random *random, struct setup *setup,
     struct storm *storm = state;
     memcpy(storm->weights, setup->weights, sizeof storm->weights);
     storm->asked = OP_NONE;
-    device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v5e"});
+    device_draw(random, setup, capacity_is_free, &(struct device_options){.chip = "v5e"});
     setup_set_tag(setup, 0, "batch");
     setup_set_tag(setup, 1, "losses");
 }

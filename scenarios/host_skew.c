@@ -56,8 +56,9 @@ static void skew_begin(void *state, struct random *random, struct setup *setup,
 {
     struct skew *skew = state;
     skew->extra = OP_NONE;
-    device_draw(random, setup, capacity_is_free,
-                &(struct device_wish){.chip = "v4", .granules_min = 16, .must_defragment = true});
+    device_draw(
+        random, setup, capacity_is_free,
+        &(struct device_options){.chip = "v4", .granules_min = 16, .must_defragment = true});
     const uint32_t drawn = random_chance(random, 1, 12)
                                ? (uint32_t)random_between(random, 9, OP_HOST_COUNT_MAX)
                                : (uint32_t)random_between(random, 2, 8);
@@ -183,8 +184,8 @@ static void draw_sizes(struct skew *skew, struct random *random, const struct mo
     }
     skew->loss_bytes = random_chance(random, 1, 2) ? granule
                                                    : random_between(random, 1, 2 * granule);
-    const uint64_t kept = 3 * granule; /* the losses of this step and of the one before */
-    room = room > kept ? whole_granules(model, room - kept) : granule;
+    const uint64_t losses_bytes = 3 * granule; /* the losses of this step and of the one before */
+    room = room > losses_bytes ? whole_granules(model, room - losses_bytes) : granule;
     skew->batch_bytes = whole_granules(model, random_between(random, room / 8, room));
     skew->activation_bytes = room > skew->batch_bytes ? room - skew->batch_bytes : granule;
 }

@@ -32,7 +32,7 @@ static void late_begin(void *state, struct random *random, struct setup *setup,
 {
     (void)state;
     device_draw(random, setup, capacity_is_free,
-                &(struct device_wish){.chip = "v7x", .granules_min = 4});
+                &(struct device_options){.chip = "v7x", .granules_min = 4});
     setup_set_tag(setup, TAG_WEIGHTS, "weights");
     setup_set_tag(setup, TAG_CACHE, "kv_cache");
     setup_set_tag(setup, TAG_SERVER, "jit_serve");

@@ -54,7 +54,7 @@ static void race_begin(void *state, struct random *random, struct setup *setup,
     race->asked = OP_NONE;
     race->program = OP_NONE;
     device_draw(random, setup, capacity_is_free,
-                &(struct device_wish){.chip = "v5e", .granules_min = 4});
+                &(struct device_options){.chip = "v5e", .granules_min = 4});
 }
 
 /* Lost events and forgotten holds stay in the way; see FEW_BLOCKS. */

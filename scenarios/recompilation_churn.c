@@ -33,7 +33,7 @@ static void churn_begin(void *state, struct random *random, struct setup *setup,
 {
     (void)state;
     device_draw(random, setup, capacity_is_free,
-                &(struct device_wish){.chip = "v6e", .granules_min = 16});
+                &(struct device_options){.chip = "v6e", .granules_min = 16});
     setup_set_tag(setup, TAG_INPUT, "input");
     setup_set_tag(setup, TAG_RESULT, "result");
     setup_set_tag(setup, TAG_PROGRAM, "jit_step");

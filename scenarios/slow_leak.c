@@ -53,7 +53,7 @@ static void leak_begin(void *state, struct random *random, struct setup *setup,
     struct leak *leak = state;
     leak->asked = OP_NONE;
     device_draw(random, setup, capacity_is_free,
-                &(struct device_wish){.chip = "v5e", .granules_min = 32 * LEAK_COUNT_MIN});
+                &(struct device_options){.chip = "v5e", .granules_min = 32 * LEAK_COUNT_MIN});
     setup_set_tag(setup, TAG_BATCH, "batch");
     for (uint8_t i = 0; i < CACHE_COUNT; i++) {
         setup_set_tag(setup, (uint8_t)(TAG_CACHE_FIRST + i), cache_names[i]);

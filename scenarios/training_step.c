@@ -46,7 +46,7 @@ static void training_begin(void *state, struct random *random, struct setup *set
 {
     (void)state;
     device_draw(random, setup, capacity_is_free,
-                &(struct device_wish){.chip = "v4", .granules_min = 8});
+                &(struct device_options){.chip = "v4", .granules_min = 8});
     setup_set_tag(setup, TAG_PARAMETERS, "parameters");
     setup_set_tag(setup, TAG_BATCH, "batch");
     setup_set_tag(setup, TAG_ACTIVATIONS, "activations");

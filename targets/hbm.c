@@ -139,7 +139,7 @@ static void print_line(void *context, const char *text)
 }
 
 /* What the options say, in the harness's words. */
-struct wishes {
+struct hbm_target_options {
     uint64_t granule_bytes;
     enum defrag_contract defrag;
     enum mitigation order[MITIGATION_ORDER_COUNT];
@@ -147,43 +147,43 @@ struct wishes {
     uint64_t search_nodes_max; /* 0 = libhbm's own */
 };
 
-static bool read_option(struct wishes *wishes, const struct target_option *option,
-                        const struct option_reason *reason)
+static bool read_option(struct hbm_target_options *hbm_target_options,
+                        const struct target_option *option, const struct option_reason *reason)
 {
     if (option_is(option, "defrag")) {
-        return option_read_defrag(option, &wishes->defrag, reason);
+        return option_read_defrag(option, &hbm_target_options->defrag, reason);
     }
     if (option_is(option, "granule")) {
-        return option_read_granule(option, &wishes->granule_bytes, reason);
+        return option_read_granule(option, &hbm_target_options->granule_bytes, reason);
     }
     if (option_is(option, "order")) {
-        return option_read_order(option, wishes->order, reason);
+        return option_read_order(option, hbm_target_options->order, reason);
     }
     if (option_is(option, "drains")) {
-        return option_read_flag(option, &wishes->drains, reason);
+        return option_read_flag(option, &hbm_target_options->drains, reason);
     }
     if (option_is(option, "evicts")) {
-        return option_read_flag(option, &wishes->evicts, reason);
+        return option_read_flag(option, &hbm_target_options->evicts, reason);
     }
     if (option_is(option, "program_evicts_program")) {
-        return option_read_flag(option, &wishes->program_evicts_program, reason);
+        return option_read_flag(option, &hbm_target_options->program_evicts_program, reason);
     }
     if (option_is(option, "log_allocations_on_oom")) {
-        return option_read_flag(option, &wishes->log_allocations_on_oom, reason);
+        return option_read_flag(option, &hbm_target_options->log_allocations_on_oom, reason);
     }
     if (option_is(option, "message_code")) {
-        return option_read_flag(option, &wishes->message_code, reason);
+        return option_read_flag(option, &hbm_target_options->message_code, reason);
     }
     if (option_is(option, "search_nodes")) {
-        return option_read_size(option, &wishes->search_nodes_max, reason);
+        return option_read_size(option, &hbm_target_options->search_nodes_max, reason);
     }
     return option_refuse_key(option, option_help, reason);
 }
 
-static bool read_options(struct wishes *wishes, const struct target_setup *setup,
-                         const struct option_reason *reason)
+static bool read_options(struct hbm_target_options *hbm_target_options,
+                         const struct target_setup *setup, const struct option_reason *reason)
 {
-    *wishes = (struct wishes){
+    *hbm_target_options = (struct hbm_target_options){
         .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
         .defrag = DEFRAG_REPACK,
         .order = {MITIGATION_DRAIN, MITIGATION_DEFRAGMENT, MITIGATION_EVICT},
@@ -191,14 +191,14 @@ static bool read_options(struct wishes *wishes, const struct target_setup *setup
         .evicts = true,
     };
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!read_option(wishes, &setup->options[i], reason)) {
+        if (!read_option(hbm_target_options, &setup->options[i], reason)) {
             return false;
         }
     }
-    return option_check_device(setup->capacity_bytes, wishes->granule_bytes, reason);
+    return option_check_device(setup->capacity_bytes, hbm_target_options->granule_bytes, reason);
 }
 
-static struct hbm_options make_options(const struct wishes *wishes,
+static struct hbm_options make_options(const struct hbm_target_options *hbm_target_options,
                                        const struct target_setup *setup)
 {
     static const enum hbm_defrag defrags[] = {[DEFRAG_NONE] = HBM_DEFRAG_NONE,
@@ -210,38 +210,40 @@ static struct hbm_options make_options(const struct wishes *wishes,
     struct hbm_options options;
     hbm_options_init(&options);
     options.capacity_bytes = setup->capacity_bytes;
-    options.granule_bytes = (uint32_t)wishes->granule_bytes;
-    options.defrag = defrags[wishes->defrag];
+    options.granule_bytes = (uint32_t)hbm_target_options->granule_bytes;
+    options.defrag = defrags[hbm_target_options->defrag];
     for (unsigned i = 0; i < HBM_MITIGATION_COUNT; i++) {
-        options.order[i] = mitigations[wishes->order[i]];
+        options.order[i] = mitigations[hbm_target_options->order[i]];
     }
-    options.drains = wishes->drains;
-    options.evicts = wishes->evicts;
-    options.program_evicts_program = wishes->program_evicts_program;
-    options.search_nodes_max = wishes->search_nodes_max != 0 ? wishes->search_nodes_max
-                                                             : options.search_nodes_max;
-    options.log_allocations_on_oom = wishes->log_allocations_on_oom;
+    options.drains = hbm_target_options->drains;
+    options.evicts = hbm_target_options->evicts;
+    options.program_evicts_program = hbm_target_options->program_evicts_program;
+    options.search_nodes_max = hbm_target_options->search_nodes_max != 0
+                                   ? hbm_target_options->search_nodes_max
+                                   : options.search_nodes_max;
+    options.log_allocations_on_oom = hbm_target_options->log_allocations_on_oom;
     options.sink = (struct hbm_sink){print_line, stderr};
-    options.code_shown = wishes->message_code;
+    options.code_shown = hbm_target_options->message_code;
     options.coordinate = (struct hbm_coordinate){true, setup->coordinate[0], setup->coordinate[1],
                                                  setup->coordinate[2], setup->coordinate[3]};
     return options;
 }
 
-static struct target_contract make_contract(const struct wishes *wishes)
+static struct target_contract make_contract(const struct hbm_target_options *hbm_target_options)
 {
     return (struct target_contract){
-        .granule_bytes = wishes->granule_bytes,
-        .defrag = wishes->defrag,
+        .granule_bytes = hbm_target_options->granule_bytes,
+        .defrag = hbm_target_options->defrag,
         .queues_frees = true,
-        .drains = wishes->drains,
+        .drains = hbm_target_options->drains,
         .programs = true,
-        .evicts = wishes->evicts,
-        .program_evicts_program = wishes->program_evicts_program,
+        .evicts = hbm_target_options->evicts,
+        .program_evicts_program = hbm_target_options->program_evicts_program,
         .documented_messages = true,
         .thread_safe = true,
         .resumes = true,
-        .order = {wishes->order[0], wishes->order[1], wishes->order[2]},
+        .order = {hbm_target_options->order[0], hbm_target_options->order[1],
+                  hbm_target_options->order[2]},
     };
 }
 
@@ -254,8 +256,8 @@ static enum target_result target_open(const struct target_setup *setup,
                                       size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
-    struct wishes wishes;
-    if (!read_options(&wishes, setup, &reason)) {
+    struct hbm_target_options hbm_target_options;
+    if (!read_options(&hbm_target_options, setup, &reason)) {
         return TARGET_INVALID;
     }
     struct target_instance *instance = device->host_alloc(device->context, sizeof *instance);
@@ -265,14 +267,14 @@ static enum target_result target_open(const struct target_setup *setup,
     }
     *instance = (struct target_instance){.device = *device};
     const struct hbm_services services = make_services(instance);
-    const struct hbm_options options = make_options(&wishes, setup);
+    const struct hbm_options options = make_options(&hbm_target_options, setup);
     const enum hbm_result result = hbm_create(&services, &options, &instance->hbm);
     if (result != HBM_OK) {
         (void)snprintf(text, text_bytes, "libhbm did not open: %s", hbm_result_name(result));
         device->host_free(device->context, instance, sizeof *instance);
         return result == HBM_INVALID ? TARGET_INVALID : TARGET_FAILED;
     }
-    *contract = make_contract(&wishes);
+    *contract = make_contract(&hbm_target_options);
     *out = instance;
     return TARGET_OK;
 }

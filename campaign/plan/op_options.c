@@ -82,7 +82,7 @@ static const char *parse_fault(const char *word, uint32_t *bits)
     return NULL;
 }
 
-const char *op_options_parse_faults(const char *text, struct fault_wish *faults)
+const char *op_options_parse_faults(const char *text, struct fault_options *faults)
 {
     char word[WORD_BYTES];
     uint32_t kinds = 0;
@@ -153,7 +153,8 @@ static const char *parse_weight(char *word, uint16_t weights[OP_KIND_COUNT], uin
     return NULL;
 }
 
-const char *op_options_print_faults(const struct fault_wish *faults, char *text, size_t text_bytes)
+const char *op_options_print_faults(const struct fault_options *faults, char *text,
+                                    size_t text_bytes)
 {
     const char *names[FAULTING_KIND_COUNT + 2];
     (void)list_fault_names(names);

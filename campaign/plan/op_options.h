@@ -10,10 +10,11 @@
  * until the next call. The output is then untouched.  Words are separated by commas or blanks.
  *
  * "none", "all", or names of harness/op/fault.h and "retire". */
-const char *op_options_parse_faults(const char *text, struct fault_wish *faults);
+const char *op_options_parse_faults(const char *text, struct fault_options *faults);
 
 /* The words for them: "" = none, "all", or the names by commas.  Returns text. */
-const char *op_options_print_faults(const struct fault_wish *faults, char *text, size_t text_bytes);
+const char *op_options_print_faults(const struct fault_options *faults, char *text,
+                                    size_t text_bytes);
 
 /* KIND:PERCENT each; what is not named keeps its 100. */
 const char *op_options_parse_weights(const char *text, uint16_t weights[OP_KIND_COUNT]);

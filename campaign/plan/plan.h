@@ -21,7 +21,7 @@ struct part {
     uint64_t op_count_max;       /* in all trials together; UINT64_MAX = not bounded */
     bool has_op_count_max;       /* it was said */
     uint64_t trial_count_max;    /* UINT64_MAX = not bounded */
-    struct fault_wish faults;    /* slipped into its trials */
+    struct fault_options faults; /* slipped into its trials */
     struct lane_options lanes;   /* completed; lane_count 0 = its trials have no lanes */
     uint64_t duration_ns;        /* of its trials together; UINT64_MAX = not bounded */
     char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */

@@ -37,7 +37,8 @@ struct scheduler {
     struct object_table objects;
     struct schedule_switch *switches;
     size_t switch_count, switch_capacity;
-    size_t kept_count; /* of the switches: those behind are defaults, which nobody need repeat */
+    size_t
+        recorded_count; /* of the switches: those behind are defaults, which nobody need repeat */
     uint64_t run_count;
     struct pthreads_run *threads; /* of the pthread functions, for this scheduler's runs; NULL: none
                                      was called yet */

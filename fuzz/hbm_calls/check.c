@@ -50,7 +50,7 @@ struct seen {
     const char *broken;
 };
 
-static void expect(struct seen *seen, bool holds, const char *what)
+static void expect_seen(struct seen *seen, bool holds, const char *what)
 {
     if (!holds && seen->broken == NULL) {
         seen->broken = what;
@@ -66,14 +66,14 @@ static void check_entry(void *context, const struct hbm_report_entry *entry)
     const bool is_sorted = seen->count == 0 || entry->size_bytes < last->size_bytes ||
                            (entry->size_bytes == last->size_bytes &&
                             (!has_order || entry->address < last->address));
-    expect(seen, is_sorted, "the report is not sorted");
-    expect(seen, hbm_kind_name(entry->kind)[0] != '\0', "a kind has no name");
-    expect(seen, hbm_state_name(entry->state)[0] != '\0', "a state has no name");
-    expect(seen, (entry->handle == NULL) == (entry->kind == HBM_KIND_RETIRED),
-           "a block has no handle, or a retired block has one");
+    expect_seen(seen, is_sorted, "the report is not sorted");
+    expect_seen(seen, hbm_kind_name(entry->kind)[0] != '\0', "a kind has no name");
+    expect_seen(seen, hbm_state_name(entry->state)[0] != '\0', "a state has no name");
+    expect_seen(seen, (entry->handle == NULL) == (entry->kind == HBM_KIND_RETIRED),
+                "a block has no handle, or a retired block has one");
     if (entry->shape != NULL) {
         const char *broken = calls_check_shape(entry->shape);
-        expect(seen, broken == NULL, broken);
+        expect_seen(seen, broken == NULL, broken);
     }
     seen->last = *entry;
     seen->count++;
@@ -85,8 +85,8 @@ static void check_line(void *context, const char *text)
     struct seen *seen = context;
     seen->count++;
     for (const char *at = text; *at != '\0'; at++) {
-        expect(seen, (unsigned char)*at >= ' ',
-               "a line of the printed report has a control character");
+        expect_seen(seen, (unsigned char)*at >= ' ',
+                    "a line of the printed report has a control character");
     }
 }
 

@@ -91,7 +91,7 @@ static void edit_once(struct mutator *mutator)
     }
 }
 
-static void edit_some(struct mutator *mutator)
+static void edit_few_times(struct mutator *mutator)
 {
     edit_once(mutator);
     for (int i = 1; i < EDITS_MAX && random_chance(&mutator->random, 1, 2); i++) {
@@ -100,22 +100,22 @@ static void edit_some(struct mutator *mutator)
 }
 
 /* Ops go at the end, so that half of the bytes are left for choices at most; then choices. */
-static void cut_to(struct input *input, size_t bytes_max)
+static void cut_input(struct input *input, size_t bytes_max)
 {
     struct op_list *ops = &input->ops;
     const size_t choices = input->choice_count < bytes_max / 2 ? input->choice_count
                                                                : bytes_max / 2;
     size_t length = INPUT_HEADER_BYTES;
-    size_t kept = 0;
-    while (kept < ops->count && kept < MUTATE_OP_COUNT_MAX) {
-        const size_t next = input_op_bytes(input, &ops->ops[kept]);
+    size_t count_left = 0;
+    while (count_left < ops->count && count_left < MUTATE_OP_COUNT_MAX) {
+        const size_t next = input_op_bytes(input, &ops->ops[count_left]);
         if (length + next + choices > bytes_max) {
             break;
         }
         length += next;
-        kept++;
+        count_left++;
     }
-    ops->count = kept;
+    ops->count = count_left;
     const size_t spare = bytes_max - length;
     input_set_choice_count(input, input->choice_count < spare ? input->choice_count : spare);
 }
@@ -132,8 +132,8 @@ void mutator_change(struct mutator *mutator, struct input *input, size_t bytes_m
 {
     CHECK(bytes_max >= INPUT_HEADER_BYTES);
     begin_edit(mutator, input, NULL, seed);
-    edit_some(mutator);
-    cut_to(input, bytes_max);
+    edit_few_times(mutator);
+    cut_input(input, bytes_max);
 }
 
 void mutator_cross(struct mutator *mutator, const struct input *one, const struct input *other,
@@ -147,7 +147,7 @@ void mutator_cross(struct mutator *mutator, const struct input *one, const struc
     op_list_clear(&mutator->editing.block);
     const bool is_crossed = edit->apply(&mutator->editing);
     if (!is_crossed || random_chance(&mutator->random, 1, 2)) {
-        edit_some(mutator);
+        edit_few_times(mutator);
     }
-    cut_to(out, bytes_max);
+    cut_input(out, bytes_max);
 }

@@ -26,7 +26,7 @@ struct sharing {
     struct fate *fates; /* of each op of the list */
 };
 
-static uint32_t number_on(const struct sharing *sharing, uint32_t old, uint32_t host)
+static uint32_t find_number_on_host(const struct sharing *sharing, uint32_t old, uint32_t host)
 {
     const struct fate *fate = &sharing->fates[old];
     return fate->at + (fate->is_copied
@@ -44,13 +44,13 @@ static bool rename_reference(const struct sharing *sharing, const struct op_list
     }
     const struct fate *fate = &sharing->fates[old];
     const bool is_there = !fate->goes && (fate->is_copied || host == ops->ops[old].host);
-    *reference = is_there ? number_on(sharing, old, host) : old;
+    *reference = is_there ? find_number_on_host(sharing, old, host) : old;
     return is_there;
 }
 
 /* The op as the host has it. */
-static struct op op_on(const struct sharing *sharing, const struct op_list *ops,
-                       const struct op *op, uint32_t host)
+static struct op copy_op_to_host(const struct sharing *sharing, const struct op_list *ops,
+                                 const struct op *op, uint32_t host)
 {
     struct op renamed = *op;
     renamed.host = (uint8_t)host;
@@ -141,13 +141,14 @@ static void write_list(struct editing *editing, const struct sharing *sharing)
         const struct fate *fate = &sharing->fates[i];
         const struct op *op = &ops->ops[i];
         for (uint32_t k = 0; k < sharing->host_count && fate->is_copied; k++) {
-            struct op copy = op_on(sharing, ops, op, (fate->first_host + k) % sharing->host_count);
+            struct op copy = copy_op_to_host(sharing, ops, op,
+                                             (fate->first_host + k) % sharing->host_count);
             mark_group(sharing, fate->at, &copy);
             op_list_append(&editing->block, &copy);
         }
         if (!fate->is_copied && !fate->goes) {
-            const struct op kept = op_on(sharing, ops, op, op->host);
-            op_list_append(&editing->block, &kept);
+            const struct op renamed = copy_op_to_host(sharing, ops, op, op->host);
+            op_list_append(&editing->block, &renamed);
         }
     }
     op_list_copy(&editing->input->ops, &editing->block);
@@ -192,7 +193,7 @@ static bool has_own_event(const struct op *op)
            op->delay_ns != DELAY_NEVER && op->delay_ns != 0;
 }
 
-static uint64_t later_op(uint64_t delay_ns, uint64_t factor)
+static uint64_t multiply_delay(uint64_t delay_ns, uint64_t factor)
 {
     return delay_ns < LATEST_NS / factor ? delay_ns * factor : LATEST_NS;
 }
@@ -216,7 +217,7 @@ static bool skew_host(struct editing *editing)
     for (size_t left = draw_count(editing->random, ops->count - at); left > 0; left--, at++) {
         struct op *op = &ops->ops[at];
         if (op->host == host && has_own_event(op)) {
-            op->delay_ns = draw_short_delay(is_late ? later_op(op->delay_ns, factor)
+            op->delay_ns = draw_short_delay(is_late ? multiply_delay(op->delay_ns, factor)
                                                     : op->delay_ns / factor);
         }
     }

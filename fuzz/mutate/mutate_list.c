@@ -17,7 +17,7 @@ static bool insert_ops(struct editing *editing)
     return block_insert(editing, draw_place(editing));
 }
 
-static bool names_part(const struct op *op, const struct part *part)
+static bool has_reference_to_part(const struct op *op, const struct part *part)
 {
     return (op->flags & OP_RELATIVE) == 0 && op->kind != OP_SWITCH &&
            ((op->ref != OP_NONE && op->ref - part->first < part->count) ||
@@ -37,7 +37,7 @@ static bool delete_ops(struct editing *editing)
     CHECK(keep != NULL);
     for (size_t i = 0; i < ops->count; i++) {
         keep[i] = i - part.first >= part.count;
-        if (keep[i] && names_part(&ops->ops[i], &part)) {
+        if (keep[i] && has_reference_to_part(&ops->ops[i], &part)) {
             op_loosen(&ops->ops[i]);
         }
     }
@@ -141,7 +141,7 @@ static bool loosen_ops(struct editing *editing)
 }
 
 /* Another op of a kind that has the same fields. */
-static uint8_t sibling_of(enum op_kind kind, struct random *random)
+static uint8_t draw_sibling_kind(enum op_kind kind, struct random *random)
 {
     static const uint8_t naming_blocks[] = {OP_FREE, OP_HOLD, OP_RELEASE, OP_TOUCH};
     switch (kind) {
@@ -185,7 +185,7 @@ static void take_field(const struct editing *editing, struct op *op)
         op->align_log2 = drawn.align_log2;
         return;
     case 4:
-        op->kind = sibling_of((enum op_kind)op->kind, editing->random);
+        op->kind = draw_sibling_kind((enum op_kind)op->kind, editing->random);
         return;
     default:
         op->tag = drawn.tag;

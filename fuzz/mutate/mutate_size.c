@@ -1,7 +1,7 @@
 #include "fuzz/mutate/mutate_draw.h"
 
 /* Draws one of the requests. */
-static struct op *any_request(const struct editing *editing)
+static struct op *draw_any_request(const struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;
     size_t at = 0;
@@ -11,7 +11,7 @@ static struct op *any_request(const struct editing *editing)
 /* The request asks for what just fits, or just does not, when it is run. */
 static bool fit_size(struct editing *editing)
 {
-    struct op *op = any_request(editing);
+    struct op *op = draw_any_request(editing);
     if (op == NULL) {
         return false;
     }
@@ -26,8 +26,8 @@ static bool fit_size(struct editing *editing)
 /* Two requests of one size: the hole of one is exactly the other's. */
 static bool copy_size(struct editing *editing)
 {
-    struct op *to = any_request(editing);
-    const struct op *from = to == NULL ? NULL : any_request(editing);
+    struct op *to = draw_any_request(editing);
+    const struct op *from = to == NULL ? NULL : draw_any_request(editing);
     if (from == NULL || from == to) {
         return false;
     }
@@ -39,7 +39,7 @@ static bool copy_size(struct editing *editing)
 /* A granule more or less, half or double, or an edge of what a size can be. */
 static bool nudge_size(struct editing *editing)
 {
-    struct op *op = any_request(editing);
+    struct op *op = draw_any_request(editing);
     if (op == NULL || (op->flags & OP_FITTED) != 0) {
         return false;
     }
@@ -81,7 +81,7 @@ static bool align_size(struct editing *editing)
 
 /* A new request for what fits, anywhere: the question that a heap answers wrongly when it is
  * broken. */
-static bool ask_fit(struct editing *editing)
+static bool set_fit(struct editing *editing)
 {
     struct op *op = block_draw(editing,
                                random_chance(editing->random, 1, 4) ? OP_OUTPUT : OP_ALLOC);
@@ -94,5 +94,5 @@ static bool ask_fit(struct editing *editing)
 
 const struct edit size_edits[] = {
     {"fit", 5, fit_size},     {"same_size", 3, copy_size}, {"nudge", 4, nudge_size},
-    {"align", 2, align_size}, {"ask_fit", 6, ask_fit},     {0},
+    {"align", 2, align_size}, {"ask_fit", 6, set_fit},     {0},
 };

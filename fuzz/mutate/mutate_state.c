@@ -8,7 +8,7 @@ enum {
     AWAITED_HIGH_NS = 10000000,
 };
 
-static uint64_t long_delay(struct random *random)
+static uint64_t draw_long_delay(struct random *random)
 {
     return random_chance(random, 1, 3)
                ? DELAY_NEVER
@@ -168,7 +168,7 @@ static bool make_busy(struct editing *editing)
     struct op *execute = block_add(editing, OP_EXECUTE);
     execute->ref = (uint32_t)(has_program ? load : at);
     execute->host = host;
-    execute->delay_ns = long_delay(editing->random);
+    execute->delay_ns = draw_long_delay(editing->random);
     return block_insert(editing, at);
 }
 
@@ -181,7 +181,7 @@ static bool make_used(struct editing *editing)
     }
     struct op *use = block_add(editing, OP_USE);
     name_block(editing, at, use);
-    use->delay_ns = long_delay(editing->random);
+    use->delay_ns = draw_long_delay(editing->random);
     return block_insert(editing, at);
 }
 

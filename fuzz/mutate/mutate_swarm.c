@@ -15,7 +15,7 @@ struct tally {
 /* What all ops of one swarm have in common. */
 struct swarm {
     struct generate generate;
-    bool asks_for_edges; /* of what a size can be */
+    bool has_edge_sizes; /* of what a size can be */
     uint8_t host;        /* of most of them */
 };
 
@@ -71,7 +71,7 @@ static void set_sizes(const struct editing *editing, const struct swarm *swarm, 
         op->size_bytes = is_fit ? fit_pack(&fit) : op->size_bytes;
     }
     if (!is_fit) {
-        const bool is_edge = swarm->asks_for_edges && random_chance(random, 1, EDGE_ONE_IN);
+        const bool is_edge = swarm->has_edge_sizes && random_chance(random, 1, EDGE_ONE_IN);
         op->size_bytes = is_edge ? draw_edge_size(editing) : draw_class_size(editing, generate);
     }
     op->stack_bytes = op->kind == OP_LOAD && random_chance(random, 3, 4)
@@ -132,7 +132,7 @@ static bool draw_swarm(struct editing *editing)
     const size_t at = draw_place(editing);
     const uint32_t all = (UINT32_C(1) << OP_KIND_COUNT) - 1;
     const struct generate_limits limits = {.allowed_kinds = random_chance(random, 1, 4) ? all : 0};
-    struct swarm swarm = {.asks_for_edges = random_chance(random, 1, EDGE_SWARM_ONE_IN),
+    struct swarm swarm = {.has_edge_sizes = random_chance(random, 1, EDGE_SWARM_ONE_IN),
                           .host = (uint8_t)random_below(random, setup->host_count)};
     generate_init(&swarm.generate, random, setup->capacity_bytes, draw_unit_bytes(setup), &limits);
     struct tally tally = {0};

@@ -51,24 +51,24 @@ static void settle_chunk(struct trim *trim)
     }
 }
 
-static size_t chunk_first(const struct trim *trim)
+static size_t find_chunk_start(const struct trim *trim)
 {
     return trim->end > trim->chunk ? trim->end - trim->chunk : 0;
 }
 
-static bool names_dropped(const struct trim *trim, size_t i)
+static bool has_dropped_reference(const struct trim *trim, size_t i)
 {
     const struct op *op = &trim->best.ops.ops[i];
     return (op->flags & OP_RELATIVE) == 0 &&
            ((op->ref < i && !trim->keep[op->ref]) || (op->event < i && !trim->keep[op->event]));
 }
 
-static const struct input *without_chunk(struct trim *trim)
+static const struct input *drop_chunk(struct trim *trim)
 {
-    const size_t first = chunk_first(trim);
+    const size_t first = find_chunk_start(trim);
     input_copy(&trim->candidate, &trim->best);
     for (size_t i = 0; i < trim->best.ops.count; i++) {
-        trim->keep[i] = (i < first || i >= trim->end) && !names_dropped(trim, i);
+        trim->keep[i] = (i < first || i >= trim->end) && !has_dropped_reference(trim, i);
     }
     op_list_filter(&trim->candidate.ops, trim->keep);
     return &trim->candidate;
@@ -76,7 +76,7 @@ static const struct input *without_chunk(struct trim *trim)
 
 /* --- numbers --- */
 
-static uint64_t power_at_most(uint64_t number)
+static uint64_t round_down_to_power(uint64_t number)
 {
     return number == 0 ? 0 : UINT64_C(1) << (63 - __builtin_clzll(number));
 }
@@ -84,7 +84,7 @@ static uint64_t power_at_most(uint64_t number)
 enum { FIELD_COUNT = 4 };
 
 /* The op with one field simpler. */
-static struct op simpler_op(const struct op *op, unsigned field)
+static struct op simplify_op(const struct op *op, unsigned field)
 {
     struct op next = *op;
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
@@ -98,7 +98,7 @@ static struct op simpler_op(const struct op *op, unsigned field)
         return next;
     case 2:
         if (info->has_size && (op->flags & OP_FITTED) == 0) {
-            next.size_bytes = power_at_most(op->size_bytes);
+            next.size_bytes = round_down_to_power(op->size_bytes);
         }
         return next;
     default:
@@ -107,12 +107,12 @@ static struct op simpler_op(const struct op *op, unsigned field)
     }
 }
 
-static const struct input *with_simpler_number(struct trim *trim)
+static const struct input *simplify_number(struct trim *trim)
 {
     const struct op_list *ops = &trim->best.ops;
     for (; trim->end < ops->count; trim->end++, trim->field = 0) {
         for (; trim->field < FIELD_COUNT; trim->field++) {
-            const struct op op = simpler_op(&ops->ops[trim->end], trim->field);
+            const struct op op = simplify_op(&ops->ops[trim->end], trim->field);
             if (!op_equal(&op, &ops->ops[trim->end]) &&
                 input_op_bytes(&trim->best, &op) <=
                     input_op_bytes(&trim->best, &ops->ops[trim->end])) {
@@ -133,8 +133,8 @@ const struct input *trim_next(struct trim *trim)
         return NULL;
     }
     settle_chunk(trim);
-    const struct input *next = trim->chunk > 0 && trim->end > 0 ? without_chunk(trim)
-                                                                : with_simpler_number(trim);
+    const struct input *next = trim->chunk > 0 && trim->end > 0 ? drop_chunk(trim)
+                                                                : simplify_number(trim);
     trim->step_count += next != NULL;
     return next;
 }
@@ -149,5 +149,5 @@ void trim_tell(struct trim *trim, bool is_as_good)
         return;
     }
     /* Later ops depend on earlier ones: from the end to the front. */
-    trim->end = chunk_first(trim);
+    trim->end = find_chunk_start(trim);
 }

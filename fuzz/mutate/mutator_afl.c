@@ -47,8 +47,8 @@ void afl_custom_deinit(void *data)
 }
 
 /* Gives out the front of the input, all of it where length_max allows. */
-static size_t give_out(struct afl_mutator *state, const struct input *input, size_t length_max,
-                       uint8_t **out)
+static size_t return_bytes(struct afl_mutator *state, const struct input *input, size_t length_max,
+                           uint8_t **out)
 {
     const size_t length = input_encode(input, NULL, 0);
     if (length > state->bytes_capacity) {
@@ -73,11 +73,11 @@ size_t afl_custom_fuzz(void *data, uint8_t *bytes, size_t length, uint8_t **out,
     input_decode(bytes, length, &state->input);
     if (!crosses) {
         mutator_change(state->mutator, &state->input, room, seed);
-        return give_out(state, &state->input, length_max, out);
+        return return_bytes(state, &state->input, length_max, out);
     }
     input_decode(other, other_length, &state->other);
     mutator_cross(state->mutator, &state->input, &state->other, room, seed, &state->crossed);
-    return give_out(state, &state->crossed, length_max, out);
+    return return_bytes(state, &state->crossed, length_max, out);
 }
 
 /* --- trimming --- */
@@ -98,7 +98,8 @@ int32_t afl_custom_init_trim(void *data, uint8_t *bytes, size_t length)
 size_t afl_custom_trim(void *data, uint8_t **out)
 {
     struct afl_mutator *state = data;
-    return give_out(state, state->step == NULL ? &state->trim.best : state->step, SIZE_MAX, out);
+    return return_bytes(state, state->step == NULL ? &state->trim.best : state->step, SIZE_MAX,
+                        out);
 }
 
 int32_t afl_custom_post_trim(void *data, unsigned char success)

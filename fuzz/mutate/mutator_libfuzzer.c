@@ -23,7 +23,7 @@ static struct scratch *scratch_open(void)
 }
 
 /* Where there is not even room for a header, its front counts: what is missing is zero. */
-static size_t length_for(size_t length_max)
+static size_t choose_length(size_t length_max)
 {
     return length_max < INPUT_HEADER_BYTES ? INPUT_HEADER_BYTES : length_max;
 }
@@ -44,7 +44,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t length_max,
     struct scratch *scratch = scratch_open();
     CHECK(length_max > 0);
     input_decode(bytes, length, &scratch->out);
-    mutator_change(scratch->mutator, &scratch->out, length_for(length_max), seed);
+    mutator_change(scratch->mutator, &scratch->out, choose_length(length_max), seed);
     return write_out(&scratch->out, bytes, length_max);
 }
 
@@ -56,7 +56,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_length, const ui
     CHECK(out_length_max > 0);
     input_decode(one, one_length, &scratch->one);
     input_decode(other, other_length, &scratch->other);
-    mutator_cross(scratch->mutator, &scratch->one, &scratch->other, length_for(out_length_max),
+    mutator_cross(scratch->mutator, &scratch->one, &scratch->other, choose_length(out_length_max),
                   seed, &scratch->out);
     return write_out(&scratch->out, out, out_length_max);
 }

@@ -58,7 +58,7 @@ static void open_variants(void)
     }
 }
 
-static struct variant *leader_of(const struct setup *setup)
+static struct variant *find_leader(const struct setup *setup)
 {
     const char *defrag = setup_option(setup, "defrag");
     for (unsigned i = 1; i < VARIANT_COUNT && defrag != NULL; i++) {
@@ -75,7 +75,7 @@ static void reduce_size(struct input *input)
     static bool keep[OPS_MAX];
     struct op_list *ops = &input->ops;
     bool drops = false;
-    input->faults = (struct fault_wish){0};
+    input->faults = (struct fault_options){0};
     input->setup.host_count = input->setup.host_count < HOSTS_MAX ? input->setup.host_count
                                                                   : HOSTS_MAX;
     ops->count = ops->count < OPS_MAX ? ops->count : OPS_MAX;
@@ -97,9 +97,10 @@ struct pair {
     struct input *input; /* that both have played */
 };
 
-_Noreturn __attribute__((format(printf, 4, 5))) static void end(const struct pair *pair, size_t op,
-                                                                enum finding_check check,
-                                                                const char *reason, ...)
+_Noreturn __attribute__((format(printf, 4, 5))) static void end_pair(const struct pair *pair,
+                                                                     size_t op,
+                                                                     enum finding_check check,
+                                                                     const char *reason, ...)
 {
     char text[256];
     va_list arguments;
@@ -115,7 +116,7 @@ _Noreturn __attribute__((format(printf, 4, 5))) static void end(const struct pai
                       pair->right->defrag == NULL ? "" : pair->right->defrag, text);
 }
 
-static bool blocks_equal(const struct oom *a, const struct oom *b)
+static bool has_equal_blocks(const struct oom *a, const struct oom *b)
 {
     bool are_equal = a->capacity_bytes == b->capacity_bytes &&
                      a->granule_bytes == b->granule_bytes && a->block_count == b->block_count;
@@ -130,7 +131,7 @@ static bool blocks_equal(const struct oom *a, const struct oom *b)
     return are_equal;
 }
 
-static bool promises_all_of(const struct oom *right, const struct oom *left)
+static bool has_all_promises(const struct oom *right, const struct oom *left)
 {
     return right->defrag >= left->defrag && right->drains >= left->drains &&
            right->evicts >= left->evicts &&
@@ -138,7 +139,7 @@ static bool promises_all_of(const struct oom *right, const struct oom *left)
 }
 
 /* When the last queued free that can go by itself is done; 0 when nobody may wait for it. */
-static uint64_t last_free_ns(const struct oom *oom)
+static uint64_t find_last_free_ns(const struct oom *oom)
 {
     uint64_t last_ns = 0;
     for (size_t i = 0; i < oom->block_count && oom->drains; i++) {
@@ -158,12 +159,13 @@ static void check_room(const struct pair *pair, size_t op)
     const uint8_t host = pair->input->ops.ops[op].host;
     const uint64_t now_ns = variant_state(pair->left, pair->input, op, host, &left);
     (void)variant_state(pair->right, pair->input, op, host, &right);
-    const uint64_t last_ns = last_free_ns(&left);
+    const uint64_t last_ns = find_last_free_ns(&left);
     const bool has_waited_too_long = pair->left->notes[op].now_ns >
                                      (last_ns > now_ns ? last_ns : now_ns);
-    if (blocks_equal(&left, &right) && promises_all_of(&right, &left) && !has_waited_too_long) {
-        end(pair, op, FINDING_CONTRACT_LOSES_ROOM,
-            "in the same state the left finds room and the right reports out-of-memory");
+    if (has_equal_blocks(&left, &right) && has_all_promises(&right, &left) &&
+        !has_waited_too_long) {
+        end_pair(pair, op, FINDING_CONTRACT_LOSES_ROOM,
+                 "in the same state the left finds room and the right reports out-of-memory");
     }
 }
 
@@ -176,8 +178,8 @@ static void check_op(const struct pair *pair, size_t i)
     }
     if (op->kind != OP_EXECUTE &&
         (left->result == TARGET_INVALID) != (right->result == TARGET_INVALID)) {
-        end(pair, i, FINDING_INVALID_DIFFERS,
-            "only one of them reports that the request is invalid");
+        end_pair(pair, i, FINDING_INVALID_DIFFERS,
+                 "only one of them reports that the request is invalid");
     }
     if (left->state == right->state && left->result == TARGET_OK &&
         right->result == TARGET_NO_MEMORY) {
@@ -187,7 +189,7 @@ static void check_op(const struct pair *pair, size_t i)
 
 /* Whether the op leaves the same live and dying blocks on both sides when they had the same before.
  */
-static bool keeps_together(const struct variant_note *left, const struct variant_note *right)
+static bool is_kept_together(const struct variant_note *left, const struct variant_note *right)
 {
     return left->is_skipped == right->is_skipped && left->result == right->result &&
            left->size_bytes == right->size_bytes && left->now_ns == right->now_ns &&
@@ -203,13 +205,13 @@ static void compare_answers(const struct pair *pair)
     for (size_t i = 0; i < count; i++) {
         const struct variant_note *left = &pair->left->notes[i], *right = &pair->right->notes[i];
         check_op(pair, i);
-        are_together = are_together && keeps_together(left, right);
+        are_together = are_together && is_kept_together(left, right);
         if (are_together && (left->in_use_bytes != right->in_use_bytes ||
                              left->reserved_bytes != right->reserved_bytes)) {
-            end(pair, i, FINDING_COUNTERS_DIFFER,
-                "in use %" PRIu64 " and %" PRIu64 " bytes, reserved %" PRIu64 " and %" PRIu64,
-                left->in_use_bytes, right->in_use_bytes, left->reserved_bytes,
-                right->reserved_bytes);
+            end_pair(pair, i, FINDING_COUNTERS_DIFFER,
+                     "in use %" PRIu64 " and %" PRIu64 " bytes, reserved %" PRIu64 " and %" PRIu64,
+                     left->in_use_bytes, right->in_use_bytes, left->reserved_bytes,
+                     right->reserved_bytes);
         }
     }
 }
@@ -226,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     }
     input_decode(bytes, length, &input);
     reduce_size(&input);
-    struct variant *leading = leader_of(&input.setup);
+    struct variant *leading = find_leader(&input.setup);
     const struct run *run = variant_play(leading, &input);
     if (run == NULL) {
         return 0;

@@ -53,13 +53,13 @@ void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, u
 
 static void piece_scrub(struct contents_piece *piece, uint32_t owner)
 {
-    size_t kept = 0;
+    size_t count_left = 0;
     for (size_t i = 0; i < piece->count; i++) {
         if (piece->spans[i].owner != owner) {
-            piece->spans[kept++] = piece->spans[i];
+            piece->spans[count_left++] = piece->spans[i];
         }
     }
-    piece->count = kept;
+    piece->count = count_left;
 }
 
 /* --- both --- */

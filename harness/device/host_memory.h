@@ -16,7 +16,7 @@ enum { HOST_MEMORY_FAULT_BYTES = 128 };
 struct host_memory {
     struct host_piece *pieces;
     size_t capacity, count;
-    uint64_t held_bytes;                   /* taken, less what was said to be given back */
+    uint64_t held_bytes;                   /* obtained, less what the target released */
     uint64_t opened_bytes, item_count_max; /* see host_memory_bytes_max */
     char fault[HOST_MEMORY_FAULT_BYTES];   /* the first one, in words; "" = none */
 };

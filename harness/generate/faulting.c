@@ -8,11 +8,11 @@
 #define DELAY_MIN_NS UINT64_C(1000)
 #define DELAY_MAX_NS UINT64_C(10000000000)
 enum { FOR_EVER_PERCENT = 10, RETIRE_PARTS = 256 };
-static_assert(FAULTING_KIND_COUNT < 32, "a wish has a bit for each kind");
+static_assert(FAULTING_KIND_COUNT < 32, "fault options have a bit for each kind");
 
-void faulting_init(struct faulting *faulting, const struct fault_wish *wish, uint64_t seed)
+void faulting_init(struct faulting *faulting, const struct fault_options *options, uint64_t seed)
 {
-    CHECK((wish->kinds & ~FAULTING_ALL) == 0);
+    CHECK((options->kinds & ~FAULTING_ALL) == 0);
     *faulting = (struct faulting){0};
     random_init(&faulting->random, random_derive(seed, FAULTING_STREAM));
     for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
@@ -20,7 +20,7 @@ void faulting_init(struct faulting *faulting, const struct fault_wish *wish, uin
         const bool is_on = random_chance(&faulting->random, FAULTING_ON_PERCENT, 100);
         const uint64_t period = random_log_uniform(&faulting->random, FAULTING_PERIOD_MIN,
                                                    FAULTING_PERIOD_MAX);
-        faulting->kinds[i].period = is_on && (wish->kinds >> i & 1) != 0 ? (uint32_t)period : 0;
+        faulting->kinds[i].period = is_on && (options->kinds >> i & 1) != 0 ? (uint32_t)period : 0;
     }
     faulting->kinds[FAULTING_RETIRE].period *= FAULTING_RETIRE_PERIOD_FACTOR;
 }

@@ -12,7 +12,7 @@ enum { FAULTING_RETIRE = FAULT_KIND_COUNT, FAULTING_KIND_COUNT };
 #define FAULTING_ALL ((UINT32_C(1) << FAULTING_KIND_COUNT) - 1)
 
 /* What a trial may be given; zero: nothing. */
-struct fault_wish {
+struct fault_options {
     uint32_t kinds; /* bit per enum fault_kind, and FAULTING_RETIRE */
 };
 
@@ -43,8 +43,8 @@ struct faulting {
 };
 
 /* Draws what is on, from the trial's seed.  Which kinds are on depends on nothing else than the
- * seed and the wish. */
-void faulting_init(struct faulting *faulting, const struct fault_wish *wish, uint64_t seed);
+ * seed and the options. */
+void faulting_init(struct faulting *faulting, const struct fault_options *options, uint64_t seed);
 
 /* Whether an op comes before the scenario's next one: true sets *op, for any of the view's hosts.
  * To be asked again for the op after it, with a new view.  A kind that waits to be disarmed is not

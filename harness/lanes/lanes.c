@@ -138,9 +138,14 @@ static void begin_lanes(struct lanes *lanes, const struct lanes_plan *plan)
     plan->strategy->begin(plan->state, plan->run);
 }
 
-static enum rule rule_of(enum scheduler_outcome outcome)
+static enum rule find_rule(enum scheduler_outcome outcome)
 {
-    switch (outcome) {
+    switch (outcome) { /* no default: the compiler names an outcome that is missing */
+    case SCHEDULER_FINISHED:
+    case SCHEDULER_STOPPED:
+        break; /* no verdict of the scheduler */
+    case SCHEDULER_STUCK:
+        return RULE_HANG;
     case SCHEDULER_DEADLOCK:
         return RULE_DEADLOCK;
     case SCHEDULER_LIVELOCK:
@@ -151,9 +156,9 @@ static enum rule rule_of(enum scheduler_outcome outcome)
         return RULE_RACE;
     case SCHEDULER_MISUSE:
         return RULE_MISUSE;
-    default:
-        return RULE_HANG;
     }
+    CHECK(false); /* not for an outcome that breaks no rule */
+    return RULE_NONE;
 }
 
 /* The run ended in the target's open(). */
@@ -169,7 +174,7 @@ static void take_outcome(struct lanes *lanes, const struct scheduler_report *rep
 {
     struct run *run = lanes->calls.run;
     struct verdict verdict = {.kind = VERDICT_BROKEN,
-                              .rule = rule_of(report->outcome),
+                              .rule = find_rule(report->outcome),
                               .op = report->op == STEP_OP_NONE ? (uint32_t)lanes->plan->ops->count
                                                                : report->op};
     snprintf(verdict.reason, sizeof verdict.reason, "%.*s", (int)sizeof verdict.reason - 1,
@@ -259,10 +264,10 @@ static void free_replay(void *state)
     free(state);
 }
 
-bool lanes_replay_told(const struct target *target, const struct setup *setup,
-                       const struct op_list *ops, const struct lanes_plan *told,
-                       const struct run_listener *listener, struct trial *trial,
-                       char reason[RUN_REASON_BYTES])
+bool lanes_replay_traced(const struct target *target, const struct setup *setup,
+                         const struct op_list *ops, const struct lanes_plan *traced,
+                         const struct run_listener *listener, struct trial *trial,
+                         char reason[RUN_REASON_BYTES])
 {
     struct op_list plain;
     struct schedule_switch *switches = NULL;
@@ -277,8 +282,8 @@ bool lanes_replay_told(const struct target *target, const struct setup *setup,
                                     .strategy = &strategy_replay,
                                     .state = state,
                                     .order = setup->checks_races ? order_create() : NULL,
-                                    .trace = told == NULL ? NULL : told->trace,
-                                    .watch = told == NULL ? NULL : told->watch};
+                                    .trace = traced == NULL ? NULL : traced->trace,
+                                    .watch = traced == NULL ? NULL : traced->watch};
     const bool was_run = lanes_run(lanes, &plan, listener, trial, &report, reason);
     lanes_destroy(lanes);
     if (plan.order != NULL) {
@@ -294,5 +299,5 @@ bool lanes_replay(const struct target *target, const struct setup *setup, const 
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES])
 {
-    return lanes_replay_told(target, setup, ops, NULL, listener, trial, reason);
+    return lanes_replay_traced(target, setup, ops, NULL, listener, trial, reason);
 }

@@ -53,13 +53,13 @@ const char *lanes_why_not(const struct target_contract *contract);
 /* Where the lanes of that target run when nobody says. */
 enum scheduler_backend lanes_backend(const struct setup *setup);
 
-/* Runs the list with the schedule that is in it.  told (NULL: nobody is): its trace and its watch
- * count.  False: as for lanes_run(). */
-bool lanes_replay_told(const struct target *target, const struct setup *setup,
-                       const struct op_list *ops, const struct lanes_plan *told,
-                       const struct run_listener *listener, struct trial *trial,
-                       char reason[RUN_REASON_BYTES]);
-/* The same, and nobody is told. */
+/* Runs the list with the schedule that is in it.  traced (NULL: nothing): its trace and its watch
+ * report the run.  False: as for lanes_run(). */
+bool lanes_replay_traced(const struct target *target, const struct setup *setup,
+                         const struct op_list *ops, const struct lanes_plan *traced,
+                         const struct run_listener *listener, struct trial *trial,
+                         char reason[RUN_REASON_BYTES]);
+/* The same without a trace and a watch. */
 bool lanes_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES]);

@@ -157,9 +157,9 @@ void op_list_filter(struct op_list *list, const bool *keep)
 {
     uint32_t *numbers = malloc((list->count + 1) * sizeof *numbers);
     CHECK(numbers != NULL);
-    uint32_t kept = 0;
+    uint32_t count_left = 0;
     for (size_t i = 0; i < list->count; i++) {
-        numbers[i] = keep[i] ? kept++ : OP_NONE;
+        numbers[i] = keep[i] ? count_left++ : OP_NONE;
     }
     for (size_t i = 0; i < list->count; i++) {
         if (!keep[i]) {
@@ -179,7 +179,7 @@ void op_list_filter(struct op_list *list, const bool *keep)
         }
         list->ops[numbers[i]] = op;
     }
-    list->count = kept;
+    list->count = count_left;
     free(numbers);
 }
 

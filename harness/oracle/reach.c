@@ -73,8 +73,8 @@ static bool stays(struct reach *reach, const struct reach_limits *limits, size_t
         reach->frees_awaited += is_freed;
         return !is_freed;
     }
-    const bool is_told_to_stay = limits->stays != NULL && limits->stays[i];
-    const bool goes = limits->evicts && !is_told_to_stay &&
+    const bool must_stay = limits->stays != NULL && limits->stays[i];
+    const bool goes = limits->evicts && !must_stay &&
                       reach_may_evict(reach->oom, block, limits->until_ns);
     reach->programs_evicted += goes;
     return !goes;

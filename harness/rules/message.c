@@ -82,10 +82,10 @@ static bool read_allocate(struct reader *reader, const struct message_expected *
         !skip_words(reader, " free.")) {
         return false;
     }
-    const bool says = skip_if(
+    const bool has_sentence = skip_if(
         reader, " Due to fragmentation, the largest contiguous region of free memory is ");
-    if (!says) {
-        return !expected->says_fragmentation ||
+    if (!has_sentence) {
+        return !expected->has_fragmentation ||
                report_missing(reader, "the sentence that begins with", "Due to fragmentation");
     }
     return skip_size(reader, "the largest region", expected->largest_hole_bytes) &&

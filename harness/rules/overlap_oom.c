@@ -105,9 +105,9 @@ static bool may_be_blurred(const struct pass *pass, uint32_t number)
 static void keep_state(struct pass *pass, uint32_t number, const struct verdict *verdict)
 {
     struct pending *pending = &pass->pending[number];
-    const struct oom kept = pass->oom;
+    const struct oom saved = pass->oom;
     pass->oom = pending->oom; /* its memory is used again */
-    pending->oom = kept;
+    pending->oom = saved;
     pending->verdict = *verdict;
     pending->verdict.free_bytes = model_free_bytes(call_at(pass, number)->host->model);
     pending->has_oom = true;

@@ -122,8 +122,8 @@ static bool judge_numbers(const struct evidence *evidence)
         .reservable_low_bytes = reservable.low_bytes,
         .reservable_high_bytes = reservable.high_bytes,
         .largest_hole_bytes = model_largest_hole_bytes(model),
-        .says_fragmentation = host->contract.defrag == DEFRAG_NONE &&
-                              model_free_bytes(model) >= requested,
+        .has_fragmentation = host->contract.defrag == DEFRAG_NONE &&
+                             model_free_bytes(model) >= requested,
     };
     char reason[160];
     return message_is_right(judge->message, &expected, reason, sizeof reason) ||

@@ -69,7 +69,7 @@ bool shrinker_try_setup(struct shrinker *shrinker, const struct setup *setup)
     return try_list(shrinker, setup);
 }
 
-bool shrinker_try_kept(struct shrinker *shrinker)
+bool shrinker_try_subset(struct shrinker *shrinker)
 {
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     op_list_filter(&shrinker->trial, shrinker->keep);

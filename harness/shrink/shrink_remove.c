@@ -63,7 +63,7 @@ static uint64_t dropped_bytes(const struct shrinker *shrinker)
 
 /* A request that fails too early does so because little is free.  What is dropped makes more free,
  * so it asks for as much more. */
-static bool try_kept_and_grow(struct shrinker *shrinker)
+static bool try_subset_and_grow(struct shrinker *shrinker)
 {
     const struct op_list *ops = &shrinker->result->ops;
     const uint64_t bytes = dropped_bytes(shrinker),
@@ -81,9 +81,9 @@ static bool try_kept_and_grow(struct shrinker *shrinker)
            shrinker_try(shrinker);
 }
 
-static bool try_kept(struct shrinker *shrinker)
+static bool try_subset(struct shrinker *shrinker)
 {
-    return shrinker_try_kept(shrinker) || try_kept_and_grow(shrinker);
+    return shrinker_try_subset(shrinker) || try_subset_and_grow(shrinker);
 }
 
 typedef void keep_function(struct shrinker *shrinker, size_t first, size_t count);
@@ -95,7 +95,7 @@ static bool remove_by(struct shrinker *shrinker, keep_function *keep, size_t fro
     while (end > from && !shrinker_is_over(shrinker)) {
         const size_t first = end - from > count ? end - count : from;
         keep(shrinker, first, end - first);
-        (void)try_kept(shrinker);
+        (void)try_subset(shrinker);
         const size_t left = shrinker->result->ops.count;
         end = first < left ? first : left;
     }
@@ -193,13 +193,13 @@ void shrinker_remove_unrelated(struct shrinker *shrinker)
         return;
     }
     keep_cone(shrinker);
-    if (try_kept(shrinker)) {
+    if (try_subset(shrinker)) {
         return;
     }
     for (size_t recent_count = 1; recent_count < shrinker->result->ops.count; recent_count *= 8) {
         for (int with_time = 0; with_time < 2; with_time++) {
             keep_recent(shrinker, recent_count, with_time != 0);
-            if (try_kept(shrinker)) {
+            if (try_subset(shrinker)) {
                 return;
             }
         }

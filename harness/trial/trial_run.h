@@ -13,7 +13,7 @@ struct trial_plan {
     bool capacity_is_free;     /* the scenario may choose another one */
     /* besides the scenario's own bound; both count faults that are slipped in */
     uint64_t op_count_max;
-    struct fault_wish faults; /* what is slipped in between the scenario's ops; zero: nothing */
+    struct fault_options faults; /* what is slipped in between the scenario's ops; zero: nothing */
     void (*chosen)(void *context,
                    const struct op *op); /* told of each op before it is run; NULL: nobody is */
     void *context;

@@ -7,7 +7,7 @@
 #include "harness/op/setup.h"
 
 /* What a scenario needs of its device; zero-initialise, then set. */
-struct device_wish {
+struct device_options {
     const char *chip;             /* whose capacity is one of those drawn; never NULL */
     uint64_t granules_min;        /* of the capacity, when it is free; 0 = 1 */
     bool must_defragment;         /* draws no contract without moves */
@@ -18,6 +18,6 @@ struct device_wish {
  * these options (hbm and the planted ones), defrag, order and program_evicts_program.  What the
  * user set stays. */
 void device_draw(struct random *random, struct setup *setup, bool capacity_is_free,
-                 const struct device_wish *wish);
+                 const struct device_options *options);
 
 #endif

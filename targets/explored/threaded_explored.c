@@ -31,16 +31,17 @@ static const struct target *find_race(const char *name)
 /* Takes the option race out of the others: *kept (of kept->option_count) is what is left for the
  * variant. */
 static const struct target *choose_variant(const struct target_setup *setup,
-                                           struct target_option *options, struct target_setup *kept,
+                                           struct target_option *options,
+                                           struct target_setup *remaining,
                                            const struct option_reason *reason)
 {
     const struct target *chosen = &target_threaded;
-    *kept = *setup;
-    kept->options = options;
-    kept->option_count = 0;
+    *remaining = *setup;
+    remaining->options = options;
+    remaining->option_count = 0;
     for (uint32_t i = 0; i < setup->option_count; i++) {
         if (!option_is(&setup->options[i], "race")) {
-            options[kept->option_count++] = setup->options[i];
+            options[remaining->option_count++] = setup->options[i];
             continue;
         }
         chosen = find_race(setup->options[i].value);
@@ -60,15 +61,15 @@ static enum target_result open_chosen(const struct target_setup *setup,
                                       size_t text_bytes)
 {
     struct target_option options[OPTION_COUNT_MAX];
-    struct target_setup kept;
+    struct target_setup remaining;
     if (setup->option_count > OPTION_COUNT_MAX) {
         (void)snprintf(text, text_bytes, "more than %d options", OPTION_COUNT_MAX);
         return TARGET_INVALID;
     }
-    const struct target *chosen = choose_variant(setup, options, &kept,
+    const struct target *chosen = choose_variant(setup, options, &remaining,
                                                  &(struct option_reason){text, text_bytes});
     return chosen == NULL ? TARGET_INVALID
-                          : chosen->open(&kept, device, out, contract, text, text_bytes);
+                          : chosen->open(&remaining, device, out, contract, text, text_bytes);
 }
 
 /* C has no way to initialise it from a table of another file. */

@@ -85,9 +85,9 @@ static enum target_result alloc_overrunning(struct plant *plant,
 /* The way out of a failed request does not free its notes, which nobody counts. */
 static void leak_notes(struct plant *plant, enum target_result result)
 {
-    char *notes = malloc(sizeof plant->kept);
+    char *notes = malloc(sizeof plant->previous_message);
     if (notes != NULL) {
-        (void)memset(notes, (int)result, sizeof plant->kept);
+        (void)memset(notes, (int)result, sizeof plant->previous_message);
     }
     void *volatile lost = notes;
     (void)lost;

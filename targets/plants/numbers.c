@@ -33,30 +33,31 @@ static void message_sticks(struct plant *plant, enum target_result result)
         return;
     }
     const char *text = target_hbm.message(plant->inner);
-    if (plant->kept[0] != '\0' && strcmp(plant->kept, text) != 0 && plant_strikes(plant, 3)) {
-        (void)snprintf(plant->message, PLANT_MESSAGE_BYTES, "%s", plant->kept);
+    if (plant->previous_message[0] != '\0' && strcmp(plant->previous_message, text) != 0 &&
+        plant_strikes(plant, 3)) {
+        (void)snprintf(plant->message, PLANT_MESSAGE_BYTES, "%s", plant->previous_message);
     }
-    (void)snprintf(plant->kept, PLANT_MESSAGE_BYTES, "%s", text);
+    (void)snprintf(plant->previous_message, PLANT_MESSAGE_BYTES, "%s", text);
 }
 
 /* Rows on their way, each kept until the next one shows that it was not the last. */
 struct late_row {
     void (*row)(void *context, const struct target_row *row);
     void *context;
-    struct target_row kept;
-    bool has_kept;
+    struct target_row row_held;
+    bool has_row;
     uint64_t passed_count;
 };
 
 static void pass_late(void *context, const struct target_row *row)
 {
     struct late_row *late = context;
-    if (late->has_kept) {
-        late->row(late->context, &late->kept);
+    if (late->has_row) {
+        late->row(late->context, &late->row_held);
         late->passed_count++;
     }
-    late->kept = *row;
-    late->has_kept = true;
+    late->row_held = *row;
+    late->has_row = true;
 }
 
 /* The loop over the blocks ends one early, unless there is only one: the smallest block is missing.
@@ -67,8 +68,8 @@ static void report_without_last(struct plant *plant,
 {
     struct late_row late = {.row = row, .context = context};
     target_hbm.report(plant->inner, pass_late, &late);
-    if (late.has_kept && late.passed_count == 0) {
-        row(context, &late.kept);
+    if (late.has_row && late.passed_count == 0) {
+        row(context, &late.row_held);
     }
 }
 

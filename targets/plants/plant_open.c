@@ -62,15 +62,16 @@ bool plant_is_pending(const struct plant *plant, uint64_t event)
 
 void plant_add_dying(struct plant *plant, const struct plant_dying *dying)
 {
-    size_t kept = 0;
+    size_t count_left = 0;
     for (size_t i = 0; i < plant->dying_count; i++) {
         if (plant_is_pending(plant, plant->dying[i].event)) {
-            plant->dying[kept++] = plant->dying[i];
+            plant->dying[count_left++] = plant->dying[i];
         }
     }
-    plant->dying_count = kept;
+    plant->dying_count = count_left;
     if (plant_is_pending(plant, dying->event)) {
-        plant->dying = grow_array(plant->dying, kept, &plant->dying_capacity, sizeof *plant->dying);
+        plant->dying = grow_array(plant->dying, count_left, &plant->dying_capacity,
+                                  sizeof *plant->dying);
         plant->dying[plant->dying_count++] = *dying;
     }
 }
@@ -174,14 +175,17 @@ enum target_result plant_refuse(struct plant *plant, const struct target_request
     size_print_field(request->size_bytes, requested_text);
     size_print_field(free_bytes, free_text);
     size_print_field(stats.largest_free_block_bytes, largest_text);
-    const bool says = plant->contract.defrag == DEFRAG_NONE && free_bytes >= request->size_bytes;
+    const bool has_fragmentation = plant->contract.defrag == DEFRAG_NONE &&
+                                   free_bytes >= request->size_bytes;
     (void)snprintf(
         plant->message, PLANT_MESSAGE_BYTES,
         "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate %s. That was not "
         "possible. There are %s free.%s%s%s; (%" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 ")",
         requested_text, free_text,
-        says ? " Due to fragmentation, the largest contiguous region of free memory is " : "",
-        says ? largest_text : "", says ? "." : "", plant->coordinate[0], plant->coordinate[1],
-        plant->coordinate[2], plant->coordinate[3]);
+        has_fragmentation
+            ? " Due to fragmentation, the largest contiguous region of free memory is "
+            : "",
+        has_fragmentation ? largest_text : "", has_fragmentation ? "." : "", plant->coordinate[0],
+        plant->coordinate[1], plant->coordinate[2], plant->coordinate[3]);
     return TARGET_NO_MEMORY;
 }

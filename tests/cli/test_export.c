@@ -163,9 +163,9 @@ static void sum_judged(void *context, const struct run *run, const struct verdic
 }
 
 /* Blocks that are stranded on the host, and memory that goes bad. */
-static struct fault_wish all_faults(void)
+static struct fault_options all_faults(void)
 {
-    struct fault_wish wanted = {0};
+    struct fault_options wanted = {0};
     ck_assert_ptr_null(op_options_parse_faults("all", &wanted));
     return wanted;
 }
@@ -188,7 +188,7 @@ static void run_scenario(const struct scenario *scenario, uint64_t seed, const c
                                     .capacity_is_free = true,
                                     .op_count_max = SCENARIO_OPS,
                                     .faults = seed % 2 == 0 ? all_faults()
-                                                            : (struct fault_wish){0}};
+                                                            : (struct fault_options){0}};
     memset(&summing, 0, sizeof summing);
     told_init(&summing.told, NULL, NULL);
     ck_assert_msg(trial_run(&plan, &listener, &trial, reason), "%s: %s", scenario->name, reason);

@@ -47,7 +47,7 @@ static void slip(struct faulting *faulting, const struct run *run, uint32_t own_
 
 START_TEST(a_kind_is_on_in_a_quarter_of_all_trials)
 {
-    const struct fault_wish wanted = {.kinds = FAULTING_ALL};
+    const struct fault_options wanted = {.kinds = FAULTING_ALL};
     uint32_t on_counts[FAULTING_KIND_COUNT] = {0};
     uint32_t without_any = 0;
     for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
@@ -70,7 +70,7 @@ END_TEST
 
 START_TEST(chances_are_spread_over_their_range)
 {
-    const struct fault_wish wanted = {.kinds = 1u << FAULT_COPY};
+    const struct fault_options wanted = {.kinds = 1u << FAULT_COPY};
     uint32_t low = 0, high = 0;
     for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
         struct faulting faulting;
@@ -93,7 +93,8 @@ START_TEST(only_kinds_that_are_on_and_wished_for_come)
 {
     struct run *run = open_run(1);
     for (uint64_t seed = 0; seed < 200; seed++) {
-        const struct fault_wish wanted = {.kinds = (uint32_t)random_derive(seed, 1) & FAULTING_ALL};
+        const struct fault_options wanted = {.kinds = (uint32_t)random_derive(seed, 1) &
+                                                      FAULTING_ALL};
         struct faulting faulting;
         faulting_init(&faulting, &wanted, seed);
         const struct faulting drawn = faulting;
@@ -120,7 +121,7 @@ START_TEST(no_wish_gives_no_op)
         struct faulting faulting;
         struct op_list slipped;
         op_list_init(&slipped);
-        faulting_init(&faulting, &(struct fault_wish){0}, seed);
+        faulting_init(&faulting, &(struct fault_options){0}, seed);
         slip(&faulting, run, OP_COUNT, &slipped);
         ck_assert_uint_eq(slipped.count, 0);
         op_list_deinit(&slipped);
@@ -133,8 +134,8 @@ START_TEST(another_wish_does_not_change_what_is_on)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct faulting all, two;
-        faulting_init(&all, &(struct fault_wish){.kinds = FAULTING_ALL}, seed);
-        faulting_init(&two, &(struct fault_wish){.kinds = 1u << FAULT_WAIT | 1u << FAULT_ANY},
+        faulting_init(&all, &(struct fault_options){.kinds = FAULTING_ALL}, seed);
+        faulting_init(&two, &(struct fault_options){.kinds = 1u << FAULT_WAIT | 1u << FAULT_ANY},
                       seed);
         ck_assert_uint_eq(all.kinds[FAULT_WAIT].period, two.kinds[FAULT_WAIT].period);
         ck_assert_uint_eq(all.kinds[FAULT_ANY].period, two.kinds[FAULT_ANY].period);
@@ -191,7 +192,7 @@ START_TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
         uint64_t retires = 0;
         uint64_t strikes = 0;
         op_list_init(&slipped);
-        faulting_init(&faulting, &(struct fault_wish){.kinds = FAULTING_ALL}, seed);
+        faulting_init(&faulting, &(struct fault_options){.kinds = FAULTING_ALL}, seed);
         slip(&faulting, run, OP_COUNT, &slipped);
         for (size_t i = 0; i < slipped.count; i++) {
             const struct op *op = &slipped.ops[i];

@@ -943,7 +943,7 @@ START_TEST(messages_follow_the_grammar_to_the_letter)
     }
     struct message_expected fragmented = buffer_text;
     char reason[160];
-    fragmented.says_fragmentation = true;
+    fragmented.has_fragmentation = true;
     ck_assert(!message_is_right("RESOURCE_EXHAUSTED: " ALLOC, &fragmented, reason, sizeof reason));
 }
 END_TEST

@@ -38,17 +38,17 @@ static void put_chosen(struct filling *filling, size_t chosen_count, size_t bin)
     for (size_t i = 0; i < chosen_count; i++) {
         filling->is_chosen[filling->chosen[i]] = true;
     }
-    size_t kept = 0;
+    size_t count_left = 0;
     for (size_t i = 0; i < filling->count; i++) {
         if (filling->is_chosen[i]) {
             sizes->bin_of[filling->items[i]] = (uint32_t)bin;
             continue;
         }
-        filling->values[kept] = filling->values[i];
-        filling->items[kept] = filling->items[i];
-        kept++;
+        filling->values[count_left] = filling->values[i];
+        filling->items[count_left] = filling->items[i];
+        count_left++;
     }
-    filling->count = kept;
+    filling->count = count_left;
 }
 
 static bool attempt_fits(struct filling *filling, uint32_t attempt, uint64_t *limit)

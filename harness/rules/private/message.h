@@ -14,8 +14,8 @@ struct message_expected {
     uint64_t free_bytes, reserved_bytes;
     uint64_t reservable_low_bytes, reservable_high_bytes;
     uint64_t largest_hole_bytes;
-    bool says_fragmentation; /* nothing ever moves and the free bytes would do: the text must say so
-                              */
+    bool has_fragmentation; /* nothing ever moves and the free bytes would do: the text must say so
+                             */
 };
 
 /* True when the text follows the grammar and each number prints as the model's.  Else reason says

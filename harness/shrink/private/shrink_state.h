@@ -26,7 +26,7 @@ bool shrinker_try(struct shrinker *shrinker);
 /* The same with another setup, which becomes that of the result. */
 bool shrinker_try_setup(struct shrinker *shrinker, const struct setup *setup);
 /* Tries the ops of the result that are marked in shrinker->keep. */
-bool shrinker_try_kept(struct shrinker *shrinker);
+bool shrinker_try_subset(struct shrinker *shrinker);
 /* Tries the result with op i replaced; false when that changes nothing. */
 bool shrinker_try_op(struct shrinker *shrinker, size_t i, const struct op *op);
 

@@ -65,7 +65,7 @@ struct plant {
     uint64_t handle, address;
     uint64_t amount;
     bool latched;
-    char kept[PLANT_MESSAGE_BYTES];
+    char previous_message[PLANT_MESSAGE_BYTES];
     struct page *pages;
 };
 
