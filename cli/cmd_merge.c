@@ -240,7 +240,7 @@ static bool copy_findings(struct merging *merging, const struct shard *shard)
 /* What else its campaign kept; its directory may have more, of campaigns before. */
 static bool copy_others(struct merging *merging, const struct shard *shard)
 {
-    const struct writing *kept = &shard->at.kept;
+    const struct writing *kept = &shard->at.saved_files;
     bool is_good = true;
     for (size_t at = 0; at < kept->length && is_good; at += strlen(kept->bytes + at) + 1) {
         is_good = copy_saved(merging, shard, kept->bytes + at);

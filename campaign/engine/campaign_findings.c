@@ -43,26 +43,26 @@ static const struct finding *count_finding(struct campaign *campaign,
 /* Takes in the files of a verdict.  A longer repro of the same is removed later: see
  * campaign_end_finding. */
 static void note_saved_files(struct campaign *campaign, const struct trial_result *trial_result,
-                             const struct kept *kept)
+                             const struct saved_repro *saved)
 {
     struct finding *known = findings_find(&campaign->at->findings, trial_result->head.signature);
-    if (strcmp(known->base, kept->base) != 0) {
+    if (strcmp(known->base, saved->base) != 0) {
         memcpy(campaign->superseded, known->base, sizeof campaign->superseded);
     }
     campaign->at->state.certificate_count -= known->base[0] != '\0' && known->has_certificate;
-    snprintf(known->base, sizeof known->base, "%s", kept->base);
+    snprintf(known->base, sizeof known->base, "%s", saved->base);
     snprintf(known->reason, sizeof known->reason, "%s", trial_result->head.first.reason);
     snprintf(known->message, sizeof known->message, "%s", trial_result->head.message);
-    known->op_count = kept->op_count;
-    known->has_certificate = kept->has_certificate;
-    campaign->at->state.certificate_count += kept->has_certificate;
+    known->op_count = saved->op_count;
+    known->has_certificate = saved->has_certificate;
+    campaign->at->state.certificate_count += saved->has_certificate;
 }
 
 /* --- what is said of one --- */
 
-/* kept NULL: the verdict is only counted. */
+/* saved NULL: the verdict is only counted. */
 static void report_one_finding(struct campaign *campaign, const struct trial_result *trial_result,
-                               const struct kept *kept)
+                               const struct saved_repro *saved)
 {
     const struct trial_result_head *head = &trial_result->head;
     struct report_finding finding = campaign_finding(campaign, trial_result, &head->first,
@@ -70,12 +70,12 @@ static void report_one_finding(struct campaign *campaign, const struct trial_res
     struct repro_store_paths paths;
     finding.rule = trial_result_rule(trial_result);
     finding.signature = head->signature;
-    if (kept != NULL && kept->result == REPRO_STORE_KEPT) {
-        repro_store_paths_init(&paths, &campaign->repro_store, "repros", kept->base);
-        campaign_add_files(&finding, &paths, kept);
-        finding.lane_count = kept->lane_count;
-        finding.switch_count = kept->switch_count;
-        finding.certificate = kept->has_certificate ? paths.certificate : NULL;
+    if (saved != NULL && saved->result == REPRO_STORE_SAVED) {
+        repro_store_paths_init(&paths, &campaign->repro_store, "repros", saved->base);
+        campaign_add_files(&finding, &paths, saved);
+        finding.lane_count = saved->lane_count;
+        finding.switch_count = saved->switch_count;
+        finding.certificate = saved->has_certificate ? paths.certificate : NULL;
     }
     const bool is_first = findings_find(&campaign->at->findings, head->signature)->count == 1;
     finding.is_only_counted = finding.repro == NULL && !is_first;
@@ -92,10 +92,10 @@ static void shrink_pending(void *context, int file)
     const struct trial_result *trial_result = &campaign->pending;
     const struct finding *known = findings_find(&campaign->at->findings,
                                                 trial_result->head.signature);
-    struct kept kept;
-    memset(&kept, 0, sizeof kept);
-    kept = repro_store_take(&campaign->repro_store, campaign->plan, trial_result, known->op_count);
-    (void)file_write_all(file, &kept, sizeof kept);
+    struct saved_repro saved;
+    memset(&saved, 0, sizeof saved);
+    saved = repro_store_take(&campaign->repro_store, campaign->plan, trial_result, known->op_count);
+    (void)file_write_all(file, &saved, sizeof saved);
 }
 
 bool campaign_begin_finding(struct campaign *campaign)
@@ -112,19 +112,19 @@ bool campaign_begin_finding(struct campaign *campaign)
     return false;
 }
 
-void campaign_end_finding(struct campaign *campaign, const struct kept *kept)
+void campaign_end_finding(struct campaign *campaign, const struct saved_repro *saved)
 {
     const struct trial_result *trial_result = &campaign->pending;
-    if (kept != NULL && kept->result == REPRO_STORE_DISPUTED) {
-        campaign_report_shrunk_dispute(campaign, trial_result, kept);
+    if (saved != NULL && saved->result == REPRO_STORE_DISPUTED) {
+        campaign_report_shrunk_dispute(campaign, trial_result, saved);
     } else {
-        if (kept != NULL && kept->result == REPRO_STORE_FAILED) {
+        if (saved != NULL && saved->result == REPRO_STORE_FAILED) {
             campaign_note_failure(campaign);
         }
-        if (kept != NULL && kept->result == REPRO_STORE_KEPT) {
-            note_saved_files(campaign, trial_result, kept);
+        if (saved != NULL && saved->result == REPRO_STORE_SAVED) {
+            note_saved_files(campaign, trial_result, saved);
         }
-        report_one_finding(campaign, trial_result, kept);
+        report_one_finding(campaign, trial_result, saved);
     }
     campaign_report_trial(campaign, trial_result);
     trial_result_deinit(&campaign->pending);
@@ -137,7 +137,7 @@ void campaign_end_finding(struct campaign *campaign, const struct kept *kept)
 
 void campaign_poll_shrinking(struct campaign *campaign)
 {
-    struct kept kept;
+    struct saved_repro saved;
     bool is_good = false;
     if (interrupt_is_requested()) {
         background_stop(&campaign->shrink_process);
@@ -147,16 +147,16 @@ void campaign_poll_shrinking(struct campaign *campaign)
                                    &is_good)) {
         return;
     }
-    /* What did not answer is kept whole. */
-    const bool is_answered = is_good && campaign->shrink_process.answer.length == sizeof kept;
+    /* What did not answer is saved whole. */
+    const bool is_answered = is_good && campaign->shrink_process.answer.length == sizeof saved;
     if (is_answered) {
-        memcpy(&kept, campaign->shrink_process.answer.bytes, sizeof kept);
+        memcpy(&saved, campaign->shrink_process.answer.bytes, sizeof saved);
     } else {
-        kept = repro_store_take_whole(
+        saved = repro_store_take_whole(
             &campaign->repro_store, campaign->plan, &campaign->pending,
             findings_find(&campaign->at->findings, campaign->pending.head.signature)->op_count);
     }
-    campaign_end_finding(campaign, &kept);
+    campaign_end_finding(campaign, &saved);
     if (!is_answered && !campaign->is_cut) {
         (void)message_fail(EXIT_HARNESS,
                            "the process that shrank a finding died: it was killed, or "

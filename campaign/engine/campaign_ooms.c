@@ -8,7 +8,7 @@
 
 /* --- those that break no promise --- */
 
-/* The lines of a trial's OOMs while the paths of what was kept are put in. */
+/* The lines of a trial's OOMs while the paths of what was saved are put in. */
 struct lines {
     const struct writing *from;
     size_t done;
@@ -34,7 +34,7 @@ static void lines_end(struct lines *lines)
                          lines->from->length - lines->done);
 }
 
-/* Whether the files of one more OOM of that kind are kept. */
+/* Whether the files of one more OOM of that kind are saved. */
 static bool is_wanted(struct part_state *part, enum verdict_kind kind)
 {
     switch (kind) {
@@ -51,37 +51,37 @@ static bool is_wanted(struct part_state *part, enum verdict_kind kind)
 static void note_saved(struct campaign *campaign, const char *folder, const char *base,
                        const char *extension)
 {
-    struct writing *kept = &campaign->at->kept;
-    writing_append_format(kept, "%s/%s%s", folder, base, extension);
-    writing_append_bytes(kept, "", 1);
+    struct writing *saved = &campaign->at->saved_files;
+    writing_append_format(saved, "%s/%s%s", folder, base, extension);
+    writing_append_bytes(saved, "", 1);
 }
 
 static void save_oom(struct campaign *campaign, const struct trial_result *trial_result,
                      const struct kept_oom *oom, struct lines *all, struct lines *notable)
 {
     struct repro_store_paths paths;
-    const struct kept kept = repro_store_take_oom(&campaign->repro_store, campaign->plan,
-                                                  trial_result, oom);
-    if (kept.result == REPRO_STORE_FAILED) {
+    const struct saved_repro saved = repro_store_take_oom(&campaign->repro_store, campaign->plan,
+                                                          trial_result, oom);
+    if (saved.result == REPRO_STORE_FAILED) {
         campaign_note_failure(campaign);
         return;
     }
     campaign->at->state.certificate_count++;
-    repro_store_paths_init(&paths, &campaign->repro_store, "repros", kept.base);
+    repro_store_paths_init(&paths, &campaign->repro_store, "repros", saved.base);
     struct report_finding finding = campaign_finding(campaign, trial_result, &oom->verdict,
                                                      oom->message);
     finding.certificate = paths.certificate;
-    note_saved(campaign, "certificates", kept.base, ".json");
+    note_saved(campaign, "certificates", saved.base, ".json");
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
-        note_saved(campaign, "repros", kept.base, ".ops");
-        campaign_add_files(&finding, &paths, &kept);
+        note_saved(campaign, "repros", saved.base, ".ops");
+        campaign_add_files(&finding, &paths, &saved);
         (void)reporter_finding(&campaign->reporter, REPORT_SAVED, &finding);
     }
     lines_add_paths(all, oom->all_end, &finding);
     lines_add_paths(notable, oom->notable_end, &finding);
 }
 
-/* Keeps what is to be kept of the OOMs that break no promise. */
+/* Keeps what is to be saved of the OOMs that break no promise. */
 static void save_ooms(struct campaign *campaign, const struct trial_result *trial_result,
                       struct lines *all, struct lines *notable)
 {
@@ -140,12 +140,12 @@ static void report_alarm(struct campaign *campaign, const struct report_finding 
 }
 
 static void add_dispute(struct campaign *campaign, struct report_finding *finding,
-                        const struct repro_store_paths *paths, const struct kept *kept)
+                        const struct repro_store_paths *paths, const struct saved_repro *saved)
 {
-    campaign_add_files(finding, paths, kept);
+    campaign_add_files(finding, paths, saved);
     finding->certificate = paths->certificate;
-    note_saved(campaign, "disputes", kept->base, ".ops");
-    note_saved(campaign, "disputes", kept->base, ".json");
+    note_saved(campaign, "disputes", saved->base, ".ops");
+    note_saved(campaign, "disputes", saved->base, ".json");
 }
 
 void campaign_report_dispute(struct campaign *campaign, const struct trial_result *trial_result)
@@ -157,13 +157,13 @@ void campaign_report_dispute(struct campaign *campaign, const struct trial_resul
     }
     struct report_finding finding = campaign_finding(campaign, trial_result, &oom->verdict,
                                                      oom->message);
-    const struct kept kept = repro_store_take_oom(&campaign->repro_store, campaign->plan,
-                                                  trial_result, oom);
-    repro_store_paths_init(&paths, &campaign->repro_store, "disputes", kept.base);
-    if (kept.result == REPRO_STORE_FAILED) {
+    const struct saved_repro saved = repro_store_take_oom(&campaign->repro_store, campaign->plan,
+                                                          trial_result, oom);
+    repro_store_paths_init(&paths, &campaign->repro_store, "disputes", saved.base);
+    if (saved.result == REPRO_STORE_FAILED) {
         campaign_note_failure(campaign);
     } else {
-        add_dispute(campaign, &finding, &paths, &kept);
+        add_dispute(campaign, &finding, &paths, &saved);
     }
     report_alarm(campaign, &finding);
 }
@@ -171,13 +171,13 @@ void campaign_report_dispute(struct campaign *campaign, const struct trial_resul
 /* The checker does not accept the certificate of a shrunk list. */
 void campaign_report_shrunk_dispute(struct campaign *campaign,
                                     const struct trial_result *trial_result,
-                                    const struct kept *kept)
+                                    const struct saved_repro *saved)
 {
     struct repro_store_paths paths;
-    struct report_finding finding = campaign_finding(campaign, trial_result, &kept->dispute,
+    struct report_finding finding = campaign_finding(campaign, trial_result, &saved->dispute,
                                                      trial_result->head.message);
-    repro_store_paths_init(&paths, &campaign->repro_store, "disputes", kept->base);
-    add_dispute(campaign, &finding, &paths, kept);
+    repro_store_paths_init(&paths, &campaign->repro_store, "disputes", saved->base);
+    add_dispute(campaign, &finding, &paths, saved);
     campaign->at->parts[trial_result->head.task.part].totals.disputed++;
     campaign->at->state.end.totals.disputed++;
     report_alarm(campaign, &finding);

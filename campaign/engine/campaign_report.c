@@ -64,9 +64,9 @@ struct report_finding campaign_finding(const struct campaign *campaign,
 }
 
 void campaign_add_files(struct report_finding *finding, const struct repro_store_paths *paths,
-                        const struct kept *kept)
+                        const struct saved_repro *saved)
 {
     finding->repro = paths->repro;
     finding->replay = paths->replay;
-    finding->op_count = kept->op_count;
+    finding->op_count = saved->op_count;
 }

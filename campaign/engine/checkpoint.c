@@ -43,7 +43,7 @@ void checkpoint_deinit(struct checkpoint *checkpoint)
 {
     free(checkpoint->parts);
     findings_deinit(&checkpoint->findings);
-    writing_deinit(&checkpoint->kept);
+    writing_deinit(&checkpoint->saved_files);
     *checkpoint = (struct checkpoint){0};
 }
 
@@ -103,7 +103,7 @@ bool checkpoint_save(const struct checkpoint *checkpoint,
     writing_append_bytes(&bytes, &finding_count, sizeof finding_count);
     writing_append_bytes(&bytes, checkpoint->findings.findings,
                          finding_count * sizeof *checkpoint->findings.findings);
-    writing_append_bytes(&bytes, checkpoint->kept.bytes, checkpoint->kept.length);
+    writing_append_bytes(&bytes, checkpoint->saved_files.bytes, checkpoint->saved_files.length);
     return end_file(&bytes, directory, "checkpoint");
 }
 
@@ -216,7 +216,7 @@ static bool read_checkpoint(struct rest *rest, const struct campaign_head *expec
         }
         findings_add(&checkpoint->findings, &finding);
     }
-    return read_texts(rest, &checkpoint->kept);
+    return read_texts(rest, &checkpoint->saved_files);
 }
 
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,

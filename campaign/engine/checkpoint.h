@@ -73,7 +73,7 @@ struct checkpoint {
     struct part_state *parts; /* one per part of the description */
     struct findings findings;
     /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
-    struct writing kept;
+    struct writing saved_files;
 };
 void checkpoint_deinit(struct checkpoint *checkpoint);
 

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The path of the list; false: it could not be kept. */
-static bool keep_list(const struct plan *plan, const struct trial_result *trial_result,
+/* The path of the list; false: it could not be saved. */
+static bool save_list(const struct plan *plan, const struct trial_result *trial_result,
                       const char *directory, char path[OUTPUT_PATH_BYTES])
 {
     const struct trial_result_head *head = &trial_result->head;
@@ -27,8 +27,9 @@ enum exit_code failed_trial_report(const struct plan *plan, const struct trial_r
 {
     char path[OUTPUT_PATH_BYTES];
     const struct trial_result_head *head = &trial_result->head;
-    bool is_kept = keep_list(plan, trial_result, directory, path);
+    const bool is_saved = save_list(plan, trial_result, directory, path);
     return message_fail(EXIT_HARNESS, "%s, in trial %" PRIu64 " of %s. %s%s. Please report this.",
                         head->reason, head->task.trial, plan->parts[head->task.part].name,
-                        is_kept ? "The op list is in " : "Nothing was saved", is_kept ? path : "");
+                        is_saved ? "The op list is in " : "Nothing was saved",
+                        is_saved ? path : "");
 }

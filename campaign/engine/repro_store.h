@@ -1,4 +1,4 @@
-/* What is kept of a run's verdicts.  Of a broken promise its list of ops, shrunk, in a file that
+/* What is saved of a run's verdicts.  Of a broken promise its list of ops, shrunk, in a file that
  * replays it, and the certificate of a premature OOM; of an OOM that stays unknown, or on which our
  * own judges disagree, the list up to it and the certificate; of the justified ones a sample of
  * certificates. */
@@ -16,16 +16,16 @@ struct repro_store {
 };
 
 enum repro_store_result {
-    REPRO_STORE_KEPT,     /* the files are there */
+    REPRO_STORE_SAVED,    /* the files are there */
     REPRO_STORE_LONGER,   /* the list is not shorter than the one that is there: nothing was written
                            */
     REPRO_STORE_DISPUTED, /* the checker does not accept the certificate of the shrunk list: that is
-                        kept in OUT/disputes */
+                        saved in OUT/disputes */
     REPRO_STORE_FAILED    /* a file could not be written: a message was given */
 };
 
 /* What became of a verdict; a plain value, because it is made in a process of its own. */
-struct kept {
+struct saved_repro {
     enum repro_store_result result;
     bool has_certificate;
     uint64_t op_count;                 /* of the list, with its schedule */
@@ -35,25 +35,28 @@ struct kept {
 };
 
 /* judgement has a rule (judgement_rule is not NULL) and a list.  Shrinks in processes of its own,
- * because a shorter list may make the target crash.  op_count_known: of the list that is kept
+ * because a shorter list may make the target crash.  op_count_known: of the list that is saved
  * already; 0 = none. */
-struct kept repro_store_take(const struct repro_store *repro_store, const struct plan *plan,
-                             const struct trial_result *trial_result, uint64_t op_count_known);
+struct saved_repro repro_store_take(const struct repro_store *repro_store, const struct plan *plan,
+                                    const struct trial_result *trial_result,
+                                    uint64_t op_count_known);
 /* The same without shrinking, at once. */
-struct kept repro_store_take_whole(const struct repro_store *repro_store, const struct plan *plan,
-                                   const struct trial_result *trial_result,
-                                   uint64_t op_count_known);
+struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
+                                          const struct plan *plan,
+                                          const struct trial_result *trial_result,
+                                          uint64_t op_count_known);
 
-/* oom is one of the judgement's, justified, unknown or disputed; lists of these are kept whole, up
+/* oom is one of the judgement's, justified, unknown or disputed; lists of these are saved whole, up
  * to it. */
-struct kept repro_store_take_oom(const struct repro_store *repro_store, const struct plan *plan,
-                                 const struct trial_result *trial_result,
-                                 const struct kept_oom *oom);
+struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
+                                        const struct plan *plan,
+                                        const struct trial_result *trial_result,
+                                        const struct kept_oom *oom);
 
 /* Removes the files of a finding. */
 void repro_store_forget(const struct repro_store *repro_store, const char *base);
 
-/* The paths that a kept verdict is reported with; they are the caller's. */
+/* The paths that a saved verdict is reported with; they are the caller's. */
 struct repro_store_paths {
     char repro[OUTPUT_PATH_BYTES], certificate[OUTPUT_PATH_BYTES], replay[OUTPUT_REPLAY_BYTES];
 };

@@ -346,11 +346,12 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
     trial_result_with_unknowns(&trial_result);
     for (size_t i = 0; i < 2; i++) {
         const struct kept_oom *oom = &trial_result.head.kept[i];
-        const struct kept kept = repro_store_take_oom(&repro_store, &plan, &trial_result, oom);
-        ck_assert_int_eq(kept.result, REPRO_STORE_KEPT);
-        ck_assert_uint_eq(kept.op_count, oom->verdict.op + 1);
-        ck_assert_ptr_nonnull(strstr(kept.base, "unknown-a_part_of_two-"));
-        repro_store_paths_init(&paths, &repro_store, "repros", kept.base);
+        const struct saved_repro saved = repro_store_take_oom(&repro_store, &plan, &trial_result,
+                                                              oom);
+        ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
+        ck_assert_uint_eq(saved.op_count, oom->verdict.op + 1);
+        ck_assert_ptr_nonnull(strstr(saved.base, "unknown-a_part_of_two-"));
+        repro_store_paths_init(&paths, &repro_store, "repros", saved.base);
         expect_file(paths.certificate, i == 0 ? "certificate of op 2\n" : "certificate of op 4\n");
         struct setup setup;
         struct op_list ops;
@@ -359,7 +360,7 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
         ck_assert_int_eq(ops_file_read(paths.repro, &setup, &ops, &error), OPS_FILE_OK);
         ck_assert_uint_eq(ops.count, oom->verdict.op + 1);
         op_list_deinit(&ops);
-        repro_store_forget(&repro_store, kept.base);
+        repro_store_forget(&repro_store, saved.base);
     }
     trial_result_deinit(&trial_result);
     static const char *const folders[] = {"/repros", "/certificates", ""};

@@ -52,21 +52,21 @@ void campaign_describe(const struct run_options *options, const struct plan *pla
 
 /* --- campaign_ooms.c --- */
 
-/* The OOMs of a trial: keeps those that are kept, and says all of them. */
+/* The OOMs of a trial: keeps those that are saved, and says all of them. */
 void campaign_report_ooms(struct campaign *campaign, const struct trial_result *trial_result);
 /* Our judges disagree on one of its OOMs, or the checker on the certificate of its shrunk list. */
 void campaign_report_dispute(struct campaign *campaign, const struct trial_result *trial_result);
 void campaign_report_shrunk_dispute(struct campaign *campaign,
                                     const struct trial_result *trial_result,
-                                    const struct kept *kept);
+                                    const struct saved_repro *saved);
 
 /* --- campaign_findings.c --- */
 
 /* Counts the broken promise of `pending`, and begins to shrink it.  False: nothing is to be shrunk,
  * or no process could be had. */
 bool campaign_begin_finding(struct campaign *campaign);
-/* The rest of a trial with a finding; kept NULL: it was only counted. */
-void campaign_end_finding(struct campaign *campaign, const struct kept *kept);
+/* The rest of a trial with a finding; saved NULL: it was only counted. */
+void campaign_end_finding(struct campaign *campaign, const struct saved_repro *saved);
 /* Looks for the end of what is shrunk in the background.  Ctrl-C ends it and keeps the whole list.
  */
 void campaign_poll_shrinking(struct campaign *campaign);
@@ -100,9 +100,9 @@ bool campaign_results_are_full(const struct campaign *campaign);
 struct report_finding campaign_finding(const struct campaign *campaign,
                                        const struct trial_result *trial_result,
                                        const struct verdict *verdict, const char *message);
-/* With the files that were kept of it; the paths are the caller's. */
+/* With the files that were saved of it; the paths are the caller's. */
 void campaign_add_files(struct report_finding *finding, const struct repro_store_paths *paths,
-                        const struct kept *kept);
+                        const struct saved_repro *saved);
 
 /* --- campaign_end.c --- */
 
