@@ -78,7 +78,7 @@ static bool is_one_device(const struct memory_track *track)
     return true;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_slopes(const void *a, const void *b)
 {
     const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
     return left < right ? -1 : left > right;
@@ -103,7 +103,7 @@ bool memory_trend(const struct memory_track *track, int64_t *slope)
             slopes[count++] = find_slope(&track->points[i], &track->points[k]);
         }
     }
-    qsort(slopes, count, sizeof *slopes, compare);
+    qsort(slopes, count, sizeof *slopes, compare_slopes);
     *slope = slopes[count / 2];
     return true;
 }
