@@ -57,7 +57,7 @@ static void note_saved(struct campaign *campaign, const char *folder, const char
 }
 
 static void save_oom(struct campaign *campaign, const struct trial_result *trial_result,
-                     const struct kept_oom *oom, struct lines *all, struct lines *notable)
+                     const struct saved_oom *oom, struct lines *all, struct lines *notable)
 {
     struct repro_store_paths paths;
     const struct saved_repro saved = repro_store_take_oom(&campaign->repro_store, campaign->plan,
@@ -86,8 +86,8 @@ static void save_ooms(struct campaign *campaign, const struct trial_result *tria
                       struct lines *all, struct lines *notable)
 {
     struct part_state *part = &campaign->at->parts[trial_result->head.task.part];
-    for (size_t i = 0; i < trial_result->head.kept_count; i++) {
-        const struct kept_oom *oom = &trial_result->head.kept[i];
+    for (size_t i = 0; i < trial_result->head.saved_count; i++) {
+        const struct saved_oom *oom = &trial_result->head.saved[i];
         if (campaign->is_failed || campaign->output.is_failed) {
             return; /* one line tells of a full disk */
         }
@@ -150,7 +150,7 @@ static void add_dispute(struct campaign *campaign, struct report_finding *findin
 
 void campaign_report_dispute(struct campaign *campaign, const struct trial_result *trial_result)
 {
-    const struct kept_oom *oom = trial_result_dispute(trial_result);
+    const struct saved_oom *oom = trial_result_dispute(trial_result);
     struct repro_store_paths paths;
     if (oom == NULL) {
         return;

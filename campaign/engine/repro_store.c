@@ -83,8 +83,8 @@ static bool write_certificate(struct saving *saving, const char *text, size_t le
 static void copy_whole(const struct trial_result *trial_result, struct shrunk *shrunk)
 {
     op_list_copy(&shrunk->ops, &trial_result->ops);
-    for (size_t i = 0; i < trial_result->head.kept_count; i++) {
-        const struct kept_oom *oom = &trial_result->head.kept[i];
+    for (size_t i = 0; i < trial_result->head.saved_count; i++) {
+        const struct saved_oom *oom = &trial_result->head.saved[i];
         if (oom->verdict.kind == VERDICT_PREMATURE) {
             writing_append_bytes(&shrunk->certificate,
                                  trial_result->certificates.bytes + oom->certificate_start,
@@ -113,7 +113,7 @@ static void shrink_or_copy(const struct saving *saving, const struct target *tar
 }
 
 /* The list up to an OOM, whole, with what there is to say about it. */
-static bool write_until(const struct saving *saving, const struct kept_oom *oom)
+static bool write_until(const struct saving *saving, const struct saved_oom *oom)
 {
     const struct trial_result *trial_result = saving->trial_result;
     struct op_list ops = trial_result->ops;
@@ -251,7 +251,7 @@ struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
                                         const struct plan *plan,
                                         const struct trial_result *trial_result,
-                                        const struct kept_oom *oom)
+                                        const struct saved_oom *oom)
 {
     const enum verdict_kind kind = oom->verdict.kind;
     const bool is_disputed = kind == VERDICT_DISPUTED;

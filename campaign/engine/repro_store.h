@@ -51,7 +51,7 @@ struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
                                         const struct plan *plan,
                                         const struct trial_result *trial_result,
-                                        const struct kept_oom *oom);
+                                        const struct saved_oom *oom);
 
 /* Removes the files of a finding. */
 void repro_store_forget(const struct repro_store *repro_store, const char *base);

@@ -39,11 +39,11 @@ const char *trial_result_rule(const struct trial_result *trial_result)
     return rule_info(trial_result->head.first.rule)->name;
 }
 
-const struct kept_oom *trial_result_dispute(const struct trial_result *trial_result)
+const struct saved_oom *trial_result_dispute(const struct trial_result *trial_result)
 {
-    for (size_t i = 0; i < trial_result->head.kept_count; i++) {
-        if (trial_result->head.kept[i].verdict.kind == VERDICT_DISPUTED) {
-            return &trial_result->head.kept[i];
+    for (size_t i = 0; i < trial_result->head.saved_count; i++) {
+        if (trial_result->head.saved[i].verdict.kind == VERDICT_DISPUTED) {
+            return &trial_result->head.saved[i];
         }
     }
     return NULL;
@@ -115,8 +115,9 @@ struct lanes_witness last_words_witness(struct last_words *words)
 
 void last_words_take(const struct last_words *words, struct op_list *ops)
 {
-    const uint64_t kept = words->op_count < LAST_OP_COUNT_MAX ? words->op_count : LAST_OP_COUNT_MAX;
-    for (uint64_t i = 0; i < kept; i++) {
+    const uint64_t noted = words->op_count < LAST_OP_COUNT_MAX ? words->op_count
+                                                               : LAST_OP_COUNT_MAX;
+    for (uint64_t i = 0; i < noted; i++) {
         op_list_append(ops, &words->ops[i]);
     }
     if (words->has_lanes) {
@@ -174,11 +175,11 @@ static void look_at_use(struct trial_result_head *head, const struct run *run)
     }
 }
 
-static uint64_t count_kept(const struct trial_result_head *head, enum verdict_kind kind)
+static uint64_t count_saved(const struct trial_result_head *head, enum verdict_kind kind)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < head->kept_count; i++) {
-        count += head->kept[i].verdict.kind == kind;
+    for (size_t i = 0; i < head->saved_count; i++) {
+        count += head->saved[i].verdict.kind == kind;
     }
     return count;
 }
@@ -186,20 +187,20 @@ static uint64_t count_kept(const struct trial_result_head *head, enum verdict_ki
 /* Whether the OOM leaves the trial with its certificate. */
 static bool is_wanted(const struct trial_result_head *head, enum verdict_kind kind)
 {
-    const uint64_t kept = count_kept(head, kind);
+    const uint64_t saved = count_saved(head, kind);
     switch (kind) {
     case VERDICT_JUSTIFIED:
-        return kept < TRIAL_RESULT_JUSTIFIED_COUNT_MAX &&
+        return saved < TRIAL_RESULT_JUSTIFIED_COUNT_MAX &&
                head->task.trial < TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT;
     case VERDICT_UNKNOWN:
-        return kept < TRIAL_RESULT_UNKNOWN_COUNT_MAX;
+        return saved < TRIAL_RESULT_UNKNOWN_COUNT_MAX;
     default:
-        return kept == 0;
+        return saved == 0;
     }
 }
 
 /* Has the checker look at the certificate; the harness's own disputes need none to be told. */
-static void check_certificate(struct trial_result *trial_result, struct kept_oom *oom)
+static void check_certificate(struct trial_result *trial_result, struct saved_oom *oom)
 {
     char reason[CERTIFICATE_REASON_BYTES];
     if (oom->verdict.kind == VERDICT_DISPUTED) {
@@ -212,7 +213,7 @@ static void check_certificate(struct trial_result *trial_result, struct kept_oom
     }
 }
 
-/* Takes the certificate of an OOM if it is to be kept or checked, and keeps it if it is wanted, or
+/* Takes the certificate of an OOM if it is to be saved or checked, and saves it if it is wanted, or
  * disputed. */
 static void add_certificate(struct listening *listening, const struct run *run,
                             const struct verdict *verdict)
@@ -225,20 +226,20 @@ static void add_certificate(struct listening *listening, const struct run *run,
     if (!is_due && !is_wanted(head, verdict->kind)) {
         return;
     }
-    struct kept_oom kept = {.verdict = *verdict, .certificate_start = texts->length};
+    struct saved_oom saved = {.verdict = *verdict, .certificate_start = texts->length};
     run_print_certificate(run, texts);
-    kept.certificate_bytes = texts->length - kept.certificate_start;
-    check_certificate(trial_result, &kept);
-    if (!is_wanted(head, kept.verdict.kind)) {
-        texts->length = kept.certificate_start;
+    saved.certificate_bytes = texts->length - saved.certificate_start;
+    check_certificate(trial_result, &saved);
+    if (!is_wanted(head, saved.verdict.kind)) {
+        texts->length = saved.certificate_start;
         texts->bytes[texts->length] = '\0';
         return;
     }
-    snprintf(kept.message, sizeof kept.message, "%s", run_message(run));
+    snprintf(saved.message, sizeof saved.message, "%s", run_message(run));
     const bool is_line = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
-    kept.all_end = is_line ? trial_result->all.length : 0;
-    kept.notable_end = verdict->kind == VERDICT_UNKNOWN ? trial_result->notable.length : 0;
-    head->kept[head->kept_count++] = kept;
+    saved.all_end = is_line ? trial_result->all.length : 0;
+    saved.notable_end = verdict->kind == VERDICT_UNKNOWN ? trial_result->notable.length : 0;
+    head->saved[head->saved_count++] = saved;
 }
 
 static void note_verdict(void *context, const struct run *run, const struct verdict *verdict)
@@ -291,10 +292,10 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
     signature_print(&head->first, &trial->ops, head->signature);
     /* A disputed verdict of the harness itself is in its totals already. */
     if (head->first.kind != VERDICT_DISPUTED) {
-        head->totals.disputed += count_kept(head, VERDICT_DISPUTED);
+        head->totals.disputed += count_saved(head, VERDICT_DISPUTED);
     }
-    const uint64_t open_count = count_kept(head, VERDICT_UNKNOWN) +
-                                count_kept(head, VERDICT_DISPUTED);
+    const uint64_t open_count = count_saved(head, VERDICT_UNKNOWN) +
+                                count_saved(head, VERDICT_DISPUTED);
     if (head->first.kind != VERDICT_NONE || open_count > 0) {
         head->has_list = true;
         trial_result->setup = trial->setup;
@@ -425,11 +426,11 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
     rest -= head->has_list ? sizeof(struct setup) : 0;
     if (head->op_count > rest / sizeof(struct op) || head->all_bytes > rest ||
         head->notable_bytes > rest || head->certificates_bytes > rest ||
-        head->kept_count > TRIAL_RESULT_KEPT_COUNT_MAX) {
+        head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX) {
         return false;
     }
-    for (size_t i = 0; i < head->kept_count; i++) {
-        const struct kept_oom *oom = &head->kept[i];
+    for (size_t i = 0; i < head->saved_count; i++) {
+        const struct saved_oom *oom = &head->saved[i];
         if (oom->certificate_start > head->certificates_bytes ||
             oom->certificate_bytes > head->certificates_bytes - oom->certificate_start ||
             oom->all_end > head->all_bytes || oom->notable_end > head->notable_bytes) {

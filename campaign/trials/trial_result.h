@@ -25,19 +25,19 @@ enum trial_result_end {
 };
 
 /* Of the OOMs of one trial so many leave it with their certificates: the first that stay unknown
- * (no part keeps more), the first justified ones of the first trials (a sample), the premature one,
+ * (no part saves more), the first justified ones of the first trials (a sample), the premature one,
  * and the first disputed one. */
 enum {
     TRIAL_RESULT_UNKNOWN_COUNT_MAX = 5,
     TRIAL_RESULT_JUSTIFIED_COUNT_MAX = 2,
     TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT =
         8, /* of each part: enough to find one, too few to cost anything */
-    TRIAL_RESULT_KEPT_COUNT_MAX = TRIAL_RESULT_UNKNOWN_COUNT_MAX +
-                                  TRIAL_RESULT_JUSTIFIED_COUNT_MAX + 2
+    TRIAL_RESULT_SAVED_COUNT_MAX = TRIAL_RESULT_UNKNOWN_COUNT_MAX +
+                                   TRIAL_RESULT_JUSTIFIED_COUNT_MAX + 2
 };
 
 /* An OOM with its certificate. */
-struct kept_oom {
+struct saved_oom {
     struct verdict verdict;
     char message[OBSERVATION_MESSAGE_BYTES];
     uint64_t all_end, notable_end; /* of its line in all and in notable; 0 = it has none there */
@@ -61,9 +61,9 @@ struct trial_result_head {
     char growing_tag[SETUP_NAME_BYTES];
     char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
     char reason[RUN_REASON_BYTES];
-    /* kept_count of them, in the order of their ops */
-    struct kept_oom kept[TRIAL_RESULT_KEPT_COUNT_MAX];
-    uint64_t kept_count;
+    /* saved_count of them, in the order of their ops */
+    struct saved_oom saved[TRIAL_RESULT_SAVED_COUNT_MAX];
+    uint64_t saved_count;
     uint64_t ooms_seen, certificates_checked;
     uint64_t op_count, all_bytes, notable_bytes, certificates_bytes;
 };
@@ -73,7 +73,7 @@ struct trial_result {
     struct op_list ops;
     struct writing all;          /* a JSON line for each OOM but a premature one */
     struct writing notable;      /* those of them that are not justified */
-    struct writing certificates; /* of the kept OOMs, one after the other */
+    struct writing certificates; /* of the saved OOMs, one after the other */
 };
 void trial_result_init(struct trial_result *trial_result);
 void trial_result_deinit(struct trial_result *trial_result);
@@ -82,7 +82,7 @@ void trial_result_deinit(struct trial_result *trial_result);
 const char *trial_result_rule(const struct trial_result *trial_result);
 
 /* The OOM on which our judges disagree; NULL: there is none. */
-const struct kept_oom *trial_result_dispute(const struct trial_result *trial_result);
+const struct saved_oom *trial_result_dispute(const struct trial_result *trial_result);
 
 /* What a worker leaves behind when its target takes it down: how, and the ops that were chosen so
  * far. It lies in memory that the parent shares. */

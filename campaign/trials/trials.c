@@ -160,10 +160,10 @@ void trials_put(struct trials *trials, struct trial_result *trial_result)
     }
     trials->waiting = realloc(trials->waiting,
                               (trials->waiting_count + 1) * sizeof *trials->waiting);
-    struct trial_result *kept = malloc(sizeof *kept);
-    CHECK(trials->waiting != NULL && kept != NULL);
-    *kept = *trial_result;
-    trials->waiting[trials->waiting_count++] = kept;
+    struct trial_result *stored = malloc(sizeof *stored);
+    CHECK(trials->waiting != NULL && stored != NULL);
+    *stored = *trial_result;
+    trials->waiting[trials->waiting_count++] = stored;
     trial_result_init(trial_result);
 }
 

@@ -11,7 +11,7 @@ struct workers;
 uint32_t workers_wanted(const struct run_options *options);
 
 /* Forks count workers that know the plan, which must outlive them.  timeout_ns: how long one trial
- * may take.  NULL: no process, pipe or memory could be had; errno says why. */
+ * may take.  NULL: cannot obtain a process, a pipe or memory; errno says why. */
 struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t timeout_ns);
 /* Ends them, in the middle of a trial too. */
 void workers_destroy(struct workers *workers);

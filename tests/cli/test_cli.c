@@ -272,9 +272,9 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
     writing_append(&sent.all, "line one\nline two\n");
     writing_append(&sent.notable, "line two\n");
     writing_append(&sent.certificates, "{}\n");
-    sent.head.kept[0] = (struct kept_oom){.verdict = {.kind = VERDICT_UNKNOWN, .op = 5},
-                                          .certificate_bytes = 3};
-    sent.head.kept_count = 1;
+    sent.head.saved[0] = (struct saved_oom){.verdict = {.kind = VERDICT_UNKNOWN, .op = 5},
+                                            .certificate_bytes = 3};
+    sent.head.saved_count = 1;
     writing_init(&bytes);
     trial_result_pack(&sent, &bytes);
 
@@ -287,7 +287,7 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
     ck_assert_str_eq(writing_string(&received.all), "line one\nline two\n");
     ck_assert_str_eq(writing_string(&received.notable), "line two\n");
     ck_assert_str_eq(writing_string(&received.certificates), "{}\n");
-    ck_assert_uint_eq(received.head.kept[0].verdict.op, 5);
+    ck_assert_uint_eq(received.head.saved[0].verdict.op, 5);
     trial_result_deinit(&received);
 
     for (size_t length = 0; length < bytes.length; length += 1 + length / 64) {
@@ -313,7 +313,7 @@ static void trial_result_with_unknowns(struct trial_result *trial_result)
     }
     trial_result->head.has_list = true;
     for (uint32_t i = 2; i <= 4; i += 2) {
-        struct kept_oom *oom = &trial_result->head.kept[trial_result->head.kept_count++];
+        struct saved_oom *oom = &trial_result->head.saved[trial_result->head.saved_count++];
         oom->verdict = (struct verdict){.kind = VERDICT_UNKNOWN, .op = i, .reason = "no end"};
         oom->certificate_start = trial_result->certificates.length;
         writing_append_format(&trial_result->certificates, "certificate of op %u\n", i);
@@ -345,7 +345,7 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
     strcpy(parts[0].name, "a part/of two");
     trial_result_with_unknowns(&trial_result);
     for (size_t i = 0; i < 2; i++) {
-        const struct kept_oom *oom = &trial_result.head.kept[i];
+        const struct saved_oom *oom = &trial_result.head.saved[i];
         const struct saved_repro saved = repro_store_take_oom(&repro_store, &plan, &trial_result,
                                                               oom);
         ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
@@ -391,9 +391,9 @@ START_TEST(a_disputed_verdict_is_no_broken_promise)
     trial_result.head.first = (struct verdict){.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE};
     ck_assert_str_eq(trial_result_rule(&trial_result), "premature");
     ck_assert_ptr_null(trial_result_dispute(&trial_result));
-    trial_result.head.kept[1].verdict.kind = VERDICT_DISPUTED;
+    trial_result.head.saved[1].verdict.kind = VERDICT_DISPUTED;
     ck_assert_ptr_null(trial_result_rule(&trial_result));
-    ck_assert_ptr_eq(trial_result_dispute(&trial_result), &trial_result.head.kept[1]);
+    ck_assert_ptr_eq(trial_result_dispute(&trial_result), &trial_result.head.saved[1]);
     trial_result_deinit(&trial_result);
 }
 END_TEST
@@ -442,12 +442,12 @@ START_TEST(a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list)
     trial_result_make(&plan, &task, words, &trial_result);
     const struct trial_result_head *head = &trial_result.head;
     ck_assert_uint_eq(head->totals.unknown, 2);
-    ck_assert_uint_eq(head->kept_count, 2);
+    ck_assert_uint_eq(head->saved_count, 2);
     ck_assert_uint_eq(head->certificates_checked, 2);
     ck_assert(head->has_list);
     ck_assert_uint_eq(trial_result.ops.count, recorded.count);
     for (size_t i = 0; i < 2; i++) {
-        const struct kept_oom *oom = &head->kept[i];
+        const struct saved_oom *oom = &head->saved[i];
         char reason[CERTIFICATE_REASON_BYTES];
         ck_assert_int_eq(oom->verdict.kind, VERDICT_UNKNOWN);
         ck_assert(certificate_is_accepted(trial_result.certificates.bytes + oom->certificate_start,
