@@ -68,8 +68,13 @@ function(hbmstress_test_properties name)
     cmake_parse_arguments(PARSE_ARGV 1 test "SUITE" "" "LABELS")
     # What ci/exhaustive runs asks everything there, which takes longer than other tests may.
     set(seconds_max 600)
+    # ctest starts the costliest first, so that none of these runs alone at the end.
+    set(cost 1)
     if("exhaustive" IN_LIST test_LABELS)
         set(seconds_max 3600)
+        set(cost 3)
+    elseif(NOT test_SUITE)
+        set(cost 2)
     endif()
     # libcheck gives each case 4 s by default, which a sanitized build on a busy machine may need.
     set(environment "CK_DEFAULT_TIMEOUT=300" "UBSAN_OPTIONS=print_stacktrace=1")
@@ -79,6 +84,7 @@ function(hbmstress_test_properties name)
     endif()
     set_tests_properties(${name} PROPERTIES
         TIMEOUT ${seconds_max}
+        COST ${cost}
         ENVIRONMENT "${environment}"
         LABELS "${test_LABELS}")
 endfunction()

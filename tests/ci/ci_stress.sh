@@ -15,7 +15,8 @@ printf '#!/bin/sh\necho "fleet"\nexit 77\n' >"$work/tests/fuzz/fuzz_fleet.sh"
 printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
 printf '#!/bin/sh\necho "exhaustive $*"\n' >"$work/ci/exhaustive"
 printf '#!/bin/sh\necho "build-types $*"\n' >"$work/ci/build-types"
-chmod +x "$work/ci/fuzz-nightly" "$work/ci/coverage" "$work/ci/exhaustive" "$work/ci/build-types" "$work/tests/fuzz/fuzz_fleet.sh" "$work/ci/setup" "$work/bin/cmake" "$work/build/release/cli/hbmstress"
+printf '#!/bin/sh\necho "determinism $*"\n' >"$work/ci/check-determinism"
+chmod +x "$work/ci/fuzz-nightly" "$work/ci/coverage" "$work/ci/exhaustive" "$work/ci/build-types" "$work/ci/check-determinism" "$work/tests/fuzz/fuzz_fleet.sh" "$work/ci/setup" "$work/bin/cmake" "$work/build/release/cli/hbmstress"
 failures=0
 
 # expect WANTED SCRIPT ARGUMENT...
@@ -39,7 +40,7 @@ expect "$night --time 1h" nightly --time 1h --fuzz=0
 # A finding of the fuzzers is one of the night.
 expect "exit 1" nightly --time 1h
 said=$(PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h)
-[ "$said" = "$night --time 1h"$'\nbuild-types \nexhaustive \nfuzz --time 2h\nfleet\ncoverage --check' ] || {
+[ "$said" = "$night --time 1h"$'\nbuild-types \ndeterminism \nexhaustive \nfuzz --time 2h\nfleet\ncoverage --check' ] || {
     echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
     failures=$((failures + 1))
 }
