@@ -15,6 +15,7 @@ void faults_arm(struct device_faults *faults, const struct device_fault *fault)
 
 const struct device_fault *faults_strike(struct device_faults *faults, enum fault_kind kind)
 {
+    CHECK((unsigned)kind < FAULT_KIND_COUNT);
     struct device_fault *armed = &faults->armed[kind];
     if (armed->call == 0 || (fault_info(kind)->needs_resuming && !faults->resumes) ||
         armed->call-- > 1) {
@@ -22,6 +23,7 @@ const struct device_fault *faults_strike(struct device_faults *faults, enum faul
     }
     armed->call = armed->is_for_ever ? 1 : 0;
     faults->struck |= 1u << kind;
+    CHECK(armed->kind == kind);
     return armed;
 }
 
@@ -59,12 +61,14 @@ static bool is_busy_now(struct device_faults *faults, uint64_t now_ns)
     const bool ends = !__builtin_add_overflow(now_ns, busy->delay_ns, &faults->busy_until_ns);
     faults->busy_until_ns = ends ? faults->busy_until_ns : UINT64_MAX;
     faults->is_grant_due = true;
+    CHECK(faults->busy_until_ns >= now_ns);
     return true;
 }
 
 bool faults_are_busy(struct device_faults *faults, uint64_t now_ns)
 {
     const bool is_busy = is_busy_now(faults, now_ns);
+    CHECK(!is_busy || (faults->struck & 1u << FAULT_UNLOAD_BUSY) != 0);
     faults->fired |= is_busy ? 1u << FAULT_UNLOAD : 0;
     return is_busy;
 }
@@ -111,6 +115,7 @@ bool faults_disturb_wait(struct device_faults *faults, struct timeline *timeline
         return false;
     }
     const uint64_t due_ns = timeline_due_ns(timeline, event);
+    CHECK(due_ns >= timeline_now_ns(timeline));
     if (due_ns != DELAY_NEVER && due_ns - timeline_now_ns(timeline) <= timeout->delay_ns) {
         return false;
     }

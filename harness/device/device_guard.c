@@ -146,6 +146,7 @@ static void guarded_host_free(void *context, void *memory, size_t bytes)
 struct guarded_device *guarded_device_create(struct device_guard *guard,
                                              const struct device_services *device)
 {
+    CHECK(guard != NULL);
     struct guarded_device *guarded = malloc(sizeof *guarded);
     CHECK(guarded != NULL);
     *guarded = (struct guarded_device){.guard = guard, .device = device};

@@ -1,3 +1,4 @@
+#include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
 
 /* --- what it holds --- */
@@ -42,10 +43,12 @@ bool device_has_staged(const struct device *device, uint32_t owner, uint64_t byt
 
 void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, uint32_t owner)
 {
+    CHECK(owner != UINT32_MAX);
     struct stage *staged = stage_of(device, stage);
     if (staged != NULL) {
         struct contents_piece *piece = &staged->piece;
         piece->spans = array_resized(piece->spans, sizeof *piece->spans);
+        CHECK(piece->spans != NULL);
         piece->spans[0] = (struct span){.end = bytes, .owner = owner};
         piece->count = 1;
     }
@@ -53,12 +56,14 @@ void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, u
 
 static void piece_scrub(struct contents_piece *piece, uint32_t owner)
 {
+    CHECK(piece->spans != NULL || piece->count == 0);
     size_t count_left = 0;
     for (size_t i = 0; i < piece->count; i++) {
         if (piece->spans[i].owner != owner) {
             piece->spans[count_left++] = piece->spans[i];
         }
     }
+    CHECK(count_left <= piece->count);
     piece->count = count_left;
 }
 
@@ -74,6 +79,7 @@ void device_scrub(struct device *device, uint32_t owner)
 
 void device_settle(struct device *device)
 {
+    CHECK(device->begun.done_bytes <= device->begun.call.bytes);
     contents_settle(&device->contents);
     device->begun
         .done_bytes = 0; /* what had arrived is forgotten, too: the same call brings all of it */

@@ -1,3 +1,4 @@
+#include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
 
 #include "harness/device/timeline.h"
@@ -80,7 +81,9 @@ static enum device_result move_bytes(struct device *device, const struct device_
     if (!goes_on) {
         *begun = (struct begun){.call = *call};
     }
+    CHECK(begun->done_bytes <= call->bytes);
     const uint64_t bytes = next_part_bytes(device, call->bytes - begun->done_bytes, goes_on);
+    CHECK(bytes <= call->bytes - begun->done_bytes);
     move_part(device, call, stage, bytes);
     begun->done_bytes += bytes;
     begun->is_open = begun->done_bytes < call->bytes;
@@ -125,7 +128,9 @@ static struct stage *stage_add(struct device *device)
                                        (device->stage_count + 1) * sizeof *device->stages);
         stage = &device->stages[device->stage_count++];
     }
+    CHECK(device->stage_id_last < UINT64_MAX);
     *stage = (struct stage){.id = ++device->stage_id_last};
+    CHECK(stage->id != 0);
     return stage;
 }
 
@@ -143,6 +148,8 @@ enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes
     struct stage *stage = stage_add(device);
     stage->bytes = bytes;
     stage->piece = contents_take(&device->contents, from, bytes);
+    CHECK(stage->id == device->stage_id_last);
+    CHECK(stage->piece.spans != NULL);
     *stage_id = call.to = stage->id;
     spend_move_time(device);
     return end_call(device, &call, DEVICE_OK);
@@ -184,4 +191,5 @@ void device_stage_drop(void *context, uint64_t stage_id)
         device->begun.is_open = false;
     }
     stage_end(stage);
+    CHECK_COSTLY(stage_of(device, stage_id) == NULL);
 }

@@ -1,3 +1,4 @@
+#include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
 
 #include "harness/device/timeline.h"
@@ -17,6 +18,7 @@ static bool is_runaway(struct device *device)
     if (++device->poll_count > POLL_COUNT_MAX) {
         device->hung = device->is_runaway = true;
     }
+    CHECK(!device->is_runaway || device->hung);
     return device->is_runaway;
 }
 
@@ -74,6 +76,7 @@ static enum device_result service_event_wait(void *context, uint64_t event)
     }
     const bool is_doubled = faults_strike(&device->faults, FAULT_EVENT_DOUBLED) != NULL;
     const enum device_result result = wait_for_event(device, event);
+    CHECK(result != DEVICE_PARTIAL);
     device->doubled_count += is_doubled && result == DEVICE_OK;
     return end_call(device, &call, result);
 }
@@ -83,6 +86,7 @@ static enum device_result service_event_wait(void *context, uint64_t event)
 /* Takes the program from those that are half unloaded; false: it is none. */
 static bool take_half_unloaded(struct device *device, uint64_t program)
 {
+    CHECK(device->half_unloaded_count <= device->half_unloaded_capacity);
     for (size_t i = 0; i < device->half_unloaded_count; i++) {
         if (device->half_unloaded[i] == program) {
             device->half_unloaded[i] = device->half_unloaded[--device->half_unloaded_count];
@@ -94,6 +98,7 @@ static bool take_half_unloaded(struct device *device, uint64_t program)
 
 static void unload_half(struct device *device, uint64_t program)
 {
+    CHECK(device->faults.resumes);
     uint32_t owner = 0;
     if (device->images.owner_of != NULL &&
         device->images.owner_of(device->images.context, program, &owner)) {
@@ -101,6 +106,7 @@ static void unload_half(struct device *device, uint64_t program)
     }
     device->half_unloaded = array_grown(device->half_unloaded, device->half_unloaded_count,
                                         &device->half_unloaded_capacity, sizeof program);
+    CHECK(device->half_unloaded_count < device->half_unloaded_capacity);
     device->half_unloaded[device->half_unloaded_count++] = program;
 }
 

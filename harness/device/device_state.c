@@ -25,6 +25,8 @@ void device_destroy(struct device *device)
     if (device == NULL) {
         return;
     }
+    CHECK(device->stages != NULL || device->stage_count == 0);
+    CHECK(device->call_count <= device->call_capacity);
     for (size_t i = 0; i < device->stage_count; i++) {
         stage_end(&device->stages[i]);
     }
@@ -45,6 +47,7 @@ const struct device_services *device_services(struct device *device)
 
 void device_begin_op(struct device *device, uint64_t call_count_max)
 {
+    CHECK(device->call_count <= device->call_capacity);
     device->is_in_op = true;
     device->call_count_max = call_count_max;
     device->call_count = 0;
@@ -60,15 +63,20 @@ void device_join_op(struct device *device, uint64_t call_count_max)
     if (__builtin_add_overflow(device->call_count_max, call_count_max, &device->call_count_max)) {
         device->call_count_max = UINT64_MAX;
     }
+    CHECK(device->call_count_max >= call_count_max);
 }
 
 void device_end_op(struct device *device)
 {
+    CHECK(device->call_count <= device->call_capacity);
+    CHECK(!device->is_runaway || device->hung);
     device->is_in_op = false;
 }
 
 const struct device_call *device_calls(const struct device *device, size_t *count)
 {
+    CHECK(device->calls != NULL || device->call_count == 0);
+    CHECK(device->call_count <= device->call_capacity);
     *count = device->call_count;
     return device->calls;
 }
@@ -145,6 +153,9 @@ void device_set_images(struct device *device, const struct device_images *images
 
 void device_set_waiter(struct device *device, const struct device_waiter *waiter)
 {
+    CHECK(waiter == NULL || waiter->wait != NULL);
+    CHECK(waiter == NULL || waiter->looked != NULL);
+    CHECK(waiter == NULL || waiter->gave_back != NULL);
     device->waiter = waiter;
 }
 

@@ -55,6 +55,8 @@ static void table_grow(struct host_memory *memory)
 {
     struct host_memory grown = *memory;
     grown.capacity = memory->capacity == 0 ? TABLE_COUNT_MIN : memory->capacity * 2;
+    CHECK(grown.capacity > memory->capacity);
+    CHECK((grown.capacity & (grown.capacity - 1)) == 0); /* a mask finds places */
     grown.pieces = calloc(grown.capacity, sizeof *grown.pieces);
     CHECK(grown.pieces != NULL);
     for (size_t i = 0; i < memory->capacity; i++) {
@@ -68,18 +70,22 @@ static void table_grow(struct host_memory *memory)
 
 static void table_add(struct host_memory *memory, const struct host_piece *piece)
 {
+    CHECK(piece->user != NULL);
     if (memory->count * 2 >= memory->capacity) {
         table_grow(memory);
     }
     *table_find(memory, piece->user) = *piece;
     memory->count++;
+    CHECK(memory->count * 2 <= memory->capacity);
 }
 
 /* Those behind the place move up, so that no search stops too early. */
 static void table_remove(struct host_memory *memory, struct host_piece *piece)
 {
+    CHECK(memory->count > 0);
     size_t hole = (size_t)(piece - memory->pieces);
     const size_t mask = memory->capacity - 1;
+    CHECK(hole < memory->capacity);
     memory->pieces[hole].user = NULL;
     memory->count--;
     for (size_t at = (hole + 1) & mask; memory->pieces[at].user != NULL; at = (at + 1) & mask) {
@@ -96,6 +102,8 @@ static void table_remove(struct host_memory *memory, struct host_piece *piece)
 
 static bool piece_take_plain(struct host_piece *piece)
 {
+    CHECK(piece->mapped_bytes == 0);
+    CHECK(piece->bytes <= SIZE_MAX / 2);
     piece->memory = malloc(piece->bytes + 2 * MARGIN_BYTES);
     if (piece->memory == NULL) {
         return false;
@@ -121,6 +129,8 @@ static bool piece_take_guarded(struct host_piece *piece)
     piece->memory = memory;
     piece->mapped_bytes = usable_bytes + page_bytes;
     piece->user = piece->memory + usable_bytes - taken_bytes;
+    CHECK(piece->user >= piece->memory + MARGIN_BYTES);
+    CHECK(piece->user + piece->bytes <= piece->memory + usable_bytes);
     memset(piece->user - MARGIN_BYTES, MARGIN_BYTE, MARGIN_BYTES);
     memset(piece->user + piece->bytes, MARGIN_BYTE, taken_bytes - piece->bytes);
     return mprotect(piece->memory + usable_bytes, page_bytes, PROT_NONE) == 0;
@@ -128,6 +138,7 @@ static bool piece_take_guarded(struct host_piece *piece)
 
 static void piece_give_back(struct host_piece *piece)
 {
+    CHECK(piece->memory != NULL);
     if (piece->mapped_bytes == 0) {
         free(piece->memory);
     } else {
@@ -147,10 +158,12 @@ static bool is_margin(const unsigned char *bytes, size_t count)
 
 static void note_fault(struct host_memory *memory, const char *what, size_t bytes)
 {
+    CHECK(what != NULL);
     if (memory->fault[0] == '\0') {
         (void)snprintf(memory->fault, sizeof memory->fault, "%s of %zu bytes of host memory", what,
                        bytes);
     }
+    CHECK(memory->fault[0] != '\0');
 }
 
 static void piece_check(struct host_memory *memory, const struct host_piece *piece)
@@ -182,6 +195,7 @@ void *host_memory_alloc(struct host_memory *memory, size_t bytes)
         }
     }
     table_add(memory, &piece);
+    CHECK(table_find(memory, piece.user)->user == piece.user);
     memory->held_bytes += bytes;
     return piece.user;
 }
@@ -193,6 +207,8 @@ void host_memory_free(struct host_memory *memory, void *user, size_t bytes)
         note_fault(memory, "the target released what it does not hold: a piece", bytes);
         return;
     }
+    CHECK(piece->user == user);
+    CHECK(memory->count > 0);
     piece_check(memory, piece);
     memory->held_bytes -= bytes;
     piece_give_back(piece);
@@ -210,6 +226,8 @@ void host_memory_check(struct host_memory *memory)
 
 void host_memory_deinit(struct host_memory *memory)
 {
+    CHECK(memory->pieces != NULL || memory->capacity == 0);
+    CHECK(memory->count <= memory->capacity);
     for (size_t i = 0; i < memory->capacity; i++) {
         if (memory->pieces[i].user != NULL) {
             piece_give_back(&memory->pieces[i]);
@@ -230,6 +248,7 @@ void host_memory_allow(struct host_memory *memory, uint64_t item_count)
 {
     memory->item_count_max = item_count > memory->item_count_max ? item_count
                                                                  : memory->item_count_max;
+    CHECK(memory->item_count_max >= item_count);
 }
 
 uint64_t host_memory_bytes_max(const struct host_memory *memory)

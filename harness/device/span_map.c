@@ -29,12 +29,15 @@ void span_map_init(struct span_map *map)
 
 static void spare_chunk(struct span_map *map, struct span_chunk *chunk)
 {
+    CHECK(chunk != NULL);
+    CHECK(chunk != map->spare);
     chunk->next_spare = map->spare;
     map->spare = chunk;
 }
 
 void span_map_clear(struct span_map *map)
 {
+    CHECK(map->chunk_count <= map->chunk_capacity);
     for (size_t i = 0; i < map->chunk_count; i++) {
         spare_chunk(map, map->chunks[i]);
     }
@@ -45,6 +48,7 @@ void span_map_clear(struct span_map *map)
 void span_map_deinit(struct span_map *map)
 {
     span_map_clear(map);
+    CHECK(map->chunk_count == 0);
     while (map->spare != NULL) {
         struct span_chunk *chunk = map->spare;
         map->spare = chunk->next_spare;
@@ -65,6 +69,7 @@ static struct span_chunk *take_chunk(struct span_map *map)
     chunk = malloc(sizeof *chunk);
     CHECK(chunk != NULL);
     map->footprint_bytes += sizeof *chunk;
+    CHECK(map->spare == NULL);
     return chunk;
 }
 
@@ -93,6 +98,8 @@ static struct span_chunk *insert_chunk(struct span_map *map, size_t i)
 
 static void remove_chunk(struct span_map *map, size_t i)
 {
+    CHECK(i < map->chunk_count);
+    CHECK(map->chunks[i]->count == 0);
     spare_chunk(map, map->chunks[i]);
     const size_t after = map->chunk_count - i - 1;
     memmove(&map->chunks[i], &map->chunks[i + 1], after * sizeof *map->chunks);
@@ -140,6 +147,7 @@ static void split_chunk(struct span_map *map, size_t i)
 {
     struct span_chunk *upper = insert_chunk(map, i + 1);
     struct span_chunk *lower = map->chunks[i];
+    CHECK(lower->count == SPAN_CHUNK_COUNT);
     const size_t half = SPAN_CHUNK_COUNT / 2;
     upper->count = lower->count - half;
     memcpy(upper->starts, &lower->starts[half], upper->count * sizeof *upper->starts);
@@ -147,11 +155,13 @@ static void split_chunk(struct span_map *map, size_t i)
     memset(&lower->starts[half], 0xFF, half * sizeof *lower->starts);
     lower->count = half;
     map->chunk_starts[i + 1] = upper->starts[0];
+    CHECK(upper->starts[0] > lower->starts[half - 1]);
 }
 
 /* Puts the span at place `at` of chunk i, in whose order it belongs there. */
 static void insert_in_chunk(struct span_map *map, size_t i, size_t at, const struct span *span)
 {
+    CHECK(span->start < span->end);
     if (map->chunks[i]->count == SPAN_CHUNK_COUNT) {
         split_chunk(map, i);
         if (at > map->chunks[i]->count) {
@@ -160,6 +170,8 @@ static void insert_in_chunk(struct span_map *map, size_t i, size_t at, const str
         }
     }
     struct span_chunk *chunk = map->chunks[i];
+    CHECK(at <= chunk->count);
+    CHECK(chunk->count < SPAN_CHUNK_COUNT);
     memmove(&chunk->starts[at + 1], &chunk->starts[at],
             (chunk->count - at) * sizeof *chunk->starts);
     memmove(&chunk->rests[at + 1], &chunk->rests[at], (chunk->count - at) * sizeof *chunk->rests);
@@ -206,8 +218,10 @@ void span_map_insert(struct span_map *map, const struct span *span)
 
 static void remove_from_chunk(struct span_map *map, const struct span_cursor *cursor)
 {
+    CHECK(cursor->chunk < map->chunk_count);
     struct span_chunk *chunk = map->chunks[cursor->chunk];
     const size_t at = cursor->index;
+    CHECK(at < chunk->count);
     chunk->count--;
     memmove(&chunk->starts[at], &chunk->starts[at + 1],
             (chunk->count - at) * sizeof *chunk->starts);
@@ -227,6 +241,7 @@ bool span_map_find(const struct span_map *map, uint64_t address, struct span_cur
         return false;
     }
     cursor->chunk = chunk_for(map, address);
+    CHECK(cursor->chunk < map->chunk_count);
     const struct span_chunk *chunk = map->chunks[cursor->chunk];
     const size_t count = place_in_chunk(chunk, address);
     if (count > 0 && chunk->rests[count - 1].end > address) {
@@ -249,6 +264,7 @@ bool span_map_first(const struct span_map *map, struct span_cursor *cursor)
 
 bool span_map_next(const struct span_map *map, struct span_cursor *cursor)
 {
+    CHECK(cursor->chunk < map->chunk_count);
     if (++cursor->index < map->chunks[cursor->chunk]->count) {
         return true;
     }
@@ -258,7 +274,9 @@ bool span_map_next(const struct span_map *map, struct span_cursor *cursor)
 
 void span_map_get(const struct span_map *map, const struct span_cursor *cursor, struct span *span)
 {
+    CHECK(cursor->chunk < map->chunk_count);
     const struct span_chunk *chunk = map->chunks[cursor->chunk];
+    CHECK(cursor->index < chunk->count);
     const struct span_rest *rest = &chunk->rests[cursor->index];
     *span = (struct span){chunk->starts[cursor->index], rest->end, rest->owner, rest->offset};
 }

@@ -24,10 +24,12 @@ void deal(struct op_list *ops, uint8_t lane_count, struct random *random)
     const uint64_t wanted = random_between(random, DEALT_COUNT_MIN, DEALT_COUNT_MAX);
     const size_t half = ops->count / 2;
     const size_t dealt = wanted < half ? (size_t)wanted : half;
+    CHECK(dealt <= ops->count);
     uint8_t lane = 0;
     for (size_t i = ops->count - dealt; i < ops->count; i++) {
         if (random_chance(random, 2, 3)) {
             lane = (uint8_t)random_below(random, lane_count);
+            CHECK(lane < lane_count);
         }
         ops->ops[i].lane = lane;
     }

@@ -9,6 +9,8 @@
 
 void lane_calls_init(struct lane_calls *calls, size_t op_count)
 {
+    CHECK(calls->clients == NULL);
+    CHECK(calls->undone == NULL);
     calls->clients = clients_create(op_count);
     calls->undone = malloc((op_count + 1) * sizeof *calls->undone);
     CHECK(calls->undone != NULL);
@@ -16,6 +18,7 @@ void lane_calls_init(struct lane_calls *calls, size_t op_count)
 
 void lane_calls_deinit(struct lane_calls *calls)
 {
+    CHECK((calls->clients == NULL) == (calls->undone == NULL));
     clients_destroy(calls->clients);
     free(calls->undone);
     calls->clients = NULL;
@@ -24,6 +27,8 @@ void lane_calls_deinit(struct lane_calls *calls)
 
 void lane_calls_reset(struct lane_calls *calls)
 {
+    CHECK(calls->ops != NULL);
+    CHECK(calls->undone != NULL);
     calls->run = NULL;
     clients_clear(calls->clients);
     for (size_t i = 0; i < calls->ops->count + 1; i++) {
@@ -36,6 +41,8 @@ void lane_calls_reset(struct lane_calls *calls)
 
 void lane_calls_attach(struct lane_calls *calls, const struct device_waiter *waiter)
 {
+    CHECK(calls->run != NULL);
+    CHECK(waiter != NULL);
     calls->run->judge.hosts_differ =
         true; /* who asks first is the schedule's business: their answers may differ */
     for (uint32_t i = 0; i < calls->run->setup.host_count; i++) {
@@ -82,6 +89,8 @@ static void add_note(char reason[VERDICT_REASON_BYTES], const char *note)
 
 bool lane_calls_tell(struct lane_calls *calls)
 {
+    CHECK(calls->run != NULL);
+    CHECK(calls->trial != NULL);
     struct run *run = calls->run;
     if (run->is_broken && calls->note != NULL) {
         add_note(run->verdict.reason, calls->note);
@@ -114,6 +123,8 @@ static bool has_moved(const struct run *run)
  * target's any more. */
 static bool give_up(struct lane_calls *calls)
 {
+    CHECK(calls->run != NULL);
+    CHECK(!calls->run->is_broken);
     struct run *run = calls->run;
     const enum verdict_kind kind = run->verdict.kind;
     if (!calls->places_may_be_late || (kind != VERDICT_BROKEN && kind != VERDICT_PREMATURE) ||
@@ -139,6 +150,8 @@ static bool judged_overlapping(void *context, const struct overlap_call *over)
 
 static void judge_one(struct lane_calls *calls)
 {
+    CHECK(calls->overlap.call_count == 1);
+    CHECK(calls->overlap.under_way_count == 0);
     struct overlap_call *over = &calls->overlap.calls[0];
     const struct op_kind_info *info = op_kind_info(over->call.op.kind);
     if (!over->call.skipped && (info->has_block || info->has_program)) {

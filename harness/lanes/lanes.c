@@ -32,6 +32,8 @@ static void collect_trial(struct lanes *lanes, const struct run *run)
 
 static void finish_lanes(struct lanes *lanes)
 {
+    CHECK(lanes->calls.run != NULL);
+    CHECK(lanes->spare == NULL);
     struct run *run = lanes->calls.run;
     lane_calls_detach(&lanes->calls);
     scheduler_alone(lanes->scheduler, true);
@@ -47,6 +49,8 @@ static void finish_lanes(struct lanes *lanes)
 
 static struct run *open_run(struct lanes *lanes)
 {
+    CHECK(lanes->plan != NULL);
+    CHECK(lanes->calls.run == NULL);
     const struct lanes_plan *plan = lanes->plan;
     struct run *spare = lanes->spare;
     lanes->spare = NULL;
@@ -76,9 +80,11 @@ static void run_body(void *context)
     }
     lanes->calls.run = run;
     op_list_copy(&run->ops, lanes->plan->ops);
+    CHECK(run->ops.count == lanes->plan->ops->count);
     lanes_device_attach(lanes);
     lanes_ops_run(lanes);
     finish_lanes(lanes);
+    CHECK(lanes->calls.run == NULL);
     pthreads_lane_end();
 }
 
@@ -90,12 +96,14 @@ struct lanes *lanes_create(enum scheduler_backend backend)
     CHECK(lanes != NULL);
     pthreads_link();
     lanes->scheduler = scheduler_create(backend);
+    CHECK(lanes->scheduler != NULL);
     lanes_device_init(lanes);
     return lanes;
 }
 
 static void forget_list(struct lanes *lanes)
 {
+    CHECK(lanes->calls.run == NULL);
     run_destroy(lanes->spare);
     lanes->spare = NULL;
     lane_calls_deinit(&lanes->calls);
@@ -106,6 +114,8 @@ void lanes_destroy(struct lanes *lanes)
     if (lanes == NULL) {
         return;
     }
+    CHECK(lanes->calls.run == NULL);
+    CHECK(scheduler_current() != lanes->scheduler);
     scheduler_destroy(lanes->scheduler);
     forget_list(lanes);
     lanes_device_deinit(lanes);
@@ -125,11 +135,14 @@ static void make_for_list(struct lanes *lanes, size_t count)
 
 static void begin_lanes(struct lanes *lanes, const struct lanes_plan *plan)
 {
+    CHECK(lanes->calls.run == NULL);
+    CHECK(plan->strategy != NULL);
     lanes->plan = plan;
     lanes->is_refused = false;
     if (!plan->is_again) {
         make_for_list(lanes, plan->ops->count);
     }
+    CHECK(lanes->calls.undone != NULL);
     lanes->calls.ops = plan->ops;
     lanes->calls.places_may_be_late = plan->order !=
                                       NULL; /* its atomic operations are points, too */
@@ -164,6 +177,7 @@ static enum rule find_rule(enum scheduler_outcome outcome)
 /* The run ended in the target's open(). */
 static void take_outcome_of_open(struct trial *trial, const struct setup *setup)
 {
+    CHECK(setup->host_count >= 1);
     trial->setup = *setup;
     trial->totals.broken = 1;
     op_list_init(&trial->ops);
@@ -172,6 +186,7 @@ static void take_outcome_of_open(struct trial *trial, const struct setup *setup)
 /* The scheduler ended the run, not the judge: that is a broken promise of its own. */
 static void take_outcome(struct lanes *lanes, const struct scheduler_report *report)
 {
+    CHECK(report->text[0] != '\0');
     struct run *run = lanes->calls.run;
     struct verdict verdict = {.kind = VERDICT_BROKEN,
                               .rule = find_rule(report->outcome),
@@ -179,6 +194,7 @@ static void take_outcome(struct lanes *lanes, const struct scheduler_report *rep
                                                                : report->op};
     snprintf(verdict.reason, sizeof verdict.reason, "%.*s", (int)sizeof verdict.reason - 1,
              report->text);
+    CHECK(verdict.rule != RULE_NONE);
     lanes->calls.trial->first = verdict;
     if (run == NULL) {
         take_outcome_of_open(lanes->calls.trial, lanes->plan->setup);
@@ -206,12 +222,14 @@ static void end_lanes(struct lanes *lanes, const struct scheduler_report *report
     if (!lanes->is_refused && !(plan->is_again && trial->first.kind == VERDICT_NONE)) {
         lanes_append_schedule(&trial->ops, report->switches, report->deviation_count);
     }
+    CHECK(lanes->calls.run == NULL);
 }
 
 bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
                const struct run_listener *listener, struct trial *trial,
                struct scheduler_report *report, char reason[RUN_REASON_BYTES])
 {
+    CHECK(plan->ops != NULL);
     memset(trial, 0, plan->is_again ? offsetof(struct trial, setup) : sizeof *trial);
     const char *why_not = lanes_why_not_list(plan->ops);
     if (why_not != NULL) {
@@ -235,6 +253,7 @@ bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
     };
     scheduler_run(lanes->scheduler, &scheduler_plan, report);
     end_lanes(lanes, report);
+    CHECK(!lanes->is_refused || reason[0] != '\0');
     return !lanes->is_refused;
 }
 
@@ -258,6 +277,7 @@ static void *make_replay(const struct schedule_switch *switches, size_t count)
 
 static void free_replay(void *state)
 {
+    CHECK(state != NULL);
     if (strategy_replay.deinit != NULL) {
         strategy_replay.deinit(state);
     }

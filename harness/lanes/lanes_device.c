@@ -22,6 +22,7 @@ static void open_done(struct lanes *lanes)
             lanes->unfinished[event] = 0;
         }
     }
+    CHECK(lanes->completed_count == timeline_completed_count(timeline));
 }
 
 /* Who waits for an event that is lost would wait for ever. */
@@ -30,6 +31,7 @@ static void open_lost(struct lanes *lanes)
     const struct timeline *timeline = lanes->calls.run->timeline;
     for (uint64_t left = lanes->awaiting; left != 0; left &= left - 1) {
         const uint64_t event = lanes->awaited[__builtin_ctzll(left)];
+        CHECK(event <= lanes->plan->ops->count);
         if (timeline_state(timeline, event) == EVENT_PENDING &&
             timeline_due_ns(timeline, event) == DELAY_NEVER) {
             lanes->unfinished[event] = 0;
@@ -75,6 +77,7 @@ void lanes_device_complete_all(struct lanes *lanes)
 /* Each call into the device is a point. */
 static void before_device_call(void *context, enum device_call_kind kind)
 {
+    CHECK((unsigned)kind < DEVICE_CALL_KIND_COUNT);
     struct lanes *lanes = context;
     lanes->look_count = 0;
     if (kind != DEVICE_CALL_HOST_ALLOC && scheduler_current() != NULL) {
@@ -88,6 +91,8 @@ static void await_event(void *context, uint64_t event)
     struct lanes *lanes = context;
     const uint8_t lane = scheduler_lane(lanes->scheduler);
     CHECK(event <= lanes->plan->ops->count);
+    CHECK(lane < LANE_COUNT_MAX);
+    CHECK((lanes->awaiting >> lane & 1) == 0);
     lanes->awaited[lane] = event;
     lanes->awaiting |= UINT64_C(1) << lane;
     scheduler_step(lanes->scheduler, &(struct step){.kind = STEP_WAIT,
@@ -103,6 +108,7 @@ static void looked(void *context)
         lanes->look_count = 0;
         scheduler_yield(lanes->scheduler, NULL);
     }
+    CHECK(lanes->look_count <= LOOK_COUNT_MAX);
 }
 
 /* Whoever gets that memory next has nothing to do with who had it. */
@@ -126,6 +132,7 @@ void lanes_device_attach(struct lanes *lanes)
 
 void lanes_device_init(struct lanes *lanes)
 {
+    CHECK(lanes->unfinished == NULL);
     lanes->awaited = calloc(LANE_COUNT_MAX, sizeof *lanes->awaited);
     CHECK(lanes->awaited != NULL);
     lanes->waiter = (struct device_waiter){lanes, await_event, looked, gave_back};
@@ -133,6 +140,7 @@ void lanes_device_init(struct lanes *lanes)
 
 void lanes_device_deinit(struct lanes *lanes)
 {
+    CHECK(lanes->awaited != NULL);
     free(lanes->awaited);
     free(lanes->unfinished);
 }
@@ -146,6 +154,8 @@ void lanes_device_make(struct lanes *lanes, size_t op_count)
 
 void lanes_device_reset(struct lanes *lanes)
 {
+    CHECK(lanes->unfinished != NULL);
+    CHECK(lanes->calls.run == NULL);
     lanes->completed_count = lanes->look_count = lanes->awaiting = 0;
     for (size_t i = 0; i < lanes->plan->ops->count + 2; i++) {
         lanes->unfinished[i] = 1;

@@ -1,4 +1,5 @@
 #include "harness/lanes/private/lanes_events.h"
+#include "harness/base/check.h"
 
 #include "harness/device/timeline.h"
 
@@ -11,6 +12,7 @@ static bool is_due_before(const struct timeline *timeline, uint64_t a, uint64_t 
 
 uint32_t lanes_events_coming(const struct timeline *timeline, uint64_t *events, uint32_t max)
 {
+    CHECK(max >= 1);
     uint32_t count = 0;
     for (size_t i = 0; i < timeline_pending_count(timeline); i++) {
         const uint64_t event = timeline_pending_at(timeline, i);
@@ -24,5 +26,6 @@ uint32_t lanes_events_coming(const struct timeline *timeline, uint64_t *events, 
         }
         events[place] = event;
     }
+    CHECK(count <= max);
     return count;
 }

@@ -33,6 +33,8 @@ static uint64_t draw_together(struct free_lanes *lanes)
  * guard: it may take locks of its own in which it calls the device. */
 static void judge_calls(struct free_lanes *lanes)
 {
+    CHECK(!lanes->is_judging);
+    CHECK(lanes->calls.overlap.under_way_count == 0);
     lanes->is_judging = true;
     overlap_stretch(&lanes->calls.overlap, &lanes->calls.run->judge);
     device_guard_leave(&lanes->guard);
@@ -91,11 +93,15 @@ static void count_free_call(struct free_lanes *lanes)
     found->overlapping_count += lanes->met_count == 1 ? 0 : lanes->met_count == 2 ? 2 : 1;
     found->longest_count = lanes->met_count > found->longest_count ? lanes->met_count
                                                                    : found->longest_count;
+    CHECK(lanes->met_count >= 1);
+    CHECK(found->overlapping_count <= found->call_count);
 }
 
 static void begin_free_call(struct free_lanes *lanes, const struct free_lane *lane, uint32_t number,
                             struct free_call *over)
 {
+    CHECK(number < lanes->plan->ops->count);
+    CHECK(!lanes->is_over);
     struct run *run = lanes->calls.run;
     const struct op *op = &lanes->plan->ops->ops[number];
     over->host = &run->hosts[op->host];
@@ -122,7 +128,9 @@ static void end_free_call(struct free_lanes *lanes, struct free_call *over, cons
     }
     clients_end(lanes->calls.clients, &over->call);
     overlap_end(&lanes->calls.overlap, &run->judge, &answer);
+    CHECK(atomic_load(&lanes->under_way_count) > 0);
     atomic_fetch_sub(&lanes->under_way_count, 1);
+    CHECK(lanes->calls.undone[over->call.number] == 1);
     lanes->calls.undone[over->call.number] = 0;
     if (lanes->calls.overlap.under_way_count == 0) {
         progress_end();
@@ -178,6 +186,7 @@ static bool run_op(struct free_lane *lane, uint32_t number)
 static void end_lane(struct free_lanes *lanes)
 {
     device_guard_enter(&lanes->guard);
+    CHECK(lanes->lane_count > 0);
     if (--lanes->lane_count == 1) {
         lanes->together_count_max =
             1; /* who is left may wait for what was called until now to be judged */
@@ -202,7 +211,9 @@ static void *run_lane(void *context)
 
 static void start_lane(struct free_lanes *lanes, uint8_t number)
 {
+    CHECK(number < LANES_CLIENT_COUNT_MAX);
     struct free_lane *lane = &lanes->lanes[number];
+    CHECK(!lane->is_started);
     lane->is_started = true;
     device_guard_enter(&lanes->guard);
     if (++lanes->lane_count == 2) { /* alone each call was judged by itself */
@@ -237,6 +248,8 @@ static void run_main_lane(struct free_lanes *lanes)
 
 static void begin_free_run(struct free_lanes *lanes, uint64_t seed)
 {
+    CHECK(lanes->plan != NULL);
+    CHECK(lanes->calls.run == NULL);
     device_guard_init(&lanes->guard);
     random_init(&lanes->random, random_derive(seed, STREAM_LANES));
     lanes_free_device_init(lanes, random_derive(seed, STREAM_DEVICE));
@@ -252,6 +265,8 @@ static void begin_free_run(struct free_lanes *lanes, uint64_t seed)
 
 static void end_free_run(struct free_lanes *lanes)
 {
+    CHECK(!lanes->is_judging);
+    CHECK(lanes->awaiting_count == 0);
     run_destroy(lanes->calls.run);
     lane_calls_deinit(&lanes->calls);
     overlap_deinit(&lanes->calls.overlap);
@@ -261,6 +276,8 @@ static void end_free_run(struct free_lanes *lanes)
 
 static bool open_run(struct free_lanes *lanes, char reason[RUN_REASON_BYTES])
 {
+    CHECK(lanes->calls.run == NULL);
+    CHECK(lanes->plan != NULL);
     const struct lanes_plan *plan = lanes->plan;
     const char *why_not = lanes_why_not_list(plan->ops);
     if (why_not != NULL) {
@@ -283,6 +300,7 @@ static bool open_run(struct free_lanes *lanes, char reason[RUN_REASON_BYTES])
 
 static void run_list(struct free_lanes *lanes)
 {
+    CHECK(lanes->calls.run != NULL);
     lane_calls_attach(&lanes->calls, &lanes->waiter);
     lanes_free_device_start(lanes);
     run_main_lane(lanes);

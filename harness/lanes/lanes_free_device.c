@@ -61,6 +61,7 @@ void lanes_free_device_start(struct free_lanes *lanes)
 void lanes_free_device_end(struct free_lanes *lanes)
 {
     device_guard_enter(&lanes->guard);
+    CHECK(!lanes->is_device_off);
     lanes->is_device_off = true;
     device_guard_tell(&lanes->guard);
     device_guard_leave(&lanes->guard);
@@ -84,6 +85,7 @@ static void await_event(void *context, uint64_t event)
     while (is_coming(lanes->calls.run->timeline, event)) {
         device_guard_await(&lanes->guard);
     }
+    CHECK(lanes->awaiting_count > 0);
     lanes->awaiting_count--;
 }
 
@@ -101,6 +103,7 @@ static void gave_back(void *context, const void *memory, size_t bytes)
 
 void lanes_free_device_init(struct free_lanes *lanes, uint64_t seed)
 {
+    CHECK(lanes->calls.run == NULL);
     random_init(&lanes->device_random, seed);
     lanes->waiter = (struct device_waiter){lanes, await_event, looked, gave_back};
 }

@@ -96,6 +96,7 @@ size_t lanes_take_schedule(const struct op_list *ops, struct op_list *plain,
     }
     op_list_copy(plain, ops);
     op_list_filter(plain, keep);
+    CHECK(plain->count + count == ops->count);
     free(keep);
     free(numbers);
     return count;

@@ -1,3 +1,4 @@
+#include "harness/base/check.h"
 #include "harness/lanes/private/lanes_state.h"
 
 #include "explore/order.h"
@@ -73,6 +74,8 @@ static void read_report(struct host *host)
 static void make_call(struct lanes *lanes, struct host *host, const struct op *op,
                       struct call *call)
 {
+    CHECK(lanes->calls.run != NULL);
+    CHECK(call->skipped);
     struct run *run = lanes->calls.run;
     const bool may_begin = clients_may_begin(lanes->calls.clients, op);
     clients_begin(lanes->calls.clients, op);
@@ -98,6 +101,7 @@ static void tell_returned(const struct lanes *lanes, uint32_t number)
 
 static void call_op(struct lanes *lanes, struct host *host, const struct op *op, uint32_t number)
 {
+    CHECK(number < lanes->plan->ops->count);
     struct call call = {.op = *op, .number = number, .slot = SLOT_NONE, .skipped = true};
     const uint32_t in_overlap = lane_calls_begin(&lanes->calls, host,
                                                  scheduler_lane(lanes->scheduler));
@@ -105,6 +109,7 @@ static void call_op(struct lanes *lanes, struct host *host, const struct op *op,
     clients_end(lanes->calls.clients, &call);
     const struct overlap_answer answer = {in_overlap, &call, overlap_message(host, &call)};
     overlap_end(&lanes->calls.overlap, &lanes->calls.run->judge, &answer);
+    CHECK(lanes->calls.undone[number] == 1);
     lanes->calls.undone[number] = 0;
     order_before(lanes, op, number);
     lanes_device_open_gates(lanes);
@@ -147,6 +152,8 @@ static void run_lane(void *context)
 
 static void start_lane(struct lanes *lanes, uint8_t lane)
 {
+    CHECK(lane >= 1);
+    CHECK(lane < LANES_CLIENT_COUNT_MAX);
     lanes->tasks[lane] = (struct lane_task){lanes, lane};
     scheduler_client_start(lanes->scheduler, lane, run_lane, &lanes->tasks[lane]);
 }

@@ -87,6 +87,7 @@ static void end_search(struct searching *searching)
     if (searching->search->strategy->deinit != NULL) {
         searching->search->strategy->deinit(searching->state);
     }
+    CHECK(searching->state != NULL);
     free(searching->state);
     lanes_destroy(searching->lanes);
     if (searching->plan.order != NULL) {
@@ -100,6 +101,7 @@ static void take_run(struct searching *searching, const struct scheduler_report 
     found->schedule_count++;
     found->point_count += report->step_count;
     found->switch_count += report->switch_count;
+    CHECK(found->schedule_count > 0);
 }
 
 /* What the strategy knows at the end. */
@@ -131,6 +133,7 @@ static void ask_strategy(struct searching *searching)
 static bool run_schedule(struct searching *searching, const struct run_listener *listener,
                          struct trial *one, bool *has_more, char reason[RUN_REASON_BYTES])
 {
+    CHECK(searching->lanes != NULL);
     struct scheduler_report report;
     searching->plan.run = searching->found->schedule_count;
     searching->plan.is_again = searching->found->schedule_count > 0;
@@ -146,6 +149,7 @@ static bool run_schedule(struct searching *searching, const struct run_listener 
 static bool run_freely(struct searching *searching, const struct run_listener *listener,
                        struct trial *one, char reason[RUN_REASON_BYTES])
 {
+    CHECK(searching->search->is_free_running);
     struct lanes_free_found more;
     struct lanes_free_found *all = &searching->found->free_running;
     const uint64_t seed = random_derive(searching->search->seed, searching->found->schedule_count);
@@ -153,6 +157,7 @@ static bool run_freely(struct searching *searching, const struct run_listener *l
         return false;
     }
     searching->found->schedule_count++;
+    CHECK(more.overlapping_count <= more.call_count);
     all->call_count += more.call_count;
     all->overlapping_count += more.overlapping_count;
     all->longest_count = more.longest_count > all->longest_count ? more.longest_count
@@ -174,8 +179,10 @@ static bool run_once(struct searching *searching, const struct run_listener *lis
         trial_deinit(&one);
         return false;
     }
+    CHECK(searching->found->schedule_count == before.schedule_count + 1);
     run_totals_add(&trial->totals, &one.totals);
     trial->totals.schedules++;
+    CHECK(trial->totals.schedules == searching->found->schedule_count);
     trial->totals.points += searching->found->point_count - before.point_count;
     trial->totals.switches += searching->found->switch_count - before.switch_count;
     trial->first = one.first;
@@ -207,6 +214,7 @@ bool lanes_search(const struct target *target, const struct setup *setup, const 
         (search->schedule_count_max == 0 || found->schedule_count < search->schedule_count_max) &&
         run_once(&searching, listener, trial, reason, &was_run)) {
     }
+    CHECK(trial->totals.schedules == found->schedule_count);
     ask_strategy(&searching);
     end_search(&searching);
     return was_run;

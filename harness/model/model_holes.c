@@ -1,9 +1,11 @@
+#include "harness/base/check.h"
 #include "harness/model/private/model_state.h"
 
 static void add_hole(uint64_t bytes, uint64_t *largest, uint64_t *count)
 {
     raise_to(largest, bytes);
     *count += bytes > 0;
+    CHECK(*largest >= bytes);
 }
 
 /* The cache is not part of what the model says: it may be filled through a const pointer. */

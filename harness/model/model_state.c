@@ -1,4 +1,5 @@
 #include "harness/model/private/model_state.h"
+#include "harness/base/check.h"
 
 #include "harness/device/timeline.h"
 
@@ -25,6 +26,7 @@ void model_destroy(struct model *model)
     if (model == NULL) {
         return;
     }
+    CHECK(model->block_count <= model->block_capacity);
     span_map_deinit(&model->map);
     free(model->blocks);
     free(model->free_slots.slots);
@@ -50,6 +52,7 @@ void model_begin_op(struct model *model, uint32_t op)
 void model_end_op(struct model *model, enum target_result result, bool skipped)
 {
     CHECK(model->op != OP_NONE);
+    CHECK(model->op < OP_NONE);
     model->last_result = result;
     model->last_skipped = skipped;
     model->last_op = model->op;
@@ -59,6 +62,7 @@ void model_end_op(struct model *model, enum target_result result, bool skipped)
 void model_end_unseen_op(struct model *model, bool skipped)
 {
     CHECK_COSTLY(model_invariants_hold(model));
+    CHECK(model->counters.peak_low_bytes <= model->counters.peak_high_bytes);
     /* Only a target that was called must have taken in what completed: another host's op does not
      * count. */
     if (!skipped) {
@@ -68,12 +72,14 @@ void model_end_unseen_op(struct model *model, bool skipped)
 
 const struct model_gone *model_gone(const struct model *model, size_t *count)
 {
+    CHECK(model->gone != NULL || model->gone_count == 0);
     *count = model->gone_count;
     return model->gone;
 }
 
 void model_forget_gone(struct model *model)
 {
+    CHECK(model->gone_count <= model->gone_capacity);
     model->gone_count = 0;
 }
 

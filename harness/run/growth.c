@@ -1,5 +1,7 @@
 #include "harness/run/growth.h"
 
+#include "harness/base/check.h"
+
 #include <string.h>
 
 enum { GROWTH_INTERVAL_FIRST = 64, GROWTH_QUARTERS = 4 };
@@ -13,6 +15,8 @@ void growth_init(struct growth_samples *samples)
 
 static void halve_samples(struct growth_samples *samples)
 {
+    CHECK(samples->count == GROWTH_SAMPLE_COUNT);
+    CHECK(samples->interval <= UINT64_MAX / 2);
     for (uint32_t i = 0; i < GROWTH_SAMPLE_COUNT / 2; i++) {
         memcpy(samples->bytes[i], samples->bytes[2 * i], sizeof samples->bytes[i]);
     }
@@ -28,9 +32,11 @@ void growth_sample(struct growth_samples *samples, const struct model *model, ui
     if (samples->count == GROWTH_SAMPLE_COUNT) {
         halve_samples(samples);
     }
+    CHECK(samples->count < GROWTH_SAMPLE_COUNT);
     memcpy(samples->bytes[samples->count], model_tag_bytes(model), sizeof samples->bytes[0]);
     samples->count++;
     samples->next_op = op + samples->interval;
+    CHECK(samples->next_op > op);
 }
 
 /* The least live bytes in a quarter: what never went away in it. */
@@ -48,6 +54,7 @@ static uint64_t floor_of(const struct growth_samples *samples, int tag, uint32_t
 bool growth_find(const struct growth_samples *samples, const struct model *model,
                  struct growth *growth)
 {
+    CHECK(samples->count <= GROWTH_SAMPLE_COUNT);
     uint64_t most = 0;
     if (samples->count < GROWTH_SAMPLES_MIN) {
         return false;
@@ -69,5 +76,6 @@ bool growth_find(const struct growth_samples *samples, const struct model *model
                                   .last_bytes = floors[GROWTH_QUARTERS - 1],
                                   .count = model_tag_count(model, (uint8_t)tag)};
     }
+    CHECK(most == 0 || growth->last_bytes - growth->first_bytes == most);
     return most > 0;
 }

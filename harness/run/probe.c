@@ -184,6 +184,7 @@ uint64_t probe_pairs_possible(void)
 
 void probe_count(uint64_t hits, uint64_t probes_hit[PROBE_COUNT], uint64_t pairs[PROBE_PAIR_COUNT])
 {
+    CHECK(hits < UINT64_C(1) << PROBE_COUNT);
     for (; hits != 0; hits &= hits - 1) {
         const unsigned one = (unsigned)__builtin_ctzll(hits);
         probes_hit[one]++;

@@ -11,6 +11,8 @@
 static bool open_hosts(struct run *run, const struct target *target, struct device_guard *guard,
                        char reason[RUN_REASON_BYTES])
 {
+    CHECK(run->setup.host_count <= OP_HOST_COUNT_MAX);
+    CHECK(run->growth_count >= run->setup.host_count);
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
         run->hosts[i].guard = guard;
         if (!host_open(&run->hosts[i], (uint8_t)i, target, &run->setup, run->timeline, reason,
@@ -31,6 +33,8 @@ static void complete_capacity(struct setup *setup)
         (setup->capacity_bytes == 0 || setup->capacity_bytes == chip->capacity_bytes)) {
         const uint64_t granule = setup->granule_bytes == 0 ? 1 : setup->granule_bytes;
         setup->capacity_bytes = chip->capacity_bytes / granule * granule;
+        CHECK(setup->capacity_bytes % granule == 0);
+        CHECK(setup->capacity_bytes <= chip->capacity_bytes);
     }
 }
 
@@ -65,6 +69,9 @@ static struct run *make_run(const struct setup *setup)
 static struct run *begin_run(struct run *run, const struct target *target,
                              struct device_guard *guard, char reason[RUN_REASON_BYTES])
 {
+    CHECK(run->timeline == NULL);
+    CHECK(run->ops.count == 0);
+    CHECK(run->setup.host_count >= 1);
     run->timeline = timeline_create();
     run->digest = HASH_START;
     if (!open_hosts(run, target, guard, reason)) {
@@ -97,6 +104,7 @@ struct run *run_create_guarded(const struct target *target, const struct setup *
 
 static void close_hosts(struct run *run)
 {
+    CHECK(run->setup.host_count <= OP_HOST_COUNT_MAX);
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
         if (run->hosts[i].device != NULL) {
             host_deinit(&run->hosts[i]);
@@ -120,9 +128,11 @@ void run_destroy(struct run *run)
 
 void run_end(struct run *run)
 {
+    CHECK(run->timeline != NULL);
     close_hosts(run);
     judge_reset(&run->judge);
     op_list_clear(&run->ops);
+    CHECK(run->ops.count == 0);
     run->watch = (struct probe_watch){0};
     memset(&run->verdict, 0, sizeof run->verdict);
     memset(&run->observation, 0, sizeof run->observation);
@@ -151,11 +161,14 @@ struct run *run_begin_other(struct run *run, const struct target *target, const 
 
 void run_judge_promises_only(struct run *run)
 {
+    CHECK(run->setup.host_count >= 1);
     run->promises_only = true;
 }
 
 void run_abandon(struct run *run)
 {
+    CHECK(run->timeline != NULL);
+    CHECK(run->setup.host_count <= OP_HOST_COUNT_MAX);
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
         run->hosts[i].instance = NULL;
     }

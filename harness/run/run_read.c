@@ -64,6 +64,8 @@ uint64_t run_digest(const struct run *run)
 
 void run_view(const struct run *run, struct scenario_view *view)
 {
+    CHECK(run->setup.host_count >= 1);
+    CHECK(run->ops.count < OP_NONE);
     view->hosts = run->models;
     view->host_count = run->setup.host_count;
     view->op_number = (uint32_t)run->ops.count;
