@@ -37,7 +37,7 @@ size_t contents_footprint_bytes(const struct contents *contents)
 /* The part of the span that lies in [start, end), counted from start.  False: none does. */
 static bool clip_span(const struct span *span, uint64_t start, uint64_t end, struct span *clipped)
 {
-    CHECK(span->start < span->end);
+    CHECK_COSTLY(span->start < span->end);
     const uint64_t low = span->start < start ? start : span->start;
     const uint64_t high = span->end > end ? end : span->end;
     if (low >= high) {
@@ -45,7 +45,7 @@ static bool clip_span(const struct span *span, uint64_t start, uint64_t end, str
     }
     *clipped = (struct span){low - start, high - start, span->owner,
                              span->offset + (low - span->start)};
-    CHECK(clipped->start < clipped->end);
+    CHECK_COSTLY(clipped->start < clipped->end);
     return true;
 }
 
@@ -213,6 +213,7 @@ void contents_scrub(struct contents *contents, uint32_t owner)
     if (contents->is_detailed && record.bytes > 0) {
         span_map_erase_owner(&contents->map, record.address, record.address + record.bytes, owner);
     }
+    CHECK_COSTLY(span_map_invariants_hold(&contents->map));
 }
 
 void contents_lose_half(struct contents *contents, uint32_t owner)

@@ -7,6 +7,7 @@ void faults_arm(struct device_faults *faults, const struct device_fault *fault)
 {
     CHECK(fault->kind < FAULT_KIND_COUNT);
     faults->armed[fault->kind] = *fault;
+    CHECK(faults->armed[fault->kind].kind == fault->kind);
     if (fault->kind == FAULT_UNLOAD_BUSY && fault->call == 0) {
         faults->busy_until_ns = 0;
         faults->is_grant_due = false;
@@ -38,6 +39,7 @@ bool faults_refuse(struct device_faults *faults, enum fault_kind call)
     CHECK((unsigned)call < FAULT_CALL_COUNT);
     const bool strikes_it = faults_strike(faults, call) != NULL;
     const bool strikes_any = faults_strike(faults, FAULT_ANY) != NULL;
+    CHECK(!strikes_any || (faults->struck & 1u << FAULT_ANY) != 0);
     if (strikes_it || strikes_any) {
         faults->fired |= 1u << call;
     }
@@ -58,6 +60,7 @@ static bool is_busy_now(struct device_faults *faults, uint64_t now_ns)
     if (busy == NULL) {
         return false;
     }
+    CHECK(busy->kind == FAULT_UNLOAD_BUSY);
     const bool ends = !__builtin_add_overflow(now_ns, busy->delay_ns, &faults->busy_until_ns);
     faults->busy_until_ns = ends ? faults->busy_until_ns : UINT64_MAX;
     faults->is_grant_due = true;
@@ -69,6 +72,7 @@ bool faults_are_busy(struct device_faults *faults, uint64_t now_ns)
 {
     const bool is_busy = is_busy_now(faults, now_ns);
     CHECK(!is_busy || (faults->struck & 1u << FAULT_UNLOAD_BUSY) != 0);
+    CHECK(!is_busy || faults->busy_until_ns >= now_ns);
     faults->fired |= is_busy ? 1u << FAULT_UNLOAD : 0;
     return is_busy;
 }
@@ -119,6 +123,7 @@ bool faults_disturb_wait(struct device_faults *faults, struct timeline *timeline
     if (due_ns != DELAY_NEVER && due_ns - timeline_now_ns(timeline) <= timeout->delay_ns) {
         return false;
     }
+    CHECK((faults->struck & 1u << FAULT_WAIT_TIMEOUT) != 0);
     timeline_advance(timeline, timeout->delay_ns);
     faults->fired |= 1u << FAULT_WAIT;
     return true;

@@ -81,6 +81,7 @@ void device_settle(struct device *device)
 {
     CHECK(device->begun.done_bytes <= device->begun.call.bytes);
     contents_settle(&device->contents);
+    CHECK(!device->contents.is_detailed);
     device->begun
         .done_bytes = 0; /* what had arrived is forgotten, too: the same call brings all of it */
 }

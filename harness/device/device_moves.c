@@ -86,6 +86,7 @@ static enum device_result move_bytes(struct device *device, const struct device_
     CHECK(bytes <= call->bytes - begun->done_bytes);
     move_part(device, call, stage, bytes);
     begun->done_bytes += bytes;
+    CHECK(begun->done_bytes <= call->bytes);
     begun->is_open = begun->done_bytes < call->bytes;
     if (!begun->is_open) {
         return DEVICE_OK;
@@ -150,6 +151,7 @@ enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes
     stage->piece = contents_take(&device->contents, from, bytes);
     CHECK(stage->id == device->stage_id_last);
     CHECK(stage->piece.spans != NULL);
+    CHECK(device->stage_count > 0);
     *stage_id = call.to = stage->id;
     spend_move_time(device);
     return end_call(device, &call, DEVICE_OK);
@@ -190,6 +192,7 @@ void device_stage_drop(void *context, uint64_t stage_id)
     if (device->begun.call.kind == DEVICE_CALL_STAGE_IN && device->begun.call.from == stage_id) {
         device->begun.is_open = false;
     }
+    CHECK(stage->id == stage_id);
     stage_end(stage);
     CHECK_COSTLY(stage_of(device, stage_id) == NULL);
 }

@@ -19,6 +19,7 @@ static bool is_runaway(struct device *device)
         device->hung = device->is_runaway = true;
     }
     CHECK(!device->is_runaway || device->hung);
+    CHECK(device->is_runaway || device->poll_count <= POLL_COUNT_MAX);
     return device->is_runaway;
 }
 
@@ -87,6 +88,7 @@ static enum device_result service_event_wait(void *context, uint64_t event)
 static bool take_half_unloaded(struct device *device, uint64_t program)
 {
     CHECK(device->half_unloaded_count <= device->half_unloaded_capacity);
+    CHECK(device->half_unloaded != NULL || device->half_unloaded_count == 0);
     for (size_t i = 0; i < device->half_unloaded_count; i++) {
         if (device->half_unloaded[i] == program) {
             device->half_unloaded[i] = device->half_unloaded[--device->half_unloaded_count];

@@ -47,7 +47,8 @@ const struct device_services *device_services(struct device *device)
 
 void device_begin_op(struct device *device, uint64_t call_count_max)
 {
-    CHECK(device->call_count <= device->call_capacity);
+    CHECK_COSTLY(device->call_count <= device->call_capacity);
+    CHECK_COSTLY(device->calls != NULL || device->call_count == 0);
     device->is_in_op = true;
     device->call_count_max = call_count_max;
     device->call_count = 0;
@@ -60,6 +61,7 @@ void device_begin_op(struct device *device, uint64_t call_count_max)
 
 void device_join_op(struct device *device, uint64_t call_count_max)
 {
+    CHECK(device->call_count <= device->call_capacity);
     if (__builtin_add_overflow(device->call_count_max, call_count_max, &device->call_count_max)) {
         device->call_count_max = UINT64_MAX;
     }
@@ -68,15 +70,15 @@ void device_join_op(struct device *device, uint64_t call_count_max)
 
 void device_end_op(struct device *device)
 {
-    CHECK(device->call_count <= device->call_capacity);
-    CHECK(!device->is_runaway || device->hung);
+    CHECK_COSTLY(device->call_count <= device->call_capacity);
+    CHECK_COSTLY(!device->is_runaway || device->hung);
     device->is_in_op = false;
 }
 
 const struct device_call *device_calls(const struct device *device, size_t *count)
 {
-    CHECK(device->calls != NULL || device->call_count == 0);
-    CHECK(device->call_count <= device->call_capacity);
+    CHECK_COSTLY(device->calls != NULL || device->call_count == 0);
+    CHECK_COSTLY(device->call_count <= device->call_capacity);
     *count = device->call_count;
     return device->calls;
 }
@@ -161,6 +163,7 @@ void device_set_waiter(struct device *device, const struct device_waiter *waiter
 
 void device_set_witness(struct device *device, device_witness *witness, void *context)
 {
+    CHECK(witness != NULL || context == NULL);
     device->witness = witness;
     device->witness_context = context;
 }

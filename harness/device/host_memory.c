@@ -96,6 +96,7 @@ static void table_remove(struct host_memory *memory, struct host_piece *piece)
             hole = at;
         }
     }
+    CHECK(memory->pieces[hole].user == NULL);
 }
 
 /* --- pieces --- */
@@ -139,6 +140,7 @@ static bool piece_take_guarded(struct host_piece *piece)
 static void piece_give_back(struct host_piece *piece)
 {
     CHECK(piece->memory != NULL);
+    CHECK(piece->user != NULL);
     if (piece->mapped_bytes == 0) {
         free(piece->memory);
     } else {
@@ -196,6 +198,7 @@ void *host_memory_alloc(struct host_memory *memory, size_t bytes)
     }
     table_add(memory, &piece);
     CHECK(table_find(memory, piece.user)->user == piece.user);
+    CHECK(memory->count > 0);
     memory->held_bytes += bytes;
     return piece.user;
 }
@@ -241,14 +244,16 @@ void host_memory_deinit(struct host_memory *memory)
 
 void host_memory_opened(struct host_memory *memory)
 {
+    CHECK(memory->item_count_max == 0);
     memory->opened_bytes = memory->held_bytes;
 }
 
 void host_memory_allow(struct host_memory *memory, uint64_t item_count)
 {
+    CHECK_COSTLY(memory->count <= memory->capacity);
     memory->item_count_max = item_count > memory->item_count_max ? item_count
                                                                  : memory->item_count_max;
-    CHECK(memory->item_count_max >= item_count);
+    CHECK_COSTLY(memory->item_count_max >= item_count);
 }
 
 uint64_t host_memory_bytes_max(const struct host_memory *memory)

@@ -38,6 +38,7 @@ static void spare_chunk(struct span_map *map, struct span_chunk *chunk)
 void span_map_clear(struct span_map *map)
 {
     CHECK(map->chunk_count <= map->chunk_capacity);
+    CHECK(map->chunks != NULL || map->chunk_count == 0);
     for (size_t i = 0; i < map->chunk_count; i++) {
         spare_chunk(map, map->chunks[i]);
     }
@@ -49,6 +50,7 @@ void span_map_deinit(struct span_map *map)
 {
     span_map_clear(map);
     CHECK(map->chunk_count == 0);
+    CHECK(map->count == 0);
     while (map->spare != NULL) {
         struct span_chunk *chunk = map->spare;
         map->spare = chunk->next_spare;
@@ -219,6 +221,7 @@ void span_map_insert(struct span_map *map, const struct span *span)
 static void remove_from_chunk(struct span_map *map, const struct span_cursor *cursor)
 {
     CHECK(cursor->chunk < map->chunk_count);
+    CHECK(map->count > 0);
     struct span_chunk *chunk = map->chunks[cursor->chunk];
     const size_t at = cursor->index;
     CHECK(at < chunk->count);
@@ -241,8 +244,9 @@ bool span_map_find(const struct span_map *map, uint64_t address, struct span_cur
         return false;
     }
     cursor->chunk = chunk_for(map, address);
-    CHECK(cursor->chunk < map->chunk_count);
+    CHECK_COSTLY(cursor->chunk < map->chunk_count);
     const struct span_chunk *chunk = map->chunks[cursor->chunk];
+    CHECK_COSTLY(chunk->count > 0);
     const size_t count = place_in_chunk(chunk, address);
     if (count > 0 && chunk->rests[count - 1].end > address) {
         cursor->index = count - 1;
@@ -258,13 +262,15 @@ bool span_map_find(const struct span_map *map, uint64_t address, struct span_cur
 
 bool span_map_first(const struct span_map *map, struct span_cursor *cursor)
 {
+    CHECK_COSTLY(map->chunk_count > 0 || map->count == 0);
     *cursor = (struct span_cursor){0};
     return map->chunk_count > 0;
 }
 
 bool span_map_next(const struct span_map *map, struct span_cursor *cursor)
 {
-    CHECK(cursor->chunk < map->chunk_count);
+    CHECK_COSTLY(cursor->chunk < map->chunk_count);
+    CHECK_COSTLY(cursor->index < map->chunks[cursor->chunk]->count);
     if (++cursor->index < map->chunks[cursor->chunk]->count) {
         return true;
     }
@@ -274,9 +280,9 @@ bool span_map_next(const struct span_map *map, struct span_cursor *cursor)
 
 void span_map_get(const struct span_map *map, const struct span_cursor *cursor, struct span *span)
 {
-    CHECK(cursor->chunk < map->chunk_count);
+    CHECK_COSTLY(cursor->chunk < map->chunk_count);
     const struct span_chunk *chunk = map->chunks[cursor->chunk];
-    CHECK(cursor->index < chunk->count);
+    CHECK_COSTLY(cursor->index < chunk->count);
     const struct span_rest *rest = &chunk->rests[cursor->index];
     *span = (struct span){chunk->starts[cursor->index], rest->end, rest->owner, rest->offset};
 }

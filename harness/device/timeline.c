@@ -87,6 +87,7 @@ static void heap_push(struct timeline *timeline, struct due due)
         i = (i - 1) / 2;
     }
     timeline->heap[i] = due;
+    CHECK(timeline->heap[0].due_ns <= due.due_ns);
 }
 
 static void heap_pop(struct timeline *timeline)

@@ -104,6 +104,7 @@ struct lanes *lanes_create(enum scheduler_backend backend)
 static void forget_list(struct lanes *lanes)
 {
     CHECK(lanes->calls.run == NULL);
+    CHECK(lanes->spare == NULL || lanes->spare->timeline == NULL);
     run_destroy(lanes->spare);
     lanes->spare = NULL;
     lane_calls_deinit(&lanes->calls);
@@ -178,6 +179,7 @@ static enum rule find_rule(enum scheduler_outcome outcome)
 static void take_outcome_of_open(struct trial *trial, const struct setup *setup)
 {
     CHECK(setup->host_count >= 1);
+    CHECK(trial->first.kind == VERDICT_BROKEN);
     trial->setup = *setup;
     trial->totals.broken = 1;
     op_list_init(&trial->ops);
@@ -209,6 +211,7 @@ static void take_outcome(struct lanes *lanes, const struct scheduler_report *rep
 /* What is left of the run when the scheduler has ended. */
 static void end_lanes(struct lanes *lanes, const struct scheduler_report *report)
 {
+    CHECK(lanes->calls.trial != NULL);
     const struct lanes_plan *plan = lanes->plan;
     struct trial *trial = lanes->calls.trial;
     if (report->outcome != SCHEDULER_FINISHED && report->outcome != SCHEDULER_STOPPED) {

@@ -18,6 +18,7 @@ static void open_done(struct lanes *lanes)
     const struct timeline *timeline = lanes->calls.run->timeline;
     while (lanes->completed_count < timeline_completed_count(timeline)) {
         const uint64_t event = timeline_completed_at(timeline, lanes->completed_count++);
+        CHECK(event > 0);
         if (event <= lanes->plan->ops->count) {
             lanes->unfinished[event] = 0;
         }
@@ -32,6 +33,7 @@ static void open_lost(struct lanes *lanes)
     for (uint64_t left = lanes->awaiting; left != 0; left &= left - 1) {
         const uint64_t event = lanes->awaited[__builtin_ctzll(left)];
         CHECK(event <= lanes->plan->ops->count);
+        CHECK(event > 0);
         if (timeline_state(timeline, event) == EVENT_PENDING &&
             timeline_due_ns(timeline, event) == DELAY_NEVER) {
             lanes->unfinished[event] = 0;
@@ -79,6 +81,7 @@ static void before_device_call(void *context, enum device_call_kind kind)
 {
     CHECK((unsigned)kind < DEVICE_CALL_KIND_COUNT);
     struct lanes *lanes = context;
+    CHECK(lanes->scheduler != NULL);
     lanes->look_count = 0;
     if (kind != DEVICE_CALL_HOST_ALLOC && scheduler_current() != NULL) {
         scheduler_step(lanes->scheduler,
@@ -141,12 +144,14 @@ void lanes_device_init(struct lanes *lanes)
 void lanes_device_deinit(struct lanes *lanes)
 {
     CHECK(lanes->awaited != NULL);
+    CHECK(lanes->calls.run == NULL);
     free(lanes->awaited);
     free(lanes->unfinished);
 }
 
 void lanes_device_make(struct lanes *lanes, size_t op_count)
 {
+    CHECK(lanes->calls.run == NULL);
     free(lanes->unfinished);
     lanes->unfinished = malloc((op_count + 2) * sizeof *lanes->unfinished);
     CHECK(lanes->unfinished != NULL);

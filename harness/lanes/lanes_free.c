@@ -43,6 +43,7 @@ static void judge_calls(struct free_lanes *lanes)
     lanes->is_judging = false;
     lanes->is_over = lanes->calls.run->is_broken;
     lanes->together_count_max = draw_together(lanes);
+    CHECK(lanes->together_count_max >= 1);
 }
 
 static void judge_if_due(struct free_lanes *lanes)
@@ -187,6 +188,7 @@ static void end_lane(struct free_lanes *lanes)
 {
     device_guard_enter(&lanes->guard);
     CHECK(lanes->lane_count > 0);
+    CHECK(lanes->lane_count <= LANES_CLIENT_COUNT_MAX);
     if (--lanes->lane_count == 1) {
         lanes->together_count_max =
             1; /* who is left may wait for what was called until now to be judged */

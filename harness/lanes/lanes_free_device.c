@@ -79,6 +79,7 @@ static bool is_coming(const struct timeline *timeline, uint64_t event)
 /* From within a service: the caller has the guard. */
 static void await_event(void *context, uint64_t event)
 {
+    CHECK(event > 0);
     struct free_lanes *lanes = context;
     lanes->awaiting_count++;
     device_guard_tell(&lanes->guard);
@@ -104,6 +105,7 @@ static void gave_back(void *context, const void *memory, size_t bytes)
 void lanes_free_device_init(struct free_lanes *lanes, uint64_t seed)
 {
     CHECK(lanes->calls.run == NULL);
+    CHECK(lanes->plan != NULL);
     random_init(&lanes->device_random, seed);
     lanes->waiter = (struct device_waiter){lanes, await_event, looked, gave_back};
 }

@@ -72,6 +72,7 @@ static void begin_search(struct searching *searching, const struct lanes_search 
     CHECK(state != NULL);
     search->strategy->init(state, search->seed, search->argument);
     searching->lanes = lanes_create(search->backend);
+    CHECK(searching->lanes != NULL);
     searching->state = state;
     searching->watched = (struct watched){search, searching, state};
     searching->plan.strategy = search->witness == NULL ? search->strategy : &strategy_watched;
@@ -88,6 +89,7 @@ static void end_search(struct searching *searching)
         searching->search->strategy->deinit(searching->state);
     }
     CHECK(searching->state != NULL);
+    CHECK(searching->lanes != NULL);
     free(searching->state);
     lanes_destroy(searching->lanes);
     if (searching->plan.order != NULL) {
@@ -102,6 +104,7 @@ static void take_run(struct searching *searching, const struct scheduler_report 
     found->point_count += report->step_count;
     found->switch_count += report->switch_count;
     CHECK(found->schedule_count > 0);
+    CHECK(found->point_count >= report->step_count);
 }
 
 /* What the strategy knows at the end. */
@@ -123,6 +126,7 @@ static void ask_strategy(struct searching *searching)
     } else if (searching->search->strategy == &strategy_pct &&
                strategy_pct_bound(searching->state, &bound)) {
         found->probability = bound.probability;
+        CHECK(found->probability <= 1);
         found->pct_participants = bound.n;
         found->pct_decisions = bound.k;
         found->pct_depth = bound.depth;
@@ -134,6 +138,7 @@ static bool run_schedule(struct searching *searching, const struct run_listener 
                          struct trial *one, bool *has_more, char reason[RUN_REASON_BYTES])
 {
     CHECK(searching->lanes != NULL);
+    CHECK(searching->plan.strategy != NULL);
     struct scheduler_report report;
     searching->plan.run = searching->found->schedule_count;
     searching->plan.is_again = searching->found->schedule_count > 0;
@@ -215,6 +220,7 @@ bool lanes_search(const struct target *target, const struct setup *setup, const 
         run_once(&searching, listener, trial, reason, &was_run)) {
     }
     CHECK(trial->totals.schedules == found->schedule_count);
+    CHECK(search->schedule_count_max == 0 || found->schedule_count <= search->schedule_count_max);
     ask_strategy(&searching);
     end_search(&searching);
     return was_run;

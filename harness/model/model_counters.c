@@ -3,10 +3,11 @@
 
 void model_count_tag(struct model *model, const struct block *block)
 {
-    CHECK(block->tag < OP_TAG_COUNT);
+    CHECK_COSTLY(block->tag < OP_TAG_COUNT);
     model->tag_bytes[block->tag] += block->size_bytes;
     model->tag_counts[block->tag]++;
-    CHECK(model->tag_bytes[block->tag] >= block->size_bytes);
+    CHECK_COSTLY(model->tag_bytes[block->tag] >= block->size_bytes);
+    CHECK_COSTLY(model->tag_counts[block->tag] > 0);
 }
 
 void model_uncount_tag(struct model *model, const struct block *block)
@@ -23,6 +24,7 @@ void model_count_placed(struct model *model, const struct block *block)
     counters->block_count++;
     counters->in_use_bytes += block->size_bytes;
     CHECK(counters->in_use_bytes >= block->size_bytes);
+    CHECK(counters->block_count > 0);
     raise_to(&counters->largest_block_bytes, block->size_bytes);
     /* The target may have placed the block before it took in what completed meanwhile. */
     raise_to(&counters->peak_high_bytes, model->in_use_before_bytes + block->size_bytes);

@@ -146,6 +146,7 @@ static void forget_due_times(const struct model *model, uint64_t *wait_due_ns, u
 {
     CHECK(model->is_unordered);
     CHECK(model->block_count > 0);
+    CHECK(wait_due_ns != use_due_ns);
     const struct waiter_lists *waiters = &model->waiters;
     memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
     for (size_t slot = 0; slot < model->block_count; slot++) {
@@ -170,6 +171,7 @@ static void forget_due_times(const struct model *model, uint64_t *wait_due_ns, u
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
     CHECK(wait_due_ns != use_due_ns);
+    CHECK_COSTLY(model_invariants_hold(model));
     if (model->block_count == 0) {
         return;
     }

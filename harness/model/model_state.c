@@ -27,6 +27,7 @@ void model_destroy(struct model *model)
         return;
     }
     CHECK(model->block_count <= model->block_capacity);
+    CHECK(model->waiters.node_count <= model->waiters.node_capacity);
     span_map_deinit(&model->map);
     free(model->blocks);
     free(model->free_slots.slots);
@@ -72,14 +73,16 @@ void model_end_unseen_op(struct model *model, bool skipped)
 
 const struct model_gone *model_gone(const struct model *model, size_t *count)
 {
-    CHECK(model->gone != NULL || model->gone_count == 0);
+    CHECK_COSTLY(model->gone != NULL || model->gone_count == 0);
+    CHECK_COSTLY(model->gone_count <= model->gone_capacity);
     *count = model->gone_count;
     return model->gone;
 }
 
 void model_forget_gone(struct model *model)
 {
-    CHECK(model->gone_count <= model->gone_capacity);
+    CHECK_COSTLY(model->gone_count <= model->gone_capacity);
+    CHECK_COSTLY(model->gone != NULL || model->gone_count == 0);
     model->gone_count = 0;
 }
 

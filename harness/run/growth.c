@@ -26,6 +26,7 @@ static void halve_samples(struct growth_samples *samples)
 
 void growth_sample(struct growth_samples *samples, const struct model *model, uint64_t op)
 {
+    CHECK_COSTLY(samples->interval > 0);
     if (op < samples->next_op) {
         return;
     }

@@ -105,6 +105,7 @@ struct run *run_create_guarded(const struct target *target, const struct setup *
 static void close_hosts(struct run *run)
 {
     CHECK(run->setup.host_count <= OP_HOST_COUNT_MAX);
+    CHECK(run->growth_count >= run->setup.host_count);
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
         if (run->hosts[i].device != NULL) {
             host_deinit(&run->hosts[i]);

@@ -60,6 +60,7 @@ static void count_device_calls(struct run *run, const struct device *device,
     run->totals.moved_bytes += seen->copy_bytes;
     run->totals.evictions += seen->unload_count;
     CHECK(run->totals.stagings <= run->totals.moves);
+    CHECK(seen->wait_count + seen->unload_count <= seen->call_count);
 }
 
 static void observe_call(struct run *run, const struct call *call, const char *message)
@@ -151,6 +152,7 @@ static void count_hit_probes(struct run *run, const struct host *host, const str
 
 static void begin_verdict(struct run *run, uint32_t number)
 {
+    CHECK(number != OP_NONE);
     struct verdict *verdict = &run->verdict;
     verdict->kind = VERDICT_NONE;
     verdict->rule = RULE_NONE;
@@ -168,6 +170,7 @@ static void count_op(struct run *run, const struct call *call)
     run->totals.by_kind[kind] += !call->skipped;
     run->totals.skipped_by_kind[kind] += call->skipped;
     CHECK(run->totals.by_kind[kind] <= run->totals.ops);
+    CHECK(run->totals.skipped_by_kind[kind] <= run->totals.skipped);
 }
 
 /* Whoever chooses the ops goes on as if what the harness does on its own had not been. */
@@ -221,6 +224,7 @@ void run_count_device_calls(struct run *run, const struct host *host)
     CHECK(host->index < run->setup.host_count);
     struct observation all = {0};
     count_device_calls(run, host->device, &all);
+    CHECK(all.copy_count + all.stage_count <= all.call_count);
     run->digest = digest_words(run->digest, &all, sizeof all);
 }
 
@@ -317,6 +321,7 @@ static void finish_host(struct run *run, struct host *host)
 
 const struct verdict *run_finish(struct run *run)
 {
+    CHECK(run->timeline != NULL);
     if (run->is_broken) {
         return &run->verdict;
     }

@@ -8,6 +8,7 @@ void trial_collect_counts(struct trial *trial, const struct run *run)
     trial->digest = run_digest(run);
     op_list_init(&trial->ops);
     CHECK(trial->totals.justified + trial->totals.premature <= trial->totals.ooms);
+    CHECK(trial->ops.count == 0);
 }
 
 void trial_collect(struct trial *trial, const struct run *run)
