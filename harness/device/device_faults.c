@@ -7,7 +7,6 @@ void faults_arm(struct device_faults *faults, const struct device_fault *fault)
 {
     CHECK(fault->kind < FAULT_KIND_COUNT);
     faults->armed[fault->kind] = *fault;
-    CHECK(faults->armed[fault->kind].kind == fault->kind);
     if (fault->kind == FAULT_UNLOAD_BUSY && fault->call == 0) {
         faults->busy_until_ns = 0;
         faults->is_grant_due = false;
