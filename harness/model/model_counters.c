@@ -3,7 +3,6 @@
 
 void model_count_tag(struct model *model, const struct block *block)
 {
-    CHECK_COSTLY(block->tag < OP_TAG_COUNT);
     model->tag_bytes[block->tag] += block->size_bytes;
     model->tag_counts[block->tag]++;
     CHECK_COSTLY(model->tag_bytes[block->tag] >= block->size_bytes);

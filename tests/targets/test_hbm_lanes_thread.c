@@ -309,7 +309,7 @@ START_TEST(what_depends_on_the_schedule_and_too_many_lanes_are_refused)
     expect_refusal(&op, "more than 16 lanes");
     op.lane = 1;
     op.flags |= OP_FITTED;
-    expect_refusal(&op, "depends on the schedule");
+    expect_refusal(&op, "depend on the schedule");
 }
 END_TEST
 
