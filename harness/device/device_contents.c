@@ -18,8 +18,8 @@ void contents_init(struct contents *contents)
 
 void contents_deinit(struct contents *contents)
 {
-    CHECK(contents->records != NULL || contents->record_capacity == 0);
-    CHECK(contents->scratch != NULL || contents->scratch_capacity == 0);
+    CHECK_COSTLY(contents->records != NULL || contents->record_capacity == 0);
+    CHECK_COSTLY(contents->scratch != NULL || contents->scratch_capacity == 0);
     span_map_deinit(&contents->map);
     free(contents->records);
     free(contents->scratch);
@@ -52,8 +52,8 @@ static bool clip_span(const struct span *span, uint64_t start, uint64_t end, str
 /* Copies the extents of [from, from + bytes) into scratch, counted from 0; returns how many. */
 static size_t read_extents(struct contents *contents, uint64_t from, uint64_t bytes)
 {
-    CHECK(contents->is_detailed);
-    CHECK(from <= UINT64_MAX - bytes);
+    CHECK_COSTLY(contents->is_detailed);
+    CHECK_COSTLY(from <= UINT64_MAX - bytes);
     size_t count = 0;
     struct span_cursor cursor;
     struct span span;
@@ -72,14 +72,14 @@ static size_t read_extents(struct contents *contents, uint64_t from, uint64_t by
         }
         contents->scratch[count++] = clipped;
     }
-    CHECK(count <= contents->scratch_capacity);
+    CHECK_COSTLY(count <= contents->scratch_capacity);
     return count;
 }
 
 static void put_owner(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
 {
-    CHECK(contents->is_detailed);
-    CHECK(bytes > 0);
+    CHECK_COSTLY(contents->is_detailed);
+    CHECK_COSTLY(bytes > 0);
     const struct span span = {address, address + bytes, owner, 0};
     struct span other;
     if (!span_map_insert_if_free(&contents->map, &span, &other)) {
@@ -94,7 +94,7 @@ static void write_details(struct contents *contents)
     if (contents->is_detailed) {
         return;
     }
-    CHECK(contents->map.count == 0);
+    CHECK_COSTLY(contents->map.count == 0);
     contents->is_detailed = true;
     for (size_t owner = 0; owner < contents->record_capacity; owner++) {
         if (contents->records[owner].bytes > 0) {
@@ -108,8 +108,8 @@ static void write_details(struct contents *contents)
 void contents_put(struct contents *contents, const struct contents_piece *piece, uint64_t offset,
                   uint64_t to, uint64_t bytes)
 {
-    CHECK(to <= UINT64_MAX - bytes);
-    CHECK(piece->spans != NULL || piece->count == 0);
+    CHECK_COSTLY(to <= UINT64_MAX - bytes);
+    CHECK_COSTLY(piece->spans != NULL || piece->count == 0);
     write_details(contents);
     span_map_erase(&contents->map, to, to + bytes);
     for (size_t i = 0; i < piece->count; i++) {
@@ -153,8 +153,8 @@ struct contents_piece contents_take(struct contents *contents, uint64_t from, ui
 
 void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
 {
-    CHECK(owner != UINT32_MAX);
-    CHECK(address <= UINT64_MAX - bytes);
+    CHECK_COSTLY(owner != UINT32_MAX);
+    CHECK_COSTLY(address <= UINT64_MAX - bytes);
     if (owner >= contents->record_capacity) {
         const size_t capacity = (size_t)owner * 2 + 64;
         contents->records = realloc(contents->records, capacity * sizeof *contents->records);
@@ -163,7 +163,7 @@ void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes,
                (capacity - contents->record_capacity) * sizeof *contents->records);
         contents->record_capacity = capacity;
     }
-    CHECK(owner < contents->record_capacity);
+    CHECK_COSTLY(owner < contents->record_capacity);
     contents->records[owner] = (struct contents_record){address, bytes};
     if (contents->is_detailed) {
         put_owner(contents, address, bytes, owner);
@@ -208,7 +208,7 @@ void contents_scrub(struct contents *contents, uint32_t owner)
         return;
     }
     const struct contents_record record = contents->records[owner];
-    CHECK(record.address <= UINT64_MAX - record.bytes);
+    CHECK_COSTLY(record.address <= UINT64_MAX - record.bytes);
     contents->records[owner].bytes = 0;
     if (contents->is_detailed && record.bytes > 0) {
         span_map_erase_owner(&contents->map, record.address, record.address + record.bytes, owner);
@@ -240,9 +240,9 @@ void contents_lose_half(struct contents *contents, uint32_t owner)
 
 void contents_settle(struct contents *contents)
 {
-    CHECK(contents->records != NULL || contents->record_capacity == 0);
+    CHECK_COSTLY(contents->records != NULL || contents->record_capacity == 0);
     span_map_clear(&contents->map);
-    CHECK(contents->map.count == 0);
+    CHECK_COSTLY(contents->map.count == 0);
     contents->is_detailed = false;
     if (contents->record_capacity > 0) {
         memset(contents->records, 0, contents->record_capacity * sizeof *contents->records);

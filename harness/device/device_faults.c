@@ -15,7 +15,7 @@ void faults_arm(struct device_faults *faults, const struct device_fault *fault)
 
 const struct device_fault *faults_strike(struct device_faults *faults, enum fault_kind kind)
 {
-    CHECK((unsigned)kind < FAULT_KIND_COUNT);
+    CHECK_COSTLY((unsigned)kind < FAULT_KIND_COUNT);
     struct device_fault *armed = &faults->armed[kind];
     if (armed->call == 0 || (fault_info(kind)->needs_resuming && !faults->resumes) ||
         armed->call-- > 1) {
@@ -23,7 +23,7 @@ const struct device_fault *faults_strike(struct device_faults *faults, enum faul
     }
     armed->call = armed->is_for_ever ? 1 : 0;
     faults->struck |= 1u << kind;
-    CHECK(armed->kind == kind);
+    CHECK_COSTLY(armed->kind == kind);
     return armed;
 }
 
@@ -38,7 +38,7 @@ bool faults_refuse(struct device_faults *faults, enum fault_kind call)
     CHECK((unsigned)call < FAULT_CALL_COUNT);
     const bool strikes_it = faults_strike(faults, call) != NULL;
     const bool strikes_any = faults_strike(faults, FAULT_ANY) != NULL;
-    CHECK(!strikes_any || (faults->struck & 1u << FAULT_ANY) != 0);
+    CHECK_COSTLY(!strikes_any || (faults->struck & 1u << FAULT_ANY) != 0);
     if (strikes_it || strikes_any) {
         faults->fired |= 1u << call;
     }
@@ -59,19 +59,19 @@ static bool is_busy_now(struct device_faults *faults, uint64_t now_ns)
     if (busy == NULL) {
         return false;
     }
-    CHECK(busy->kind == FAULT_UNLOAD_BUSY);
+    CHECK_COSTLY(busy->kind == FAULT_UNLOAD_BUSY);
     const bool ends = !__builtin_add_overflow(now_ns, busy->delay_ns, &faults->busy_until_ns);
     faults->busy_until_ns = ends ? faults->busy_until_ns : UINT64_MAX;
     faults->is_grant_due = true;
-    CHECK(faults->busy_until_ns >= now_ns);
+    CHECK_COSTLY(faults->busy_until_ns >= now_ns);
     return true;
 }
 
 bool faults_are_busy(struct device_faults *faults, uint64_t now_ns)
 {
     const bool is_busy = is_busy_now(faults, now_ns);
-    CHECK(!is_busy || (faults->struck & 1u << FAULT_UNLOAD_BUSY) != 0);
-    CHECK(!is_busy || faults->busy_until_ns >= now_ns);
+    CHECK_COSTLY(!is_busy || (faults->struck & 1u << FAULT_UNLOAD_BUSY) != 0);
+    CHECK_COSTLY(!is_busy || faults->busy_until_ns >= now_ns);
     faults->fired |= is_busy ? 1u << FAULT_UNLOAD : 0;
     return is_busy;
 }
@@ -118,11 +118,11 @@ bool faults_disturb_wait(struct device_faults *faults, struct timeline *timeline
         return false;
     }
     const uint64_t due_ns = timeline_due_ns(timeline, event);
-    CHECK(due_ns >= timeline_now_ns(timeline));
+    CHECK_COSTLY(due_ns >= timeline_now_ns(timeline));
     if (due_ns != DELAY_NEVER && due_ns - timeline_now_ns(timeline) <= timeout->delay_ns) {
         return false;
     }
-    CHECK((faults->struck & 1u << FAULT_WAIT_TIMEOUT) != 0);
+    CHECK_COSTLY((faults->struck & 1u << FAULT_WAIT_TIMEOUT) != 0);
     timeline_advance(timeline, timeout->delay_ns);
     faults->fired |= 1u << FAULT_WAIT;
     return true;

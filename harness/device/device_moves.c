@@ -81,12 +81,12 @@ static enum device_result move_bytes(struct device *device, const struct device_
     if (!goes_on) {
         *begun = (struct begun){.call = *call};
     }
-    CHECK(begun->done_bytes <= call->bytes);
+    CHECK_COSTLY(begun->done_bytes <= call->bytes);
     const uint64_t bytes = next_part_bytes(device, call->bytes - begun->done_bytes, goes_on);
-    CHECK(bytes <= call->bytes - begun->done_bytes);
+    CHECK_COSTLY(bytes <= call->bytes - begun->done_bytes);
     move_part(device, call, stage, bytes);
     begun->done_bytes += bytes;
-    CHECK(begun->done_bytes <= call->bytes);
+    CHECK_COSTLY(begun->done_bytes <= call->bytes);
     begun->is_open = begun->done_bytes < call->bytes;
     if (!begun->is_open) {
         return DEVICE_OK;
@@ -129,9 +129,9 @@ static struct stage *stage_add(struct device *device)
                                        (device->stage_count + 1) * sizeof *device->stages);
         stage = &device->stages[device->stage_count++];
     }
-    CHECK(device->stage_id_last < UINT64_MAX);
+    CHECK_COSTLY(device->stage_id_last < UINT64_MAX);
     *stage = (struct stage){.id = ++device->stage_id_last};
-    CHECK(stage->id != 0);
+    CHECK_COSTLY(stage->id != 0);
     return stage;
 }
 
@@ -149,9 +149,9 @@ enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes
     struct stage *stage = stage_add(device);
     stage->bytes = bytes;
     stage->piece = contents_take(&device->contents, from, bytes);
-    CHECK(stage->id == device->stage_id_last);
-    CHECK(stage->piece.spans != NULL);
-    CHECK(device->stage_count > 0);
+    CHECK_COSTLY(stage->id == device->stage_id_last);
+    CHECK_COSTLY(stage->piece.spans != NULL);
+    CHECK_COSTLY(device->stage_count > 0);
     *stage_id = call.to = stage->id;
     spend_move_time(device);
     return end_call(device, &call, DEVICE_OK);
@@ -192,7 +192,7 @@ void device_stage_drop(void *context, uint64_t stage_id)
     if (device->begun.call.kind == DEVICE_CALL_STAGE_IN && device->begun.call.from == stage_id) {
         device->begun.is_open = false;
     }
-    CHECK(stage->id == stage_id);
+    CHECK_COSTLY(stage->id == stage_id);
     stage_end(stage);
     CHECK_COSTLY(stage_of(device, stage_id) == NULL);
 }

@@ -18,8 +18,8 @@ static bool is_runaway(struct device *device)
     if (++device->poll_count > POLL_COUNT_MAX) {
         device->hung = device->is_runaway = true;
     }
-    CHECK(!device->is_runaway || device->hung);
-    CHECK(device->is_runaway || device->poll_count <= POLL_COUNT_MAX);
+    CHECK_COSTLY(!device->is_runaway || device->hung);
+    CHECK_COSTLY(device->is_runaway || device->poll_count <= POLL_COUNT_MAX);
     return device->is_runaway;
 }
 
@@ -77,7 +77,7 @@ static enum device_result service_event_wait(void *context, uint64_t event)
     }
     const bool is_doubled = faults_strike(&device->faults, FAULT_EVENT_DOUBLED) != NULL;
     const enum device_result result = wait_for_event(device, event);
-    CHECK(result != DEVICE_PARTIAL);
+    CHECK_COSTLY(result != DEVICE_PARTIAL);
     device->doubled_count += is_doubled && result == DEVICE_OK;
     return end_call(device, &call, result);
 }
@@ -87,8 +87,8 @@ static enum device_result service_event_wait(void *context, uint64_t event)
 /* Takes the program from those that are half unloaded; false: it is none. */
 static bool take_half_unloaded(struct device *device, uint64_t program)
 {
-    CHECK(device->half_unloaded_count <= device->half_unloaded_capacity);
-    CHECK(device->half_unloaded != NULL || device->half_unloaded_count == 0);
+    CHECK_COSTLY(device->half_unloaded_count <= device->half_unloaded_capacity);
+    CHECK_COSTLY(device->half_unloaded != NULL || device->half_unloaded_count == 0);
     for (size_t i = 0; i < device->half_unloaded_count; i++) {
         if (device->half_unloaded[i] == program) {
             device->half_unloaded[i] = device->half_unloaded[--device->half_unloaded_count];
@@ -100,7 +100,7 @@ static bool take_half_unloaded(struct device *device, uint64_t program)
 
 static void unload_half(struct device *device, uint64_t program)
 {
-    CHECK(device->faults.resumes);
+    CHECK_COSTLY(device->faults.resumes);
     uint32_t owner = 0;
     if (device->images.owner_of != NULL &&
         device->images.owner_of(device->images.context, program, &owner)) {
@@ -108,7 +108,7 @@ static void unload_half(struct device *device, uint64_t program)
     }
     device->half_unloaded = array_grown(device->half_unloaded, device->half_unloaded_count,
                                         &device->half_unloaded_capacity, sizeof program);
-    CHECK(device->half_unloaded_count < device->half_unloaded_capacity);
+    CHECK_COSTLY(device->half_unloaded_count < device->half_unloaded_capacity);
     device->half_unloaded[device->half_unloaded_count++] = program;
 }
 

@@ -25,8 +25,8 @@ void device_destroy(struct device *device)
     if (device == NULL) {
         return;
     }
-    CHECK(device->stages != NULL || device->stage_count == 0);
-    CHECK(device->call_count <= device->call_capacity);
+    CHECK_COSTLY(device->stages != NULL || device->stage_count == 0);
+    CHECK_COSTLY(device->call_count <= device->call_capacity);
     for (size_t i = 0; i < device->stage_count; i++) {
         stage_end(&device->stages[i]);
     }
@@ -61,11 +61,11 @@ void device_begin_op(struct device *device, uint64_t call_count_max)
 
 void device_join_op(struct device *device, uint64_t call_count_max)
 {
-    CHECK(device->call_count <= device->call_capacity);
+    CHECK_COSTLY(device->call_count <= device->call_capacity);
     if (__builtin_add_overflow(device->call_count_max, call_count_max, &device->call_count_max)) {
         device->call_count_max = UINT64_MAX;
     }
-    CHECK(device->call_count_max >= call_count_max);
+    CHECK_COSTLY(device->call_count_max >= call_count_max);
 }
 
 void device_end_op(struct device *device)
@@ -155,15 +155,15 @@ void device_set_images(struct device *device, const struct device_images *images
 
 void device_set_waiter(struct device *device, const struct device_waiter *waiter)
 {
-    CHECK(waiter == NULL || waiter->wait != NULL);
-    CHECK(waiter == NULL || waiter->looked != NULL);
-    CHECK(waiter == NULL || waiter->gave_back != NULL);
+    CHECK_COSTLY(waiter == NULL || waiter->wait != NULL);
+    CHECK_COSTLY(waiter == NULL || waiter->looked != NULL);
+    CHECK_COSTLY(waiter == NULL || waiter->gave_back != NULL);
     device->waiter = waiter;
 }
 
 void device_set_witness(struct device *device, device_witness *witness, void *context)
 {
-    CHECK(witness != NULL || context == NULL);
+    CHECK_COSTLY(witness != NULL || context == NULL);
     device->witness = witness;
     device->witness_context = context;
 }

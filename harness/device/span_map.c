@@ -29,16 +29,16 @@ void span_map_init(struct span_map *map)
 
 static void spare_chunk(struct span_map *map, struct span_chunk *chunk)
 {
-    CHECK(chunk != NULL);
-    CHECK(chunk != map->spare);
+    CHECK_COSTLY(chunk != NULL);
+    CHECK_COSTLY(chunk != map->spare);
     chunk->next_spare = map->spare;
     map->spare = chunk;
 }
 
 void span_map_clear(struct span_map *map)
 {
-    CHECK(map->chunk_count <= map->chunk_capacity);
-    CHECK(map->chunks != NULL || map->chunk_count == 0);
+    CHECK_COSTLY(map->chunk_count <= map->chunk_capacity);
+    CHECK_COSTLY(map->chunks != NULL || map->chunk_count == 0);
     for (size_t i = 0; i < map->chunk_count; i++) {
         spare_chunk(map, map->chunks[i]);
     }
@@ -49,8 +49,8 @@ void span_map_clear(struct span_map *map)
 void span_map_deinit(struct span_map *map)
 {
     span_map_clear(map);
-    CHECK(map->chunk_count == 0);
-    CHECK(map->count == 0);
+    CHECK_COSTLY(map->chunk_count == 0);
+    CHECK_COSTLY(map->count == 0);
     while (map->spare != NULL) {
         struct span_chunk *chunk = map->spare;
         map->spare = chunk->next_spare;
@@ -71,7 +71,7 @@ static struct span_chunk *take_chunk(struct span_map *map)
     chunk = malloc(sizeof *chunk);
     CHECK(chunk != NULL);
     map->footprint_bytes += sizeof *chunk;
-    CHECK(map->spare == NULL);
+    CHECK_COSTLY(map->spare == NULL);
     return chunk;
 }
 
@@ -100,8 +100,8 @@ static struct span_chunk *insert_chunk(struct span_map *map, size_t i)
 
 static void remove_chunk(struct span_map *map, size_t i)
 {
-    CHECK(i < map->chunk_count);
-    CHECK(map->chunks[i]->count == 0);
+    CHECK_COSTLY(i < map->chunk_count);
+    CHECK_COSTLY(map->chunks[i]->count == 0);
     spare_chunk(map, map->chunks[i]);
     const size_t after = map->chunk_count - i - 1;
     memmove(&map->chunks[i], &map->chunks[i + 1], after * sizeof *map->chunks);
@@ -149,7 +149,7 @@ static void split_chunk(struct span_map *map, size_t i)
 {
     struct span_chunk *upper = insert_chunk(map, i + 1);
     struct span_chunk *lower = map->chunks[i];
-    CHECK(lower->count == SPAN_CHUNK_COUNT);
+    CHECK_COSTLY(lower->count == SPAN_CHUNK_COUNT);
     const size_t half = SPAN_CHUNK_COUNT / 2;
     upper->count = lower->count - half;
     memcpy(upper->starts, &lower->starts[half], upper->count * sizeof *upper->starts);
@@ -157,13 +157,13 @@ static void split_chunk(struct span_map *map, size_t i)
     memset(&lower->starts[half], 0xFF, half * sizeof *lower->starts);
     lower->count = half;
     map->chunk_starts[i + 1] = upper->starts[0];
-    CHECK(upper->starts[0] > lower->starts[half - 1]);
+    CHECK_COSTLY(upper->starts[0] > lower->starts[half - 1]);
 }
 
 /* Puts the span at place `at` of chunk i, in whose order it belongs there. */
 static void insert_in_chunk(struct span_map *map, size_t i, size_t at, const struct span *span)
 {
-    CHECK(span->start < span->end);
+    CHECK_COSTLY(span->start < span->end);
     if (map->chunks[i]->count == SPAN_CHUNK_COUNT) {
         split_chunk(map, i);
         if (at > map->chunks[i]->count) {
@@ -172,8 +172,8 @@ static void insert_in_chunk(struct span_map *map, size_t i, size_t at, const str
         }
     }
     struct span_chunk *chunk = map->chunks[i];
-    CHECK(at <= chunk->count);
-    CHECK(chunk->count < SPAN_CHUNK_COUNT);
+    CHECK_COSTLY(at <= chunk->count);
+    CHECK_COSTLY(chunk->count < SPAN_CHUNK_COUNT);
     memmove(&chunk->starts[at + 1], &chunk->starts[at],
             (chunk->count - at) * sizeof *chunk->starts);
     memmove(&chunk->rests[at + 1], &chunk->rests[at], (chunk->count - at) * sizeof *chunk->rests);
@@ -220,11 +220,11 @@ void span_map_insert(struct span_map *map, const struct span *span)
 
 static void remove_from_chunk(struct span_map *map, const struct span_cursor *cursor)
 {
-    CHECK(cursor->chunk < map->chunk_count);
-    CHECK(map->count > 0);
+    CHECK_COSTLY(cursor->chunk < map->chunk_count);
+    CHECK_COSTLY(map->count > 0);
     struct span_chunk *chunk = map->chunks[cursor->chunk];
     const size_t at = cursor->index;
-    CHECK(at < chunk->count);
+    CHECK_COSTLY(at < chunk->count);
     chunk->count--;
     memmove(&chunk->starts[at], &chunk->starts[at + 1],
             (chunk->count - at) * sizeof *chunk->starts);

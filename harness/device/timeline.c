@@ -55,8 +55,8 @@ void timeline_destroy(struct timeline *timeline)
     if (timeline == NULL) {
         return;
     }
-    CHECK(timeline->events != NULL || timeline->event_capacity == 0);
-    CHECK(timeline->pending_count <= timeline->pending_capacity);
+    CHECK_COSTLY(timeline->events != NULL || timeline->event_capacity == 0);
+    CHECK_COSTLY(timeline->pending_count <= timeline->pending_capacity);
     free(timeline->events);
     free(timeline->heap);
     free(timeline->pending);
@@ -77,17 +77,17 @@ static bool is_due_before(const struct due *a, const struct due *b)
 
 static void heap_push(struct timeline *timeline, struct due due)
 {
-    CHECK(due.due_ns != DELAY_NEVER);
+    CHECK_COSTLY(due.due_ns != DELAY_NEVER);
     timeline->heap = array_grown(timeline->heap, timeline->heap_count, &timeline->heap_capacity,
                                  sizeof due);
-    CHECK(timeline->heap_count < timeline->heap_capacity);
+    CHECK_COSTLY(timeline->heap_count < timeline->heap_capacity);
     size_t i = timeline->heap_count++;
     while (i > 0 && is_due_before(&due, &timeline->heap[(i - 1) / 2])) {
         timeline->heap[i] = timeline->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
     timeline->heap[i] = due;
-    CHECK(timeline->heap[0].due_ns <= due.due_ns);
+    CHECK_COSTLY(timeline->heap[0].due_ns <= due.due_ns);
 }
 
 static void heap_pop(struct timeline *timeline)
@@ -105,7 +105,7 @@ static void heap_pop(struct timeline *timeline)
         i = child;
     }
     heap[i] = last;
-    CHECK(i == 0 || i < timeline->heap_count);
+    CHECK_COSTLY(i == 0 || i < timeline->heap_count);
 }
 
 static uint64_t compute_due(const struct timeline *timeline, uint64_t delay_ns)
@@ -124,7 +124,7 @@ static void set_due(struct timeline *timeline, uint64_t event, uint64_t due_ns)
         return;
     }
     timeline->events[event].due_ns = due_ns;
-    CHECK(due_ns >= timeline->now_ns);
+    CHECK_COSTLY(due_ns >= timeline->now_ns);
     if (due_ns != DELAY_NEVER) {
         heap_push(timeline, (struct due){due_ns, event});
     }
@@ -169,7 +169,7 @@ void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay
     if (__builtin_add_overflow(timeline->events[event].due_ns, delay_ns, &due_ns)) {
         due_ns = DELAY_NEVER;
     }
-    CHECK(due_ns >= timeline->events[event].due_ns);
+    CHECK_COSTLY(due_ns >= timeline->events[event].due_ns);
     set_due(timeline, event, due_ns);
     timeline->events[event].is_lost = timeline->events[event].is_lost || delay_ns == DELAY_NEVER;
 }
@@ -217,8 +217,8 @@ static void advance_to(struct timeline *timeline, uint64_t to_ns)
     if (to_ns > timeline->now_ns) {
         timeline->now_ns = to_ns;
     }
-    CHECK(timeline->now_ns >= to_ns);
-    CHECK(timeline->heap_count == 0 || timeline->heap[0].due_ns > to_ns);
+    CHECK_COSTLY(timeline->now_ns >= to_ns);
+    CHECK_COSTLY(timeline->heap_count == 0 || timeline->heap[0].due_ns > to_ns);
 }
 
 void timeline_advance(struct timeline *timeline, uint64_t delay_ns)
@@ -302,7 +302,7 @@ void timeline_complete_others(struct timeline *timeline, uint64_t event)
             dues[count++] = (struct due){timeline->events[other].due_ns, other};
         }
     }
-    CHECK(count <= timeline->pending_count);
+    CHECK_COSTLY(count <= timeline->pending_count);
     qsort(dues, count, sizeof *dues, compare_dues);
     for (size_t i = 0; i < count; i++) {
         timeline_complete(timeline, dues[i].event);
@@ -325,7 +325,7 @@ static bool has_joined(const struct collective *collective, uint32_t host)
 /* The open collective of this group that host may still join; a new one when there is none. */
 static struct collective *collective_for(struct timeline *timeline, uint16_t group, uint32_t host)
 {
-    CHECK(host < OP_HOST_COUNT_MAX);
+    CHECK_COSTLY(host < OP_HOST_COUNT_MAX);
     for (size_t i = 0; i < timeline->collective_count; i++) {
         struct collective *collective = &timeline->collectives[i];
         if (collective->group == group && !has_joined(collective, host)) {
@@ -335,7 +335,7 @@ static struct collective *collective_for(struct timeline *timeline, uint16_t gro
     timeline->collectives = array_grown(timeline->collectives, timeline->collective_count,
                                         &timeline->collective_capacity,
                                         sizeof *timeline->collectives);
-    CHECK(timeline->collective_count < timeline->collective_capacity);
+    CHECK_COSTLY(timeline->collective_count < timeline->collective_capacity);
     struct collective *collective = &timeline->collectives[timeline->collective_count++];
     collective->group = group;
     collective->count = 0;

@@ -13,8 +13,8 @@ static void map_op(struct model *model, uint32_t op, uint32_t slot)
 
 static uint32_t take_slot(struct model *model)
 {
-    CHECK(model->free_slots.count <= model->block_count);
-    CHECK(model->block_count <= model->block_capacity);
+    CHECK_COSTLY(model->free_slots.count <= model->block_count);
+    CHECK_COSTLY(model->block_count <= model->block_capacity);
     if (model->free_slots.count > 0) {
         return model->free_slots.slots[--model->free_slots.count];
     }
@@ -41,8 +41,8 @@ static void add_to_list(struct model *model, struct slot_list *list, uint32_t sl
     CHECK(model->blocks[slot].live_index == SLOT_NONE);
     model->blocks[slot].live_index = (uint32_t)list->count;
     slot_list_add(list, slot);
-    CHECK(slot_list_at(list, model->blocks[slot].live_index) == slot);
-    CHECK(list->count <= model->block_count);
+    CHECK_COSTLY(slot_list_at(list, model->blocks[slot].live_index) == slot);
+    CHECK_COSTLY(list->count <= model->block_count);
 }
 
 static void remove_from_list(struct model *model, struct slot_list *list, uint32_t slot)

@@ -22,8 +22,8 @@ void model_count_placed(struct model *model, const struct block *block)
     struct model_counters *counters = &model->counters;
     counters->block_count++;
     counters->in_use_bytes += block->size_bytes;
-    CHECK(counters->in_use_bytes >= block->size_bytes);
-    CHECK(counters->block_count > 0);
+    CHECK_COSTLY(counters->in_use_bytes >= block->size_bytes);
+    CHECK_COSTLY(counters->block_count > 0);
     raise_to(&counters->largest_block_bytes, block->size_bytes);
     /* The target may have placed the block before it took in what completed meanwhile. */
     raise_to(&counters->peak_high_bytes, model->in_use_before_bytes + block->size_bytes);
@@ -52,7 +52,7 @@ void model_count_displaced(struct model *model, const struct block *block)
 
 void model_count_reserved(struct model *model)
 {
-    CHECK(model->busy.count <= model->block_count);
+    CHECK_COSTLY(model->busy.count <= model->block_count);
     uint64_t reserved = 0;
     for (size_t i = 0; i < model->busy.count; i++) {
         CHECK(model->blocks[model->busy.slots[i]].use_count > 0);

@@ -52,7 +52,7 @@ void model_use(struct model *model, uint32_t slot, uint64_t event)
 
 static void end_one_use(struct model *model, uint32_t slot)
 {
-    CHECK(slot < model->block_count);
+    CHECK_COSTLY(slot < model->block_count);
     struct block *block = &model->blocks[slot];
     CHECK(block->use_count > 0);
     if (--block->use_count > 0) {
@@ -144,9 +144,9 @@ static bool is_awaited_by_free(const struct model *model, uint64_t event,
  * ends by draining only when its own event is among those that are awaited. */
 static void forget_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
-    CHECK(model->is_unordered);
-    CHECK(model->block_count > 0);
-    CHECK(wait_due_ns != use_due_ns);
+    CHECK_COSTLY(model->is_unordered);
+    CHECK_COSTLY(model->block_count > 0);
+    CHECK_COSTLY(wait_due_ns != use_due_ns);
     const struct waiter_lists *waiters = &model->waiters;
     memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
     for (size_t slot = 0; slot < model->block_count; slot++) {
@@ -170,7 +170,7 @@ static void forget_due_times(const struct model *model, uint64_t *wait_due_ns, u
 
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
-    CHECK(wait_due_ns != use_due_ns);
+    CHECK_COSTLY(wait_due_ns != use_due_ns);
     CHECK_COSTLY(model_invariants_hold(model));
     if (model->block_count == 0) {
         return;

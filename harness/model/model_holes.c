@@ -5,8 +5,8 @@ static void add_hole(uint64_t bytes, uint64_t *largest, uint64_t *count)
 {
     raise_to(largest, bytes);
     *count += bytes > 0;
-    CHECK(*largest >= bytes);
-    CHECK((*count > 0) == (*largest > 0));
+    CHECK_COSTLY(*largest >= bytes);
+    CHECK_COSTLY((*count > 0) == (*largest > 0));
 }
 
 /* The cache is not part of what the model says: it may be filled through a const pointer. */
@@ -54,7 +54,7 @@ static bool find_free_above(const struct model *model, uint64_t at, uint64_t *st
     for (bool found = span_map_find(&model->map, at, &cursor); found;
          found = span_map_next(&model->map, &cursor)) {
         span_map_get(&model->map, &cursor, &span);
-        CHECK(span.start < span.end);
+        CHECK_COSTLY(span.start < span.end);
         if (span.start > at) {
             *start = at;
             *end = span.start;

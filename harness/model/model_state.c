@@ -26,8 +26,8 @@ void model_destroy(struct model *model)
     if (model == NULL) {
         return;
     }
-    CHECK(model->block_count <= model->block_capacity);
-    CHECK(model->waiters.node_count <= model->waiters.node_capacity);
+    CHECK_COSTLY(model->block_count <= model->block_capacity);
+    CHECK_COSTLY(model->waiters.node_count <= model->waiters.node_capacity);
     span_map_deinit(&model->map);
     free(model->blocks);
     free(model->free_slots.slots);
@@ -53,7 +53,7 @@ void model_begin_op(struct model *model, uint32_t op)
 void model_end_op(struct model *model, enum target_result result, bool skipped)
 {
     CHECK(model->op != OP_NONE);
-    CHECK(model->op < OP_NONE);
+    CHECK_COSTLY(model->op < OP_NONE);
     model->last_result = result;
     model->last_skipped = skipped;
     model->last_op = model->op;
@@ -63,7 +63,7 @@ void model_end_op(struct model *model, enum target_result result, bool skipped)
 void model_end_unseen_op(struct model *model, bool skipped)
 {
     CHECK_COSTLY(model_invariants_hold(model));
-    CHECK(model->counters.peak_low_bytes <= model->counters.peak_high_bytes);
+    CHECK_COSTLY(model->counters.peak_low_bytes <= model->counters.peak_high_bytes);
     /* Only a target that was called must have taken in what completed: another host's op does not
      * count. */
     if (!skipped) {

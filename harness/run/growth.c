@@ -15,8 +15,8 @@ void growth_init(struct growth_samples *samples)
 
 static void halve_samples(struct growth_samples *samples)
 {
-    CHECK(samples->count == GROWTH_SAMPLE_COUNT);
-    CHECK(samples->interval <= UINT64_MAX / 2);
+    CHECK_COSTLY(samples->count == GROWTH_SAMPLE_COUNT);
+    CHECK_COSTLY(samples->interval <= UINT64_MAX / 2);
     for (uint32_t i = 0; i < GROWTH_SAMPLE_COUNT / 2; i++) {
         memcpy(samples->bytes[i], samples->bytes[2 * i], sizeof samples->bytes[i]);
     }
@@ -33,11 +33,11 @@ void growth_sample(struct growth_samples *samples, const struct model *model, ui
     if (samples->count == GROWTH_SAMPLE_COUNT) {
         halve_samples(samples);
     }
-    CHECK(samples->count < GROWTH_SAMPLE_COUNT);
+    CHECK_COSTLY(samples->count < GROWTH_SAMPLE_COUNT);
     memcpy(samples->bytes[samples->count], model_tag_bytes(model), sizeof samples->bytes[0]);
     samples->count++;
     samples->next_op = op + samples->interval;
-    CHECK(samples->next_op > op);
+    CHECK_COSTLY(samples->next_op > op);
 }
 
 /* The least live bytes in a quarter: what never went away in it. */
@@ -55,7 +55,7 @@ static uint64_t floor_of(const struct growth_samples *samples, int tag, uint32_t
 bool growth_find(const struct growth_samples *samples, const struct model *model,
                  struct growth *growth)
 {
-    CHECK(samples->count <= GROWTH_SAMPLE_COUNT);
+    CHECK_COSTLY(samples->count <= GROWTH_SAMPLE_COUNT);
     uint64_t most = 0;
     if (samples->count < GROWTH_SAMPLES_MIN) {
         return false;
@@ -77,6 +77,6 @@ bool growth_find(const struct growth_samples *samples, const struct model *model
                                   .last_bytes = floors[GROWTH_QUARTERS - 1],
                                   .count = model_tag_count(model, (uint8_t)tag)};
     }
-    CHECK(most == 0 || growth->last_bytes - growth->first_bytes == most);
+    CHECK_COSTLY(most == 0 || growth->last_bytes - growth->first_bytes == most);
     return most > 0;
 }

@@ -184,10 +184,10 @@ uint64_t probe_pairs_possible(void)
 
 void probe_count(uint64_t hits, uint64_t probes_hit[PROBE_COUNT], uint64_t pairs[PROBE_PAIR_COUNT])
 {
-    CHECK(hits < UINT64_C(1) << PROBE_COUNT);
+    CHECK_COSTLY(hits < UINT64_C(1) << PROBE_COUNT);
     for (; hits != 0; hits &= hits - 1) {
         const unsigned one = (unsigned)__builtin_ctzll(hits);
-        CHECK(one < PROBE_COUNT);
+        CHECK_COSTLY(one < PROBE_COUNT);
         probes_hit[one]++;
         for (uint64_t others = hits & (hits - 1); others != 0; others &= others - 1) {
             pairs[probe_pair_index((enum probe)one, (enum probe)__builtin_ctzll(others))]++;

@@ -196,9 +196,9 @@ static void add_hole(struct holes *holes, uint64_t start, uint64_t end,
         return;
     }
     const uint64_t aligned = align_up(start, request->align_bytes);
-    CHECK(aligned >= start);
+    CHECK_COSTLY(aligned >= start);
     holes->largest_bytes = end - start > holes->largest_bytes ? end - start : holes->largest_bytes;
-    CHECK(holes->largest_bytes >= end - start);
+    CHECK_COSTLY(holes->largest_bytes >= end - start);
     holes->takes_aligned = holes->takes_aligned ||
                            (aligned < end && end - aligned >= request->size_bytes);
 }
@@ -287,8 +287,8 @@ static bool stack_meets_the_heap(const struct model *model)
 
 static uint64_t placed_hit(struct probe_watch *watch, const struct probe_sight *sight)
 {
-    CHECK(sight->call->result == TARGET_OK);
-    CHECK(sight->host->index < OP_HOST_COUNT_MAX);
+    CHECK_COSTLY(sight->call->result == TARGET_OK);
+    CHECK_COSTLY(sight->host->index < OP_HOST_COUNT_MAX);
     const uint64_t host = (uint64_t)1 << sight->host->index;
     uint64_t hits = bit_if((watch->hosts_failed & host) != 0, PROBE_FAILED_AND_RECOVERED) |
                     bit_if(model_free_bytes(sight->host->model) == 0, PROBE_DEVICE_FULL);
@@ -348,8 +348,8 @@ static bool was_all_in_vain(const struct oom *oom, const struct observation *see
 
 static uint64_t refused_hit(struct probe_watch *watch, const struct probe_sight *sight)
 {
-    CHECK(sight->call->result == TARGET_NO_MEMORY);
-    CHECK(sight->host->index < OP_HOST_COUNT_MAX);
+    CHECK_COSTLY(sight->call->result == TARGET_NO_MEMORY);
+    CHECK_COSTLY(sight->host->index < OP_HOST_COUNT_MAX);
     const struct oom *oom = &sight->judge->oom;
     const struct model *model = sight->host->model;
     const uint64_t host = (uint64_t)1 << sight->host->index;
@@ -419,8 +419,8 @@ static uint64_t other_hit(const struct host *host, const struct call *call)
 static __attribute__((noinline)) uint64_t loud_hit(struct probe_watch *watch,
                                                    const struct probe_sight *sight)
 {
-    CHECK(!sight->call->skipped);
-    CHECK(sight->host->index < OP_HOST_COUNT_MAX);
+    CHECK_COSTLY(!sight->call->skipped);
+    CHECK_COSTLY(sight->host->index < OP_HOST_COUNT_MAX);
     const struct call *call = sight->call;
     const bool is_struck = device_faults_struck(sight->host->device) != 0;
     const uint64_t hits = sight->seen->call_count > 0 || is_struck ? device_hit(sight) : 0;

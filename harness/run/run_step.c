@@ -37,7 +37,7 @@ static void count_device_calls(struct run *run, const struct device *device,
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(device, &count);
-    CHECK(count <= UINT32_MAX);
+    CHECK_COSTLY(count <= UINT32_MAX);
     seen->call_count = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
         const uint64_t words[] = {(uint64_t)calls[i].kind << 8 | calls[i].result, calls[i].from,
@@ -59,13 +59,13 @@ static void count_device_calls(struct run *run, const struct device *device,
     run->totals.stagings += seen->stage_count;
     run->totals.moved_bytes += seen->copy_bytes;
     run->totals.evictions += seen->unload_count;
-    CHECK(run->totals.stagings <= run->totals.moves);
-    CHECK(seen->wait_count + seen->unload_count <= seen->call_count);
+    CHECK_COSTLY(run->totals.stagings <= run->totals.moves);
+    CHECK_COSTLY(seen->wait_count + seen->unload_count <= seen->call_count);
 }
 
 static void observe_call(struct run *run, const struct call *call, const char *message)
 {
-    CHECK(call->number < OP_NONE);
+    CHECK_COSTLY(call->number < OP_NONE);
     struct observation *seen = &run->observation;
     memset(seen, 0, sizeof *seen);
     seen->op = call->number;
@@ -76,7 +76,7 @@ static void observe_call(struct run *run, const struct call *call, const char *m
     run->message[0] = '\0';
     if (call->result != TARGET_OK) {
         const size_t length = message == NULL ? 0 : strnlen(message, sizeof run->message - 1);
-        CHECK(length < sizeof run->message);
+        CHECK_COSTLY(length < sizeof run->message);
         memcpy(run->message, message == NULL ? "" : message, length);
         run->message[length] = '\0';
         seen->message_digest = hash_string(HASH_START, run->message);
@@ -85,8 +85,8 @@ static void observe_call(struct run *run, const struct call *call, const char *m
 
 static void observe_counters(struct run *run, const struct host *host)
 {
-    CHECK(run->timeline != NULL);
-    CHECK(host->model != NULL);
+    CHECK_COSTLY(run->timeline != NULL);
+    CHECK_COSTLY(host->model != NULL);
     struct observation *seen = &run->observation;
     seen->now_ns = timeline_now_ns(run->timeline);
     seen->bytes_in_use = model_in_use_bytes(host->model);
@@ -97,7 +97,7 @@ static void observe_counters(struct run *run, const struct host *host)
 static void count_regret(struct run *run)
 {
     const struct regret *regret = &run->judge.regret;
-    CHECK(regret->kinds >> REGRET_KIND_COUNT == 0);
+    CHECK_COSTLY(regret->kinds >> REGRET_KIND_COUNT == 0);
     struct run_totals *totals = &run->totals;
     totals->regrets_unknown += regret->is_unknown;
     if (regret->kinds == 0) {
@@ -106,7 +106,7 @@ static void count_regret(struct run *run)
     totals->regretted++;
     for (unsigned i = 0; i < REGRET_KIND_COUNT; i++) {
         totals->regrets[i] += regret->kinds >> i & 1;
-        CHECK(totals->regrets[i] <= totals->regretted);
+        CHECK_COSTLY(totals->regrets[i] <= totals->regretted);
     }
     totals->regretted_evicted_bytes += regret->evicted_bytes;
     totals->regretted_moved_bytes += regret->moved_bytes;
@@ -117,7 +117,7 @@ static void count_regret(struct run *run)
 
 static void count_verdict(struct run *run, const struct call *call)
 {
-    CHECK(run->judge.verdict == &run->verdict);
+    CHECK_COSTLY(run->judge.verdict == &run->verdict);
     struct run_totals *totals = &run->totals;
     const struct verdict *verdict = &run->verdict;
     totals->search_nodes += verdict->nodes;
@@ -131,7 +131,8 @@ static void count_verdict(struct run *run, const struct call *call)
     totals->second_opinions += run->judge.has_second_opinion;
     run->is_broken = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE ||
                      verdict->kind == VERDICT_DISPUTED;
-    CHECK(run->totals.justified + run->totals.premature + run->totals.unknown <= run->totals.ooms);
+    CHECK_COSTLY(run->totals.justified + run->totals.premature + run->totals.unknown <=
+                 run->totals.ooms);
 }
 
 /* Not after a broken rule: what the op did was not taken in then. */
@@ -152,7 +153,7 @@ static void count_hit_probes(struct run *run, const struct host *host, const str
 
 static void begin_verdict(struct run *run, uint32_t number)
 {
-    CHECK(number != OP_NONE);
+    CHECK_COSTLY(number != OP_NONE);
     struct verdict *verdict = &run->verdict;
     verdict->kind = VERDICT_NONE;
     verdict->rule = RULE_NONE;
@@ -163,14 +164,14 @@ static void begin_verdict(struct run *run, uint32_t number)
 
 static void count_op(struct run *run, const struct call *call)
 {
-    CHECK(call->op.kind < OP_KIND_COUNT);
+    CHECK_COSTLY(call->op.kind < OP_KIND_COUNT);
     const uint8_t kind = call->op.kind;
     run->totals.ops += !call->skipped;
     run->totals.skipped += call->skipped;
     run->totals.by_kind[kind] += !call->skipped;
     run->totals.skipped_by_kind[kind] += call->skipped;
-    CHECK(run->totals.by_kind[kind] <= run->totals.ops);
-    CHECK(run->totals.skipped_by_kind[kind] <= run->totals.skipped);
+    CHECK_COSTLY(run->totals.by_kind[kind] <= run->totals.ops);
+    CHECK_COSTLY(run->totals.skipped_by_kind[kind] <= run->totals.skipped);
 }
 
 /* Whoever chooses the ops goes on as if what the harness does on its own had not been. */
@@ -208,8 +209,8 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
 void run_take_overlapping(struct run *run, struct host *host, const struct call *call,
                           const char *message)
 {
-    CHECK(!run->is_broken);
-    CHECK(host->index < run->setup.host_count);
+    CHECK_COSTLY(!run->is_broken);
+    CHECK_COSTLY(host->index < run->setup.host_count);
     count_op(run, call);
     observe_call(run, call, message);
     run->judge.has_second_opinion = false;
@@ -221,10 +222,10 @@ void run_take_overlapping(struct run *run, struct host *host, const struct call 
 
 void run_count_device_calls(struct run *run, const struct host *host)
 {
-    CHECK(host->index < run->setup.host_count);
+    CHECK_COSTLY(host->index < run->setup.host_count);
     struct observation all = {0};
     count_device_calls(run, host->device, &all);
-    CHECK(all.copy_count + all.stage_count <= all.call_count);
+    CHECK_COSTLY(all.copy_count + all.stage_count <= all.call_count);
     run->digest = digest_words(run->digest, &all, sizeof all);
 }
 
@@ -260,7 +261,7 @@ const struct verdict *run_step(struct run *run, const struct op *op)
 /* An op of run_finish: executed and judged like any other, but not part of the list. */
 static bool finish_step(struct run *run, struct host *host, enum op_kind kind, uint32_t ref)
 {
-    CHECK(host->index < run->setup.host_count);
+    CHECK_COSTLY(host->index < run->setup.host_count);
     struct op op = op_make(kind);
     op.ref = ref;
     op.host = host->index;
@@ -306,8 +307,8 @@ static bool free_all(struct run *run, struct host *host)
 
 static void finish_host(struct run *run, struct host *host)
 {
-    CHECK(!run->is_broken);
-    CHECK(host->index < run->setup.host_count);
+    CHECK_COSTLY(!run->is_broken);
+    CHECK_COSTLY(host->index < run->setup.host_count);
     if (!release_all(run, host) || !free_all(run, host)) {
         return;
     }
@@ -321,7 +322,7 @@ static void finish_host(struct run *run, struct host *host)
 
 const struct verdict *run_finish(struct run *run)
 {
-    CHECK(run->timeline != NULL);
+    CHECK_COSTLY(run->timeline != NULL);
     if (run->is_broken) {
         return &run->verdict;
     }
@@ -340,7 +341,7 @@ const struct verdict *run_finish(struct run *run)
     }
     /* What was broken counts; the ops of cleaning up do not. */
     const uint64_t broken = run->totals.broken;
-    CHECK(run->totals.broken >= before.broken);
+    CHECK_COSTLY(run->totals.broken >= before.broken);
     run->totals = before;
     run->totals.broken = broken;
     return &run->verdict;
