@@ -21,7 +21,7 @@ static const char *name_effect(const struct shrunk *shrunk)
 static enum exit_code save_shrunk(const struct arguments *arguments,
                                   const struct recording *recording, const struct shrunk *shrunk)
 {
-    char headline[VERDICT_REASON_BYTES + 160], shrunk_from[96];
+    char headline[VERDICT_REASON_BYTES + SIGNATURE_BYTES + 16], shrunk_from[96];
     struct writing comments;
     snprintf(headline, sizeof headline, "breaks %s: %s", name_effect(shrunk), shrunk->first.reason);
     snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops in %" PRIu64 " replays%s",
