@@ -501,7 +501,7 @@ static void make_fault(const struct maker *maker, struct op *op)
     op->size_bytes = 1 + random_below(maker->random, 4);
 }
 
-static bool make(const struct maker *maker, enum op_kind kind, struct op *op)
+static bool make_op(const struct maker *maker, enum op_kind kind, struct op *op)
 {
     switch (kind) {
     case OP_FREE:
@@ -589,7 +589,7 @@ struct op generate_next(struct generate *generate, struct random *random, const 
 {
     const struct maker maker = {generate, random, model};
     struct op op;
-    if (!make(&maker, draw_kind(generate, random, model), &op) ||
+    if (!make_op(&maker, draw_kind(generate, random, model), &op) ||
         (generate->never_kinds >> op.kind & 1u) != 0) {
         make_request(&maker, draw_request_kind(generate), &op);
     }

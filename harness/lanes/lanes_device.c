@@ -104,7 +104,7 @@ static void await_event(void *context, uint64_t event)
     lanes->awaiting &= ~(UINT64_C(1) << lane);
 }
 
-static void looked(void *context)
+static void note_look(void *context)
 {
     struct lanes *lanes = context;
     if (++lanes->look_count > LOOK_COUNT_MAX) {
@@ -138,7 +138,7 @@ void lanes_device_init(struct lanes *lanes)
     CHECK(lanes->unfinished == NULL);
     lanes->awaited = calloc(LANE_COUNT_MAX, sizeof *lanes->awaited);
     CHECK(lanes->awaited != NULL);
-    lanes->waiter = (struct device_waiter){lanes, await_event, looked, gave_back};
+    lanes->waiter = (struct device_waiter){lanes, await_event, note_look, gave_back};
 }
 
 void lanes_device_deinit(struct lanes *lanes)

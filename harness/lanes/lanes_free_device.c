@@ -90,7 +90,7 @@ static void await_event(void *context, uint64_t event)
     lanes->awaiting_count--;
 }
 
-static void looked(void *context)
+static void note_look(void *context)
 {
     (void)context; /* a lane that polls keeps nobody from going on */
 }
@@ -107,5 +107,5 @@ void lanes_free_device_init(struct free_lanes *lanes, uint64_t seed)
     CHECK(lanes->calls.run == NULL);
     CHECK(lanes->plan != NULL);
     random_init(&lanes->device_random, seed);
-    lanes->waiter = (struct device_waiter){lanes, await_event, looked, gave_back};
+    lanes->waiter = (struct device_waiter){lanes, await_event, note_look, gave_back};
 }

@@ -65,7 +65,7 @@ static void reserve_reach(struct reach *reach, size_t block_count)
 }
 
 /* False: the mitigations make the block go. */
-static bool stays(struct reach *reach, const struct reach_limits *limits, size_t i)
+static bool is_staying(struct reach *reach, const struct reach_limits *limits, size_t i)
 {
     const struct oom_block *block = &reach->oom->blocks[i];
     if (block->state == BLOCK_DYING) {
@@ -87,7 +87,7 @@ static void take_block(struct reach *reach, const struct reach_limits *limits, s
     if (is_used && block->stack_bytes > reach->bottom) {
         reach->bottom = block->stack_bytes;
     }
-    if (!stays(reach, limits, i)) {
+    if (!is_staying(reach, limits, i)) {
         return;
     }
     reach->ranges[reach->range_count++] = (struct reach_range){

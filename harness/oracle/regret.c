@@ -18,7 +18,7 @@ const struct regret_info *regret_info(enum regret_kind kind)
     return &regrets[kind];
 }
 
-static uint64_t excess(uint64_t spent, uint64_t needed)
+static uint64_t excess_over(uint64_t spent, uint64_t needed)
 {
     return spent > needed ? spent - needed : 0;
 }
@@ -26,8 +26,8 @@ static uint64_t excess(uint64_t spent, uint64_t needed)
 /* Against a plan that would have met the request. */
 static struct regret compare_plans(const struct proof_plan *plan, const struct regret_spent *spent)
 {
-    struct regret regret = {.evicted_bytes = excess(spent->evicted_bytes, plan->evicted_bytes),
-                            .moved_bytes = excess(spent->moved_bytes, plan->moved_bytes)};
+    struct regret regret = {.evicted_bytes = excess_over(spent->evicted_bytes, plan->evicted_bytes),
+                            .moved_bytes = excess_over(spent->moved_bytes, plan->moved_bytes)};
     const bool fits_in_place = plan->until_ns == 0 && plan->moved_bytes == 0 &&
                                plan->evicted_count == 0;
     const bool evicts_more = spent->evicted_count > plan->evicted_count || regret.evicted_bytes > 0;

@@ -88,7 +88,7 @@ static bool edit_join(struct search *search)
 
 /* --- another place --- */
 
-static uint32_t moved(uint32_t reference, size_t from, size_t to)
+static uint32_t move_reference(uint32_t reference, size_t from, size_t to)
 {
     if (reference == OP_NONE) {
         return OP_NONE;
@@ -127,8 +127,8 @@ static bool edit_move(struct search *search)
     for (size_t i = 0; i < trial->count; i++) {
         struct op *at = &trial->ops[i];
         if ((at->flags & OP_RELATIVE) == 0) {
-            at->ref = moved(at->ref, from, to);
-            at->event = moved(at->event, from, to);
+            at->ref = move_reference(at->ref, from, to);
+            at->event = move_reference(at->event, from, to);
             is_valid = is_valid && names_earlier(at, i);
         }
     }

@@ -39,7 +39,7 @@ struct replaying {
 };
 
 /* host_memory_guard is of the whole process; nobody else runs meanwhile. */
-static void *replay(void *context)
+static void *replay_list(void *context)
 {
     const struct replaying *replaying = context;
     const struct trial *trial = replaying->trial;
@@ -71,8 +71,8 @@ static uint64_t replay_measured(struct replaying *replaying)
 {
     pthread_t thread;
     const uint64_t before_bytes = heap_bytes();
-    if (pthread_create(&thread, NULL, replay, replaying) != 0) {
-        (void)replay(replaying);
+    if (pthread_create(&thread, NULL, replay_list, replaying) != 0) {
+        (void)replay_list(replaying);
         return 0;
     }
     (void)pthread_join(thread, NULL);

@@ -9,9 +9,9 @@ enum { DRAWN_COUNT_MIN = 24, DRAWN_COUNT_MAX = 400 };
 #define DEAL_STREAM UINT64_C(0xDEA1)
 
 /* Draws the list; false: the target refused, or a promise is broken already. */
-static bool draw(const struct lane_trial_plan *plan, struct random *random,
-                 const struct run_listener *listener, struct trial *trial,
-                 char reason[RUN_REASON_BYTES], bool *was_run)
+static bool draw_ops(const struct lane_trial_plan *plan, struct random *random,
+                     const struct run_listener *listener, struct trial *trial,
+                     char reason[RUN_REASON_BYTES], bool *was_run)
 {
     struct trial_plan drawing = plan->draw;
     const uint64_t most = random_log_uniform(random, DRAWN_COUNT_MIN, DRAWN_COUNT_MAX);
@@ -28,7 +28,7 @@ bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listene
     bool was_run = false;
     random_init(&random, plan->draw.setup->seed ^ DEAL_STREAM);
     *found = (struct lanes_found){0};
-    if (!draw(plan, &random, listener, &drawn, reason, &was_run)) {
+    if (!draw_ops(plan, &random, listener, &drawn, reason, &was_run)) {
         *trial = drawn;
         return was_run;
     }

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-static void tell(const struct run_listener *listener, const struct run *run,
-                 const struct verdict *verdict)
+static void tell_listener(const struct run_listener *listener, const struct run *run,
+                          const struct verdict *verdict)
 {
     if (listener != NULL && listener->judged != NULL) {
         listener->judged(listener->context, run, verdict);
@@ -19,7 +19,7 @@ static void tell(const struct run_listener *listener, const struct run *run,
 static bool take_verdict(struct trial *trial, const struct run *run, const struct verdict *verdict,
                          const struct run_listener *listener)
 {
-    tell(listener, run, verdict);
+    tell_listener(listener, run, verdict);
     if (!run_is_broken(run)) {
         return true;
     }

@@ -62,7 +62,7 @@ static void note_change(struct target_instance *instance)
     pthread_cond_broadcast(&instance->changed);
 }
 
-static void release(struct target_instance *instance, struct block **link)
+static void release_block(struct target_instance *instance, struct block **link)
 {
     struct block *block = *link;
     *link = block->next;
@@ -73,7 +73,7 @@ static void release(struct target_instance *instance, struct block **link)
 }
 
 /* Lets the queued frees go that are done, and ends at an instant at which there are no others. */
-static void settle(struct target_instance *instance)
+static void settle_frees(struct target_instance *instance)
 {
     const struct device_services *device = &instance->device;
     uint64_t seen, completed = device->completed_count(device->context);
@@ -81,7 +81,7 @@ static void settle(struct target_instance *instance)
         seen = completed;
         for (struct block **link = &instance->lowest; *link != NULL;) {
             if ((*link)->event != 0 && device->event_done(device->context, (*link)->event)) {
-                release(instance, link);
+                release_block(instance, link);
             } else {
                 link = &(*link)->next;
             }
@@ -148,7 +148,7 @@ static bool has_work(const struct target_instance *instance)
 static void note_awaited(struct target_instance *instance, uint64_t event,
                          enum device_result result)
 {
-    settle(instance);
+    settle_frees(instance);
     if (result == DEVICE_LOST) {
         mark_lost(instance, event);
     }
@@ -171,7 +171,7 @@ static void reap_one(struct target_instance *instance)
     note_awaited(instance, event, result);
 }
 
-static void *reap(void *argument)
+static void *reap_blocks(void *argument)
 {
     struct target_instance *instance = argument;
     sem_post(&instance->started);
@@ -241,8 +241,8 @@ static bool read_options(const struct target_setup *setup, bool *is_eager, char 
     return true;
 }
 
-static void init(struct target_instance *instance, const struct target_setup *setup,
-                 const struct device_services *device)
+static void init_instance(struct target_instance *instance, const struct target_setup *setup,
+                          const struct device_services *device)
 {
     memset(instance, 0, sizeof *instance);
     instance->device = *device;
@@ -255,11 +255,11 @@ static void init(struct target_instance *instance, const struct target_setup *se
     pthread_cond_init(&instance->changed, &monotonic);
 }
 
-static void deinit(struct target_instance *instance)
+static void deinit_instance(struct target_instance *instance)
 {
     const struct device_services device = instance->device;
     while (instance->lowest != NULL) {
-        release(instance, &instance->lowest);
+        release_block(instance, &instance->lowest);
     }
     pthread_cond_destroy(&instance->changed);
     pthread_cond_destroy(&instance->asked);
@@ -283,11 +283,11 @@ static enum target_result reaper_open(const struct target_setup *setup,
         snprintf(reason, reason_bytes, "no host memory");
         return TARGET_FAILED;
     }
-    init(made, setup, device);
+    init_instance(made, setup, device);
     made->is_eager = is_eager;
-    if (pthread_create(&made->reaper, NULL, reap, made) != 0) {
+    if (pthread_create(&made->reaper, NULL, reap_blocks, made) != 0) {
         snprintf(reason, reason_bytes, "no thread for the reaper");
-        deinit(made);
+        deinit_instance(made);
         return TARGET_FAILED;
     }
     while (sem_wait(&made->started) != 0) { /* a signal came */
@@ -309,10 +309,10 @@ static void reaper_close(struct target_instance *instance)
     pthread_cond_signal(&instance->asked);
     pthread_mutex_unlock(&instance->lock);
     pthread_join(instance->reaper, NULL);
-    deinit(instance);
+    deinit_instance(instance);
 }
 
-static void count(struct target_stats *stats, uint64_t size)
+static void count_size(struct target_stats *stats, uint64_t size)
 {
     stats->num_allocs++;
     stats->bytes_in_use += size;
@@ -329,7 +329,7 @@ static enum target_result make_room(struct target_instance *instance, const stru
 {
     const uint64_t begun_count = instance->begun_count;
     for (;;) {
-        settle(instance);
+        settle_frees(instance);
         *link = find_hole(instance, like->size_bytes, align, address);
         if (*link != NULL) {
             return TARGET_OK;
@@ -344,8 +344,8 @@ static enum target_result make_room(struct target_instance *instance, const stru
     }
 }
 
-static enum target_result place(struct target_instance *instance, struct block *made,
-                                uint64_t align)
+static enum target_result place_block(struct target_instance *instance, struct block *made,
+                                      uint64_t align)
 {
     struct block **link = NULL;
     pthread_mutex_lock(&instance->lock);
@@ -353,7 +353,7 @@ static enum target_result place(struct target_instance *instance, struct block *
     if (result == TARGET_OK) {
         made->next = *link;
         *link = made;
-        count(&instance->stats, made->size_bytes);
+        count_size(&instance->stats, made->size_bytes);
     }
     pthread_mutex_unlock(&instance->lock);
     return result;
@@ -376,7 +376,7 @@ static enum target_result reaper_alloc(struct target_instance *instance,
         return TARGET_FAILED;
     }
     *made = (struct block){.size_bytes = (request->size_bytes + granule - 1) & ~(granule - 1)};
-    const enum target_result result = place(instance, made, align);
+    const enum target_result result = place_block(instance, made, align);
     if (result != TARGET_OK) {
         device->host_free(device->context, made, sizeof *made);
         return result;
@@ -398,7 +398,7 @@ static enum target_result reaper_free(struct target_instance *instance, uint64_t
         return TARGET_INVALID;
     }
     if (event == 0) {
-        release(instance, link);
+        release_block(instance, link);
     } else {
         (*link)->event = event;
         instance->is_resting = false;
@@ -411,7 +411,7 @@ static enum target_result reaper_free(struct target_instance *instance, uint64_t
 static void reaper_stats(struct target_instance *instance, struct target_stats *stats)
 {
     pthread_mutex_lock(&instance->lock);
-    settle(instance);
+    settle_frees(instance);
     *stats = instance->stats;
     stats->largest_free_block_bytes = largest_hole(instance);
     pthread_mutex_unlock(&instance->lock);

@@ -118,7 +118,7 @@ static void declare_drains(struct plant *plant, struct target_contract *contract
 static atomic_uint_least64_t process_request_count;
 
 /* Bits that do not repeat with any short period. */
-static uint64_t scramble(uint64_t value)
+static uint64_t scramble_value(uint64_t value)
 {
     value *= UINT64_C(0x9E3779B97F4A7C15);
     return value ^ (value >> 29);
@@ -131,7 +131,7 @@ static enum target_result alloc_by_mood(struct plant *plant, const struct target
                                         struct target_block *block)
 {
     const uint64_t count = atomic_fetch_add(&process_request_count, 1);
-    if (scramble(count) % 3 == 0 && plant->dying_count > 0) {
+    if (scramble_value(count) % 3 == 0 && plant->dying_count > 0) {
         (void)plant->device.event_wait(plant->device.context,
                                        plant->dying[plant->dying_count - 1].event);
     }

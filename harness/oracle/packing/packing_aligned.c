@@ -138,7 +138,7 @@ static size_t next_branch(const struct aligned_search *search, const struct alig
 }
 
 /* Goes down one branch of the node: a type is placed, or the bin is closed. */
-static void follow(struct aligned_search *search, size_t branch)
+static void follow_branch(struct aligned_search *search, size_t branch)
 {
     struct aligned_node *node = &search->nodes[search->depth];
     struct aligned_node *child = &search->nodes[++search->depth];
@@ -170,7 +170,7 @@ static bool go_on(struct aligned_search *search, size_t branch)
         const bool is_closed = branch > search->type_count;
         branch = next_branch(search, &search->nodes[search->depth], branch);
         if (branch <= search->type_count) {
-            follow(search, branch);
+            follow_branch(search, branch);
             return true;
         }
         if (!is_closed) {

@@ -35,7 +35,7 @@ struct bins_node {
 /* The rows take 8 bytes for each item and bin: 32 MiB. */
 enum { FILL_COUNT_MAX = 1 << 22 };
 
-static uint64_t smaller(uint64_t a, uint64_t b)
+static uint64_t smaller_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -87,7 +87,7 @@ static void take_item(struct bins_search *search, struct bins_node *node)
     node->room -= search->items[item];
     if (node->passed > 0) {
         /* With so much room the size passed over could be here instead. */
-        node->spare = smaller(node->spare, node->passed - search->items[item] - 1);
+        node->spare = smaller_of(node->spare, node->passed - search->items[item] - 1);
     }
 }
 
@@ -114,7 +114,7 @@ static bool leave_last_item(struct bins_search *search, struct bins_node *node)
             .room = step->room,
             .slack = step->slack,
             .passed = size,
-            .spare = smaller(step->spare, size - 1)};
+            .spare = smaller_of(step->spare, size - 1)};
         return true;
     }
     return false;

@@ -19,8 +19,8 @@ struct chooser {
     struct closing best;
 };
 
-static void offer(struct chooser *chooser, uint64_t left, size_t prefix, const uint32_t *extra,
-                  size_t extra_count)
+static void offer_choice(struct chooser *chooser, uint64_t left, size_t prefix,
+                         const uint32_t *extra, size_t extra_count)
 {
     if (left >= chooser->best.left) {
         return;
@@ -56,11 +56,11 @@ static void close_with_pair(struct chooser *chooser, size_t prefix, size_t from,
     const uint64_t *values = subset->values;
     size_t larger = first_within(subset, from, room);
     if (larger == subset->count) {
-        offer(chooser, room, prefix, extra, fixed);
+        offer_choice(chooser, room, prefix, extra, fixed);
         return;
     }
     extra[fixed] = (uint32_t)larger;
-    offer(chooser, room - values[larger], prefix, extra, fixed + 1);
+    offer_choice(chooser, room - values[larger], prefix, extra, fixed + 1);
     size_t smaller = subset->count - 1;
     subset->steps += (smaller - larger) / 16 + 1;
     while (larger < smaller) {
@@ -72,7 +72,7 @@ static void close_with_pair(struct chooser *chooser, size_t prefix, size_t from,
         if (room - sum < chooser->best.left) {
             extra[fixed] = (uint32_t)larger;
             extra[fixed + 1] = (uint32_t)smaller;
-            offer(chooser, room - sum, prefix, extra, fixed + 2);
+            offer_choice(chooser, room - sum, prefix, extra, fixed + 2);
         }
         smaller--;
     }
