@@ -43,7 +43,7 @@ struct bench {
     uint64_t refused;
 };
 
-static void fill(struct bench *bench)
+static void fill_live_buffers(struct bench *bench)
 {
     for (size_t i = 0; i < bench->live_count; i++) {
         struct hbm_request request = {.size_bytes = size_draw()};
@@ -53,7 +53,7 @@ static void fill(struct bench *bench)
     }
 }
 
-static double churn(struct bench *bench, bool call)
+static double time_churn(struct bench *bench, bool call)
 {
     uint64_t sink = 0;
     double start = seconds_now();
@@ -76,7 +76,7 @@ static double churn(struct bench *bench, bool call)
     return (seconds_now() - start) * 1e9 / OPS;
 }
 
-static void measure(size_t live_count)
+static void measure_heap(size_t live_count)
 {
     static struct hbm_device device;
     struct hbm_options options;
@@ -95,10 +95,10 @@ static void measure(size_t live_count)
         abort();
     }
     uint64_t host_start = hbm_host_bytes(bench.hbm);
-    fill(&bench);
-    (void)churn(&bench, true);
+    fill_live_buffers(&bench);
+    (void)time_churn(&bench, true);
     for (int round = 0; round < ROUNDS; round++) {
-        double empty = churn(&bench, false), ns = churn(&bench, true);
+        double empty = time_churn(&bench, false), ns = time_churn(&bench, true);
         empty_ns = empty < empty_ns ? empty : empty_ns;
         best_ns = ns < best_ns ? ns : best_ns;
     }
@@ -118,8 +118,8 @@ static void measure(size_t live_count)
 
 int main(void)
 {
-    measure(1000);
-    measure(10000);
-    measure(100000);
+    measure_heap(1000);
+    measure_heap(10000);
+    measure_heap(100000);
     return 0;
 }

@@ -93,7 +93,7 @@ static bool call_torn(struct hbm_device *device, const struct device_torn *call)
     return true;
 }
 
-static bool refuse(uint64_t *left)
+static bool take_refusal(uint64_t *left)
 {
     if (*left == 0) {
         return false;
@@ -141,7 +141,7 @@ static enum hbm_service_result device_copy(void *context, uint64_t from, uint64_
     }
     if (device->copies_before_refusal != 0) {
         device->copies_before_refusal--;
-    } else if (refuse(&device->copies_refused)) {
+    } else if (take_refusal(&device->copies_refused)) {
         return HBM_SERVICE_REFUSED;
     }
     if (call_torn(device, &call)) {
@@ -193,7 +193,7 @@ static enum hbm_service_result device_stage_in(void *context, uint64_t token, ui
     if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_COPY)) {
         return HBM_SERVICE_REFUSED;
     }
-    if (refuse(&device->stage_ins_refused)) {
+    if (take_refusal(&device->stage_ins_refused)) {
         return HBM_SERVICE_REFUSED;
     }
     if (call_torn(device, &call)) {
@@ -249,7 +249,7 @@ static enum hbm_service_result device_unload(void *context, uint64_t program_id)
     if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_UNLOAD)) {
         return HBM_SERVICE_REFUSED;
     }
-    if (refuse(&device->unloads_refused)) {
+    if (take_refusal(&device->unloads_refused)) {
         return HBM_SERVICE_REFUSED;
     }
     if (call_torn(device, &call)) {

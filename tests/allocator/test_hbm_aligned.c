@@ -15,7 +15,7 @@
 static struct hbm_rig rig;
 static uint64_t random_state;
 
-static uint64_t below(uint64_t limit)
+static uint64_t draw_below(uint64_t limit)
 {
     random_state += 0x9E3779B97F4A7C15u;
     uint64_t z = (random_state ^ (random_state >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -88,22 +88,23 @@ static void puzzle_sort(struct puzzle *puzzle)
 /* The room is the sum of the sizes and a little: near the edge of what can be laid out. */
 static struct puzzle puzzle_random(void)
 {
-    struct puzzle puzzle = {.count = 2 + below(ITEMS_MAX - 1), .span_count = 1 + below(SPANS_MAX)};
-    uint64_t sum = 0, limit = below(2) ? 5 : 20, low = below(16), bytes[SPANS_MAX] = {0};
+    struct puzzle puzzle = {.count = 2 + draw_below(ITEMS_MAX - 1),
+                            .span_count = 1 + draw_below(SPANS_MAX)};
+    uint64_t sum = 0, limit = draw_below(2) ? 5 : 20, low = draw_below(16), bytes[SPANS_MAX] = {0};
     for (size_t i = 0; i < puzzle.count; i++) {
-        puzzle.shifts[i] = (uint8_t)below(5);
-        sum += puzzle.sizes[i] = 1 + below(limit);
+        puzzle.shifts[i] = (uint8_t)draw_below(5);
+        sum += puzzle.sizes[i] = 1 + draw_below(limit);
     }
     puzzle_sort(&puzzle);
-    sum += below(sum / 4 + 4);
+    sum += draw_below(sum / 4 + 4);
     for (size_t s = 0; s + 1 < puzzle.span_count; s++) {
-        bytes[s] = below(sum / puzzle.span_count + 1);
+        bytes[s] = draw_below(sum / puzzle.span_count + 1);
         sum -= bytes[s];
     }
     bytes[puzzle.span_count - 1] = sum;
     for (size_t s = 0; s < puzzle.span_count; s++) {
         puzzle.spans[s] = (struct hbm_span){.low = low, .high = low + bytes[s]};
-        low += bytes[s] + 1 + below(9);
+        low += bytes[s] + 1 + draw_below(9);
     }
     return puzzle;
 }
@@ -209,7 +210,7 @@ END_TEST
 
 /* ---- through the allocator ---- */
 
-static struct hbm_buffer *take(uint64_t granules, uint64_t align_granules)
+static struct hbm_buffer *allocate_buffer(uint64_t granules, uint64_t align_granules)
 {
     struct hbm_request request = {.size_bytes = granules * RIG_GRANULE,
                                   .align_bytes = align_granules * RIG_GRANULE};
@@ -222,10 +223,10 @@ static struct hbm_buffer *take(uint64_t granules, uint64_t align_granules)
 START_TEST(aligned_request_between_blocks_that_nearly_fill_the_device_is_met)
 {
     rig_start(&rig, 37, HBM_DEFRAG_REPACK);
-    struct hbm_buffer *large = take(20, 1), *small = take(15, 1);
+    struct hbm_buffer *large = allocate_buffer(20, 1), *small = allocate_buffer(15, 1);
     rig_stamp(&rig, large, 1);
     rig_stamp(&rig, small, 2);
-    struct hbm_buffer *aligned = take(1, 16);
+    struct hbm_buffer *aligned = allocate_buffer(1, 16);
     ck_assert_uint_eq(rig_at(&rig, aligned) % 16, 0);
     ck_assert(rig_stamp_holds(&rig, large, 1));
     ck_assert(rig_stamp_holds(&rig, small, 2));
@@ -238,9 +239,9 @@ END_TEST
 START_TEST(aligned_request_without_an_arrangement_is_refused)
 {
     rig_start(&rig, 36, HBM_DEFRAG_REPACK);
-    (void)take(20, 1);
-    (void)take(14, 1);
-    struct hbm_buffer *hole = take(1, 1), *held = take(1, 1), *out;
+    (void)allocate_buffer(20, 1);
+    (void)allocate_buffer(14, 1);
+    struct hbm_buffer *hole = allocate_buffer(1, 1), *held = allocate_buffer(1, 1), *out;
     struct hbm_request request = {.size_bytes = RIG_GRANULE, .align_bytes = 16 * RIG_GRANULE};
     ck_assert_uint_eq(rig_at(&rig, held), 0);
     ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);

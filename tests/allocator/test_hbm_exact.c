@@ -13,7 +13,7 @@
 static struct hbm_rig rig;
 static uint64_t random_state;
 
-static uint64_t below(uint64_t limit)
+static uint64_t draw_below(uint64_t limit)
 {
     random_state += 0x9E3779B97F4A7C15u;
     uint64_t z = (random_state ^ (random_state >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -135,7 +135,7 @@ static void request_judge(struct run *run, enum hbm_result result, bool expected
 /* Frees here are either done or held for ever, so that draining never changes the answer. */
 static void buffer_op(struct run *run)
 {
-    uint64_t size = 1 + below(below(3) == 0 ? 12 : 4);
+    uint64_t size = 1 + draw_below(draw_below(3) == 0 ? 12 : 4);
     struct hbm_request request = {.size_bytes = size * RIG_GRANULE};
     if (run->live_count == LIVE_MAX) {
         return;
@@ -154,7 +154,7 @@ static void buffer_op(struct run *run)
 
 static void program_op(struct run *run)
 {
-    uint64_t image = 1 + below(4), stack = below(8);
+    uint64_t image = 1 + draw_below(4), stack = draw_below(8);
     struct hbm_program_request request = {.image_bytes = image * RIG_GRANULE,
                                           .stack_bytes = stack * RIG_GRANULE};
     if (run->program_count == PROGRAMS_MAX) {
@@ -178,9 +178,9 @@ static void other_op(struct run *run)
     if (run->live_count == 0) {
         return;
     }
-    size_t i = below(run->live_count);
-    if (below(3) == 0) {
-        ck_assert_int_eq(hbm_use(rig.hbm, run->live[i], 1 + below(6)), HBM_OK);
+    size_t i = draw_below(run->live_count);
+    if (draw_below(3) == 0) {
+        ck_assert_int_eq(hbm_use(rig.hbm, run->live[i], 1 + draw_below(6)), HBM_OK);
         return;
     }
     hbm_free(rig.hbm, run->live[i]);
@@ -196,7 +196,7 @@ static void run_once(struct run *run, uint64_t seed)
         rig.device.lost[event] = true;
     }
     for (int i = 0; i < 60; i++) {
-        uint64_t draw = below(10);
+        uint64_t draw = draw_below(10);
         if (draw < 5) {
             buffer_op(run);
         } else if (draw < 6) {

@@ -19,27 +19,27 @@ struct problem {
 
 static uint64_t random_state;
 
-static uint64_t below(uint64_t limit)
+static uint64_t draw_below(uint64_t limit)
 {
     random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (random_state >> 33) % limit;
 }
 
-static int descending(const void *a, const void *b)
+static int compare_descending(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x < y) - (x > y);
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_ascending(const void *a, const void *b)
 {
-    return descending(b, a);
+    return compare_descending(b, a);
 }
 
 static void problem_begin(struct problem *problem, size_t items, size_t bins, uint64_t steps_max)
 {
-    qsort(problem->sizes, items, sizeof *problem->sizes, descending);
-    qsort(problem->capacities, bins, sizeof *problem->capacities, ascending);
+    qsort(problem->sizes, items, sizeof *problem->sizes, compare_descending);
+    qsort(problem->capacities, bins, sizeof *problem->capacities, compare_ascending);
     problem->exchange = (struct hbm_exchange){
         .sizes = problem->sizes,
         .item_count = items,
@@ -57,12 +57,12 @@ static void problem_begin(struct problem *problem, size_t items, size_t bins, ui
 /* Bins of all sizes, cut into items of all sizes; then each bin gets a ten-thousandth more. */
 static void cut_bins(struct problem *problem, uint64_t steps_max)
 {
-    size_t items = 0, bins = 6 + below(8);
+    size_t items = 0, bins = 6 + draw_below(8);
     for (size_t bin = 0; bin < bins; bin++) {
-        uint64_t left = UINT64_C(1000) << below(14);
+        uint64_t left = UINT64_C(1000) << draw_below(14);
         problem->capacities[bin] = left + left / 10000 + 1;
-        for (unsigned cuts = 3 + (unsigned)below(5); cuts > 0 && left > 1; cuts--) {
-            uint64_t size = 1 + below(left - 1);
+        for (unsigned cuts = 3 + (unsigned)draw_below(5); cuts > 0 && left > 1; cuts--) {
+            uint64_t size = 1 + draw_below(left - 1);
             problem->sizes[items++] = size;
             left -= size;
         }
@@ -171,7 +171,7 @@ START_TEST(few_steps_are_hardly_exceeded_among_many_bins)
     random_state = 5;
     uint64_t sum = 0;
     for (size_t i = 0; i < 120; i++) {
-        sum += problem.sizes[i] = 1000 + below(1000);
+        sum += problem.sizes[i] = 1000 + draw_below(1000);
     }
     for (size_t i = 0; i < 12; i++) {
         problem.capacities[i] = sum / 12 - 1; /* a little less than all */

@@ -23,7 +23,7 @@ static uint64_t random_next(void)
     return z ^ (z >> 31);
 }
 
-static uint64_t below(uint64_t limit)
+static uint64_t draw_below(uint64_t limit)
 {
     return random_next() % limit;
 }
@@ -72,11 +72,12 @@ static void stamps_check(struct world *world)
 
 static struct hbm_request request_random(struct world *world)
 {
-    uint64_t bytes = 1 + (below(4) == 0 ? below(world->capacity / 3) : below(world->capacity / 40));
-    uint64_t align = below(8) == 0 ? world->granule << below(4) : 0;
+    uint64_t bytes = 1 + (draw_below(4) == 0 ? draw_below(world->capacity / 3)
+                                             : draw_below(world->capacity / 40));
+    uint64_t align = draw_below(8) == 0 ? world->granule << draw_below(4) : 0;
     return (struct hbm_request){.size_bytes = bytes,
                                 .align_bytes = align,
-                                .kind = below(2) ? HBM_KIND_OUTPUT : HBM_KIND_BUFFER};
+                                .kind = draw_below(2) ? HBM_KIND_OUTPUT : HBM_KIND_BUFFER};
 }
 
 static void live_add(struct world *world, struct hbm_buffer *buffer, uint64_t bytes)
@@ -117,7 +118,7 @@ static void live_drop(struct world *world, size_t i)
         ck_assert_int_eq(hbm_release(world->hbm, world->live[i].buffer), HBM_OK);
         world->live[i].holds--;
     }
-    if (below(2)) {
+    if (draw_below(2)) {
         hbm_free(world->hbm, world->live[i].buffer);
     } else {
         ck_assert_int_eq(hbm_free_after(world->hbm, world->live[i].buffer, ++world->event), HBM_OK);
@@ -130,9 +131,9 @@ static void op_buffer(struct world *world)
     if (world->live_count == 0) {
         return;
     }
-    size_t i = below(world->live_count);
+    size_t i = draw_below(world->live_count);
     struct live *live = &world->live[i];
-    switch (below(8)) {
+    switch (draw_below(8)) {
     case 0: {
         enum hbm_result result = hbm_use(world->hbm, live->buffer, ++world->event);
         ck_assert(result == HBM_OK || result == HBM_UNAVAILABLE);
@@ -143,7 +144,7 @@ static void op_buffer(struct world *world)
         live->holds++;
         break;
     case 2: {
-        struct hbm_request request = {.size_bytes = 1 + below(live->bytes)};
+        struct hbm_request request = {.size_bytes = 1 + draw_below(live->bytes)};
         struct hbm_buffer *out;
         if (hbm_donate(world->hbm, live->buffer, &request, &out) == HBM_OK) {
             live->buffer = out;
@@ -158,10 +159,10 @@ static void op_buffer(struct world *world)
 
 static void op_program(struct world *world)
 {
-    if (world->program_count < PROGRAMS_MAX && below(3) == 0) {
-        struct hbm_program_request request = {.id = below(100),
-                                              .image_bytes = 1 + below(world->capacity / 10),
-                                              .stack_bytes = below(world->capacity / 4),
+    if (world->program_count < PROGRAMS_MAX && draw_below(3) == 0) {
+        struct hbm_program_request request = {.id = draw_below(100),
+                                              .image_bytes = 1 + draw_below(world->capacity / 10),
+                                              .stack_bytes = draw_below(world->capacity / 4),
                                               .name = "jit_step"};
         enum hbm_result result = hbm_program_load(world->hbm, &request,
                                                   &world->programs[world->program_count]);
@@ -171,8 +172,8 @@ static void op_program(struct world *world)
     if (world->program_count == 0) {
         return;
     }
-    size_t i = below(world->program_count);
-    if (below(6) == 0) {
+    size_t i = draw_below(world->program_count);
+    if (draw_below(6) == 0) {
         hbm_program_unload(world->hbm, world->programs[i]);
         world->programs[i] = world->programs[--world->program_count];
         return;
@@ -186,16 +187,16 @@ static void op_launch(struct world *world)
     if (world->program_count == 0 || world->live_count < 3 || world->live_count + 2 > LIVE_MAX) {
         return;
     }
-    size_t first = below(world->live_count - 2);
+    size_t first = draw_below(world->live_count - 2);
     struct hbm_buffer *inputs[3], *outputs[2];
     for (size_t i = 0; i < 3; i++) {
         inputs[i] = world->live[first + i].buffer;
     }
     struct hbm_request requests[2] = {
         request_random(world),
-        {.size_bytes = 1 + below(world->live[first].bytes), .kind = HBM_KIND_OUTPUT}};
+        {.size_bytes = 1 + draw_below(world->live[first].bytes), .kind = HBM_KIND_OUTPUT}};
     size_t donations[2] = {HBM_NOT_DONATED, 0};
-    struct hbm_launch launch = {.program = world->programs[below(world->program_count)],
+    struct hbm_launch launch = {.program = world->programs[draw_below(world->program_count)],
                                 .event = ++world->event,
                                 .inputs = inputs,
                                 .input_count = 3,
@@ -216,29 +217,29 @@ static void op_device(struct world *world)
         return;
     }
     uint64_t window = world->event < 40 ? world->event : 40;
-    uint64_t event = world->event - below(window);
-    if (below(12) == 0) {
+    uint64_t event = world->event - draw_below(window);
+    if (draw_below(12) == 0) {
         world->device.lost[event] = true;
     } else {
         hbm_device_complete(&world->device, event);
     }
-    if (below(40) == 0) {
-        world->device.copies_refused = 1 + below(2);
+    if (draw_below(40) == 0) {
+        world->device.copies_refused = 1 + draw_below(2);
     }
-    if (below(40) == 0) {
-        world->device.stage_ins_refused = 1 + below(3);
+    if (draw_below(40) == 0) {
+        world->device.stage_ins_refused = 1 + draw_below(3);
     }
-    if (below(40) == 0) {
+    if (draw_below(40) == 0) {
         world->device.unloads_refused = 1;
     }
-    if (below(200) == 0 && hbm_defragment(world->hbm) == HBM_OK) {
+    if (draw_below(200) == 0 && hbm_defragment(world->hbm) == HBM_OK) {
         stamps_check(world);
     }
 }
 
 static void world_op(struct world *world)
 {
-    uint64_t draw = below(20);
+    uint64_t draw = draw_below(20);
     if (draw < 8) {
         op_allocate(world);
     } else if (draw < 13) {
@@ -342,15 +343,15 @@ static bool brute_fits(const uint64_t *sizes, size_t count, uint64_t *rooms, siz
     return false;
 }
 
-static int descending(const void *a, const void *b)
+static int compare_descending(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x < y) - (x > y);
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_ascending(const void *a, const void *b)
 {
-    return -descending(a, b);
+    return -compare_descending(a, b);
 }
 
 static void found_check(void *context, const uint32_t *bins)
@@ -372,16 +373,16 @@ START_TEST(exact_search_agrees_with_trying_everything)
     int fitting = 0;
     random_state = 7;
     for (int round = 0; round < 20000; round++) {
-        uint64_t sizes[8], capacities[4], rooms[4], limit = below(2) ? 6 : 30, sum = 0;
-        size_t count = 1 + below(8), bins = 1 + below(4);
+        uint64_t sizes[8], capacities[4], rooms[4], limit = draw_below(2) ? 6 : 30, sum = 0;
+        size_t count = 1 + draw_below(8), bins = 1 + draw_below(4);
         for (size_t i = 0; i < count; i++) {
-            sum += sizes[i] = 1 + below(limit);
+            sum += sizes[i] = 1 + draw_below(limit);
         }
         for (size_t i = 0; i < bins; i++) {
-            capacities[i] = 1 + below(2 * sum / bins + 2);
+            capacities[i] = 1 + draw_below(2 * sum / bins + 2);
         }
-        qsort(sizes, count, sizeof *sizes, descending);
-        qsort(capacities, bins, sizeof *capacities, ascending);
+        qsort(sizes, count, sizeof *sizes, compare_descending);
+        qsort(capacities, bins, sizeof *capacities, compare_ascending);
         memcpy(rooms, capacities, sizeof rooms);
         struct hbm_search search = {.sizes = sizes,
                                     .item_count = count,

@@ -14,7 +14,7 @@ enum { ITEM_COUNT = 24, CAPACITY = 2048, SPAN_COUNT = 2 };
 
 static uint64_t random_state;
 
-static uint64_t below(uint64_t limit)
+static uint64_t draw_below(uint64_t limit)
 {
     random_state += 0x9E3779B97F4A7C15u;
     uint64_t z = (random_state ^ (random_state >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -68,8 +68,8 @@ static void heap_draw(struct heap *heap)
     hbm_device_init(&heap->device, 0);
     heap->host = (struct hbm_host){.services = hbm_device_services(&heap->device)};
     for (size_t i = 0, s = 0; i < ITEM_COUNT; i++) {
-        heap->shifts[i] = below(4) == 0 ? 8 : 0;
-        heap->sizes[i] = below(3) == 0 ? 60 + below(140) : 1 + below(40);
+        heap->shifts[i] = draw_below(4) == 0 ? 8 : 0;
+        heap->sizes[i] = draw_below(3) == 0 ? 60 + draw_below(140) : 1 + draw_below(40);
         end = hbm_align_up(end, heap->shifts[i]);
         if (end + heap->sizes[i] > heap->spans[s].high) {
             if (++s == SPAN_COUNT) {
@@ -78,7 +78,7 @@ static void heap_draw(struct heap *heap)
             end = hbm_align_up(heap->spans[s].low, heap->shifts[i]);
         }
         heap->addresses[i] = end;
-        end += heap->sizes[i] + (below(4) == 0 ? below(12) : 0);
+        end += heap->sizes[i] + (draw_below(4) == 0 ? draw_below(12) : 0);
         heap->count++;
     }
     heap_sort(heap);
@@ -237,7 +237,7 @@ struct drawn_plan {
 
 static uint8_t draw_shift(void)
 {
-    return (uint8_t)(PLAN_GRANULE_SHIFT + (below(3) == 0 ? below(5) : 0));
+    return (uint8_t)(PLAN_GRANULE_SHIFT + (draw_below(3) == 0 ? draw_below(5) : 0));
 }
 
 /* The heap is [base, base + granules) and something below it that stays. */
@@ -251,11 +251,11 @@ static void plan_draw(struct drawn_plan *drawn, uint64_t base, uint64_t granules
                                                   .align_shift = PLAN_GRANULE_SHIFT};
     }
     while (count < PLAN_ITEM_COUNT) {
-        struct hbm_item item = {.size_bytes = (1 + below(granules / 10)) << PLAN_GRANULE_SHIFT,
+        struct hbm_item item = {.size_bytes = (1 + draw_below(granules / 10)) << PLAN_GRANULE_SHIFT,
                                 .align_shift = draw_shift(),
-                                .movable = below(8) != 0,
+                                .movable = draw_below(8) != 0,
                                 .block = (uint32_t)count};
-        end += below(4) == 0 ? below(granules / 12) << PLAN_GRANULE_SHIFT : 0;
+        end += draw_below(4) == 0 ? draw_below(granules / 12) << PLAN_GRANULE_SHIFT : 0;
         item.address = item.target = hbm_align_up(end, item.align_shift);
         end = item.address + item.size_bytes;
         if (end > capacity_bytes) {
@@ -272,12 +272,12 @@ static void plan_draw(struct drawn_plan *drawn, uint64_t base, uint64_t granules
                                     .granule_shift = PLAN_GRANULE_SHIFT,
                                     .search_nodes_max = 20000,
                                     .host = &drawn->host};
-    if (below(4) != 0) {
-        drawn->plan.demand.size_bytes = (1 + below(granules / 4)) << PLAN_GRANULE_SHIFT;
+    if (draw_below(4) != 0) {
+        drawn->plan.demand.size_bytes = (1 + draw_below(granules / 4)) << PLAN_GRANULE_SHIFT;
         drawn->plan.demand.align_shift = draw_shift();
     }
-    if (base == 0 && below(3) == 0) {
-        drawn->plan.demand.stack_bytes = (1 + below(granules / 6)) << PLAN_GRANULE_SHIFT;
+    if (base == 0 && draw_below(3) == 0) {
+        drawn->plan.demand.stack_bytes = (1 + draw_below(granules / 6)) << PLAN_GRANULE_SHIFT;
     }
 }
 
@@ -321,7 +321,7 @@ START_TEST(plans_put_no_block_over_another)
     int found = 0, drawn_count = 0;
     for (uint64_t seed = 0; seed < 1500; seed++) {
         random_state = seed;
-        plan_draw(&drawn, bases[_i], 60 + below(300));
+        plan_draw(&drawn, bases[_i], 60 + draw_below(300));
         if (!hbm_plan_direct(&drawn.plan)) {
             drawn_count++;
             if (hbm_plan_repack(&drawn.plan)) {

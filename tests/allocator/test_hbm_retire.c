@@ -8,7 +8,7 @@
 
 static struct hbm_rig rig;
 
-static enum hbm_result retire(uint64_t at, uint64_t granules)
+static enum hbm_result retire_granules(uint64_t at, uint64_t granules)
 {
     enum hbm_result result = hbm_retire(rig.hbm, at * RIG_GRANULE, granules * RIG_GRANULE);
     ck_assert(hbm_invariants_hold(rig.hbm));
@@ -28,7 +28,7 @@ START_TEST(retired_range_is_counted_and_reported_like_any_block)
     rig_start(&rig, 10, HBM_DEFRAG_REPACK);
     struct hbm_report_entry entry = {.size_bytes = 0};
     rig_buffer(&rig, 1);
-    ck_assert_int_eq(retire(4, 2), HBM_OK);
+    ck_assert_int_eq(retire_granules(4, 2), HBM_OK);
     struct hbm_stats stats = rig_stats(&rig);
     ck_assert_uint_eq(stats.num_allocs, 2);
     ck_assert_uint_eq(stats.bytes_in_use, 3 * 512);
@@ -76,8 +76,8 @@ START_TEST(only_free_whole_granules_inside_the_device_can_be_retired)
     }
     after = rig_stats(&rig);
     ck_assert_mem_eq(&before, &after, sizeof before);
-    ck_assert_int_eq(retire(2, 5), HBM_OK);
-    ck_assert_int_eq(retire(2, 1), HBM_INVALID);
+    ck_assert_int_eq(retire_granules(2, 5), HBM_OK);
+    ck_assert_int_eq(retire_granules(2, 1), HBM_INVALID);
     rig_stop(&rig);
 }
 END_TEST
@@ -86,9 +86,9 @@ START_TEST(frees_that_have_completed_count_as_free)
 {
     rig_start(&rig, 4, HBM_DEFRAG_REPACK);
     ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 4), 1), HBM_OK);
-    ck_assert_int_eq(retire(1, 1), HBM_INVALID);
+    ck_assert_int_eq(retire_granules(1, 1), HBM_INVALID);
     hbm_device_complete(&rig.device, 1);
-    ck_assert_int_eq(retire(1, 1), HBM_OK);
+    ck_assert_int_eq(retire_granules(1, 1), HBM_OK);
     rig_stop(&rig);
 }
 END_TEST
@@ -101,7 +101,7 @@ START_TEST(no_block_moves_across_a_retired_range_by_sliding_and_none_onto_it_by_
                           *low = rig_buffer(&rig, 1);
         rig_stamp(&rig, low, 7);
         hbm_free(rig.hbm, spare);
-        ck_assert_int_eq(retire(4, 1), HBM_OK);
+        ck_assert_int_eq(retire_granules(4, 1), HBM_OK);
         hbm_free(rig.hbm, top);
         ck_assert_int_eq(rig_try(&rig, 5), HBM_NO_MEMORY);
         ck_assert_int_eq(rig_try(&rig, 4), HBM_OK);
@@ -120,7 +120,7 @@ START_TEST(stack_does_not_grow_over_a_retired_range_and_the_message_says_how_far
     rig_start(&rig, 10, HBM_DEFRAG_REPACK);
     struct hbm_program *program;
     struct hbm_program_request request = {.id = 1, .image_bytes = 512, .stack_bytes = 4 * 512};
-    ck_assert_int_eq(retire(3, 1), HBM_OK);
+    ck_assert_int_eq(retire_granules(3, 1), HBM_OK);
     ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), HBM_NO_MEMORY);
     ck_assert_int_eq(hbm_last_failure(rig.hbm)->form, HBM_FAILURE_PROGRAM_STACK);
     ck_assert_uint_eq(hbm_last_failure(rig.hbm)->reservable_bytes, 3 * 512);
@@ -142,11 +142,11 @@ START_TEST(refused_host_memory_changes_nothing_and_the_same_call_works_later)
     }
     ck_assert_int_eq(result, HBM_UNAVAILABLE);
     struct hbm_stats before = rig_stats(&rig), after;
-    ck_assert_int_eq(retire(5, 2), HBM_UNAVAILABLE);
+    ck_assert_int_eq(retire_granules(5, 2), HBM_UNAVAILABLE);
     after = rig_stats(&rig);
     ck_assert_mem_eq(&before, &after, sizeof before);
     rig.device.fault.at = 0;
-    ck_assert_int_eq(retire(5, 2), HBM_OK);
+    ck_assert_int_eq(retire_granules(5, 2), HBM_OK);
     rig_stop(&rig);
 }
 END_TEST

@@ -44,7 +44,7 @@ static struct {
 
 static struct world world;
 
-static uint64_t below(uint64_t limit)
+static uint64_t draw_below(uint64_t limit)
 {
     world.random_state = world.random_state * 6364136223846793005u + 1442695040888963407u;
     return (world.random_state >> 33) % limit;
@@ -53,7 +53,7 @@ static uint64_t below(uint64_t limit)
 /* The same number of draws whatever there is. */
 static size_t one_of(size_t count)
 {
-    size_t draw = below(LIVE_MAX);
+    size_t draw = draw_below(LIVE_MAX);
     return count == 0 ? 0 : draw % count;
 }
 
@@ -256,14 +256,14 @@ static struct op op_draw(void)
                                          OP_ALLOCATE,   OP_ALLOCATE,   OP_LOAD,     OP_EXECUTE,
                                          OP_EXECUTE,    OP_LAUNCH,     OP_LAUNCH,   OP_DEFRAGMENT,
                                          OP_FREE_AFTER, OP_FREE_AFTER, OP_USE,      OP_RETIRE};
-    struct op op = {.kind = kinds[below(sizeof kinds / sizeof *kinds)]};
-    op.request.size_bytes = (1 + below(3) + below(4)) * RIG_GRANULE;
-    op.request.align_bytes = below(4) == 0 ? RIG_GRANULE << below(3) : 0;
-    op.program = (struct hbm_program_request){.id = 1 + below(100),
-                                              .image_bytes = (1 + below(4)) * RIG_GRANULE,
-                                              .stack_bytes = below(4) * RIG_GRANULE,
+    struct op op = {.kind = kinds[draw_below(sizeof kinds / sizeof *kinds)]};
+    op.request.size_bytes = (1 + draw_below(3) + draw_below(4)) * RIG_GRANULE;
+    op.request.align_bytes = draw_below(4) == 0 ? RIG_GRANULE << draw_below(3) : 0;
+    op.program = (struct hbm_program_request){.id = 1 + draw_below(100),
+                                              .image_bytes = (1 + draw_below(4)) * RIG_GRANULE,
+                                              .stack_bytes = draw_below(4) * RIG_GRANULE,
                                               .name = "jit_step"};
-    op.address = below(GRANULES) * RIG_GRANULE;
+    op.address = draw_below(GRANULES) * RIG_GRANULE;
     op.event = event_new();
     bool on_program = op.kind == OP_EXECUTE || op.kind == OP_LAUNCH;
     op.index = one_of(on_program ? world.image_count : world.live_count);
@@ -338,15 +338,16 @@ static void live_drop(size_t i)
 static void quiet_op(void)
 {
     size_t i = one_of(world.live_count);
-    uint64_t draw = below(10), event = world.rig.device.event_newest;
-    event -= below(event < 12 ? event + 1 : 12);
+    uint64_t draw = draw_below(10), event = world.rig.device.event_newest;
+    event -= draw_below(event < 12 ? event + 1 : 12);
     if (draw < 3 && world.live_count != 0) {
         live_drop(i);
-    } else if (draw == 3 && world.live_count != 0 && below(3) == 0 && ++world.live[i].holds != 0) {
+    } else if (draw == 3 && world.live_count != 0 && draw_below(3) == 0 &&
+               ++world.live[i].holds != 0) {
         ck_assert_int_eq(hbm_hold(world.rig.hbm, world.live[i].buffer), HBM_OK);
-    } else if (draw == 4 && world.image_count != 0 && below(3) == 0) {
+    } else if (draw == 4 && world.image_count != 0 && draw_below(3) == 0) {
         hbm_program_unload(world.rig.hbm, world.images[--world.image_count].program);
-    } else if (draw == 5 && event != 0 && below(3) == 0) {
+    } else if (draw == 5 && event != 0 && draw_below(3) == 0) {
         world.rig.device.lost[event] = true;
     } else if (draw > 5 && event != 0) {
         hbm_device_complete(&world.rig.device, event);
@@ -395,7 +396,7 @@ static bool world_run(uint64_t seed, enum hbm_defrag defrag, const struct device
         if (op_is_possible(&op)) {
             op_run(&op);
         }
-        if (below(2) == 0) {
+        if (draw_below(2) == 0) {
             quiet_op();
         }
         ck_assert(hbm_invariants_hold(world.rig.hbm));
@@ -412,7 +413,7 @@ static bool world_run(uint64_t seed, enum hbm_defrag defrag, const struct device
 }
 
 /* Every contract, once and for ever, with op lists 1..list_count. */
-static void sweep(enum device_fault_kind kind, unsigned calls, unsigned list_count)
+static void sweep_faults(enum device_fault_kind kind, unsigned calls, unsigned list_count)
 {
     memset(&seen, 0, sizeof seen);
     for (unsigned i = 0; i < 6 * list_count; i++) {
@@ -425,7 +426,7 @@ static void sweep(enum device_fault_kind kind, unsigned calls, unsigned list_cou
 
 START_TEST(every_promise_holds_when_a_copy_is_refused)
 {
-    sweep(DEVICE_REFUSES, DEVICE_CALL_COPY, 60);
+    sweep_faults(DEVICE_REFUSES, DEVICE_CALL_COPY, 60);
     ck_assert_uint_ne(seen.unavailable, 0);
     ck_assert_uint_ne(seen.staged, 0);
     ck_assert_uint_ne(seen.stranded, 0);
@@ -435,49 +436,49 @@ END_TEST
 
 START_TEST(every_promise_holds_when_a_wait_is_refused)
 {
-    sweep(DEVICE_REFUSES, DEVICE_CALL_WAIT, 6);
+    sweep_faults(DEVICE_REFUSES, DEVICE_CALL_WAIT, 6);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
 END_TEST
 
 START_TEST(every_promise_holds_when_an_unload_is_refused)
 {
-    sweep(DEVICE_REFUSES, DEVICE_CALL_UNLOAD, 20);
+    sweep_faults(DEVICE_REFUSES, DEVICE_CALL_UNLOAD, 20);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
 END_TEST
 
 START_TEST(every_promise_holds_when_host_memory_is_refused)
 {
-    sweep(DEVICE_REFUSES, DEVICE_CALL_HOST, 2);
+    sweep_faults(DEVICE_REFUSES, DEVICE_CALL_HOST, 2);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
 END_TEST
 
 START_TEST(every_promise_holds_when_any_call_is_refused)
 {
-    sweep(DEVICE_REFUSES, DEVICE_CALL_ANY, 2);
+    sweep_faults(DEVICE_REFUSES, DEVICE_CALL_ANY, 2);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
 END_TEST
 
 START_TEST(calls_that_are_done_in_part_are_made_again_and_nobody_notices)
 {
-    sweep(DEVICE_HALVES, DEVICE_CALL_COPY | DEVICE_CALL_UNLOAD, 30);
+    sweep_faults(DEVICE_HALVES, DEVICE_CALL_COPY | DEVICE_CALL_UNLOAD, 30);
     ck_assert_uint_eq(seen.unavailable, 0);
 }
 END_TEST
 
 START_TEST(what_completes_during_a_wait_that_times_out_is_not_overlooked)
 {
-    sweep(DEVICE_TIMES_OUT, DEVICE_CALL_WAIT, 6);
+    sweep_faults(DEVICE_TIMES_OUT, DEVICE_CALL_WAIT, 6);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
 END_TEST
 
 START_TEST(what_completes_during_any_call_is_not_overlooked)
 {
-    sweep(DEVICE_JUMPS, DEVICE_CALL_ANY, 2);
+    sweep_faults(DEVICE_JUMPS, DEVICE_CALL_ANY, 2);
     ck_assert_uint_eq(seen.unavailable, 0);
 }
 END_TEST

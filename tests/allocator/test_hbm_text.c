@@ -185,7 +185,7 @@ END_TEST
 
 /* ---- shapes ---- */
 
-static uint64_t padded(const char *text)
+static uint64_t compute_padded_bytes(const char *text)
 {
     struct hbm_shape shape;
     uint64_t bytes = 0;
@@ -198,16 +198,16 @@ static uint64_t padded(const char *text)
 
 START_TEST(shapes_pad_to_tiles)
 {
-    ck_assert_uint_eq(padded("f32[512,245,256]{2,1,0:T(8,128)}"), 130023424);
-    ck_assert_uint_eq(padded("s32[8388608,8,4]{2,1,0:T(8,128)}"), 34359738368);
-    ck_assert_uint_eq(padded("bf16[16,1280,40]{1,2,0:T(8,128)}"), 1638400);
-    ck_assert_uint_eq(padded("f32[56]{0:T(256)}"), 1024);
-    ck_assert_uint_eq(padded("f32[]{:T(256)}"), 1024);
-    ck_assert_uint_eq(padded("f32[]"), 4);
-    ck_assert_uint_eq(padded("pred[8,128]{1,0:T(8,128)}"), 4096);
-    ck_assert_uint_eq(padded("s4[3]{0}"), 2);
-    ck_assert_uint_eq(padded("f32[0,7]{1,0}"), 0);
-    ck_assert_uint_eq(padded("f32[8,128,1,1]{3,2,1,0:T(8,128)}"), 8 * 128 * 1024 * 4);
+    ck_assert_uint_eq(compute_padded_bytes("f32[512,245,256]{2,1,0:T(8,128)}"), 130023424);
+    ck_assert_uint_eq(compute_padded_bytes("s32[8388608,8,4]{2,1,0:T(8,128)}"), 34359738368);
+    ck_assert_uint_eq(compute_padded_bytes("bf16[16,1280,40]{1,2,0:T(8,128)}"), 1638400);
+    ck_assert_uint_eq(compute_padded_bytes("f32[56]{0:T(256)}"), 1024);
+    ck_assert_uint_eq(compute_padded_bytes("f32[]{:T(256)}"), 1024);
+    ck_assert_uint_eq(compute_padded_bytes("f32[]"), 4);
+    ck_assert_uint_eq(compute_padded_bytes("pred[8,128]{1,0:T(8,128)}"), 4096);
+    ck_assert_uint_eq(compute_padded_bytes("s4[3]{0}"), 2);
+    ck_assert_uint_eq(compute_padded_bytes("f32[0,7]{1,0}"), 0);
+    ck_assert_uint_eq(compute_padded_bytes("f32[8,128,1,1]{3,2,1,0:T(8,128)}"), 8 * 128 * 1024 * 4);
 }
 END_TEST
 
@@ -259,7 +259,7 @@ START_TEST(text_that_is_no_shape_is_refused_at_its_first_wrong_byte)
 END_TEST
 
 /* Reads "key": [1, 2] or "key": "text" out of one line of JSON. */
-static const char *field(const char *line, const char *key)
+static const char *find_field(const char *line, const char *key)
 {
     char quoted[64];
     snprintf(quoted, sizeof quoted, "\"%s\": ", key);
@@ -283,16 +283,16 @@ static void vector_check(const char *line)
     char type[16] = "", dims[128], order[64], tile[64], text[300];
     struct hbm_shape shape;
     uint64_t bytes;
-    sscanf(field(line, "dtype"), "\"%15[a-z0-9]\"", type);
-    list_copy(dims, field(line, "dims"));
-    list_copy(order, field(line, "minor_to_major"));
-    list_copy(tile, field(line, "tile"));
+    sscanf(find_field(line, "dtype"), "\"%15[a-z0-9]\"", type);
+    list_copy(dims, find_field(line, "dims"));
+    list_copy(order, find_field(line, "minor_to_major"));
+    list_copy(tile, find_field(line, "tile"));
     snprintf(text, sizeof text, "%s[%s]{%s:T(%s)}", type, dims, order, tile);
     ck_assert_int_eq(hbm_shape_parse(text, &shape, NULL), HBM_SHAPE_OK);
     ck_assert_int_eq(hbm_shape_padded_bytes(&shape, &bytes), HBM_SHAPE_OK);
-    ck_assert_uint_eq(bytes, strtoull(field(line, "padded_bytes"), NULL, 10));
+    ck_assert_uint_eq(bytes, strtoull(find_field(line, "padded_bytes"), NULL, 10));
     ck_assert_int_eq(hbm_shape_unpadded_bytes(&shape, &bytes), HBM_SHAPE_OK);
-    ck_assert_uint_eq(bytes, strtoull(field(line, "unpadded_bytes"), NULL, 10));
+    ck_assert_uint_eq(bytes, strtoull(find_field(line, "unpadded_bytes"), NULL, 10));
 }
 
 START_TEST(published_padded_sizes_hold)

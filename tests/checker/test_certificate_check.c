@@ -108,16 +108,17 @@ static void expect_text(enum certificate_result result, const char *part_of_reas
                   result_names[answer], reason, text);
 }
 
-static void expect(struct document document, enum certificate_result result,
-                   const char *part_of_reason)
+static void expect_result(struct document document, enum certificate_result result,
+                          const char *part_of_reason)
 {
     write_text(document);
     expect_text(result, part_of_reason);
 }
 
-#define accepts(...) expect((struct document){__VA_ARGS__}, CERTIFICATE_VALID, "")
-#define refutes(part, ...) expect((struct document){__VA_ARGS__}, CERTIFICATE_REFUTED, part)
-#define rejects(part, ...) expect((struct document){__VA_ARGS__}, CERTIFICATE_UNREADABLE, part)
+#define accepts(...) expect_result((struct document){__VA_ARGS__}, CERTIFICATE_VALID, "")
+#define refutes(part, ...) expect_result((struct document){__VA_ARGS__}, CERTIFICATE_REFUTED, part)
+#define rejects(part, ...) \
+    expect_result((struct document){__VA_ARGS__}, CERTIFICATE_UNREADABLE, part)
 
 /* --- The document --- */
 
@@ -145,19 +146,19 @@ enum { GOOD_COUNT = sizeof good / sizeof *good };
 
 START_TEST(a_good_document_is_valid_and_its_claim_is_named)
 {
-    expect(good[0], CERTIFICATE_VALID, "justified, spans");
-    expect(good[1], CERTIFICATE_VALID, "premature, plan");
-    expect(good[2], CERTIFICATE_VALID, "justified, stack");
-    expect(good[3], CERTIFICATE_VALID, "justified, rounding");
-    expect(good[4], CERTIFICATE_VALID, "justified, search");
-    expect(good[5], CERTIFICATE_VALID, "unknown, budget");
+    expect_result(good[0], CERTIFICATE_VALID, "justified, spans");
+    expect_result(good[1], CERTIFICATE_VALID, "premature, plan");
+    expect_result(good[2], CERTIFICATE_VALID, "justified, stack");
+    expect_result(good[3], CERTIFICATE_VALID, "justified, rounding");
+    expect_result(good[4], CERTIFICATE_VALID, "justified, search");
+    expect_result(good[5], CERTIFICATE_VALID, "unknown, budget");
     accepts(.request = BUFFER(101), .proof = ROUNDING(1, 101, 100),
             .more = ", 'about': {'op': 31, 'reason': [1.5, null, {'x': -3}]}");
 }
 END_TEST
 
 /* Puts new where the length letters at `at` were. */
-static void replace(char *at, size_t length, const char *new)
+static void replace_part(char *at, size_t length, const char *new)
 {
     const int length_after = snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text,
                                       new, at + length);
@@ -182,16 +183,16 @@ START_TEST(every_member_is_required_and_of_one_type_and_no_other_is_allowed)
         if (name == 0) {
             continue;
         }
-        replace(text + at + name - 3, 0, "x");
+        replace_part(text + at + name - 3, 0, "x");
         expect_text(CERTIFICATE_UNREADABLE, "a member is missing");
         write_text(good[_i]);
-        replace(text + at, 0, "'more': 0, ");
+        replace_part(text + at, 0, "'more': 0, ");
         expect_text(CERTIFICATE_UNREADABLE, "unknown");
         write_text(good[_i]);
         const bool is_scalar = strchr("{[", text[at + name]) == NULL;
         for (size_t i = 0; is_scalar && i < sizeof others / sizeof *others;
              i++, write_text(good[_i])) {
-            replace(text + at + name, strcspn(text + at + name, ",}"), others[i]);
+            replace_part(text + at + name, strcspn(text + at + name, ",}"), others[i]);
             expect_text(CERTIFICATE_UNREADABLE, "");
         }
     }
@@ -223,8 +224,8 @@ START_TEST(extreme_numbers_do_no_harm)
             continue;
         }
         for (size_t i = 0; i < NUMBER_COUNT; i++, write_text(good[_i])) {
-            replace(text + at + name, strspn(text + at + name, "-0123456789"),
-                    numbers[i % NUMBER_COUNT]);
+            replace_part(text + at + name, strspn(text + at + name, "-0123456789"),
+                         numbers[i % NUMBER_COUNT]);
             ck_assert_int_ne(check_text(), CERTIFICATE_UNREADABLE);
         }
     }
@@ -232,7 +233,7 @@ START_TEST(extreme_numbers_do_no_harm)
 END_TEST
 
 /* Replaces the first `old` in the first good document. */
-static void spoils(const char *old, const char *new, const char *part_of_reason)
+static void expect_spoilt_refuted(const char *old, const char *new, const char *part_of_reason)
 {
     char from[128];
     snprintf(from, sizeof from, "%s", old);
@@ -240,51 +241,55 @@ static void spoils(const char *old, const char *new, const char *part_of_reason)
     write_text(good[0]);
     char *found = strstr(text, from);
     ck_assert_msg(found != NULL, "%s is not in %s", from, text);
-    replace(found, strlen(from), new);
+    replace_part(found, strlen(from), new);
     expect_text(CERTIFICATE_REFUTED, part_of_reason);
 }
 
 START_TEST(what_is_out_of_its_range_is_refuted)
 {
-    spoils("'hbmstress-certificate'", "'other'", "format");
-    spoils("'version': 1", "'version': 2", "version");
-    spoils("'claim': 'justified'", "'claim': 'JUSTIFIED'", "claim");
-    spoils("'claim': 'justified'", "'claim': 'unknown'", "not prove this claim");
-    spoils("'claim': 'justified'", "'claim': 'premature'", "not prove this claim");
-    spoils("'defrag': 'none'", "'defrag': 'any'", "contract.defrag");
-    spoils("'class': 'buffer'", "'class': 'output'", "request.class");
-    spoils("'kind': 'output'", "'kind': 'outputs'", "blocks[1]");
-    spoils("'state': 'dying'", "'state': 'dead'", "blocks[2]");
-    spoils("'kind': 'spans'", "'kind': 'span'", "proof.kind");
-    spoils("'kind': 'spans'", "'kind': 'spans|'", "proof.kind");
-    spoils("'capacity': 100", "'capacity': 0", "device");
-    spoils("'capacity': 100", "'capacity': 1125899906842625", "device");
-    spoils("'granule': 1", "'granule': 0", "device");
-    spoils("'granule': 1", "'granule': -1", "device");
-    spoils("'granule': 1", "'granule': 3", "device");
-    spoils("'granule': 1", "'granule': 8", "device");
-    spoils("'granule': 1", "'granule': 2147483648", "device");
-    spoils("'bytes': 40", "'bytes': 0", "request");
-    spoils("'bytes': 40", "'bytes': 4611686018427387905", "request");
-    spoils("'align': 1, 'stack': 0, 'program'", "'align': 3, 'stack': 0, 'program'", "request");
-    spoils("'align': 1, 'stack': 0, 'program'", "'align': 2147483648, 'stack': 0, 'program'",
-           "request");
-    spoils("'align': 1, 'stack': 0, 'program'", "'align': 1, 'stack': 1, 'program'", "request");
-    spoils("'program': -1", "'program': -2", "request");
-    spoils("'program': -1", "'program': 4", "request");
-    spoils("'address': 20", "'address': 9", "blocks[1]");
-    spoils("'address': 0, 'size': 10, 'align': 1", "'address': 6, 'size': 4, 'align': 4",
-           "blocks[0]");
-    spoils("'address': 20, 'size': 20, 'align': 1", "'address': 18, 'size': 18, 'align': 6",
-           "blocks[1]");
-    spoils("'address': 90, 'size': 10", "'address': 90, 'size': 11", "blocks[3]");
-    spoils("'size': 10", "'size': 0", "blocks[0]");
-    spoils("'align': 1, 'stack': 0, 'holds': 0", "'align': 0, 'stack': 0, 'holds': 0", "blocks[0]");
-    spoils("'align': 1, 'stack': 0, 'holds': 0", "'align': 1, 'stack': 1, 'holds': 0", "blocks[0]");
-    spoils("'holds': 0", "'holds': -1", "blocks[0]");
-    spoils("'used_until': 0", "'used_until': -2", "blocks[0]");
-    spoils("'freed_at': 0", "'freed_at': 1", "blocks[0]");
-    spoils("'freed_at': 0", "'freed_at': -1", "blocks[0]");
+    expect_spoilt_refuted("'hbmstress-certificate'", "'other'", "format");
+    expect_spoilt_refuted("'version': 1", "'version': 2", "version");
+    expect_spoilt_refuted("'claim': 'justified'", "'claim': 'JUSTIFIED'", "claim");
+    expect_spoilt_refuted("'claim': 'justified'", "'claim': 'unknown'", "not prove this claim");
+    expect_spoilt_refuted("'claim': 'justified'", "'claim': 'premature'", "not prove this claim");
+    expect_spoilt_refuted("'defrag': 'none'", "'defrag': 'any'", "contract.defrag");
+    expect_spoilt_refuted("'class': 'buffer'", "'class': 'output'", "request.class");
+    expect_spoilt_refuted("'kind': 'output'", "'kind': 'outputs'", "blocks[1]");
+    expect_spoilt_refuted("'state': 'dying'", "'state': 'dead'", "blocks[2]");
+    expect_spoilt_refuted("'kind': 'spans'", "'kind': 'span'", "proof.kind");
+    expect_spoilt_refuted("'kind': 'spans'", "'kind': 'spans|'", "proof.kind");
+    expect_spoilt_refuted("'capacity': 100", "'capacity': 0", "device");
+    expect_spoilt_refuted("'capacity': 100", "'capacity': 1125899906842625", "device");
+    expect_spoilt_refuted("'granule': 1", "'granule': 0", "device");
+    expect_spoilt_refuted("'granule': 1", "'granule': -1", "device");
+    expect_spoilt_refuted("'granule': 1", "'granule': 3", "device");
+    expect_spoilt_refuted("'granule': 1", "'granule': 8", "device");
+    expect_spoilt_refuted("'granule': 1", "'granule': 2147483648", "device");
+    expect_spoilt_refuted("'bytes': 40", "'bytes': 0", "request");
+    expect_spoilt_refuted("'bytes': 40", "'bytes': 4611686018427387905", "request");
+    expect_spoilt_refuted("'align': 1, 'stack': 0, 'program'", "'align': 3, 'stack': 0, 'program'",
+                          "request");
+    expect_spoilt_refuted("'align': 1, 'stack': 0, 'program'",
+                          "'align': 2147483648, 'stack': 0, 'program'", "request");
+    expect_spoilt_refuted("'align': 1, 'stack': 0, 'program'", "'align': 1, 'stack': 1, 'program'",
+                          "request");
+    expect_spoilt_refuted("'program': -1", "'program': -2", "request");
+    expect_spoilt_refuted("'program': -1", "'program': 4", "request");
+    expect_spoilt_refuted("'address': 20", "'address': 9", "blocks[1]");
+    expect_spoilt_refuted("'address': 0, 'size': 10, 'align': 1",
+                          "'address': 6, 'size': 4, 'align': 4", "blocks[0]");
+    expect_spoilt_refuted("'address': 20, 'size': 20, 'align': 1",
+                          "'address': 18, 'size': 18, 'align': 6", "blocks[1]");
+    expect_spoilt_refuted("'address': 90, 'size': 10", "'address': 90, 'size': 11", "blocks[3]");
+    expect_spoilt_refuted("'size': 10", "'size': 0", "blocks[0]");
+    expect_spoilt_refuted("'align': 1, 'stack': 0, 'holds': 0",
+                          "'align': 0, 'stack': 0, 'holds': 0", "blocks[0]");
+    expect_spoilt_refuted("'align': 1, 'stack': 0, 'holds': 0",
+                          "'align': 1, 'stack': 1, 'holds': 0", "blocks[0]");
+    expect_spoilt_refuted("'holds': 0", "'holds': -1", "blocks[0]");
+    expect_spoilt_refuted("'used_until': 0", "'used_until': -2", "blocks[0]");
+    expect_spoilt_refuted("'freed_at': 0", "'freed_at': 1", "blocks[0]");
+    expect_spoilt_refuted("'freed_at': 0", "'freed_at': -1", "blocks[0]");
     const char *granules = "{'capacity': 1024, 'granule': 512}",
                *request = REQUEST(program, 1, 512, 512, -1);
     refutes("request", .device = granules, .request = REQUEST(buffer, 9, 256, 0, -1),
@@ -359,7 +364,7 @@ END_TEST
 START_TEST(blocks_are_an_array)
 {
     write_text(good[3]);
-    replace(strstr(text, "[]"), 2, "{}");
+    replace_part(strstr(text, "[]"), 2, "{}");
     expect_text(CERTIFICATE_REFUTED, "request");
 }
 END_TEST
@@ -382,7 +387,8 @@ END_TEST
 /* --- The state that decides: under `none` the largest span shows it --- */
 
 /* What the heap takes is exactly that many bytes. */
-static void takes(struct document document, const char *class, int stack, int program, int bytes)
+static void expect_bytes_taken(struct document document, const char *class, int stack, int program,
+                               int bytes)
 {
     for (int more = 0; more < 2; more++) {
         char request[128];
@@ -392,13 +398,14 @@ static void takes(struct document document, const char *class, int stack, int pr
         document.request = request;
         document.contract = or_usual(document.contract, CONTRACT(none));
         document.proof = SPANS;
-        expect(document, more == 1 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED,
-               more == 1 ? "" : "the request fits");
+        expect_result(document, more == 1 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED,
+                      more == 1 ? "" : "the request fits");
     }
 }
-#define heap_takes(bytes, ...) takes((struct document){__VA_ARGS__}, "buffer", 0, -1, bytes)
+#define heap_takes(bytes, ...) \
+    expect_bytes_taken((struct document){__VA_ARGS__}, "buffer", 0, -1, bytes)
 #define program_takes(bytes, stack, program, ...) \
-    takes((struct document){__VA_ARGS__}, "program", stack, program, bytes)
+    expect_bytes_taken((struct document){__VA_ARGS__}, "program", stack, program, bytes)
 
 START_TEST(queued_frees_without_references_go_when_the_contract_drains)
 {

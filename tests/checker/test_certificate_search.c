@@ -70,7 +70,7 @@ static struct packing make_packing(bool is_aligned, int item_max, int length_max
     return packing;
 }
 
-static bool fits_from(const struct packing *packing, int item, uint64_t taken)
+static bool can_pack_from(const struct packing *packing, int item, uint64_t taken)
 {
     if (item == packing->item_count) {
         return true;
@@ -80,7 +80,7 @@ static bool fits_from(const struct packing *packing, int item, uint64_t taken)
         const int end = packing->start[span] + packing->length[span] - packing->size[item];
         for (int at = round_up(packing->start[span], packing->align[item]); at <= end;
              at += packing->align[item]) {
-            if ((taken & bits << at) == 0 && fits_from(packing, item + 1, taken | bits << at)) {
+            if ((taken & bits << at) == 0 && can_pack_from(packing, item + 1, taken | bits << at)) {
                 return true;
             }
         }
@@ -89,9 +89,9 @@ static bool fits_from(const struct packing *packing, int item, uint64_t taken)
 }
 
 /* Brute force over all addresses: 64 of them at most. */
-static bool fits(const struct packing *packing)
+static bool can_pack(const struct packing *packing)
 {
-    return packing->slack >= 0 && fits_from(packing, 0, 0);
+    return packing->slack >= 0 && can_pack_from(packing, 0, 0);
 }
 
 static char text[TEXT_BYTES], reason[CERTIFICATE_REASON_BYTES];
@@ -173,7 +173,7 @@ static void write_letter(struct walk *walk, char letter)
     walk->length += walk->length < LOG_BYTES - 1;
 }
 
-static int least(int a, int b)
+static int choose_least(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -196,7 +196,8 @@ static void walk_children(struct walk *walk, struct node node)
     placed.first = type->align == 1 ? node.t : 0;
     placed.slack = placed.spare = node.slack - (start - node.at);
     if (walk->is_plain) {
-        placed.spare = node.passed > 0 ? least(node.spare, node.passed - size - 1) : node.spare;
+        placed.spare = node.passed > 0 ? choose_least(node.spare, node.passed - size - 1)
+                                       : node.spare;
     }
     type->count--;
     walk->left--;
@@ -205,7 +206,7 @@ static void walk_children(struct walk *walk, struct node node)
     walk->left++;
     node.t++;
     node.passed = size;
-    node.spare = walk->is_plain ? least(node.spare, size - 1) : node.spare;
+    node.spare = walk->is_plain ? choose_least(node.spare, size - 1) : node.spare;
     walk_node(walk, node);
 }
 
@@ -303,11 +304,11 @@ static bool is_packable(const struct packing *packing, bool is_plain)
     for (int item = 0; is_plain && item < packing->item_count; item++) {
         asked.align[item] = 1;
     }
-    return fits(&asked);
+    return can_pack(&asked);
 }
 
 /* One letter is changed, added or left out. */
-static void spoil(struct walk *walk)
+static void spoil_log(struct walk *walk)
 {
     const int at = random_below(walk->length), way = random_below(3);
     if (way == 0) {
@@ -345,7 +346,7 @@ START_TEST(a_whole_log_is_accepted_and_no_log_when_there_is_a_packing)
         accepted += !has_packing;
         for (int i = 0; i < 6 && walk.length > 0; i++) {
             spoiled = walk;
-            spoil(&spoiled);
+            spoil_log(&spoiled);
             const bool is_accepted = check_log(&packing, is_plain, spoiled.log) ==
                                      CERTIFICATE_VALID;
             ck_assert_msg(!is_accepted || !has_packing, "%s\n%.2000s", reason, text);
@@ -490,7 +491,7 @@ START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
                      need, have);
             const enum certificate_result result = check_proof(&packing, proof);
             ck_assert_int_eq(result, need > have ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
-            ck_assert(result == CERTIFICATE_REFUTED || !fits(&packing));
+            ck_assert(result == CERTIFICATE_REFUTED || !can_pack(&packing));
             accepted += result == CERTIFICATE_VALID;
         }
     }

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum exit_code parse(const struct subcommand *subcommand, const char *const *given,
-                            struct arguments *arguments)
+static enum exit_code parse_given(const struct subcommand *subcommand, const char *const *given,
+                                  struct arguments *arguments)
 {
     static const char *words[16];
     static char *argv[16];
@@ -35,7 +35,7 @@ START_TEST(options_take_their_value_in_three_ways)
     struct arguments arguments;
     const char *const given[] = {"--seed", "7",  "slow_leak", "--ops=12", "-c",
                                  "64M",    "--", "--odd",     NULL};
-    ck_assert_int_eq(parse(&subcommand_run, given, &arguments), EXIT_KEPT);
+    ck_assert_int_eq(parse_given(&subcommand_run, given, &arguments), EXIT_KEPT);
     ck_assert(arguments.run.has_seed);
     ck_assert_uint_eq(arguments.run.seed, 7);
     ck_assert_uint_eq(arguments.run.op_count_max, 12);
@@ -50,7 +50,7 @@ START_TEST(the_largest_seed_is_a_seed)
 {
     struct arguments arguments;
     const char *const given[] = {"--seed", "18446744073709551615", NULL};
-    ck_assert_int_eq(parse(&subcommand_run, given, &arguments), EXIT_KEPT);
+    ck_assert_int_eq(parse_given(&subcommand_run, given, &arguments), EXIT_KEPT);
     ck_assert_uint_eq(arguments.run.seed, UINT64_MAX);
 }
 END_TEST
@@ -148,7 +148,7 @@ static struct trial_result trial_result_of(const struct task *task)
 
 /* Runs a plan with so many at once, finishing the last started first; appends "part:trial:bound ".
  */
-static void play(const struct plan *plan, size_t at_once, struct writing *order)
+static void run_plan(const struct plan *plan, size_t at_once, struct writing *order)
 {
     struct trials *trials = trials_create(plan, 16, 8);
     struct task tasks[8];
@@ -180,11 +180,11 @@ START_TEST(results_count_in_the_same_order_with_any_number_of_workers)
     struct writing alone, together;
     plan_two(&plan, parts, 250);
     writing_init(&alone);
-    play(&plan, 1, &alone);
+    run_plan(&plan, 1, &alone);
     ck_assert_int_eq(strncmp(alone.bytes, "0:0:100 1:0:30 0:1:100 1:1:30 0:2:75 1:2:30 ", 44), 0);
     for (size_t at_once = 2; at_once <= 8; at_once++) {
         writing_init(&together);
-        play(&plan, at_once, &together);
+        run_plan(&plan, at_once, &together);
         ck_assert_str_eq(together.bytes, alone.bytes);
         writing_deinit(&together);
     }

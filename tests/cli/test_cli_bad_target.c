@@ -71,7 +71,7 @@ static void bad_close(struct target_instance *instance)
     free(instance);
 }
 
-static void fail(enum failure failure)
+static void cause_failure(enum failure failure)
 {
     switch (failure) {
     case FAILURE_CRASH:
@@ -94,7 +94,7 @@ static enum target_result bad_alloc(struct target_instance *instance,
                                     struct target_block *block)
 {
     if (++instance->request_count == FAILING_REQUEST) {
-        fail(instance->failure);
+        cause_failure(instance->failure);
         return TARGET_NO_MEMORY;
     }
     uint64_t bytes = (request->size_bytes + GRANULE_BYTES - 1) / GRANULE_BYTES * GRANULE_BYTES;

@@ -17,14 +17,14 @@
 
 static char scratch[SCRATCH_PATH_BYTES];
 
-static void enter(void)
+static void enter_scratch(void)
 {
     scratch_name(scratch, "test_cli_commit");
     ck_assert_ptr_nonnull(mkdtemp(scratch));
     ck_assert_int_eq(chdir(scratch), 0);
 }
 
-static void leave(void)
+static void leave_scratch(void)
 {
     char command[SCRATCH_PATH_BYTES + 16];
     ck_assert_int_eq(chdir("/"), 0);
@@ -33,7 +33,7 @@ static void leave(void)
 }
 
 /* Writes a file, and the folders on the way to it. */
-static void put(const char *path, const char *text)
+static void write_file(const char *path, const char *text)
 {
     char folder[2 * SCRATCH_PATH_BYTES];
     for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -55,8 +55,8 @@ static void check_commit(const char *directory, const char *wanted)
 
 START_TEST(a_branch_has_its_commit_in_a_file)
 {
-    put(".git/HEAD", "ref: refs/heads/main\n");
-    put(".git/refs/heads/main", FIRST "\n");
+    write_file(".git/HEAD", "ref: refs/heads/main\n");
+    write_file(".git/refs/heads/main", FIRST "\n");
     check_commit(".", FIRST);
     check_commit(scratch, FIRST);
 }
@@ -64,67 +64,67 @@ END_TEST
 
 START_TEST(a_branch_with_folders_in_its_name_is_found)
 {
-    put(".git/HEAD", "ref: refs/heads/a/b/c\n");
-    put(".git/refs/heads/a/b/c", FIRST "\n");
+    write_file(".git/HEAD", "ref: refs/heads/a/b/c\n");
+    write_file(".git/refs/heads/a/b/c", FIRST "\n");
     check_commit(".", FIRST);
 }
 END_TEST
 
 START_TEST(packed_refs_are_read)
 {
-    put(".git/HEAD", "ref: refs/heads/main\n");
-    put(".git/packed-refs",
-        "# pack-refs with: peeled fully-peeled sorted\n" SECOND " refs/heads/maintenance\n" SECOND
-        " refs/heads/mai\n" FIRST " refs/heads/main\n" SECOND " refs/tags/v1\n^" SECOND "\n");
+    write_file(".git/HEAD", "ref: refs/heads/main\n");
+    write_file(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted\n" SECOND
+                                   " refs/heads/maintenance\n" SECOND " refs/heads/mai\n" FIRST
+                                   " refs/heads/main\n" SECOND " refs/tags/v1\n^" SECOND "\n");
     check_commit(".", FIRST);
 }
 END_TEST
 
 START_TEST(a_file_comes_before_the_packed_refs)
 {
-    put(".git/HEAD", "ref: refs/heads/main\n");
-    put(".git/refs/heads/main", FIRST "\n");
-    put(".git/packed-refs", SECOND " refs/heads/main\n");
+    write_file(".git/HEAD", "ref: refs/heads/main\n");
+    write_file(".git/refs/heads/main", FIRST "\n");
+    write_file(".git/packed-refs", SECOND " refs/heads/main\n");
     check_commit(".", FIRST);
 }
 END_TEST
 
 START_TEST(a_detached_head_is_the_commit_itself)
 {
-    put(".git/HEAD", SECOND "\n");
+    write_file(".git/HEAD", SECOND "\n");
     check_commit(".", SECOND);
-    put(".git/HEAD", LONG_HASH);
+    write_file(".git/HEAD", LONG_HASH);
     check_commit(".", LONG_HASH);
 }
 END_TEST
 
 START_TEST(a_linked_worktree_has_its_own_head_and_the_common_refs)
 {
-    put("main/.git/HEAD", "ref: refs/heads/main\n");
-    put("main/.git/refs/heads/main", FIRST "\n");
-    put("main/.git/refs/heads/other", SECOND "\n");
-    put("main/.git/worktrees/tree/HEAD", "ref: refs/heads/other\n");
-    put("main/.git/worktrees/tree/commondir", "../..\n");
-    put("tree/.git", "gitdir: ../main/.git/worktrees/tree\n");
+    write_file("main/.git/HEAD", "ref: refs/heads/main\n");
+    write_file("main/.git/refs/heads/main", FIRST "\n");
+    write_file("main/.git/refs/heads/other", SECOND "\n");
+    write_file("main/.git/worktrees/tree/HEAD", "ref: refs/heads/other\n");
+    write_file("main/.git/worktrees/tree/commondir", "../..\n");
+    write_file("tree/.git", "gitdir: ../main/.git/worktrees/tree\n");
     check_commit("tree", SECOND);
     check_commit("main", FIRST);
     char text[2 * SCRATCH_PATH_BYTES];
     (void)snprintf(text, sizeof text, "gitdir: %s/main/.git/worktrees/tree\n", scratch);
-    put("tree/.git", text);
+    write_file("tree/.git", text);
     check_commit("tree", SECOND);
     (void)remove("main/.git/refs/heads/other");
-    put("main/.git/packed-refs", SECOND " refs/heads/other\n");
+    write_file("main/.git/packed-refs", SECOND " refs/heads/other\n");
     check_commit("tree", SECOND);
 }
 END_TEST
 
 START_TEST(a_symbolic_ref_is_followed_and_a_circle_ends)
 {
-    put(".git/HEAD", "ref: refs/heads/alias\n");
-    put(".git/refs/heads/alias", "ref: refs/heads/main\n");
-    put(".git/refs/heads/main", FIRST "\n");
+    write_file(".git/HEAD", "ref: refs/heads/alias\n");
+    write_file(".git/refs/heads/alias", "ref: refs/heads/main\n");
+    write_file(".git/refs/heads/main", FIRST "\n");
     check_commit(".", FIRST);
-    put(".git/refs/heads/main", "ref: refs/heads/alias\n");
+    write_file(".git/refs/heads/main", "ref: refs/heads/alias\n");
     check_commit(".", NULL);
 }
 END_TEST
@@ -133,34 +133,34 @@ START_TEST(what_is_no_checkout_has_no_commit)
 {
     check_commit(".", NULL);
     check_commit("nowhere", NULL);
-    put("a/.git/HEAD", "");
+    write_file("a/.git/HEAD", "");
     check_commit("a", NULL);
-    put("unborn/.git/HEAD", "ref: refs/heads/main\n");
+    write_file("unborn/.git/HEAD", "ref: refs/heads/main\n");
     check_commit("unborn", NULL);
-    put("words/.git/HEAD", "a few words\n");
+    write_file("words/.git/HEAD", "a few words\n");
     check_commit("words", NULL);
-    put("short/.git/HEAD", "4a07c1d2\n");
+    write_file("short/.git/HEAD", "4a07c1d2\n");
     check_commit("short", NULL);
-    put("long/.git/HEAD", FIRST "4a\n");
+    write_file("long/.git/HEAD", FIRST "4a\n");
     check_commit("long", NULL);
-    put("goes_on/.git/HEAD", FIRST "xyz\n");
+    write_file("goes_on/.git/HEAD", FIRST "xyz\n");
     check_commit("goes_on", NULL);
-    put("lies/.git", "not a gitdir\n");
+    write_file("lies/.git", "not a gitdir\n");
     check_commit("lies", NULL);
 }
 END_TEST
 
 START_TEST(a_ref_leads_nowhere_else)
 {
-    put("secret", FIRST "\n");
-    put(".git/refs/x", "");
-    put(".git/HEAD", "ref: refs/../../secret\n");
+    write_file("secret", FIRST "\n");
+    write_file(".git/refs/x", "");
+    write_file(".git/HEAD", "ref: refs/../../secret\n");
     check_commit(".", NULL);
-    put(".git/HEAD", "ref: ../secret\n");
+    write_file(".git/HEAD", "ref: ../secret\n");
     check_commit(".", NULL);
     char text[2 * SCRATCH_PATH_BYTES];
     (void)snprintf(text, sizeof text, "ref: %s/secret\n", scratch);
-    put(".git/HEAD", text);
+    write_file(".git/HEAD", text);
     check_commit(".", NULL);
 }
 END_TEST
@@ -178,7 +178,7 @@ Suite *suite_of_cli_commit(void)
 {
     Suite *suite = suite_create("cli_commit");
     TCase *tests = tcase_create("cli_commit");
-    tcase_add_checked_fixture(tests, enter, leave);
+    tcase_add_checked_fixture(tests, enter_scratch, leave_scratch);
     tcase_add_test(tests, a_branch_has_its_commit_in_a_file);
     tcase_add_test(tests, a_branch_with_folders_in_its_name_is_found);
     tcase_add_test(tests, packed_refs_are_read);

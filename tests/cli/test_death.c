@@ -43,7 +43,7 @@ static void die_by_check(void *context, int file)
     CHECK(context == NULL);
 }
 
-static void spin(void *context, int file)
+static void spin_for_ever(void *context, int file)
 {
     volatile int forever = 1;
     (void)context;
@@ -78,7 +78,8 @@ static void work_long(void *context, int file)
     }
 }
 
-static enum child_end run(void (*work)(void *context, int file), void *context, struct death *death)
+static enum child_end run_child(void (*work)(void *context, int file), void *context,
+                                struct death *death)
 {
     const struct child_job job = {.work = work,
                                   .context = context,
@@ -98,7 +99,7 @@ static void check_signature(void (*work)(void *context, int file), void *context
     char signature[SIGNATURE_BYTES];
     struct death *death = death_create();
     ck_assert_ptr_nonnull(death);
-    ck_assert_int_ne(run(work, context, death), CHILD_DONE);
+    ck_assert_int_ne(run_child(work, context, death), CHILD_DONE);
     death_signature(death, signature);
     ck_assert_msg(strncmp(signature, wanted, strlen(wanted)) == 0, "%s, should be %s", signature,
                   wanted);
@@ -154,7 +155,7 @@ END_TEST
 
 START_TEST(a_call_that_spins_or_waits_is_a_hang)
 {
-    check_signature(spin, NULL, "hang in defragment");
+    check_signature(spin_for_ever, NULL, "hang in defragment");
     check_signature(wait_for_ever, NULL, "hang in load");
 }
 END_TEST
@@ -162,7 +163,7 @@ END_TEST
 START_TEST(many_short_calls_are_no_hang)
 {
     struct death *death = death_create();
-    ck_assert_int_eq(run(work_long, NULL, death), CHILD_DONE);
+    ck_assert_int_eq(run_child(work_long, NULL, death), CHILD_DONE);
     ck_assert_int_eq(death->kind, DEATH_NONE);
     death_destroy(death);
 }
@@ -180,7 +181,7 @@ START_TEST(who_sends_sigkill_is_not_said_to_be_the_target)
 {
     char words[DEATH_WORDS_BYTES];
     struct death *death = death_create();
-    ck_assert_int_eq(run(die_from_outside, NULL, death), CHILD_DIED);
+    ck_assert_int_eq(run_child(die_from_outside, NULL, death), CHILD_DIED);
     death_describe(death, words);
     ck_assert_str_eq(
         words,
@@ -194,7 +195,7 @@ START_TEST(a_check_of_ours_is_no_finding)
     char signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
     int something = 0;
     struct death *death = death_create();
-    ck_assert_int_eq(run(die_by_check, &something, death), CHILD_DIED);
+    ck_assert_int_eq(run_child(die_by_check, &something, death), CHILD_DIED);
     ck_assert_int_eq(death->kind, DEATH_CHECK);
     death_signature(death, signature);
     ck_assert_str_eq(signature, "");

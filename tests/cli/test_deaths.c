@@ -64,7 +64,7 @@ static void run_trial(struct workers *workers, uint64_t number, struct trial_res
 }
 
 /* Trials until one has a finding.  False: none had. */
-static bool find(const struct plan *plan, struct trial_result *trial_result)
+static bool find_finding(const struct plan *plan, struct trial_result *trial_result)
 {
     bool is_found = false;
     struct workers *workers = workers_create(plan, 1, TRIAL_TIMEOUT_NS);
@@ -133,7 +133,7 @@ START_TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one)
             .parts = &part, .count = 1, .setup = part.setup, .duration_ns = UINT64_MAX};
         struct trial_result trial_result;
         trial_result_init(&trial_result);
-        const bool is_found = find(&plan, &trial_result);
+        const bool is_found = find_finding(&plan, &trial_result);
         const char *signature = trial_result.head.signature;
         if (is_found && strncmp(signature, ground->signature, strlen(ground->signature)) == 0) {
             ck_assert_str_eq(trial_result_rule(&trial_result), part.target->breaks);

@@ -61,7 +61,7 @@ static void keep_op(struct maker *maker, enum op_kind kind, uint8_t tag, uint64_
     }
 }
 
-static void tell(struct maker *maker, struct history_note *note)
+static void append_note(struct maker *maker, struct history_note *note)
 {
     note->op = maker->op;
     note->tag_bytes = maker->tag_bytes;
@@ -71,7 +71,7 @@ static void tell(struct maker *maker, struct history_note *note)
 }
 
 /* A block is whole granules, as in a run. */
-static void make(struct maker *maker, struct part *part, uint8_t tag, uint64_t wished_bytes)
+static void make_piece(struct maker *maker, struct part *part, uint8_t tag, uint64_t wished_bytes)
 {
     const uint64_t size_bytes = (wished_bytes + 511) / 512 * 512;
     part->pieces = array_grown(part->pieces, part->count, &part->capacity, sizeof *part->pieces);
@@ -79,16 +79,17 @@ static void make(struct maker *maker, struct part *part, uint8_t tag, uint64_t w
     maker->tag_bytes[tag] += size_bytes;
     maker->in_use_bytes += size_bytes;
     keep_op(maker, OP_ALLOC, tag, size_bytes, OP_NONE);
-    tell(maker,
-         &(struct history_note){.makes = true, .made_tag = tag, .requested_bytes = size_bytes});
+    append_note(maker, &(struct history_note){
+                           .makes = true, .made_tag = tag, .requested_bytes = size_bytes});
 }
 
 static void make_drawn(struct maker *maker, struct part *part, uint8_t tag)
 {
-    make(maker, part, tag, random_between(&maker->random, part->least_bytes, part->most_bytes));
+    make_piece(maker, part, tag,
+               random_between(&maker->random, part->least_bytes, part->most_bytes));
 }
 
-static void drop(struct maker *maker, struct part *part, uint8_t tag, size_t index)
+static void drop_piece(struct maker *maker, struct part *part, uint8_t tag, size_t index)
 {
     const struct piece piece = part->pieces[index];
     memmove(&part->pieces[index], &part->pieces[index + 1],
@@ -97,21 +98,21 @@ static void drop(struct maker *maker, struct part *part, uint8_t tag, size_t ind
     maker->tag_bytes[tag] -= piece.size_bytes;
     maker->in_use_bytes -= piece.size_bytes;
     keep_op(maker, OP_FREE, tag, 0, piece.op);
-    tell(maker, &(struct history_note){
-                    .frees = true, .freed_tag = tag, .freed_age = maker->op - piece.op});
+    append_note(maker, &(struct history_note){
+                           .frees = true, .freed_tag = tag, .freed_age = maker->op - piece.op});
 }
 
 static void drop_one(struct maker *maker, struct part *part, uint8_t tag)
 {
     const size_t chosen[ORDER_COUNT] = {0, part->count - 1,
                                         (size_t)random_below(&maker->random, part->count)};
-    drop(maker, part, tag, chosen[part->order]);
+    drop_piece(maker, part, tag, chosen[part->order]);
 }
 
 static void drop_all(struct maker *maker, struct part *part, uint8_t tag)
 {
     while (part->count > 0) {
-        drop(maker, part, tag, part->count - 1);
+        drop_piece(maker, part, tag, part->count - 1);
     }
 }
 
@@ -137,7 +138,7 @@ static void act_in_phases(struct maker *maker, struct part *part, uint8_t tag, u
     }
 }
 
-static void replace(struct maker *maker, struct part *part, uint8_t tag)
+static void replace_piece(struct maker *maker, struct part *part, uint8_t tag)
 {
     if (part->count >= part->limit) {
         drop_one(maker, part, tag);
@@ -153,7 +154,7 @@ static void act_as_cache(struct maker *maker, struct part *part, uint8_t tag, ui
     if (part->count < due) {
         make_drawn(maker, part, tag);
     } else if (part->count >= part->limit && step % part->period == 0) {
-        replace(maker, part, tag);
+        replace_piece(maker, part, tag);
     }
 }
 
@@ -177,7 +178,7 @@ static void act_by_chance(struct maker *maker, struct part *part, uint8_t tag, u
     }
 }
 
-static void act(struct maker *maker, struct part *part, uint8_t tag, uint32_t step)
+static void act_by_habit(struct maker *maker, struct part *part, uint8_t tag, uint32_t step)
 {
     const bool is_due = step % part->period == 0;
     switch (part->habit) {
@@ -211,7 +212,7 @@ static void act(struct maker *maker, struct part *part, uint8_t tag, uint32_t st
     case HABIT_RING:
     case HABIT_POOL:
         if (is_due && step > 0) {
-            replace(maker, part, tag);
+            replace_piece(maker, part, tag);
         }
         break;
     case HABIT_SATURATING:
@@ -226,7 +227,7 @@ static void act(struct maker *maker, struct part *part, uint8_t tag, uint32_t st
 
 /* --- drawing --- */
 
-static uint32_t draw(struct maker *maker, uint32_t low, uint32_t high)
+static uint32_t draw_between(struct maker *maker, uint32_t low, uint32_t high)
 {
     return (uint32_t)random_log_uniform(&maker->random, low, high);
 }
@@ -254,28 +255,28 @@ static void draw_part(struct maker *maker, struct part *part, uint8_t tag)
     const uint32_t steps = maker->step_count;
     part->habit = (enum habit)random_below(&maker->random, HABIT_COUNT);
     part->order = (enum order)random_below(&maker->random, ORDER_COUNT);
-    part->limit = draw(maker, 3, 200);
-    part->period = draw(maker, 4, 200);
+    part->limit = draw_between(maker, 3, 200);
+    part->period = draw_between(maker, 4, 200);
     draw_sizes(maker, part);
     switch (part->habit) {
     case HABIT_BATCH:
         part->period = tag < 4 ? 1 : part->period;
         break;
     case HABIT_CACHE:
-        part->length = draw(maker, part->limit, steps / 2);
+        part->length = draw_between(maker, part->limit, steps / 2);
         break;
     case HABIT_PERIODIC:
-        part->length = draw(maker, 10, steps * 2 / 5);
+        part->length = draw_between(maker, 10, steps * 2 / 5);
         break;
     case HABIT_RING:
         part->limit = (uint32_t)random_between(&maker->random, 2, 5);
-        part->period = draw(maker, steps / 100, steps / 10);
+        part->period = draw_between(maker, steps / 100, steps / 10);
         break;
     case HABIT_POOL:
-        part->period = draw(maker, 20, steps / 20);
+        part->period = draw_between(maker, 20, steps / 20);
         break;
     case HABIT_SATURATING:
-        part->length = draw(maker, steps / 50, steps / 5);
+        part->length = draw_between(maker, steps / 50, steps / 5);
         break;
     case HABIT_PHASES:
     case HABIT_LATE_STEP:
@@ -295,7 +296,7 @@ static void draw_leak(struct maker *maker, bool has_leak)
     leak->first_step = random_chance(&maker->random, 1, 3)
                            ? (uint32_t)random_below(&maker->random, steps / 2)
                            : 0;
-    leak->every = draw(maker, 1, steps / (2 * LEAK_COUNT_MIN));
+    leak->every = draw_between(maker, 1, steps / (2 * LEAK_COUNT_MIN));
     leak->burst = random_chance(&maker->random, 1, 4)
                       ? (uint32_t)random_between(&maker->random, 2, 5)
                       : 1;
@@ -317,13 +318,13 @@ static void run_leak(struct maker *maker, uint32_t step)
     for (uint32_t i = 0; i < leak->burst; i++) {
         const uint64_t size_bytes = random_between(&maker->random, leak->least_bytes,
                                                    leak->most_bytes);
-        make(maker, &leak->kept, (uint8_t)leak->tag, size_bytes);
+        make_piece(maker, &leak->kept, (uint8_t)leak->tag, size_bytes);
         maker->trace->leaked_bytes += leak->kept.pieces[leak->kept.count - 1].size_bytes;
         maker->trace->leaked_count++;
     }
 }
 
-static void start(struct maker *maker)
+static void start_parts(struct maker *maker)
 {
     for (uint8_t tag = 0; tag < LEAK_TRACE_TAG_COUNT; tag++) {
         struct part *part = &maker->parts[tag];
@@ -357,7 +358,7 @@ static void show_part(struct evidence *evidence, size_t *capacity, const struct 
     }
 }
 
-static void show(struct maker *maker)
+static void show_evidence(struct maker *maker)
 {
     struct leak_trace *trace = maker->trace;
     size_t capacity = 0;
@@ -390,16 +391,16 @@ void leak_trace_make(struct leak_trace *trace, uint64_t seed, uint32_t step_coun
     history_init(&trace->history);
     op_list_init(&trace->ops);
     setup_init(&trace->setup);
-    start(&maker);
+    start_parts(&maker);
     draw_leak(&maker, has_leak);
     for (uint32_t step = 0; step < step_count; step++) {
         for (uint8_t tag = 0; tag < LEAK_TRACE_TAG_COUNT; tag++) {
-            act(&maker, &maker.parts[tag], tag, step);
+            act_by_habit(&maker, &maker.parts[tag], tag, step);
         }
         run_leak(&maker, step);
     }
     trace->leaking_tag = maker.leak.tag;
-    show(&maker);
+    show_evidence(&maker);
 }
 
 void leak_trace_deinit(struct leak_trace *trace)

@@ -81,7 +81,7 @@ static void story_end(void)
 }
 
 /* NULL: it is not named. */
-static const struct diagnosis *named(const char *name)
+static const struct diagnosis *find_diagnosis(const char *name)
 {
     for (size_t i = 0; i < story.count; i++) {
         if (strcmp(story.diagnoses[i].cause->name, name) == 0) {
@@ -124,7 +124,8 @@ START_TEST(a_cause_is_not_named_on_what_is_nearly_its_story)
     story_tell(name);
     ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
     ck_assert_uint_gt(story.count, 0);
-    ck_assert_msg(named(causes[_i]->name) == NULL, "%s", named(causes[_i]->name)->text);
+    ck_assert_msg(find_diagnosis(causes[_i]->name) == NULL, "%s",
+                  find_diagnosis(causes[_i]->name)->text);
     story_end();
 }
 END_TEST
@@ -156,7 +157,7 @@ END_TEST
 START_TEST(the_block_that_keeps_a_hole_small_is_named)
 {
     story_tell("fragmented");
-    const struct diagnosis *diagnosis = named("fragmented");
+    const struct diagnosis *diagnosis = find_diagnosis("fragmented");
     ck_assert_uint_eq(diagnosis->op, 3);
     ck_assert_uint_eq(number_of(diagnosis, "free_bytes"), 16 << 20);
     ck_assert_uint_eq(number_of(diagnosis, "largest_hole_bytes"), 8 << 20);
@@ -170,7 +171,7 @@ START_TEST(memory_that_was_retired_is_in_the_way)
 {
     story_tell_ops("target hbm",
                    "0: retire size=4K address=32M\n1: advance delay=1ms\n2: alloc size=40M\n");
-    const struct diagnosis *diagnosis = named("fragmented");
+    const struct diagnosis *diagnosis = find_diagnosis("fragmented");
     ck_assert_ptr_nonnull(
         strstr(diagnosis->text, "without it: 4.0K at 0x2000000 (retired): 64.00M."));
     ck_assert(!diagnosis->has_tag);
@@ -178,7 +179,8 @@ START_TEST(memory_that_was_retired_is_in_the_way)
     story_tell_ops("target hbm\noption defrag=none",
                    "0: alloc size=8M\n1: alloc size=8M\n2: free block=0\n"
                    "3: retire size=4K address=32M\n4: alloc size=40M\n");
-    ck_assert_uint_eq(number_of(named("fragmented"), "largest_hole_without_bytes"), 48 << 20);
+    ck_assert_uint_eq(number_of(find_diagnosis("fragmented"), "largest_hole_without_bytes"),
+                      48 << 20);
     story_end();
 }
 END_TEST
@@ -187,7 +189,7 @@ START_TEST(one_hole_that_is_large_enough_is_no_fragmentation)
 {
     story_tell_ops("target plant_premature_rounded", "0: alloc size=8M\n1: alloc size=33M\n");
     ck_assert_int_eq(story.verdict.kind, VERDICT_PREMATURE);
-    ck_assert_ptr_null(named("fragmented"));
+    ck_assert_ptr_null(find_diagnosis("fragmented"));
     story_end();
 }
 END_TEST
@@ -197,7 +199,7 @@ START_TEST(what_lies_where_the_stack_must_be_is_named)
     story_tell_ops("target hbm\ntag 1 \"buf\"",
                    "0: alloc size=63M\n1: alloc size=1M tag=1\n2: hold block=1\n"
                    "3: free block=0\n4: load size=1M stack=40M\n");
-    const struct diagnosis *diagnosis = named("fragmented");
+    const struct diagnosis *diagnosis = find_diagnosis("fragmented");
     ck_assert_uint_eq(diagnosis->op, 1);
     ck_assert_ptr_nonnull(
         strstr(diagnosis->text,
@@ -212,7 +214,7 @@ START_TEST(a_place_that_is_aligned_is_what_is_missing)
     story_tell_ops("target hbm\noption defrag=none",
                    "0: alloc size=1M\n1: alloc size=2M\n2: alloc size=61M\n"
                    "3: free block=1\n4: alloc size=2M align=2M\n");
-    const struct diagnosis *diagnosis = named("fragmented");
+    const struct diagnosis *diagnosis = find_diagnosis("fragmented");
     ck_assert_ptr_nonnull(strstr(
         diagnosis->text,
         "in 1 hole; the largest has 2.00M. No hole has the requested size at a multiple of 2.00M. In the way"));
@@ -229,8 +231,8 @@ START_TEST(what_a_skipped_op_names_holds_nothing)
                    "4: use block=3 delay=never\n5: use block=0 event=4\n6: hold block=0\n"
                    "7: alloc size=32M\n");
     ck_assert_uint_eq(story.skipped_count, 2);
-    ck_assert_ptr_null(named("queued_frees"));
-    ck_assert_ptr_nonnull(strstr(named("references")->text, "by op 1"));
+    ck_assert_ptr_null(find_diagnosis("queued_frees"));
+    ck_assert_ptr_nonnull(strstr(find_diagnosis("references")->text, "by op 1"));
     story_end();
 }
 END_TEST
@@ -241,7 +243,7 @@ START_TEST(a_host_that_has_freed_what_is_asked_for_has_it_no_more)
         "0: alloc size=40M host=1\n1: alloc size=16M host=1\n2: free block=1 host=1\n"
         "3: alloc size=40M\n4: alloc size=9M\n5: alloc size=16M\n";
     story_tell_ops("target hbm\nhosts 2", ops);
-    ck_assert_ptr_null(named("host_skew"));
+    ck_assert_ptr_null(find_diagnosis("host_skew"));
     story_end();
 }
 END_TEST
@@ -259,7 +261,7 @@ START_TEST(an_execution_asks_for_no_more_than_its_load)
     strcat(ops, "23: execute program=0\n");
     story_tell_ops("target hbm\ntag 0 \"embeddings\"\ntag 1 \"step\"", ops);
     ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
-    ck_assert_ptr_null(named("spike"));
+    ck_assert_ptr_null(find_diagnosis("spike"));
     story_end();
 }
 END_TEST
@@ -271,7 +273,7 @@ START_TEST(an_eviction_for_an_execution_is_for_its_program)
         "0: load size=30M stack=0 tag=1\n1: load size=40M stack=0 tag=2\n"
         "2: execute program=0 delay=1ms\n3: advance delay=2ms\n4: alloc size=30M\n5: hold block=4\n"
         "6: execute program=1 delay=1ms\n");
-    const struct diagnosis *diagnosis = named("program_reload");
+    const struct diagnosis *diagnosis = find_diagnosis("program_reload");
     ck_assert_ptr_nonnull(strstr(
         diagnosis->text,
         "It was evicted for op 2 (an execution of 'a'); 30.00M of what is in use now came in since then"));
@@ -282,7 +284,7 @@ END_TEST
 START_TEST(a_leak_has_its_tag_and_rate)
 {
     story_tell("leak");
-    const struct diagnosis *diagnosis = named("leak");
+    const struct diagnosis *diagnosis = find_diagnosis("leak");
     ck_assert_uint_eq(diagnosis->tag, 3);
     ck_assert_uint_ge(diagnosis->confidence, DIAGNOSIS_SURE);
     /* 96 KiB in three ops are 32 MiB in 1024. */
@@ -296,35 +298,36 @@ END_TEST
 START_TEST(numbers_of_the_other_causes_are_exact)
 {
     story_tell("exhausted");
-    ck_assert_uint_eq(number_of(named("exhausted"), "missing_bytes"), 8 << 20);
+    ck_assert_uint_eq(number_of(find_diagnosis("exhausted"), "missing_bytes"), 8 << 20);
     story_end();
     story_tell("spike");
-    ck_assert_uint_eq(named("spike")->op, 82);
-    ck_assert_uint_eq(number_of(named("spike"), "spike_bytes"), 36 << 20);
+    ck_assert_uint_eq(find_diagnosis("spike")->op, 82);
+    ck_assert_uint_eq(number_of(find_diagnosis("spike"), "spike_bytes"), 36 << 20);
     story_end();
     story_tell("copies");
-    ck_assert_uint_eq(named("copies")->op, 26);
-    ck_assert_uint_eq(number_of(named("copies"), "old_bytes"), 21 << 20);
+    ck_assert_uint_eq(find_diagnosis("copies")->op, 26);
+    ck_assert_uint_eq(number_of(find_diagnosis("copies"), "old_bytes"), 21 << 20);
     story_end();
     story_tell("padding");
-    ck_assert_uint_eq(number_of(named("padding"), "padding_bytes"), 63 << 20);
-    ck_assert_ptr_nonnull(strstr(named("padding")->text, "a last dimension of 16"));
+    ck_assert_uint_eq(number_of(find_diagnosis("padding"), "padding_bytes"), 63 << 20);
+    ck_assert_ptr_nonnull(strstr(find_diagnosis("padding")->text, "a last dimension of 16"));
     story_end();
     story_tell("program_reload");
-    ck_assert_uint_eq(number_of(named("program_reload"), "evicted_for_op"), 4);
-    ck_assert_uint_eq(number_of(named("program_reload"), "taken_since_bytes"), 20 << 20);
+    ck_assert_uint_eq(number_of(find_diagnosis("program_reload"), "evicted_for_op"), 4);
+    ck_assert_uint_eq(number_of(find_diagnosis("program_reload"), "taken_since_bytes"), 20 << 20);
     story_end();
     story_tell("references");
-    ck_assert_uint_eq(number_of(named("references"), "freed_but_held_bytes"), 32 << 20);
+    ck_assert_uint_eq(number_of(find_diagnosis("references"), "freed_but_held_bytes"), 32 << 20);
     story_end();
     story_tell("queued_frees");
-    ck_assert_uint_eq(named("queued_frees")->op, 1);
-    ck_assert_uint_eq(number_of(named("queued_frees"), "queued_bytes_behind_op"), 32 << 20);
+    ck_assert_uint_eq(find_diagnosis("queued_frees")->op, 1);
+    ck_assert_uint_eq(number_of(find_diagnosis("queued_frees"), "queued_bytes_behind_op"),
+                      32 << 20);
     story_end();
     story_tell("host_skew");
-    ck_assert_uint_eq(number_of(named("host_skew"), "host"), 2);
-    ck_assert_uint_eq(number_of(named("host_skew"), "median_of_others_bytes"), 24 << 20);
-    ck_assert_uint_eq(named("host_skew")->tag, 5);
+    ck_assert_uint_eq(number_of(find_diagnosis("host_skew"), "host"), 2);
+    ck_assert_uint_eq(number_of(find_diagnosis("host_skew"), "median_of_others_bytes"), 24 << 20);
+    ck_assert_uint_eq(find_diagnosis("host_skew")->tag, 5);
     story_end();
 }
 END_TEST
@@ -364,8 +367,8 @@ START_TEST(a_list_that_only_fills_the_device_leaks_nothing)
     }
     story_run();
     ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
-    ck_assert_ptr_null(named("leak"));
-    ck_assert_ptr_null(named("growing_set"));
+    ck_assert_ptr_null(find_diagnosis("leak"));
+    ck_assert_ptr_null(find_diagnosis("growing_set"));
     ck_assert_str_eq(story.diagnoses[0].cause->name, "exhausted");
     story_end();
 }
@@ -400,13 +403,13 @@ static void tell_held(const char *tag)
 START_TEST(what_an_importer_holds_is_no_reference_of_somebody)
 {
     tell_held("params");
-    ck_assert_ptr_nonnull(named("references"));
+    ck_assert_ptr_nonnull(find_diagnosis("references"));
     story_end();
     tell_held(SETUP_BEFORE_NAME);
-    ck_assert_ptr_null(named("references"));
+    ck_assert_ptr_null(find_diagnosis("references"));
     story_end();
     tell_held(SETUP_RESERVED_NAME);
-    ck_assert_ptr_null(named("references"));
+    ck_assert_ptr_null(find_diagnosis("references"));
     story_end();
 }
 END_TEST
@@ -419,7 +422,7 @@ START_TEST(a_full_device_is_told_for_sure_unless_there_is_more_to_tell)
     story_end();
     story_tell("spike");
     ck_assert_uint_gt(story.count, 1);
-    ck_assert_uint_lt(named("exhausted")->confidence, DIAGNOSIS_SURE);
+    ck_assert_uint_lt(find_diagnosis("exhausted")->confidence, DIAGNOSIS_SURE);
     story_end();
 }
 END_TEST

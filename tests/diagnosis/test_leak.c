@@ -42,7 +42,7 @@ static bool trend_is_cried(const struct leak_trace *trace, int *tag)
     return false;
 }
 
-static void judge(const struct leak_trace *trace, uint64_t seed, struct score *score)
+static void score_trace(const struct leak_trace *trace, uint64_t seed, struct score *score)
 {
     struct diagnosis diagnosis;
     int tag;
@@ -70,7 +70,7 @@ static struct score judge_seeds(uint64_t first, uint32_t count, bool has_leak)
     struct score score = {0};
     for (uint64_t seed = first; seed < first + count; seed++) {
         leak_trace_make(&trace, seed, STEP_COUNT, has_leak, false);
-        judge(&trace, seed, &score);
+        score_trace(&trace, seed, &score);
         leak_trace_deinit(&trace);
     }
     printf(
@@ -176,7 +176,7 @@ enum { FLOOR_COUNT = 200 };
 static uint64_t floors[FLOOR_COUNT];
 static const double ALPHA = LEAK_ALPHA / 40;
 
-static enum trend_answer answer(void)
+static enum trend_answer answer_trend(void)
 {
     struct trend trend;
     return trend_test(floors, FLOOR_COUNT, ALPHA, &trend);
@@ -203,12 +203,13 @@ START_TEST(warm_up_is_no_trend)
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
             floors[i] = (i < length ? i : length) * 1000;
         }
-        ck_assert_msg(answer() != TREND_GROWS, "warm-up of %" PRIu64 " of %d", length, FLOOR_COUNT);
+        ck_assert_msg(answer_trend() != TREND_GROWS, "warm-up of %" PRIu64 " of %d", length,
+                      FLOOR_COUNT);
     }
     for (int i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = (uint64_t)(1e6 * (1 - exp(-i * 5.0 / FLOOR_COUNT)));
     }
-    ck_assert_int_ne(answer(), TREND_GROWS);
+    ck_assert_int_ne(answer_trend(), TREND_GROWS);
 }
 END_TEST
 
@@ -221,7 +222,7 @@ START_TEST(steps_are_no_trend)
             floors[i] = 1000 + (uint64_t)(i * count / FLOOR_COUNT) * 100000 +
                         random_below(&random, 50);
         }
-        ck_assert_msg(answer() != TREND_GROWS, "%d steps", count);
+        ck_assert_msg(answer_trend() != TREND_GROWS, "%d steps", count);
     }
 }
 END_TEST
@@ -232,7 +233,7 @@ START_TEST(periods_are_no_trend)
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
             floors[i] = 5000 + i % period * 1000;
         }
-        ck_assert_msg(answer() != TREND_GROWS, "period %" PRIu64, period);
+        ck_assert_msg(answer_trend() != TREND_GROWS, "period %" PRIu64, period);
     }
 }
 END_TEST
@@ -242,7 +243,7 @@ START_TEST(a_trend_is_seen_through_steps)
     for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = 100 * i + (i > 70 ? 1000000 : 0) + (i > 150 ? 500000 : 0);
     }
-    ck_assert_int_eq(answer(), TREND_GROWS);
+    ck_assert_int_eq(answer_trend(), TREND_GROWS);
 }
 END_TEST
 
@@ -260,7 +261,7 @@ START_TEST(random_walks_are_no_trend)
             at = goes_up ? at + 1 : at - 1;
             floors[i] = at * 1000;
         }
-        cried += answer() == TREND_GROWS;
+        cried += answer_trend() == TREND_GROWS;
     }
     ck_assert_uint_eq(cried, 0);
 }

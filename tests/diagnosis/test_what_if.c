@@ -49,7 +49,7 @@ static void try_all(struct remedy_list *list, struct occupancy *occupancy)
     }
 }
 
-static void draw(uint64_t seed, struct setup *setup, struct op_list *ops)
+static void draw_ops(uint64_t seed, struct setup *setup, struct op_list *ops)
 {
     char reason[RUN_REASON_BYTES] = "";
     struct random random;
@@ -77,7 +77,7 @@ START_TEST(variants_of_drawn_lists_are_legal_and_keep_every_promise)
         struct op_list ops;
         struct remedy_list list;
         op_list_init(&ops);
-        draw(seed, &setup, &ops);
+        draw_ops(seed, &setup, &ops);
         setup.capacity_bytes *= seed % 2 == 0 ? 16
                                               : 1; /* most of these do not run out, and stay long */
         remedy_list_take(&list, &setup, &ops);

@@ -19,7 +19,7 @@ static sem_t semaphore;
 static int by_mutex, by_rwlock, by_spinlock, by_semaphore, by_once, by_nothing;
 static bool is_unordered;
 
-static void initialise(void)
+static void initialise_once(void)
 {
     by_once = 1;
 }
@@ -41,10 +41,10 @@ static void lock_all(void)
     sem_post(&semaphore);
 }
 
-static void *share(void *argument)
+static void *share_locks(void *argument)
 {
     lock_all();
-    pthread_once(&once, initialise);
+    pthread_once(&once, initialise_once);
     if (by_once != 1) {
         abort();
     }
@@ -58,7 +58,7 @@ static void *share(void *argument)
     return argument;
 }
 
-static void body(void *context)
+static void run_threads(void *context)
 {
     (void)context;
     pthread_t threads[2];
@@ -70,7 +70,7 @@ static void body(void *context)
     pthread_barrier_init(&barrier, NULL, 2);
     sem_init(&semaphore, 0, 1);
     for (int i = 0; i < 2; i++) {
-        pthread_create(&threads[i], NULL, share, NULL);
+        pthread_create(&threads[i], NULL, share_locks, NULL);
     }
     for (int i = 0; i < 2; i++) {
         pthread_join(threads[i], NULL);
@@ -83,6 +83,6 @@ int main(int argument_count, char **arguments)
     struct outcomes outcomes;
     pthreads_link();
     is_unordered = argument_count > 1;
-    rig_run(SCHEDULER_THREADS, RUN_COUNT, body, &outcomes);
+    rig_run(SCHEDULER_THREADS, RUN_COUNT, run_threads, &outcomes);
     return outcomes.counts[SCHEDULER_FINISHED] == RUN_COUNT ? EXIT_SUCCESS : EXIT_FAILURE;
 }

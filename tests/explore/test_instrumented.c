@@ -21,13 +21,13 @@ static struct order *order;
 static struct scheduler_report report;
 
 /* The loop index of a test is the backend. */
-static void start(int backend)
+static void set_up_scheduler(int backend)
 {
     scheduler = scheduler_create((enum scheduler_backend)backend);
     order = order_create();
 }
 
-static void stop(void)
+static void tear_down_scheduler(void)
 {
     scheduler_destroy(scheduler);
     order_destroy(order);
@@ -35,7 +35,7 @@ static void stop(void)
 
 /* --- a strategy --- */
 
-static uint8_t pick(struct chance *chance, uint64_t lanes)
+static uint8_t pick_lane(struct chance *chance, uint64_t lanes)
 {
     for (uint32_t skip = chance_below(chance, (uint32_t)__builtin_popcountll(lanes)); skip > 0;
          skip--) {
@@ -51,7 +51,7 @@ static struct decision choose_any(void *state, const struct choice *choice)
     if (chance->state == 0 || choice->lanes == 0) {
         return decision_default(choice);
     }
-    return (struct decision){.lane = pick(chance, choice->lanes)};
+    return (struct decision){.lane = pick_lane(chance, choice->lanes)};
 }
 
 static const struct strategy_kind any = {.name = "any", .choose = choose_any};
@@ -74,7 +74,7 @@ static void run_pair(void *context)
 }
 
 /* schedule 0 is the default one: the first lane runs to its end, then the second. */
-static enum scheduler_outcome run(struct pair *pair, unsigned schedule)
+static enum scheduler_outcome run_schedule(struct pair *pair, unsigned schedule)
 {
     struct chance chance = schedule == 0 ? (struct chance){0} : chance_of(schedule, 0);
     memset(&pair->explored, 0, sizeof pair->explored);
@@ -97,7 +97,7 @@ static unsigned count_outcomes(void (*one)(void *), void (*two)(void *),
     pair.bodies[0] = one;
     pair.bodies[1] = two;
     for (unsigned schedule = 0; schedule < SCHEDULE_COUNT; schedule++) {
-        const enum scheduler_outcome got = run(&pair, schedule);
+        const enum scheduler_outcome got = run_schedule(&pair, schedule);
         ck_assert_msg(got == outcome || got == SCHEDULER_FINISHED, "schedule %u: %s: %s", schedule,
                       scheduler_outcome_name(got), report.text);
         found += got == outcome;
@@ -114,23 +114,23 @@ static unsigned count_races(void (*one)(void *), void (*two)(void *))
 
 START_TEST(an_unlocked_counter_races_in_every_schedule)
 {
-    start(_i);
+    set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_count_plain, explored_count_plain), SCHEDULE_COUNT);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(a_race_names_both_lanes_and_both_places)
 {
     static struct pair pair = {.bodies = {explored_count_plain, explored_count_plain}};
-    start(_i);
-    ck_assert_int_eq(run(&pair, 0), SCHEDULER_RACE);
+    set_up_scheduler(_i);
+    ck_assert_int_eq(run_schedule(&pair, 0), SCHEDULER_RACE);
     ck_assert_ptr_nonnull(strstr(report.text, "lane 1 wrote 8 bytes at explored_count_plain+0x"));
     const char *later = strstr(report.text, "; lane 2 ");
     /* clang does not tell of a read before a write to the same place. */
     ck_assert(later != NULL && strstr(later, "s at explored_count_plain+0x") != NULL);
     ck_assert_ptr_nonnull(strstr(report.text, "(test_instrumented)"));
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
@@ -138,85 +138,85 @@ START_TEST(without_an_order_nothing_races)
 {
     static struct pair pair = {.bodies = {explored_count_plain, explored_count_plain}};
     struct chance chance = {0};
-    start(_i);
+    set_up_scheduler(_i);
     const struct scheduler_plan plan = {
         .strategy = &any, .strategy_state = &chance, .body = run_pair, .context = &pair};
     scheduler_run(scheduler, &plan, &report);
     ck_assert_int_eq(report.outcome, SCHEDULER_FINISHED);
     ck_assert_uint_eq(pair.explored.plain, 2 * EXPLORED_COUNT);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(an_atomic_counter_does_not_race)
 {
-    start(_i);
+    set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_count_atomic, explored_count_atomic), 0);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(what_a_release_publishes_does_not_race)
 {
-    start(_i);
+    set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_publish, explored_await), 0);
     ck_assert_uint_eq(count_races(explored_await, explored_publish), 0);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(what_a_relaxed_store_publishes_races)
 {
-    start(_i);
+    set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_publish_relaxed, explored_await), SCHEDULE_COUNT);
     ck_assert_uint_eq(count_races(explored_await, explored_publish_relaxed), SCHEDULE_COUNT);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(a_plain_look_at_an_atomic_races)
 {
-    start(_i);
+    set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_publish, explored_look_plainly), SCHEDULE_COUNT);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(a_spinning_lock_orders_and_lets_others_run)
 {
     static struct pair pair = {.bodies = {explored_count_locked, explored_count_locked}};
-    start(_i);
+    set_up_scheduler(_i);
     for (unsigned schedule = 0; schedule < SCHEDULE_COUNT; schedule++) {
-        ck_assert_int_eq(run(&pair, schedule), SCHEDULER_FINISHED);
+        ck_assert_int_eq(run_schedule(&pair, schedule), SCHEDULER_FINISHED);
         ck_assert_uint_eq(pair.explored.guarded, 2 * EXPLORED_COUNT);
     }
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(copies_are_accesses_of_all_their_bytes)
 {
-    start(_i);
+    set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_copy, explored_clear), SCHEDULE_COUNT);
     ck_assert_uint_eq(count_races(explored_clear, explored_assign), SCHEDULE_COUNT);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(neighbouring_bytes_do_not_race)
 {
-    start(_i);
+    set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_write_one, explored_write_two), 0);
     ck_assert_uint_eq(count_races(explored_write_one, explored_write_one), SCHEDULE_COUNT);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
 START_TEST(blocks_that_change_hands_do_not_race)
 {
-    start(_i);
+    set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_use_blocks, explored_use_blocks), 0);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
@@ -228,15 +228,15 @@ START_TEST(a_check_that_is_too_old_is_found)
 {
     static struct pair pair = {.bodies = {explored_take_carelessly, explored_take_carelessly}};
     unsigned twice = 0;
-    start(_i);
+    set_up_scheduler(_i);
     for (unsigned schedule = 0; schedule < SCHEDULE_COUNT; schedule++) {
-        ck_assert_int_eq(run(&pair, schedule), SCHEDULER_FINISHED);
+        ck_assert_int_eq(run_schedule(&pair, schedule), SCHEDULER_FINISHED);
         twice += pair.explored.owner_count == 2;
         ck_assert(schedule > 0 || pair.explored.owner_count == 1);
     }
     ck_assert_uint_gt(twice, SCHEDULE_COUNT / 10);
     ck_assert_uint_lt(twice, SCHEDULE_COUNT);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
@@ -244,15 +244,15 @@ START_TEST(a_schedule_repeats_exactly)
 {
     static struct pair pair = {.bodies = {explored_await, explored_publish}};
     uint64_t step_counts[SCHEDULE_COUNT];
-    start(_i);
+    set_up_scheduler(_i);
     for (unsigned turn = 0; turn < 2; turn++) {
         for (unsigned schedule = 0; schedule < SCHEDULE_COUNT; schedule++) {
-            ck_assert_int_eq(run(&pair, schedule), SCHEDULER_FINISHED);
+            ck_assert_int_eq(run_schedule(&pair, schedule), SCHEDULER_FINISHED);
             ck_assert(turn == 0 || step_counts[schedule] == report.step_count);
             step_counts[schedule] = report.step_count;
         }
     }
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
@@ -261,13 +261,13 @@ START_TEST(looks_of_one_run_do_not_count_in_the_next)
 {
     static struct pair waits_in_vain = {.bodies = {explored_await, explored_write_one}};
     static struct pair pair = {.bodies = {explored_await, explored_publish}};
-    start(_i);
-    ck_assert_int_eq(run(&pair, 0), SCHEDULER_FINISHED);
+    set_up_scheduler(_i);
+    ck_assert_int_eq(run_schedule(&pair, 0), SCHEDULER_FINISHED);
     const uint64_t step_count = report.step_count;
-    ck_assert_int_eq(run(&waits_in_vain, 0), SCHEDULER_LIVELOCK);
-    ck_assert_int_eq(run(&pair, 0), SCHEDULER_FINISHED);
+    ck_assert_int_eq(run_schedule(&waits_in_vain, 0), SCHEDULER_LIVELOCK);
+    ck_assert_int_eq(run_schedule(&pair, 0), SCHEDULER_FINISHED);
     ck_assert_uint_eq(report.step_count, step_count);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 
@@ -300,7 +300,7 @@ START_TEST(in_lanes_results_are_the_same)
 {
     const char *wrong = "nothing was tried";
     struct chance chance = {0};
-    start(_i);
+    set_up_scheduler(_i);
     const struct scheduler_plan plan = {.strategy = &any,
                                         .strategy_state = &chance,
                                         .body = try_atomics,
@@ -310,7 +310,7 @@ START_TEST(in_lanes_results_are_the_same)
     ck_assert_int_eq(report.outcome, SCHEDULER_FINISHED);
     ck_assert_msg(wrong == NULL, "%s", wrong);
     ck_assert_uint_gt(report.step_count, 50);
-    stop();
+    tear_down_scheduler();
 }
 END_TEST
 

@@ -11,17 +11,17 @@ static struct race race;
 static unsigned char memory[64] __attribute__((aligned(8)));
 static const char objects[3];
 
-static void setup(void)
+static void set_up_order(void)
 {
     order = order_create();
 }
 
-static void teardown(void)
+static void tear_down_order(void)
 {
     order_destroy(order);
 }
 
-static bool races(uint8_t lane, bool is_write, size_t at, size_t size_bytes)
+static bool is_access_racing(uint8_t lane, bool is_write, size_t at, size_t size_bytes)
 {
     const struct access access = {
         .lane = lane, .is_write = is_write, .op = lane + 10u, .place = &memory[at]};
@@ -37,7 +37,7 @@ static bool races_atomic(uint8_t lane, bool is_write, size_t at)
 START_TEST(what_one_lane_does_is_ordered)
 {
     for (unsigned i = 0; i < 4; i++) {
-        ck_assert(!races(0, i % 2 == 0, 0, 8));
+        ck_assert(!is_access_racing(0, i % 2 == 0, 0, 8));
         order_release(order, 0, &objects[0]);
     }
 }
@@ -45,19 +45,19 @@ END_TEST
 
 START_TEST(unordered_accesses_race_when_one_writes)
 {
-    ck_assert(!races(0, true, 0, 4));
-    ck_assert(races(1, true, 0, 4));
-    ck_assert(races(1, false, 0, 4));
-    ck_assert(!races(0, false, 16, 4));
-    ck_assert(!races(1, false, 16, 4));
-    ck_assert(races(2, true, 16, 4));
+    ck_assert(!is_access_racing(0, true, 0, 4));
+    ck_assert(is_access_racing(1, true, 0, 4));
+    ck_assert(is_access_racing(1, false, 0, 4));
+    ck_assert(!is_access_racing(0, false, 16, 4));
+    ck_assert(!is_access_racing(1, false, 16, 4));
+    ck_assert(is_access_racing(2, true, 16, 4));
 }
 END_TEST
 
 START_TEST(a_race_says_who_met_whom_where)
 {
-    ck_assert(!races(3, true, 2, 4));
-    ck_assert(races(1, false, 4, 4));
+    ck_assert(!is_access_racing(3, true, 2, 4));
+    ck_assert(is_access_racing(1, false, 4, 4));
     ck_assert_ptr_eq(race.address, &memory[4]);
     ck_assert_uint_eq(race.size_bytes, 2);
     ck_assert_uint_eq(race.earlier.lane, 3);
@@ -72,71 +72,71 @@ END_TEST
 
 START_TEST(a_release_orders_what_was_before_it_and_no_more)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_release(order, 0, &objects[0]);
-    ck_assert(!races(0, true, 8, 8));
+    ck_assert(!is_access_racing(0, true, 8, 8));
     order_acquire(order, 1, &objects[0]);
-    ck_assert(!races(1, true, 0, 8));
-    ck_assert(races(1, true, 8, 8));
+    ck_assert(!is_access_racing(1, true, 0, 8));
+    ck_assert(is_access_racing(1, true, 8, 8));
 }
 END_TEST
 
 START_TEST(another_object_orders_nothing)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_release(order, 0, &objects[0]);
     order_acquire(order, 1, &objects[1]);
-    ck_assert(races(1, true, 0, 8));
+    ck_assert(is_access_racing(1, true, 0, 8));
 }
 END_TEST
 
 START_TEST(order_goes_through_a_chain_of_three_lanes)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_release(order, 0, &objects[0]);
     order_acquire(order, 1, &objects[0]);
     order_release(order, 1, &objects[1]);
     order_acquire(order, 2, &objects[1]);
-    ck_assert(!races(2, true, 0, 8));
+    ck_assert(!is_access_racing(2, true, 0, 8));
 }
 END_TEST
 
 START_TEST(a_write_after_reads_must_come_after_all_of_them)
 {
-    ck_assert(!races(0, false, 0, 8));
-    ck_assert(!races(1, false, 0, 8));
+    ck_assert(!is_access_racing(0, false, 0, 8));
+    ck_assert(!is_access_racing(1, false, 0, 8));
     order_release(order, 1, &objects[0]);
     order_acquire(order, 2, &objects[0]);
-    ck_assert(races(2, true, 0, 8));
+    ck_assert(is_access_racing(2, true, 0, 8));
     ck_assert_uint_eq(race.earlier.lane, 0);
     order_release(order, 0, &objects[0]);
     order_acquire(order, 2, &objects[0]);
-    ck_assert(!races(2, true, 0, 8));
+    ck_assert(!is_access_racing(2, true, 0, 8));
 }
 END_TEST
 
 START_TEST(starts_and_joins_order)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_start(order, 0, 1);
-    ck_assert(!races(1, true, 0, 8));
-    ck_assert(!races(1, true, 8, 8));
-    ck_assert(races(0, true, 8, 8));
-    ck_assert(!races(0, true, 16, 8));
-    ck_assert(races(1, false, 16, 8));
+    ck_assert(!is_access_racing(1, true, 0, 8));
+    ck_assert(!is_access_racing(1, true, 8, 8));
+    ck_assert(is_access_racing(0, true, 8, 8));
+    ck_assert(!is_access_racing(0, true, 16, 8));
+    ck_assert(is_access_racing(1, false, 16, 8));
     order_join(order, 0, 1);
-    ck_assert(!races(0, true, 0, 16));
+    ck_assert(!is_access_racing(0, true, 0, 16));
 }
 END_TEST
 
 START_TEST(bytes_of_one_word_do_not_meet)
 {
     for (uint8_t lane = 0; lane < 8; lane++) {
-        ck_assert(!races(lane, true, lane, 1));
+        ck_assert(!is_access_racing(lane, true, lane, 1));
     }
     for (uint8_t lane = 0; lane < 8; lane++) {
-        ck_assert(!races(lane, true, lane, 1));
-        ck_assert(races(8, false, lane, 1));
+        ck_assert(!is_access_racing(lane, true, lane, 1));
+        ck_assert(is_access_racing(8, false, lane, 1));
         ck_assert_uint_eq(race.earlier.lane, lane);
     }
 }
@@ -144,46 +144,46 @@ END_TEST
 
 START_TEST(ranges_meet_at_their_ends)
 {
-    ck_assert(!races(0, true, 3, 30));
-    ck_assert(!races(1, true, 2, 1));
-    ck_assert(!races(1, true, 33, 8));
-    ck_assert(races(1, false, 32, 1));
-    ck_assert(races(1, false, 0, 4));
+    ck_assert(!is_access_racing(0, true, 3, 30));
+    ck_assert(!is_access_racing(1, true, 2, 1));
+    ck_assert(!is_access_racing(1, true, 33, 8));
+    ck_assert(is_access_racing(1, false, 32, 1));
+    ck_assert(is_access_racing(1, false, 0, 4));
 }
 END_TEST
 
 START_TEST(memory_given_back_is_new)
 {
-    ck_assert(!races(0, true, 0, 24));
+    ck_assert(!is_access_racing(0, true, 0, 24));
     order_release(order, 0, &memory[9]);
     order_forget(order, &memory[5], 10);
-    ck_assert(!races(1, true, 5, 10));
-    ck_assert(races(1, true, 4, 1));
-    ck_assert(races(1, true, 15, 1));
+    ck_assert(!is_access_racing(1, true, 5, 10));
+    ck_assert(is_access_racing(1, true, 4, 1));
+    ck_assert(is_access_racing(1, true, 15, 1));
     order_acquire(order, 1, &memory[9]);
-    ck_assert(races(1, true, 4, 1));
+    ck_assert(is_access_racing(1, true, 4, 1));
 }
 END_TEST
 
 START_TEST(much_memory_given_back_is_new)
 {
-    ck_assert(!races(0, true, 0, 24));
+    ck_assert(!is_access_racing(0, true, 0, 24));
     order_release(order, 0, &memory[9]);
     order_forget(order, &memory[8], (size_t)1 << 40);
-    ck_assert(!races(1, true, 8, 16));
+    ck_assert(!is_access_racing(1, true, 8, 16));
     order_acquire(order, 1, &memory[9]);
-    ck_assert(races(1, true, 7, 1));
+    ck_assert(is_access_racing(1, true, 7, 1));
 }
 END_TEST
 
 START_TEST(a_reset_forgets_all)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_release(order, 0, &objects[0]);
     order_reset(order);
-    ck_assert(!races(1, true, 0, 8));
+    ck_assert(!is_access_racing(1, true, 0, 8));
     order_acquire(order, 2, &objects[0]);
-    ck_assert(races(2, true, 0, 8));
+    ck_assert(is_access_racing(2, true, 0, 8));
     ck_assert_uint_eq(race.earlier.lane, 1);
 }
 END_TEST
@@ -213,59 +213,59 @@ END_TEST
 
 START_TEST(a_relaxed_store_ends_what_another_lane_released)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_atomic_store(order, 0, &objects[0], true);
     order_atomic_store(order, 1, &objects[0], false);
     order_atomic_load(order, 2, &objects[0], true);
-    ck_assert(races(2, false, 0, 8));
+    ck_assert(is_access_racing(2, false, 0, 8));
 }
 END_TEST
 
 START_TEST(a_relaxed_store_goes_on_with_what_the_same_lane_released)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_atomic_store(order, 0, &objects[0], true);
     order_atomic_store(order, 0, &objects[0], false);
     order_atomic_load(order, 2, &objects[0], true);
-    ck_assert(!races(2, false, 0, 8));
+    ck_assert(!is_access_racing(2, false, 0, 8));
 }
 END_TEST
 
 START_TEST(a_release_store_replaces_what_another_lane_released)
 {
-    ck_assert(!races(0, true, 0, 8));
-    ck_assert(!races(1, true, 8, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
+    ck_assert(!is_access_racing(1, true, 8, 8));
     order_atomic_store(order, 0, &objects[0], true);
     order_atomic_store(order, 1, &objects[0], true);
     order_atomic_load(order, 2, &objects[0], true);
-    ck_assert(!races(2, false, 8, 8));
-    ck_assert(races(2, false, 0, 8));
+    ck_assert(!is_access_racing(2, false, 8, 8));
+    ck_assert(is_access_racing(2, false, 0, 8));
 }
 END_TEST
 
 START_TEST(an_update_carries_on_what_was_released)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_atomic_store(order, 0, &objects[0], true);
     order_atomic_load(order, 1, &objects[0], false);
     order_atomic_update(order, 1, &objects[0], false);
-    ck_assert(races(1, false, 0, 8));
+    ck_assert(is_access_racing(1, false, 0, 8));
     order_atomic_load(order, 2, &objects[0], true);
-    ck_assert(!races(2, false, 0, 8));
+    ck_assert(!is_access_racing(2, false, 0, 8));
 }
 END_TEST
 
 START_TEST(fences_order_through_relaxed_operations)
 {
-    ck_assert(!races(0, true, 0, 8));
+    ck_assert(!is_access_racing(0, true, 0, 8));
     order_atomic_fence(order, 0, false, true);
-    ck_assert(!races(0, true, 8, 8));
+    ck_assert(!is_access_racing(0, true, 8, 8));
     order_atomic_store(order, 0, &objects[0], false);
     order_atomic_load(order, 1, &objects[0], false);
-    ck_assert(races(1, false, 0, 8));
+    ck_assert(is_access_racing(1, false, 0, 8));
     order_atomic_fence(order, 1, true, false);
-    ck_assert(!races(1, false, 0, 8));
-    ck_assert(races(1, false, 8, 8));
+    ck_assert(!is_access_racing(1, false, 0, 8));
+    ck_assert(is_access_racing(1, false, 8, 8));
 }
 END_TEST
 
@@ -273,10 +273,10 @@ START_TEST(a_plain_access_races_with_an_atomic_one)
 {
     ck_assert(!races_atomic(0, true, 0));
     ck_assert(!races_atomic(1, true, 0));
-    ck_assert(races(2, false, 0, 8));
-    ck_assert(!races(2, true, 8, 8));
+    ck_assert(is_access_racing(2, false, 0, 8));
+    ck_assert(!is_access_racing(2, true, 8, 8));
     ck_assert(races_atomic(1, false, 8));
-    ck_assert(!races(2, false, 16, 8));
+    ck_assert(!is_access_racing(2, false, 16, 8));
     ck_assert(!races_atomic(1, false, 16));
     ck_assert(races_atomic(1, true, 16));
 }
@@ -296,8 +296,8 @@ struct definition {
 };
 
 /* The events that race with an access of the lane. */
-static uint64_t racing(const struct definition *all, uint8_t lane, bool is_write, size_t at,
-                       size_t size_bytes)
+static uint64_t find_racing_events(const struct definition *all, uint8_t lane, bool is_write,
+                                   size_t at, size_t size_bytes)
 {
     uint64_t found = 0;
     for (size_t i = at; i < at + size_bytes; i++) {
@@ -315,7 +315,7 @@ static bool compare_access(struct definition *all, struct chance *chance, uint8_
     const size_t from = at + (size_bytes == 1 ? chance_below(chance, 4) : 0);
     const bool is_write = chance_below(chance, 2) == 0;
     const struct access access = {.lane = lane, .is_write = is_write, .op = event};
-    const uint64_t expected = racing(all, lane, is_write, from, size_bytes);
+    const uint64_t expected = find_racing_events(all, lane, is_write, from, size_bytes);
     /* Most traces are to go on for long. */
     if (expected != 0 && chance_below(chance, 16) != 0) {
         return true;
@@ -342,7 +342,7 @@ static void forget_some(struct definition *all, struct chance *chance)
     memset(&all->writes[at], 0, size_bytes * sizeof all->writes[0]);
 }
 
-static void meet(struct definition *all, struct chance *chance, uint8_t lane)
+static void meet_object(struct definition *all, struct chance *chance, uint8_t lane)
 {
     const uint32_t object = chance_below(chance, 3);
     if (chance_below(chance, 2) == 0) {
@@ -383,7 +383,7 @@ static bool compare_trace(struct chance *chance)
                 return true;
             }
         } else if (kind < 30) {
-            meet(&all, chance, lane);
+            meet_object(&all, chance, lane);
         } else if (kind < 31) {
             start_or_join(&all, chance, lane);
         } else {
@@ -410,7 +410,7 @@ Suite *suite_of_order(void)
 {
     Suite *suite = suite_create("order");
     TCase *tests = tcase_create("order");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, set_up_order, tear_down_order);
     tcase_add_test(tests, what_one_lane_does_is_ordered);
     tcase_add_test(tests, unordered_accesses_race_when_one_writes);
     tcase_add_test(tests, a_race_says_who_met_whom_where);

@@ -20,7 +20,7 @@ static pthread_barrier_t barrier;
 static sem_t semaphore, other_semaphore;
 static volatile int queued, taken, seen, arrived, serial_count;
 
-static void begin(void)
+static void reset_state(void)
 {
     queued = taken = seen = arrived = serial_count = 0;
     mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +41,7 @@ static void run_lanes(size_t count, void *(*const routines[])(void *))
 
 /* --- condition variables --- */
 
-static void *produce(void *argument)
+static void *produce_items(void *argument)
 {
     for (int i = 0; i < ITEM_COUNT; i++) {
         pthread_mutex_lock(&mutex);
@@ -55,7 +55,7 @@ static void *produce(void *argument)
     return argument;
 }
 
-static void *consume(void *argument)
+static void *consume_items(void *argument)
 {
     for (int i = 0; i < ITEM_COUNT / 2; i++) {
         pthread_mutex_lock(&mutex);
@@ -73,8 +73,8 @@ static void *consume(void *argument)
 static void queue_body(void *context)
 {
     (void)context;
-    begin();
-    run_lanes(3, (void *(*const[])(void *)){produce, consume, consume});
+    reset_state();
+    run_lanes(3, (void *(*const[])(void *)){produce_items, consume_items, consume_items});
     ck_assert_int_eq(taken, ITEM_COUNT);
     ck_assert_int_eq(pthread_cond_destroy(&condition), 0);
     ck_assert_int_eq(pthread_cond_destroy(&other_condition), 0);
@@ -109,7 +109,7 @@ static void *raise_flag_for_all(void *argument)
 static void broadcast_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     run_lanes(3, (void *(*const[])(void *)){await_flag, await_flag, raise_flag_for_all});
     ck_assert_int_eq(seen, 2);
 }
@@ -132,7 +132,7 @@ static void *raise_flag_for_one(void *argument)
 static void one_signal_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     run_lanes(3, (void *(*const[])(void *)){await_flag, await_flag, raise_flag_for_one});
 }
 
@@ -165,7 +165,7 @@ static void *raise_flag_outside(void *argument)
 static void careless_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     run_lanes(2, (void *(*const[])(void *)){await_flag_carelessly, raise_flag_outside});
 }
 
@@ -220,7 +220,7 @@ static int timeout_count, wake_count;
 static void timed_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     run_lanes(2, (void *(*const[])(void *)){await_flag_or_time, raise_flag_for_one});
     timeout_count += seen;
     wake_count += taken;
@@ -229,7 +229,7 @@ static void timed_body(void *context)
 static void hour_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     run_lanes(1, (void *(*const[])(void *)){await_for_an_hour});
 }
 
@@ -252,7 +252,7 @@ static void waited_destroy_body(void *context)
 {
     (void)context;
     pthread_t thread;
-    begin();
+    reset_state();
     pthread_create(&thread, NULL, await_flag, NULL);
     sched_yield();
     sched_yield();
@@ -268,7 +268,7 @@ static void waited_destroy_body(void *context)
 static void unheld_wait_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     pthread_cond_wait(&condition, &mutex);
 }
 
@@ -316,7 +316,7 @@ static void semaphore_body(void *context)
 {
     (void)context;
     struct timespec time = {.tv_sec = 5};
-    begin();
+    reset_state();
     sem_init(&semaphore, 0, 0);
     sem_init(&other_semaphore, 0, 1);
     run_lanes(2, (void *(*const[])(void *)){post_items, await_items});
@@ -368,7 +368,7 @@ static void *cross_twice(void *argument)
 static void barrier_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, LANE_COUNT), 0);
     run_lanes(3, (void *(*const[])(void *)){cross_twice, cross_twice, cross_twice});
     ck_assert_int_eq(serial_count, 2);
@@ -390,7 +390,7 @@ static void *arrive_alone(void *argument)
 static void lonely_barrier_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     run_lanes(1, (void *(*const[])(void *)){arrive_alone});
 }
 
@@ -407,7 +407,7 @@ END_TEST
 
 static pthread_once_t once;
 
-static void initialise(void)
+static void initialise_once(void)
 {
     ck_assert_int_eq(queued++, 0);
     sched_yield();
@@ -416,7 +416,7 @@ static void initialise(void)
 
 static void *use_once(void *argument)
 {
-    ck_assert_int_eq(pthread_once(&once, initialise), 0);
+    ck_assert_int_eq(pthread_once(&once, initialise_once), 0);
     ck_assert_int_eq(seen, 1);
     return argument;
 }
@@ -424,7 +424,7 @@ static void *use_once(void *argument)
 static void once_body(void *context)
 {
     (void)context;
-    begin();
+    reset_state();
     once = PTHREAD_ONCE_INIT;
     run_lanes(3, (void *(*const[])(void *)){use_once, use_once, use_once});
     ck_assert_int_eq(queued, 1);
@@ -433,7 +433,7 @@ static void once_body(void *context)
 START_TEST(what_is_done_once_is_done_by_one_and_awaited_by_the_others)
 {
     rig_check_finishes(RUN_COUNT, once_body);
-    pthread_once(&once, initialise); /* done in lanes, so done */
+    pthread_once(&once, initialise_once); /* done in lanes, so done */
     ck_assert_int_eq(queued, 1);
 }
 END_TEST

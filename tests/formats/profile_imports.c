@@ -133,7 +133,7 @@ struct comparison {
     uint64_t count;
 };
 
-static void compare(void *context, const struct run *run, const struct verdict *verdict)
+static void compare_observation(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct comparison *comparison = context;
     const struct observation *seen = run_observation(run);
@@ -166,7 +166,7 @@ uint64_t profile_assert_replay(void)
     struct comparison comparison = {0};
     struct trial trial;
     char reason[RUN_REASON_BYTES] = "";
-    const struct run_listener listener = {.context = &comparison, .judged = compare};
+    const struct run_listener listener = {.context = &comparison, .judged = compare_observation};
     ck_assert_msg(trial_replay(target_find("hbm"), &profile_import.setup, &profile_import.ops,
                                &listener, &trial, reason),
                   "%s", reason);

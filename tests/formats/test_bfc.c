@@ -110,7 +110,7 @@ static void read_facts(struct facts *facts)
 
 /* --- replay --- */
 
-static struct run *start(const char *defrag)
+static struct run *start_run(const char *defrag)
 {
     char reason[RUN_REASON_BYTES] = "";
     struct setup setup = rig.import.setup;
@@ -121,7 +121,7 @@ static struct run *start(const char *defrag)
 }
 
 /* All ops but the request. */
-static void rebuild(struct run *run)
+static void rebuild_heap(struct run *run)
 {
     for (size_t i = 0; i + 1 < rig.import.ops.count; i++) {
         const struct verdict *verdict = run_step(run, &rig.import.ops.ops[i]);
@@ -131,13 +131,13 @@ static void rebuild(struct run *run)
     }
 }
 
-static enum target_result request(struct run *run, const struct verdict **verdict)
+static enum target_result replay_request(struct run *run, const struct verdict **verdict)
 {
     *verdict = run_step(run, &rig.import.ops.ops[rig.import.ops.count - 1]);
     return (enum target_result)run_observation(run)->result;
 }
 
-static void finish(struct run *run)
+static void finish_run(struct run *run)
 {
     const struct verdict *verdict = run_finish(run);
     ck_assert_msg(verdict->kind == VERDICT_NONE, "%s", verdict->reason);
@@ -184,12 +184,12 @@ static uint64_t said_value(enum said_kind kind)
 static bool moves_would_help(void)
 {
     const struct verdict *verdict = NULL;
-    struct run *run = start("repack");
-    rebuild(run);
-    const enum target_result result = request(run, &verdict);
+    struct run *run = start_run("repack");
+    rebuild_heap(run);
+    const enum target_result result = replay_request(run, &verdict);
     ck_assert_int_ne(verdict->kind, VERDICT_PREMATURE);
     ck_assert_int_ne(verdict->kind, VERDICT_BROKEN);
-    finish(run);
+    finish_run(run);
     return result == TARGET_OK;
 }
 
@@ -200,15 +200,15 @@ static bool check_replay(void)
     const struct verdict *verdict = NULL;
     read_facts(&facts);
     ck_assert_uint_eq(facts.in_use_bytes, facts.stats_bytes);
-    struct run *run = start("none");
-    rebuild(run);
+    struct run *run = start_run("none");
+    rebuild_heap(run);
     check_heap(run, &facts);
-    ck_assert_int_eq(request(run, &verdict), TARGET_NO_MEMORY);
+    ck_assert_int_eq(replay_request(run, &verdict), TARGET_NO_MEMORY);
     ck_assert_int_eq(verdict->kind, VERDICT_JUSTIFIED);
     ck_assert_uint_eq(verdict->free_bytes, facts.free_bytes);
     ck_assert_uint_eq(verdict->requested_bytes,
                       rig.import.ops.ops[rig.import.ops.count - 1].size_bytes);
-    finish(run);
+    finish_run(run);
     ck_assert_uint_eq(said_value(SAID_FAILED), 0);
     ck_assert_uint_eq(said_value(SAID_FREE_BYTES), facts.free_bytes);
     ck_assert_uint_eq(said_value(SAID_LARGEST_HOLE_BYTES), facts.largest_bytes);
@@ -378,7 +378,7 @@ END_TEST
 
 /* --- from the field --- */
 
-static void measure(const char *name)
+static void measure_message(const char *name)
 {
     static struct facts facts;
     char path[512];
@@ -414,7 +414,7 @@ START_TEST(dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack)
     }
     for (int i = 0; i < count; i++) {
         if (strstr(names[i]->d_name, ".log") != NULL) {
-            measure(names[i]->d_name);
+            measure_message(names[i]->d_name);
         }
         free(names[i]);
     }

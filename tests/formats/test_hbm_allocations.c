@@ -177,7 +177,7 @@ START_TEST(the_lines_of_a_report_behind_cut_ones_are_those_of_the_text)
 END_TEST
 
 /* no_message.log with other text before and behind it. */
-static char *surrounded(const char *before, const char *behind, size_t *length)
+static char *surround_log(const char *before, const char *behind, size_t *length)
 {
     struct text text;
     char *all = NULL;
@@ -196,12 +196,12 @@ static char *surrounded(const char *before, const char *behind, size_t *length)
 START_TEST(the_request_is_of_the_message_with_the_free_bytes_of_the_report)
 {
     size_t length = 0;
-    char *text = surrounded(MESSAGE("600.0K", "558.0K"), MESSAGE("900.0K", "300.0K"), &length);
+    char *text = surround_log(MESSAGE("600.0K", "558.0K"), MESSAGE("900.0K", "300.0K"), &length);
     ck_assert_int_eq(import_bytes(text, length, "hbm_allocations"), IMPORT_OK);
     ck_assert_uint_eq(import.ops.ops[import.ops.count - 1].size_bytes, 600 << 10);
     ck_assert(strstr(import.notes, "free bytes differ") == NULL);
     free(text);
-    text = surrounded("", MESSAGE("900.0K", "300.0K"), &length);
+    text = surround_log("", MESSAGE("900.0K", "300.0K"), &length);
     ck_assert_int_eq(import_bytes(text, length, "hbm_allocations"), IMPORT_OK);
     ck_assert(strstr(import.notes, "its free bytes differ from the report's") != NULL);
     free(text);
@@ -211,8 +211,8 @@ END_TEST
 START_TEST(reports_that_are_not_used_are_counted)
 {
     size_t length = 0;
-    char *text = surrounded("HBM allocations: 6\nHBM allocations:\n", "HBM allocations: \n",
-                            &length);
+    char *text = surround_log("HBM allocations: 6\nHBM allocations:\n", "HBM allocations: \n",
+                              &length);
     ck_assert_int_eq(import_bytes(text, length, "hbm_allocations"), IMPORT_OK);
     ck_assert(strstr(import.notes, "2 reports before this one are cut off and not used") != NULL);
     ck_assert(strstr(import.notes, "1 reports after this one are not used") != NULL);

@@ -340,7 +340,7 @@ END_TEST
 
 /* --- the field --- */
 
-static bool agrees(const struct hbm_report_size *sum, uint64_t low, uint64_t high)
+static bool is_consistent(const struct hbm_report_size *sum, uint64_t low, uint64_t high)
 {
     return sum->range.high >= low && sum->range.low <= high;
 }
@@ -356,41 +356,42 @@ static unsigned check_sums(const char *name, const struct hbm_report *report)
         const uint64_t low = n[HBM_USED].range.low > n[HBM_CAPACITY].range.high
                                  ? n[HBM_USED].range.low - n[HBM_CAPACITY].range.high
                                  : 0; /* both may print as 1.00M */
-        ck_assert_msg(
-            agrees(&n[HBM_EXCEEDED], low, n[HBM_USED].range.high - n[HBM_CAPACITY].range.low),
-            "%s: exceeded", name);
+        ck_assert_msg(is_consistent(&n[HBM_EXCEEDED], low,
+                                    n[HBM_USED].range.high - n[HBM_CAPACITY].range.low),
+                      "%s: exceeded", name);
         checked++;
     }
     if (n[HBM_TOTAL].is_said && n[HBM_RESERVED].is_said && n[HBM_PROGRAM].is_said) {
-        ck_assert_msg(agrees(&n[HBM_TOTAL],
-                             n[HBM_RESERVED].range.low + n[HBM_PROGRAM].range.low +
-                                 n[HBM_ARGUMENTS].range.low,
-                             n[HBM_RESERVED].range.high + n[HBM_PROGRAM].range.high +
-                                 n[HBM_ARGUMENTS].range.high),
+        ck_assert_msg(is_consistent(&n[HBM_TOTAL],
+                                    n[HBM_RESERVED].range.low + n[HBM_PROGRAM].range.low +
+                                        n[HBM_ARGUMENTS].range.low,
+                                    n[HBM_RESERVED].range.high + n[HBM_PROGRAM].range.high +
+                                        n[HBM_ARGUMENTS].range.high),
                       "%s: total", name);
         checked++;
     }
     if (n[HBM_REQUIREMENT].is_said && n[HBM_ROW_GLOBAL].is_said) {
-        ck_assert_msg(agrees(&n[HBM_REQUIREMENT],
-                             n[HBM_ROW_RESERVED].range.low + n[HBM_ROW_GLOBAL].range.low +
-                                 n[HBM_ROW_SCOPED].range.low + n[HBM_ROW_TEMP].range.low +
-                                 n[HBM_ROW_OVERLAYS].range.low,
-                             n[HBM_ROW_RESERVED].range.high + n[HBM_ROW_GLOBAL].range.high +
-                                 n[HBM_ROW_SCOPED].range.high + n[HBM_ROW_TEMP].range.high +
-                                 n[HBM_ROW_OVERLAYS].range.high),
+        ck_assert_msg(is_consistent(&n[HBM_REQUIREMENT],
+                                    n[HBM_ROW_RESERVED].range.low + n[HBM_ROW_GLOBAL].range.low +
+                                        n[HBM_ROW_SCOPED].range.low + n[HBM_ROW_TEMP].range.low +
+                                        n[HBM_ROW_OVERLAYS].range.low,
+                                    n[HBM_ROW_RESERVED].range.high + n[HBM_ROW_GLOBAL].range.high +
+                                        n[HBM_ROW_SCOPED].range.high + n[HBM_ROW_TEMP].range.high +
+                                        n[HBM_ROW_OVERLAYS].range.high),
                       "%s: requirement", name);
         checked++;
     }
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
         if (entry->shape_bytes != 0 && entry->unpadded.is_said) {
-            ck_assert_msg(agrees(&entry->unpadded, entry->shape_bytes, entry->shape_bytes),
+            ck_assert_msg(is_consistent(&entry->unpadded, entry->shape_bytes, entry->shape_bytes),
                           "%s: shape of entry %zu", name, i);
             checked++;
         }
         if (entry->padding.is_said) {
-            ck_assert_msg(agrees(&entry->padding, entry->size.low - entry->unpadded.range.high,
-                                 entry->size.high - entry->unpadded.range.low),
+            ck_assert_msg(is_consistent(&entry->padding,
+                                        entry->size.low - entry->unpadded.range.high,
+                                        entry->size.high - entry->unpadded.range.low),
                           "%s: padding of entry %zu", name, i);
             checked++;
         }
@@ -413,8 +414,8 @@ static void check_replay(const char *name, const struct hbm_report *report,
 }
 
 /* The report that is imported, or the first: the sums of all of a file are checked. */
-static unsigned survey(const char *name, const struct text *text, size_t *count,
-                       struct hbm_report *used)
+static unsigned survey_reports(const char *name, const struct text *text, size_t *count,
+                               struct hbm_report *used)
 {
     static struct hbm_report report;
     unsigned checked = 0;
@@ -435,7 +436,7 @@ static void print_row(const char *name, const struct text *text, size_t *importe
     static struct hbm_report report;
     struct replayed replayed;
     size_t count = 0;
-    const unsigned checked = survey(name, text, &count, &report);
+    const unsigned checked = survey_reports(name, text, &count, &report);
     char lacking[SIZE_TEXT_BYTES];
     if (import_bytes(text->bytes, text->length, "auto") != IMPORT_OK) {
         printf("  %-58s %zu reports, %3u sums agree; refused: %s\n", name, count, checked,

@@ -48,7 +48,7 @@ static void teardown_each(void)
     import_deinit(&import);
 }
 
-static void add(const struct heap_span *span)
+static void add_span(const struct heap_span *span)
 {
     ck_assert_int_eq(heap_image_add(&image, span, &error), IMPORT_OK);
 }
@@ -57,10 +57,10 @@ static void add_at(uint64_t address, uint64_t size_bytes, enum heap_span_state s
 {
     const struct heap_span span = {
         .address = address, .size_bytes = size_bytes, .state = state, .line = image.count + 1};
-    add(&span);
+    add_span(&span);
 }
 
-static enum import_result build(const struct setup *fixed)
+static enum import_result build_import(const struct setup *fixed)
 {
     return heap_image_build(&image, fixed, &import, &error);
 }
@@ -68,7 +68,7 @@ static enum import_result build(const struct setup *fixed)
 /* --- replay --- */
 
 /* Runs the ops; each must act, and each block must be where the import says. */
-static struct run *replay(void)
+static struct run *replay_ops(void)
 {
     char reason[RUN_REASON_BYTES] = "";
     struct run *run = run_create(target_find("hbm"), &import.setup, reason);
@@ -89,7 +89,7 @@ static struct run *replay(void)
     return run;
 }
 
-static void finish(struct run *run)
+static void finish_run(struct run *run)
 {
     const struct verdict *verdict = run_finish(run);
     ck_assert_msg(verdict->kind == VERDICT_NONE, "%s", verdict->reason);
@@ -191,7 +191,7 @@ static uint64_t common_granule(const struct drawing *drawing)
     return granule_bytes;
 }
 
-static void complete(struct drawing *drawing)
+static void complete_drawing(struct drawing *drawing)
 {
     drawing->granule_bytes = common_granule(drawing);
     uint64_t gap_bytes[OP_HOST_COUNT_MAX] = {0};
@@ -211,7 +211,7 @@ static void complete(struct drawing *drawing)
     }
 }
 
-static void draw(struct drawing *drawing, uint64_t seed)
+static void draw_heap(struct drawing *drawing, uint64_t seed)
 {
     static const uint64_t units[] = {1, 64, 256, 512, 4096};
     struct random random;
@@ -222,7 +222,7 @@ static void draw(struct drawing *drawing, uint64_t seed)
     for (uint8_t host = 0; host < host_count; host++) {
         draw_host(drawing, &random, unit_bytes, host);
     }
-    complete(drawing);
+    complete_drawing(drawing);
     for (size_t i = 0; i < drawing->count; i++) { /* a snapshot may list them in any order */
         const size_t other = random_below(&random, drawing->count);
         const struct heap_span swapped = drawing->spans[i];
@@ -237,7 +237,7 @@ static void add_drawing(const struct drawing *drawing)
         struct heap_span span = drawing->spans[i];
         span.offset = UINT64_MAX; /* is set by the build */
         span.op = 12345;
-        add(&span);
+        add_span(&span);
     }
 }
 
@@ -253,15 +253,15 @@ static void check_drawing(uint64_t seed)
 {
     static struct drawing drawing;
     setup_each();
-    draw(&drawing, seed);
+    draw_heap(&drawing, seed);
     add_drawing(&drawing);
-    ck_assert_msg(build(&nothing) == IMPORT_OK, "seed %" PRIu64 ": %s", seed, error.reason);
+    ck_assert_msg(build_import(&nothing) == IMPORT_OK, "seed %" PRIu64 ": %s", seed, error.reason);
     ck_assert_uint_eq(import.setup.capacity_bytes, drawing.largest_bytes);
     ck_assert_uint_eq(import.setup.granule_bytes, drawing.granule_bytes);
     ck_assert_uint_eq(import.setup.host_count, drawing.host_count);
     ck_assert_str_eq(setup_option(&import.setup, "defrag"), "none");
     ck_assert_uint_eq(import.ops.count, drawing.op_count);
-    struct run *run = replay();
+    struct run *run = replay_ops();
     for (size_t i = 0; i < drawing.count; i++) {
         const struct heap_span *expected = &drawing.spans[i];
         const struct heap_span *span = heap_image_find(&image, expected->host, expected->address);
@@ -276,7 +276,7 @@ static void check_drawing(uint64_t seed)
     for (uint8_t host = 0; host < drawing.host_count; host++) {
         check_holes(run, &drawing, host);
     }
-    finish(run);
+    finish_run(run);
     teardown_each();
 }
 
@@ -298,7 +298,7 @@ START_TEST(a_block_is_one_op_a_hole_two_and_a_gap_one)
     add_at(0x1800, 512, HEAP_SPAN_FREE);
     add_at(0x9000, 512, HEAP_SPAN_FREE); /* behind a gap */
     add_at(0x9200, 512, HEAP_SPAN_IN_USE);
-    ck_assert_int_eq(build(&nothing), IMPORT_OK);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
     ck_assert_uint_eq(import.setup.capacity_bytes, 512 * 8); /* a granule for the gap */
     ck_assert_uint_eq(import.ops.count, 2 + 2 * 2 + 1);
     ck_assert_int_eq(import.ops.ops[2].kind, OP_RETIRE);
@@ -309,10 +309,10 @@ START_TEST(a_block_is_one_op_a_hole_two_and_a_gap_one)
     ck_assert_uint_eq(import.ops.ops[1].tag, setup_filler_tag(&import.setup));
     ck_assert_uint_eq(import.ops.ops[3].tag, setup_filler_tag(&import.setup));
     ck_assert_uint_eq(import.ops.ops[4].tag, 0);
-    struct run *run = replay();
+    struct run *run = replay_ops();
     ck_assert_uint_eq(model_hole_count(run_model(run, 0)), 3);
     ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 1024);
-    finish(run);
+    finish_run(run);
 }
 END_TEST
 
@@ -320,12 +320,12 @@ START_TEST(touching_regions_are_kept_apart_where_a_border_is_said)
 {
     add_at(0, 512, HEAP_SPAN_FREE);
     const struct heap_span span = {.address = 512, .size_bytes = 512, .begins_region = true};
-    add(&span);
-    ck_assert_int_eq(build(&nothing), IMPORT_OK);
-    struct run *run = replay();
+    add_span(&span);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
+    struct run *run = replay_ops();
     ck_assert_uint_eq(model_hole_count(run_model(run, 0)), 2);
     ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 512);
-    finish(run);
+    finish_run(run);
 }
 END_TEST
 
@@ -333,15 +333,15 @@ START_TEST(the_smaller_device_and_one_without_memory_have_their_rest_retired)
 {
     const struct heap_span large = {.address = 64, .size_bytes = 4096, .host = 0};
     const struct heap_span small = {.address = 64, .size_bytes = 1024, .host = 2};
-    add(&small);
-    add(&large);
-    ck_assert_int_eq(build(&nothing), IMPORT_OK);
+    add_span(&small);
+    add_span(&large);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
     ck_assert_uint_eq(import.setup.host_count, 3);
-    struct run *run = replay();
+    struct run *run = replay_ops();
     ck_assert_uint_eq(model_free_bytes(run_model(run, 0)), 4096);
     ck_assert_uint_eq(model_free_bytes(run_model(run, 1)), 0);
     ck_assert_uint_eq(model_free_bytes(run_model(run, 2)), 1024);
-    finish(run);
+    finish_run(run);
 }
 END_TEST
 
@@ -350,12 +350,12 @@ START_TEST(what_a_fixed_capacity_has_above_the_snapshot_is_free_at_the_bottom)
     const struct setup fixed = {.capacity_bytes = 8192};
     add_at(0x7000, 1024, HEAP_SPAN_IN_USE);
     add_at(0x7400, 1024, HEAP_SPAN_FREE);
-    ck_assert_int_eq(build(&fixed), IMPORT_OK);
+    ck_assert_int_eq(build_import(&fixed), IMPORT_OK);
     ck_assert_uint_eq(heap_image_find(&image, 0, 0x7000)->offset, 8192 - 2048);
-    struct run *run = replay();
+    struct run *run = replay_ops();
     ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 8192 - 2048);
     ck_assert_uint_eq(model_hole_count(run_model(run, 0)), 2);
-    finish(run);
+    finish_run(run);
 }
 END_TEST
 
@@ -368,7 +368,7 @@ START_TEST(a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused)
         "the range at 0x400 has 1536 bytes, which is not a multiple of the granule of 1024",
         "the capacity of 2000 bytes is not a multiple of the granule of 512"};
     add_at(0x400, 1536, HEAP_SPAN_IN_USE);
-    ck_assert_int_eq(build(&fixed[_i]), IMPORT_INVALID);
+    ck_assert_int_eq(build_import(&fixed[_i]), IMPORT_INVALID);
     ck_assert_str_eq(error.reason, reasons[_i]);
 }
 END_TEST
@@ -377,7 +377,7 @@ START_TEST(spans_that_overlap_are_refused_with_the_line_of_the_later_one)
 {
     add_at(0x2000, 512, HEAP_SPAN_IN_USE);
     add_at(0x1000, 0x1100, HEAP_SPAN_FREE);
-    ck_assert_int_eq(build(&nothing), IMPORT_INVALID);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_INVALID);
     ck_assert_uint_eq(error.line, 2);
     ck_assert_str_eq(error.reason,
                      "the range at 0x1000 of 4352 bytes overlaps the one at 0x2000 of 512 bytes");
@@ -389,9 +389,9 @@ START_TEST(the_same_addresses_on_two_hosts_do_not_overlap)
     const struct heap_span span = {
         .address = 64, .size_bytes = 4096, .host = 1, .state = HEAP_SPAN_IN_USE};
     add_at(64, 4096, HEAP_SPAN_IN_USE);
-    add(&span);
-    ck_assert_int_eq(build(&nothing), IMPORT_OK);
-    finish(replay());
+    add_span(&span);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
+    finish_run(replay_ops());
 }
 END_TEST
 
@@ -413,8 +413,8 @@ START_TEST(a_span_that_cannot_be_is_refused)
     };
     struct heap_span span = rows[_i].span;
     span.line = 7;
-    add(&span);
-    ck_assert_int_eq(build(&nothing), IMPORT_INVALID);
+    add_span(&span);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_INVALID);
     ck_assert_uint_eq(error.line, 7);
     ck_assert_str_eq(error.reason, rows[_i].reason);
 }
@@ -425,14 +425,14 @@ START_TEST(sums_above_2_to_the_50_are_refused_at_the_span_that_brings_them)
     add_at(0, UINT64_C(1) << 49, HEAP_SPAN_IN_USE);
     add_at(UINT64_C(1) << 49, UINT64_C(1) << 49, HEAP_SPAN_FREE);
     add_at(UINT64_C(1) << 50, 1, HEAP_SPAN_FREE);
-    ck_assert_int_eq(build(&nothing), IMPORT_INVALID);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_INVALID);
     ck_assert_uint_eq(error.line, 3);
 }
 END_TEST
 
 START_TEST(an_image_without_spans_is_incomplete)
 {
-    ck_assert_int_eq(build(&nothing), IMPORT_INCOMPLETE);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_INCOMPLETE);
     ck_assert_str_eq(error.reason, "the snapshot has no memory");
 }
 END_TEST
@@ -441,7 +441,7 @@ START_TEST(an_address_that_begins_no_span_is_not_found)
 {
     add_at(0x2000, 512, HEAP_SPAN_IN_USE);
     add_at(0x1000, 512, HEAP_SPAN_IN_USE);
-    ck_assert_int_eq(build(&nothing), IMPORT_OK);
+    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
     ck_assert_uint_eq(heap_image_find(&image, 0, 0x2000)->line, 1);
     ck_assert_uint_eq(heap_image_find(&image, 0, 0x1000)->line, 2);
     ck_assert_ptr_null(heap_image_find(&image, 0, 0x1001));

@@ -201,7 +201,7 @@ static struct counted count_lines(char *text)
     return counted;
 }
 
-static void compare(const char *path)
+static void compare_counts(const char *path)
 {
     size_t length = 0;
     char said[256];
@@ -231,7 +231,7 @@ START_TEST(every_file_of_the_field_imports_with_its_own_sums)
         char path[4096];
         snprintf(path, sizeof path, DATA "/%s", entry->d_name);
         if (strstr(entry->d_name, ".rep") != NULL) {
-            compare(path);
+            compare_counts(path);
         }
     }
     closedir(folder);

@@ -164,7 +164,7 @@ static struct counted count_rows(const char *path)
     return counted;
 }
 
-static void compare(const char *path)
+static void compare_counts(const char *path)
 {
     const struct counted counted = count_rows(path);
     char said[512];
@@ -191,7 +191,7 @@ START_TEST(every_file_of_the_field_imports_with_its_own_sums)
         char path[4096];
         snprintf(path, sizeof path, DATA "/%s", entry->d_name);
         if (strstr(entry->d_name, ".csv") != NULL) {
-            compare(path);
+            compare_counts(path);
         }
     }
     closedir(folder);

@@ -25,7 +25,7 @@ enum {
     STEP_BYTES = 512
 }; /* of the search for the smallest capacity: all sizes are multiples of it */
 
-static void load(const char *path)
+static void load_instance(const char *path)
 {
     char text[4096];
     const struct setup fixed = {.granule_bytes = 1}; /* what these instances are measured in */
@@ -87,9 +87,9 @@ static void print_ratio(uint64_t a, uint64_t b)
     printf("  %9" PRIu64 " (%" PRIu64 ".%03" PRIu64 ")", a, thousandths / 1000, thousandths % 1000);
 }
 
-static void measure(const char *name, const char *path)
+static void measure_instance(const char *name, const char *path)
 {
-    load(path);
+    load_instance(path);
     const uint64_t peak_bytes = import.setup.capacity_bytes;
     const uint64_t ooms = count_ooms("hbm", "repack", peak_bytes);
     printf("%-10s %4zu ops, peak %8" PRIu64 ", hbm repack at the peak: %" PRIu64
@@ -105,8 +105,8 @@ static void measure(const char *name, const char *path)
 
 START_TEST(the_peak_is_enough_with_moves_on_our_own_instances)
 {
-    measure("exclusive", FIELD "exclusive.csv");
-    measure("odd_sizes", FIELD "odd_sizes.csv");
+    measure_instance("exclusive", FIELD "exclusive.csv");
+    measure_instance("odd_sizes", FIELD "odd_sizes.csv");
 }
 END_TEST
 
@@ -121,7 +121,7 @@ START_TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
             printf("skipped: no %s\n", path);
             continue;
         }
-        measure(name, path);
+        measure_instance(name, path);
     }
 }
 END_TEST

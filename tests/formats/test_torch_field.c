@@ -27,7 +27,7 @@ struct said_by_file {
     uint64_t peak_bytes;
 };
 
-static uint64_t number(const json_t *object, const char *key)
+static uint64_t read_number(const json_t *object, const char *key)
 {
     return (uint64_t)json_integer_value(json_object_get(object, key));
 }
@@ -38,12 +38,12 @@ static bool has_text(const json_t *object, const char *key, const char *text)
     return value != NULL && strcmp(value, text) == 0;
 }
 
-static uint64_t granules(uint64_t bytes)
+static uint64_t round_to_granules(uint64_t bytes)
 {
     return (bytes + 511) / 512 * 512;
 }
 
-static json_t *decode(const char *path)
+static json_t *decode_pickle(const char *path)
 {
     size_t length = 0;
     json_t *root = NULL;
@@ -77,20 +77,20 @@ static void add_segments(const json_t *root, struct said_by_file *said, json_t *
     const json_t *segment = NULL, *block = NULL;
     json_array_foreach(json_object_get(root, "segments"), i, segment)
     {
-        uint64_t at = number(segment, "address");
+        uint64_t at = read_number(segment, "address");
         said->segments++;
-        said->total_bytes += number(segment, "total_size");
-        said->active_bytes += number(segment, "active_size");
-        said->allocated_bytes += number(segment, "allocated_size");
-        said->requested_bytes += number(segment, "requested_size");
+        said->total_bytes += read_number(segment, "total_size");
+        said->active_bytes += read_number(segment, "active_size");
+        said->allocated_bytes += read_number(segment, "allocated_size");
+        said->requested_bytes += read_number(segment, "requested_size");
         json_array_foreach(json_object_get(segment, "blocks"), j, block)
         {
             if (!has_text(block, "state", "inactive")) {
                 said->active_count++;
-                said->active_block_bytes += number(block, "size");
-                map_set(active, at, number(block, "size"));
+                said->active_block_bytes += read_number(block, "size");
+                map_set(active, at, read_number(block, "size"));
             }
-            at += number(block, "size");
+            at += read_number(block, "size");
         }
     }
 }
@@ -103,8 +103,8 @@ static json_t *sizes_taken(const json_t *events, const json_t *active)
     json_t *sizes = json_array();
     for (size_t i = json_array_size(events); i-- > 0;) {
         const json_t *event = json_array_get(events, i);
-        const uint64_t address = number(event, "addr");
-        uint64_t size = granules(number(event, "size"));
+        const uint64_t address = read_number(event, "addr");
+        uint64_t size = round_to_granules(read_number(event, "size"));
         if (has_text(event, "action", "alloc") && map_get(seen, address) == 0) {
             size = map_get(active, address);
             ck_assert_uint_gt(size, 0);
@@ -125,14 +125,14 @@ static void add_events(const json_t *events, struct said_by_file *said, json_t *
     uint64_t base = 0;
     for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *event = json_array_get(events, i);
-        const uint64_t address = number(event, "addr");
+        const uint64_t address = read_number(event, "addr");
         const uint64_t size = (uint64_t)json_integer_value(
             json_array_get(sizes, json_array_size(events) - 1 - i));
         said->events++;
         said->failures += has_text(event, "action", "oom") ? 1 : 0;
         if (has_text(event, "action", "alloc")) {
             said->allocs++;
-            said->alloc_bytes += number(event, "size");
+            said->alloc_bytes += read_number(event, "size");
             map_set(live, address, size);
             now += (int64_t)size;
             most = now > most ? now : most;
@@ -163,7 +163,7 @@ static void add_events(const json_t *events, struct said_by_file *said, json_t *
 static struct said_by_file add_up(const char *path)
 {
     struct said_by_file said = {0};
-    json_t *root = decode(path);
+    json_t *root = decode_pickle(path);
     json_t *active = json_object();
     add_segments(root, &said, active);
     ck_assert_uint_le(json_array_size(json_object_get(root, "device_traces")),
@@ -275,17 +275,18 @@ END_TEST
 /* Takes the event into the map of live blocks, and compares it with the next op. */
 static void step_complete(const json_t *event, struct span_map *map, uint32_t *next)
 {
-    const uint64_t address = number(event, "addr");
+    const uint64_t address = read_number(event, "addr");
     const struct op *op = &import.ops.ops[*next];
-    struct span span = {
-        .start = address, .end = address + granules(number(event, "size")), .owner = *next};
+    struct span span = {.start = address,
+                        .end = address + round_to_granules(read_number(event, "size")),
+                        .owner = *next};
     if (has_text(event, "action", "alloc")) {
         struct span other;
         ck_assert(span_map_insert_if_free(map, &span, &other));
         ck_assert_int_eq(op->kind, OP_ALLOC);
         ck_assert_uint_eq(op->size_bytes, span.end - span.start);
         ck_assert_uint_eq(op->unpadded_bytes == 0 ? op->size_bytes : op->unpadded_bytes,
-                          number(event, "size"));
+                          read_number(event, "size"));
         (*next)++;
     } else if (has_text(event, "action", "free_completed")) {
         struct span found;
@@ -308,7 +309,7 @@ START_TEST(a_complete_trace_is_followed_event_by_event_to_its_final_state)
     uint32_t next = 0;
     span_map_init(&map);
     load(DATA "cs336_silmont_small_complete.pickle.gz", "auto");
-    json_t *root = decode(DATA "cs336_silmont_small_complete.pickle.gz");
+    json_t *root = decode_pickle(DATA "cs336_silmont_small_complete.pickle.gz");
     json_t *active = json_object();
     const json_t *events = json_array_get(json_object_get(root, "device_traces"), 0);
     for (size_t i = 0; i < json_array_size(events); i++) {
@@ -347,7 +348,7 @@ START_TEST(the_events_are_those_that_were_derived_from_the_file)
     size_t length = 0;
     size_t i = 0;
     char *csv = file_bytes(DATA "cs336_silmont_small_complete.events.csv.gz", &length);
-    json_t *root = decode(DATA "cs336_silmont_small_complete.pickle.gz");
+    json_t *root = decode_pickle(DATA "cs336_silmont_small_complete.pickle.gz");
     const json_t *events = json_array_get(json_object_get(root, "device_traces"), 0);
     char *rest = csv;
     (void)strtok_r(rest, "\r\n", &rest);
@@ -356,8 +357,9 @@ START_TEST(the_events_are_those_that_were_derived_from_the_file)
         const json_t *event = json_array_get(events, i);
         snprintf(expected, sizeof expected,
                  "0,%zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", i,
-                 json_string_value(json_object_get(event, "action")), number(event, "addr"),
-                 number(event, "size"), number(event, "stream"), number(event, "time_us"));
+                 json_string_value(json_object_get(event, "action")), read_number(event, "addr"),
+                 read_number(event, "size"), read_number(event, "stream"),
+                 read_number(event, "time_us"));
         ck_assert_str_eq(line, expected);
     }
     ck_assert_uint_eq(i, json_array_size(events));

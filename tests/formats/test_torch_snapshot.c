@@ -380,18 +380,18 @@ struct pickled {
     size_t length;
 };
 
-static void put(struct pickled *pickle, const char *bytes, size_t length)
+static void put_bytes(struct pickled *pickle, const char *bytes, size_t length)
 {
     memcpy(pickle->bytes + pickle->length, bytes, length);
     pickle->length += length;
 }
-#define PUT(pickle, literal) put(pickle, literal, sizeof literal - 1)
+#define PUT(pickle, literal) put_bytes(pickle, literal, sizeof literal - 1)
 
 /* Fetches what is in the memo, count times. */
 static void put_gets(struct pickled *pickle, char memo, int count)
 {
     for (int i = 0; i < count; i++) {
-        put(pickle, (const char[]){'h', memo}, 2);
+        put_bytes(pickle, (const char[]){'h', memo}, 2);
     }
 }
 
@@ -414,7 +414,7 @@ START_TEST(the_keys_of_shared_values_count_as_visits)
     PUT(&pickle, "}\x94(");
     for (int i = 0; i < 500; i++) {
         char key[16];
-        put(&pickle, key, (size_t)snprintf(key, sizeof key, "\x8c\x05k%04dN", i));
+        put_bytes(&pickle, key, (size_t)snprintf(key, sizeof key, "\x8c\x05k%04dN", i));
     }
     PUT(&pickle, "\x8c\x06"
                  "action\x8c\x05otheru");

@@ -43,7 +43,7 @@ static void note_judged(void *context, const struct run *run, const struct verdi
     ending->largest_hole_bytes = model_largest_hole_bytes(run_model(run, 0));
 }
 
-static void replay(const struct import *import, struct ending *ending)
+static void replay_import(const struct import *import, struct ending *ending)
 {
     const struct run_listener listener = {.context = ending, .judged = note_judged};
     struct trial trial;
@@ -81,7 +81,7 @@ static void assert_said(const struct import *import, const struct ending *ending
 static void assert_ends_in(const struct import *import, const char *expected)
 {
     struct ending ending;
-    replay(import, &ending);
+    replay_import(import, &ending);
     ck_assert_msg(strstr(ending.message, expected) != NULL, "'%s'\n    instead of '%s'",
                   ending.message, expected);
     ck_assert_uint_eq(ending.oom_count, 1);

@@ -22,7 +22,7 @@ static struct import_input input;
 static struct trace *trace;
 static struct trace_totals totals;
 
-static void begin(void)
+static void begin_trace(void)
 {
     trace_abandon(trace);
     import_deinit(&import);
@@ -37,7 +37,7 @@ static void setup_test(void)
 {
     fixed = nothing_fixed;
     import_init(&import);
-    begin();
+    begin_trace();
 }
 
 static void teardown_test(void)
@@ -47,7 +47,7 @@ static void teardown_test(void)
     import_deinit(&import);
 }
 
-static void end(void)
+static void end_trace(void)
 {
     ck_assert_int_eq(trace_end(trace, &totals), IMPORT_OK);
     trace = NULL;
@@ -61,7 +61,7 @@ static struct trace_event event_of(uint64_t address, uint64_t size_bytes, uint64
         .address = address, .size_bytes = size_bytes, .stream = stream, .line = 7};
 }
 
-static void alloc(uint64_t address, uint64_t size_bytes)
+static void add_alloc(uint64_t address, uint64_t size_bytes)
 {
     const struct trace_event event = event_of(address, size_bytes, 0);
     ck_assert_int_eq(trace_alloc(trace, &event), IMPORT_OK);
@@ -73,19 +73,19 @@ static void free_at_once(uint64_t address, uint64_t size_bytes)
     ck_assert_int_eq(trace_free(trace, &event), IMPORT_OK);
 }
 
-static void request(uint64_t address, uint64_t size_bytes)
+static void request_free(uint64_t address, uint64_t size_bytes)
 {
     const struct trace_event event = event_of(address, size_bytes, 0);
     ck_assert_int_eq(trace_free_requested(trace, &event), IMPORT_OK);
 }
 
-static void complete(uint64_t address, uint64_t size_bytes)
+static void complete_free(uint64_t address, uint64_t size_bytes)
 {
     const struct trace_event event = event_of(address, size_bytes, 0);
     ck_assert_int_eq(trace_free_completed(trace, &event), IMPORT_OK);
 }
 
-static void failed(uint64_t size_bytes)
+static void add_failure(uint64_t size_bytes)
 {
     const struct trace_event event = event_of(0, size_bytes, 0);
     ck_assert_int_eq(trace_failed(trace, &event), IMPORT_OK);
@@ -106,12 +106,12 @@ static void assert_ops(const char *expected)
 
 START_TEST(an_address_names_its_newest_block)
 {
-    alloc(16, 512);
-    alloc(17, 1024);
+    add_alloc(16, 512);
+    add_alloc(17, 1024);
     free_at_once(16, 512);
-    alloc(16, 2048);
+    add_alloc(16, 2048);
     free_at_once(16, 0);
-    end();
+    end_trace();
     assert_ops("alloc size=512\nalloc size=1K\nfree block=0\nalloc size=2K\nfree block=3\n");
     ck_assert_uint_eq(totals.allocs, 3);
     ck_assert_uint_eq(totals.frees, 2);
@@ -126,14 +126,14 @@ END_TEST
 
 START_TEST(a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_completion)
 {
-    alloc(1, 512);
-    alloc(2, 512);
-    request(1, 0);
-    complete(1, 0);
-    request(2, 512);
-    alloc(3, 512);
-    complete(2, 512);
-    end();
+    add_alloc(1, 512);
+    add_alloc(2, 512);
+    request_free(1, 0);
+    complete_free(1, 0);
+    request_free(2, 512);
+    add_alloc(3, 512);
+    complete_free(2, 512);
+    end_trace();
     assert_ops(
         "alloc size=512\nalloc size=512\nfree block=0\nfree_after block=1 delay=never\nalloc size=512\n"
         "complete event=3\n");
@@ -144,13 +144,13 @@ END_TEST
 
 START_TEST(a_queued_free_takes_its_place_until_it_completes)
 {
-    alloc(1, 512);
-    request(1, 0);
+    add_alloc(1, 512);
+    request_free(1, 0);
     ck_assert(!trace_is_live(trace, 0, 1));
-    alloc(2, 1024);
+    add_alloc(2, 1024);
     ck_assert(trace_is_live(trace, 0, 2));
     ck_assert(!trace_is_live(trace, 1, 2));
-    end();
+    end_trace();
     ck_assert_uint_eq(totals.peak_bytes, 1536);
     ck_assert_uint_eq(totals.live_count, 2);
     ck_assert_uint_eq(totals.live_bytes, 1536);
@@ -159,15 +159,15 @@ END_TEST
 
 START_TEST(blocks_whose_free_or_final_state_is_seen_were_there_before)
 {
-    alloc(1, 512);
-    failed(1 << 20);
+    add_alloc(1, 512);
+    add_failure(1 << 20);
     free_at_once(2, 4096);
-    request(3, 1024);
+    request_free(3, 1024);
     free_at_once(1, 512);
-    complete(3, 0);
+    complete_free(3, 0);
     const struct trace_event there = event_of(4, 512, 0);
     ck_assert_int_eq(trace_was_there(trace, &there), IMPORT_OK);
-    end();
+    end_trace();
     assert_ops(
         "alloc size=4K\nalloc size=1K\nalloc size=512\nalloc size=512\nalloc size=1M\nfree block=0\n"
         "free_after block=1 delay=never\nfree block=3\ncomplete event=6\n");
@@ -184,12 +184,12 @@ END_TEST
 
 START_TEST(frees_of_unknown_blocks_without_a_size_are_counted_and_left_out)
 {
-    request(1, 0);
-    complete(1, 0);
+    request_free(1, 0);
+    complete_free(1, 0);
     free_at_once(2, 0);
-    complete(3, 0);
-    alloc(1, 512);
-    end();
+    complete_free(3, 0);
+    add_alloc(1, 512);
+    end_trace();
     assert_ops("alloc size=512\n");
     ck_assert_uint_eq(totals.unknown_frees, 3);
     ck_assert_ptr_nonnull(strstr(import.notes, "left out: 3 frees"));
@@ -207,12 +207,12 @@ END_TEST
 
 START_TEST(a_failure_that_would_fit_is_given_back_before_the_next_op)
 {
-    alloc(1, 1024);
+    add_alloc(1, 1024);
     free_at_once(1, 0);
-    failed(1024); /* nothing is live: fragmented, or somebody else's memory */
-    alloc(2, 512);
-    failed(1024);
-    end();
+    add_failure(1024); /* nothing is live: fragmented, or somebody else's memory */
+    add_alloc(2, 512);
+    add_failure(1024);
+    end_trace();
     assert_ops(
         "alloc size=1K\nfree block=0\nalloc size=1K\nfree block=2\nalloc size=512\nalloc size=1K\n");
     ck_assert_uint_eq(import.said_count, 2);
@@ -227,7 +227,7 @@ START_TEST(what_was_asked_for_is_kept_beside_what_it_takes)
     const struct trace_event event = {
         .address = 1, .size_bytes = 512, .requested_bytes = 100, .tag = 3};
     ck_assert_int_eq(trace_alloc(trace, &event), IMPORT_OK);
-    end();
+    end_trace();
     assert_ops("alloc size=512 unpadded=100 tag=3\n");
 }
 END_TEST
@@ -239,7 +239,7 @@ START_TEST(hosts_have_blocks_and_sums_of_their_own)
     ck_assert_int_eq(trace_alloc(trace, &on[0]), IMPORT_OK);
     ck_assert_int_eq(trace_alloc(trace, &on[1]), IMPORT_OK);
     ck_assert_int_eq(trace_free(trace, &on[0]), IMPORT_OK);
-    end();
+    end_trace();
     assert_ops("alloc size=512\nalloc size=1536 host=2\nfree block=0\n");
     ck_assert_uint_eq(import.setup.host_count, 3);
     ck_assert_uint_eq(totals.peak_bytes, 1536);
@@ -249,14 +249,14 @@ END_TEST
 
 START_TEST(the_granule_divides_all_sizes_unless_it_is_fixed)
 {
-    alloc(1, 768);
-    end();
+    add_alloc(1, 768);
+    end_trace();
     ck_assert_uint_eq(import.setup.granule_bytes, 256);
     fixed.granule_bytes = 1024;
-    begin();
-    alloc(1, 768);
-    alloc(2, 1);
-    end();
+    begin_trace();
+    add_alloc(1, 768);
+    add_alloc(2, 1);
+    end_trace();
     ck_assert_uint_eq(import.setup.granule_bytes, 1024);
     ck_assert_uint_eq(import.setup.capacity_bytes, 2048);
     ck_assert_uint_eq(totals.peak_bytes, 769);
@@ -266,15 +266,15 @@ END_TEST
 START_TEST(a_capacity_that_is_fixed_or_set_stays)
 {
     fixed.capacity_bytes = 1 << 20;
-    alloc(1, 512);
-    end();
+    add_alloc(1, 512);
+    end_trace();
     ck_assert_uint_eq(import.setup.capacity_bytes, 1 << 20);
     ck_assert_ptr_null(setup_option(&import.setup, "defrag"));
     fixed = nothing_fixed;
-    begin();
+    begin_trace();
     import.setup.capacity_bytes = 1000;
-    alloc(1, 1024);
-    end();
+    add_alloc(1, 1024);
+    end_trace();
     ck_assert_uint_eq(import.setup.capacity_bytes, 512);
     ck_assert_ptr_nonnull(strstr(import.notes, "above the capacity"));
 }
@@ -291,7 +291,7 @@ START_TEST(tags_have_a_number_each_until_there_are_no_more)
     ck_assert_uint_eq(trace_tag(trace, "name 17", 7), 17);
     ck_assert_str_eq(import.setup.tags[17], "name 17");
     ck_assert_str_eq(import.setup.tags[255], "other");
-    begin();
+    begin_trace();
     memset(name, 'x', sizeof name);
     ck_assert_uint_eq(trace_tag(trace, name, sizeof name), 1);
     ck_assert_uint_eq(trace_tag(trace, name, 64), 1);
@@ -303,7 +303,7 @@ END_TEST
 /* --- contradictions --- */
 
 /* Kinds of events, in letters: a alloc, f free, r requested, c completed, x failed, t was there. */
-static enum import_result play(char kind, const struct trace_event *event)
+static enum import_result play_event(char kind, const struct trace_event *event)
 {
     switch (kind) {
     case 'a':
@@ -351,12 +351,12 @@ static const struct {
 START_TEST(events_that_contradict_each_other_are_refused_with_their_line)
 {
     for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++) {
-        begin();
+        begin_trace();
         const size_t count = strlen(contradictions[i].kinds);
         for (size_t k = 0; k < count; k++) {
             struct trace_event event = event_of(5, contradictions[i].sizes[k], 0);
             event.host = k + 1 == count ? contradictions[i].host : 0;
-            const enum import_result result = play(contradictions[i].kinds[k], &event);
+            const enum import_result result = play_event(contradictions[i].kinds[k], &event);
             ck_assert_int_eq(result, k + 1 == count ? IMPORT_INVALID : IMPORT_OK);
         }
         ck_assert_msg(strstr(error.reason, contradictions[i].reason) != NULL, "%zu: %s", i,
@@ -382,9 +382,9 @@ END_TEST
 
 START_TEST(requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_written)
 {
-    alloc(1, 512);
-    failed(UINT64_MAX);
-    end();
+    add_alloc(1, 512);
+    add_failure(UINT64_MAX);
+    end_trace();
     assert_ops("alloc size=512\nalloc size=1P\n");
     ck_assert_ptr_nonnull(strstr(import.notes, "more than 2^50 bytes; here they ask for 2^50"));
 }
@@ -392,7 +392,7 @@ END_TEST
 
 /* --- many --- */
 
-static uint64_t unshift(uint64_t value, unsigned shift)
+static uint64_t undo_shift(uint64_t value, unsigned shift)
 {
     uint64_t result = value;
     for (unsigned i = shift; i < 64; i += shift) {
@@ -401,7 +401,7 @@ static uint64_t unshift(uint64_t value, unsigned shift)
     return result;
 }
 
-static uint64_t inverse(uint64_t odd)
+static uint64_t find_inverse(uint64_t odd)
 {
     uint64_t result = odd; /* Newton: each step doubles the bits that are right */
     for (int i = 0; i < 6; i++) {
@@ -414,22 +414,22 @@ static uint64_t inverse(uint64_t odd)
  * seed. */
 static uint64_t address_of_hash(uint64_t hash)
 {
-    hash *= inverse(UINT64_C(0x94D049BB133111EB));
-    hash = unshift(hash, 27) * inverse(UINT64_C(0xBF58476D1CE4E5B9));
-    return unshift(hash, 30) - UINT64_C(0x9E3779B97F4A7C15);
+    hash *= find_inverse(UINT64_C(0x94D049BB133111EB));
+    hash = undo_shift(hash, 27) * find_inverse(UINT64_C(0xBF58476D1CE4E5B9));
+    return undo_shift(hash, 30) - UINT64_C(0x9E3779B97F4A7C15);
 }
 
 START_TEST(addresses_that_are_chosen_to_meet_are_as_fast_as_others)
 {
     enum { COUNT = 200000 }; /* by linear probing 2 * 10^10 looks */
     for (uint64_t i = 0; i < COUNT; i++) {
-        alloc(address_of_hash(i), 512);
+        add_alloc(address_of_hash(i), 512);
     }
     for (uint64_t i = 0; i < COUNT; i++) {
         ck_assert(trace_is_live(trace, 0, address_of_hash(i)));
         free_at_once(address_of_hash(i), 512);
     }
-    end();
+    end_trace();
     ck_assert_uint_eq(totals.frees, COUNT);
     ck_assert_uint_eq(totals.live_count, 0);
 }
@@ -441,13 +441,13 @@ START_TEST(addresses_that_meet_for_many_seeds_are_as_fast_as_others)
     enum { SEED_COUNT = 64, FOR_EACH = 140, COUNT = 200000 };
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
         for (uint64_t i = 0; i < FOR_EACH; i++) {
-            alloc(address_of_hash(UINT64_C(0x123456) << 40 | i) ^ seed, 512);
+            add_alloc(address_of_hash(UINT64_C(0x123456) << 40 | i) ^ seed, 512);
         }
     }
     for (uint64_t i = 0; i < COUNT; i++) {
-        alloc(address_of_hash(UINT64_C(0xABCDEF) << 40 | i) ^ SEED_COUNT, 512);
+        add_alloc(address_of_hash(UINT64_C(0xABCDEF) << 40 | i) ^ SEED_COUNT, 512);
     }
-    end();
+    end_trace();
     ck_assert_uint_eq(totals.live_count, SEED_COUNT * FOR_EACH + COUNT);
 }
 END_TEST
@@ -534,9 +534,9 @@ START_TEST(counts_and_sums_are_those_of_the_log)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct drawn drawn;
-        begin();
+        begin_trace();
         draw_log(&drawn, seed, 1 + seed % 20, 500);
-        end();
+        end_trace();
         ck_assert_uint_eq(totals.allocs, drawn.allocs);
         ck_assert_uint_eq(totals.frees, drawn.frees);
         ck_assert_uint_eq(totals.live_bytes, drawn.live_bytes);
@@ -562,7 +562,7 @@ static void note_answer(void *context, const struct run *run, const struct verdi
     }
 }
 
-static void replay(const struct op_list *ops, size_t count, struct answers *answers)
+static void replay_ops(const struct op_list *ops, size_t count, struct answers *answers)
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES] = "";
@@ -587,11 +587,11 @@ static void assert_lanes_keep_the_order(void)
     op_list_init(&plain);
     (void)lanes_take_schedule(&import.ops, &plain, &switches);
     free(switches);
-    replay(&import.ops, plain.count, &laned);
+    replay_ops(&import.ops, plain.count, &laned);
     for (size_t i = 0; i < plain.count; i++) {
         plain.ops[i].lane = 0;
     }
-    replay(&plain, plain.count, &alone);
+    replay_ops(&plain, plain.count, &alone);
     for (size_t i = 0; i < plain.count; i++) {
         ck_assert_uint_eq(laned.observations[i].op, i);
         ck_assert_uint_eq(alone.observations[i].op, i);
@@ -612,14 +612,14 @@ START_TEST(lanes_run_the_ops_in_the_order_of_the_log)
     size_t ops = 0;
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct drawn drawn;
-        begin();
+        begin_trace();
         if (seed % 3 == 1) { /* room for everything, or far too little */
             fixed.capacity_bytes = 1 << 22;
         } else {
             fixed.capacity_bytes = seed % 3 == 2 ? 1 << 18 : 0;
         }
         draw_log(&drawn, seed, 2 + seed % 4, 150);
-        end();
+        end_trace();
         ck_assert_uint_eq(lanes_count(&import.ops), 2 + seed % 4);
         for (size_t i = 0; i < import.ops.count; i++) {
             switches += import.ops.ops[i].kind == OP_SWITCH;
@@ -638,13 +638,13 @@ START_TEST(sixteen_streams_are_lanes_and_more_are_not)
 {
     struct drawn drawn;
     draw_log(&drawn, 1, 16, 300);
-    end();
+    end_trace();
     ck_assert_uint_eq(totals.streams, 16);
     ck_assert_uint_eq(lanes_count(&import.ops), 16);
     assert_lanes_keep_the_order();
-    begin();
+    begin_trace();
     draw_log(&drawn, 1, 17, 300);
-    end();
+    end_trace();
     ck_assert_uint_eq(totals.streams, 17);
     ck_assert(!lanes_are_in(&import.ops));
     ck_assert_ptr_nonnull(strstr(import.notes, "17 streams are not distinguished"));
@@ -656,7 +656,7 @@ START_TEST(another_target_gets_a_list_that_it_can_run)
     struct drawn drawn;
     snprintf(fixed.target, sizeof fixed.target, "first_fit");
     draw_log(&drawn, 1, 3, 50);
-    end();
+    end_trace();
     ck_assert(!lanes_are_in(&import.ops));
     ck_assert_ptr_nonnull(strstr(import.notes, "3 streams are not distinguished"));
 }
@@ -669,7 +669,7 @@ START_TEST(a_switch_stands_only_where_the_stream_changes)
         const struct trace_event event = event_of(i, 512, streams[i]);
         ck_assert_int_eq(trace_alloc(trace, &event), IMPORT_OK);
     }
-    end();
+    end_trace();
     ck_assert_uint_eq(lanes_switch_count(&import.ops), 2);
     assert_ops(
         "alloc size=512\nalloc size=512\nalloc size=512 lane=1\nalloc size=512 lane=1\nalloc size=512\n"
@@ -685,7 +685,7 @@ START_TEST(hosts_and_streams_are_two_things)
         event.host = (uint8_t)(i % 2);
         ck_assert_int_eq(trace_alloc(trace, &event), IMPORT_OK);
     }
-    end();
+    end_trace();
     ck_assert_uint_eq(import.setup.host_count, 2);
     ck_assert_uint_eq(lanes_count(&import.ops), 3);
     assert_lanes_keep_the_order();

@@ -27,7 +27,7 @@ enum hbm_shape_result __real_hbm_shape_parse(const char *text, struct hbm_shape 
 enum hbm_shape_result __wrap_hbm_shape_parse(const char *text, struct hbm_shape *shape,
                                              size_t *error_offset);
 
-static bool lies(const char *lie)
+static bool is_lying(const char *lie)
 {
     const char *liar = getenv("LIAR");
     return liar != NULL && strcmp(liar, lie) == 0;
@@ -35,19 +35,19 @@ static bool lies(const char *lie)
 
 bool __wrap_hbm_invariants_hold(const struct hbm *hbm)
 {
-    return __real_hbm_invariants_hold(hbm) && !lies("invariants");
+    return __real_hbm_invariants_hold(hbm) && !is_lying("invariants");
 }
 
 uint64_t __wrap_hbm_host_bytes(const struct hbm *hbm)
 {
-    return __real_hbm_host_bytes(hbm) + (lies("host_bytes") ? 1 : 0);
+    return __real_hbm_host_bytes(hbm) + (is_lying("host_bytes") ? 1 : 0);
 }
 
 enum hbm_result __wrap_hbm_create(const struct hbm_services *services,
                                   const struct hbm_options *options, struct hbm **out)
 {
     struct hbm_options mended = *options;
-    if (lies("order")) {
+    if (is_lying("order")) {
         mended.order[0] = HBM_DRAIN;
         mended.order[1] = HBM_DEFRAGMENT;
         mended.order[2] = HBM_EVICT;
@@ -59,33 +59,33 @@ enum hbm_result __wrap_hbm_allocate(struct hbm *hbm, const struct hbm_request *r
                                     struct hbm_buffer **out)
 {
     struct hbm_request mended = *request;
-    if (lies("size") && mended.size_bytes == 0) {
+    if (is_lying("size") && mended.size_bytes == 0) {
         mended.size_bytes = 1;
     }
     const enum hbm_result result = __real_hbm_allocate(hbm, &mended, out);
-    return result == HBM_NO_MEMORY && lies("memory") ? HBM_UNAVAILABLE : result;
+    return result == HBM_NO_MEMORY && is_lying("memory") ? HBM_UNAVAILABLE : result;
 }
 
 enum hbm_result __wrap_hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
 {
     const enum hbm_result result = __real_hbm_release(hbm, buffer);
-    return lies("release") ? HBM_OK : result;
+    return is_lying("release") ? HBM_OK : result;
 }
 
 void __wrap_hbm_stats(struct hbm *hbm, struct hbm_stats *out)
 {
     __real_hbm_stats(hbm, out);
-    out->num_allocs += lies("count") ? 1 : 0;
+    out->num_allocs += is_lying("count") ? 1 : 0;
 }
 
 enum hbm_shape_result __wrap_hbm_shape_parse(const char *text, struct hbm_shape *shape,
                                              size_t *error_offset)
 {
     const enum hbm_shape_result result = __real_hbm_shape_parse(text, shape, error_offset);
-    if (result == HBM_SHAPE_OK && lies("shape") && shape->rank > 0) {
+    if (result == HBM_SHAPE_OK && is_lying("shape") && shape->rank > 0) {
         shape->dimensions[0]++;
     }
-    if (result != HBM_SHAPE_OK && lies("offset") && error_offset != NULL) {
+    if (result != HBM_SHAPE_OK && is_lying("offset") && error_offset != NULL) {
         *error_offset += 1000;
     }
     return result;

@@ -18,13 +18,13 @@ void __wrap_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t 
 enum certificate_result __real_certificate_check(const char *text, size_t length, char *reason);
 enum certificate_result __wrap_certificate_check(const char *text, size_t length, char *reason);
 
-static bool lies(const char *lie)
+static bool is_lying(const char *lie)
 {
     const char *liar = getenv("LIAR");
     return liar != NULL && strcmp(liar, lie) == 0;
 }
 
-static enum verdict_kind opposite(enum verdict_kind kind)
+static enum verdict_kind reverse_verdict(enum verdict_kind kind)
 {
     return kind == VERDICT_JUSTIFIED   ? VERDICT_PREMATURE
            : kind == VERDICT_PREMATURE ? VERDICT_JUSTIFIED
@@ -34,24 +34,26 @@ static enum verdict_kind opposite(enum verdict_kind kind)
 enum verdict_kind __wrap_exhaustive_judge(const struct oom *oom)
 {
     const enum verdict_kind kind = __real_exhaustive_judge(oom);
-    return lies("exhaustive") ? opposite(kind) : kind;
+    return is_lying("exhaustive") ? reverse_verdict(kind) : kind;
 }
 
 void __wrap_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                          struct verdict *verdict)
 {
     __real_oracle_judge(oracle, oom, nodes_max, verdict);
-    verdict->kind = lies("oracle") ? opposite(verdict->kind) : verdict->kind;
+    verdict->kind = is_lying("oracle") ? reverse_verdict(verdict->kind) : verdict->kind;
     /* There is always room where nothing moves. */
-    verdict->kind = lies("oracle_of_none") && oom->defrag == DEFRAG_NONE ? VERDICT_PREMATURE
-                                                                         : verdict->kind;
+    verdict->kind = is_lying("oracle_of_none") && oom->defrag == DEFRAG_NONE ? VERDICT_PREMATURE
+                                                                             : verdict->kind;
 }
 
 enum certificate_result __wrap_certificate_check(const char *text, size_t length, char *reason)
 {
     const enum certificate_result result = __real_certificate_check(text, length, reason);
-    if (lies("reason")) {
+    if (is_lying("reason")) {
         (void)snprintf(reason, CERTIFICATE_REASON_BYTES, "%s", "one line\nand another");
     }
-    return lies("accepts") ? CERTIFICATE_VALID : lies("refuses") ? CERTIFICATE_REFUTED : result;
+    return is_lying("accepts")   ? CERTIFICATE_VALID
+           : is_lying("refuses") ? CERTIFICATE_REFUTED
+                                 : result;
 }

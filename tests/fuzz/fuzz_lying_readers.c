@@ -36,24 +36,24 @@ static const char *lie_of(const char *format_name)
     return strncmp(liar, format_name, length) == 0 && liar + length == end ? end + 1 : "";
 }
 
-static bool is(const char *lie, const char *name)
+static bool is_lie(const char *lie, const char *name)
 {
     return strcmp(lie, name) == 0;
 }
 
 static void spoil_error(const char *lie, char *reason, size_t bytes, size_t *line, size_t *column)
 {
-    if (is(lie, "reason")) {
+    if (is_lie(lie, "reason")) {
         strcpy(reason, "a terminal is cleared: \033[2J");
     }
-    if (is(lie, "no_reason")) {
+    if (is_lie(lie, "no_reason")) {
         reason[0] = '\0';
     }
-    if (is(lie, "endless_reason")) {
+    if (is_lie(lie, "endless_reason")) {
         memset(reason, 'x', bytes);
     }
-    *line += is(lie, "line") ? 1000 : 0;
-    *column += is(lie, "column") ? 1000 : 0;
+    *line += is_lie(lie, "line") ? 1000 : 0;
+    *column += is_lie(lie, "column") ? 1000 : 0;
 }
 
 enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, struct setup *setup,
@@ -65,14 +65,15 @@ enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, stru
         spoil_error(lie, error->reason, sizeof error->reason, &error->line, &error->column);
     } else if (list->count > 0) {
         struct op *first = &list->ops[0];
-        first->align_log2 = (uint8_t)(is(lie, "op") ? (first->align_log2 + 1) % 9
-                                                    : first->align_log2);
-        list->count -= is(lie, "loses_op") ? 1 : 0;
+        first->align_log2 = (uint8_t)(is_lie(lie, "op") ? (first->align_log2 + 1) % 9
+                                                        : first->align_log2);
+        list->count -= is_lie(lie, "loses_op") ? 1 : 0;
     }
-    setup->seed += is(lie, "setup") ? 1 : 0;
+    setup->seed += is_lie(lie, "setup") ? 1 : 0;
     /* Only what is printed is sure to have this line. */
     const bool is_printed = memmem(text, length, "\nhosts ", 7) != NULL;
-    return result == OPS_FILE_OK && is_printed && is(lie, "refuses") ? OPS_FILE_INVALID : result;
+    return result == OPS_FILE_OK && is_printed && is_lie(lie, "refuses") ? OPS_FILE_INVALID
+                                                                         : result;
 }
 
 /* What is printed is read as the same text again, and is not what was to be printed. */
@@ -82,7 +83,7 @@ void __wrap_ops_file_print(FILE *stream, const struct setup *setup, const struct
     struct op_list printed;
     op_list_init(&printed);
     op_list_copy(&printed, list);
-    if (is(lie_of("ops"), "print") && printed.count > 0) {
+    if (is_lie(lie_of("ops"), "print") && printed.count > 0) {
         printed.ops[0].align_log2 = 9;
     }
     __real_ops_file_print(stream, setup, &printed, comments);
@@ -144,7 +145,7 @@ static uint32_t number_of(uint32_t named, const struct op_list *ops)
 static void spoil_ops(const char *lie, struct op_list *ops)
 {
     for (size_t i = 0; i < sizeof illegal_ops / sizeof illegal_ops[0]; i++) {
-        if (is(lie, illegal_ops[i].lie)) {
+        if (is_lie(lie, illegal_ops[i].lie)) {
             const struct op pause = op_make(OP_ADVANCE);
             struct op op = illegal_ops[i].op;
             op_list_append(ops, &pause);
@@ -153,18 +154,18 @@ static void spoil_ops(const char *lie, struct op_list *ops)
             op_list_append(ops, &op);
         }
     }
-    ops->count -= is(lie, "last_op") && ops->count > 1 ? 1 : 0;
+    ops->count -= is_lie(lie, "last_op") && ops->count > 1 ? 1 : 0;
 }
 
 static void spoil_setup(const char *lie, struct import *import)
 {
-    if (is(lie, "capacity")) {
+    if (is_lie(lie, "capacity")) {
         import->setup.capacity_bytes = 0;
     }
-    if (is(lie, "hosts")) {
+    if (is_lie(lie, "hosts")) {
         import->setup.host_count = OP_HOST_COUNT_MAX + 1;
     }
-    if (is(lie, "no_host")) {
+    if (is_lie(lie, "no_host")) {
         import->setup.host_count = 0;
         op_list_clear(&import->ops); /* an op on a host that is not there would be noticed first */
     }
@@ -183,10 +184,10 @@ enum import_result __wrap_import_text(const char *text, size_t length, const cha
     }
     spoil_ops(lie, &import->ops);
     spoil_setup(lie, import);
-    if (is(lie, "note")) {
+    if (is_lie(lie, "note")) {
         strcpy(import->notes, "a line\na terminal is cleared: \033[2J");
     }
-    if (is(lie, "no_note")) {
+    if (is_lie(lie, "no_note")) {
         strcpy(import->notes, "a line\n\nanother");
     }
     return result;

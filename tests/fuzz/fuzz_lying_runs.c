@@ -12,7 +12,7 @@ const struct observation *__wrap_run_observation(const struct run *run);
 enum verdict_kind __real_exhaustive_judge(const struct oom *oom);
 enum verdict_kind __wrap_exhaustive_judge(const struct oom *oom);
 
-static bool lies(const char *lie)
+static bool is_lying(const char *lie)
 {
     const char *liar = getenv("LIAR");
     return liar != NULL && strcmp(liar, lie) == 0;
@@ -29,14 +29,16 @@ const struct observation *__wrap_run_observation(const struct run *run)
     if (defrag == NULL || strcmp(defrag, "slide") != 0 || !is_alloc) {
         return &seen;
     }
-    seen.result = lies("room") ? TARGET_NO_MEMORY : lies("invalid") ? TARGET_INVALID : seen.result;
-    seen.bytes_in_use += lies("in_use") ? 512 : 0;
-    seen.bytes_reserved += lies("reserved") ? 512 : 0;
+    seen.result = is_lying("room")      ? TARGET_NO_MEMORY
+                  : is_lying("invalid") ? TARGET_INVALID
+                                        : seen.result;
+    seen.bytes_in_use += is_lying("in_use") ? 512 : 0;
+    seen.bytes_reserved += is_lying("reserved") ? 512 : 0;
     return &seen;
 }
 
 enum verdict_kind __wrap_exhaustive_judge(const struct oom *oom)
 {
     const enum verdict_kind kind = __real_exhaustive_judge(oom);
-    return lies("exhaustive") && kind == VERDICT_JUSTIFIED ? VERDICT_PREMATURE : kind;
+    return is_lying("exhaustive") && kind == VERDICT_JUSTIFIED ? VERDICT_PREMATURE : kind;
 }

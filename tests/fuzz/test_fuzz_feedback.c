@@ -207,14 +207,14 @@ static struct run *run_list(const struct op *ops, size_t count)
     return run;
 }
 
-static struct op alloc(uint64_t granules)
+static struct op make_alloc(uint64_t granules)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = granules * 512;
     return op;
 }
 
-static struct op on(enum op_kind kind, uint32_t ref)
+static struct op make_op_on(enum op_kind kind, uint32_t ref)
 {
     struct op op = op_make(kind);
     op.ref = ref;
@@ -223,7 +223,7 @@ static struct op on(enum op_kind kind, uint32_t ref)
 
 static struct op queued_free(uint32_t ref, uint64_t delay_ns)
 {
-    struct op op = on(OP_FREE_AFTER, ref);
+    struct op op = make_op_on(OP_FREE_AFTER, ref);
     op.delay_ns = delay_ns;
     return op;
 }
@@ -237,7 +237,8 @@ static struct feedback_sight see_last(const struct run *run, const struct verdic
 
 START_TEST(a_request_that_is_just_placed_is_not_told)
 {
-    const struct op ops[] = {alloc(2), alloc(3), on(OP_FREE, 0), on(OP_HOLD, 1)};
+    const struct op ops[] = {make_alloc(2), make_alloc(3), make_op_on(OP_FREE, 0),
+                             make_op_on(OP_HOLD, 1)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
     ck_assert_uint_eq(noted_between(0, FEEDBACK_CELL_COUNT), 0);
     run_destroy(run);
@@ -247,8 +248,9 @@ END_TEST
 /* 2 free, 2 held, 4 that may move or not. */
 START_TEST(a_refused_request_is_seen_with_its_holes_spans_and_distance)
 {
-    const struct op ops[] = {alloc(2),       alloc(2),       alloc(2),       alloc(2),
-                             on(OP_HOLD, 1), on(OP_FREE, 0), on(OP_FREE, 3), alloc(6)};
+    const struct op ops[] = {make_alloc(2),          make_alloc(2),          make_alloc(2),
+                             make_alloc(2),          make_op_on(OP_HOLD, 1), make_op_on(OP_FREE, 0),
+                             make_op_on(OP_FREE, 3), make_alloc(6)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
     const struct verdict verdict = {.kind = VERDICT_JUSTIFIED, .requested_bytes = 6 * 512};
     const struct feedback_sight sight = see_last(run, &verdict);
@@ -266,7 +268,7 @@ END_TEST
 
 START_TEST(a_request_that_took_a_wait_is_seen_to_have_drained)
 {
-    const struct op ops[] = {alloc(8), queued_free(0, 1000), alloc(8)};
+    const struct op ops[] = {make_alloc(8), queued_free(0, 1000), make_alloc(8)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
     const struct feedback_sight sight = see_last(run, &(struct verdict){.kind = VERDICT_NONE});
     ck_assert_int_eq(sight.outcome, FEEDBACK_PLACED);
@@ -277,8 +279,8 @@ END_TEST
 
 START_TEST(a_request_that_took_a_move_is_seen_to_have_moved)
 {
-    const struct op ops[] = {alloc(2),       alloc(2),       alloc(4),
-                             on(OP_FREE, 0), on(OP_FREE, 2), alloc(6)};
+    const struct op ops[] = {make_alloc(2),          make_alloc(2),          make_alloc(4),
+                             make_op_on(OP_FREE, 0), make_op_on(OP_FREE, 2), make_alloc(6)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
     const struct feedback_sight sight = see_last(run, &(struct verdict){.kind = VERDICT_NONE});
     ck_assert_uint_eq(sight.mitigations, FEEDBACK_MOVED);
@@ -289,7 +291,7 @@ END_TEST
 
 START_TEST(a_free_that_is_lost_is_queued_when_memory_runs_out)
 {
-    const struct op ops[] = {alloc(8), queued_free(0, DELAY_NEVER), alloc(8)};
+    const struct op ops[] = {make_alloc(8), queued_free(0, DELAY_NEVER), make_alloc(8)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
     const struct feedback_sight sight = see_last(run, &(struct verdict){.kind = VERDICT_JUSTIFIED});
     ck_assert_uint_eq(sight.queued_free_count, 1);
@@ -302,7 +304,7 @@ START_TEST(each_kind_of_switch_is_a_cell)
 {
     struct op_list ops;
     op_list_init(&ops);
-    struct op op = alloc(1), at = op_make(OP_SWITCH), completes = op_make(OP_SWITCH),
+    struct op op = make_alloc(1), at = op_make(OP_SWITCH), completes = op_make(OP_SWITCH),
               of_thread = op_make(OP_SWITCH);
     at.ref = completes.ref = 0;
     at.size_bytes = completes.size_bytes = UINT32_MAX;

@@ -76,7 +76,7 @@ static void tear_down(void)
 /* --- a finding in a process of its own --- */
 
 /* The reports say nothing: without them it is the same finding. */
-static _Noreturn void find(uint32_t shrink_ms_max)
+static _Noreturn void make_finding(uint32_t shrink_ms_max)
 {
     struct setup setup;
     struct op_list ops;
@@ -109,7 +109,7 @@ static void find_and_read(uint32_t shrink_ms_max)
     ck_assert_int_ge(child, 0);
     if (child == 0) {
         (void)dup2(fileno(said), STDERR_FILENO);
-        find(shrink_ms_max);
+        make_finding(shrink_ms_max);
     }
     int status = 0;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -150,7 +150,7 @@ static void check_said(void)
 }
 
 /* How often a list was tried. */
-static size_t tries(void)
+static size_t count_tries(void)
 {
     size_t count = 0;
     for (const char *at = strstr(text, "opened\n"); at != NULL; at = strstr(at + 1, "opened\n")) {
@@ -163,7 +163,7 @@ START_TEST(in_time_a_list_is_shrunk)
 {
     find_and_read(IN_TIME_MS);
     check_said();
-    ck_assert_uint_gt(tries(), 1);
+    ck_assert_uint_gt(count_tries(), 1);
     ck_assert_uint_lt(list_count, REPORT_COUNT);
 }
 END_TEST
@@ -173,7 +173,7 @@ START_TEST(out_of_processor_time_no_shorter_list_is_tried)
     open_clocks = 2 * FIRST_MS * (CLOCKS_PER_SEC / 1000);
     find_and_read(FIRST_MS);
     check_said();
-    ck_assert_uint_eq(tries(), 1);
+    ck_assert_uint_eq(count_tries(), 1);
     ck_assert_uint_gt(list_count, REPORT_COUNT);
 }
 END_TEST

@@ -42,8 +42,8 @@ static void draw_choices(struct random *random, struct input *input)
 }
 
 /* True: some of so many bytes break the promise, and *trial is the run that did. */
-static bool search(struct lane_player *player, const struct input *list, uint32_t try_count,
-                   struct trial *trial)
+static bool search_choices(struct lane_player *player, const struct input *list, uint32_t try_count,
+                           struct trial *trial)
 {
     struct random random;
     struct input input;
@@ -86,8 +86,8 @@ START_TEST(bytes_find_each_race_and_its_list_breaks_the_same_promise_again)
     struct trial trial;
     read_list(race_lists[_i].ops, &list);
     const bool is_visible = strcmp(target->breaks, "race") != 0;
-    const bool is_found = search(player, &list, is_visible ? TRY_COUNT_MAX : TRY_COUNT_IN_VAIN,
-                                 &trial);
+    const bool is_found = search_choices(player, &list,
+                                         is_visible ? TRY_COUNT_MAX : TRY_COUNT_IN_VAIN, &trial);
     ck_assert_msg(is_found == is_visible, "%s", target->name);
     if (is_found) {
         ck_assert_str_eq(rule_info(trial.first.rule)->name, target->breaks);
@@ -106,7 +106,7 @@ static void find_one(struct lane_player *player, struct trial *trial)
     for (uint32_t i = 0; i < RACE_COUNT; i++) {
         if (strcmp(race_lists[i].target, "race_counter_unlocked") == 0) {
             read_list(race_lists[i].ops, &list);
-            ck_assert(search(player, &list, TRY_COUNT_MAX, trial));
+            ck_assert(search_choices(player, &list, TRY_COUNT_MAX, trial));
             input_deinit(&list);
         }
     }
@@ -147,7 +147,7 @@ START_TEST(after_a_deadlock_the_next_input_is_played_as_by_a_new_player)
         i++;
     }
     read_list(race_lists[i].ops, &list);
-    ck_assert(search(player, &list, TRY_COUNT_MAX, &trial));
+    ck_assert(search_choices(player, &list, TRY_COUNT_MAX, &trial));
     ck_assert_int_eq(trial.first.rule, RULE_DEADLOCK);
     input_init(&copy);
     input_copy(&copy, &list);

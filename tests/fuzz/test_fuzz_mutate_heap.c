@@ -22,7 +22,7 @@ static void tear_down(void)
     player_destroy(player);
 }
 
-static struct run *play(const struct input *input)
+static struct run *play_input(const struct input *input)
 {
     struct run *run = player_play_first(player, input, input->ops.count, NULL, NULL);
     ck_assert_ptr_nonnull(run);
@@ -34,7 +34,7 @@ START_TEST(fill_leaves_next_to_nothing_free)
 {
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
         ck_assert(edit_copy("fill", &before, NULL, seed, &after));
-        const struct model *model = run_model(play(&after), 0);
+        const struct model *model = run_model(play_input(&after), 0);
         ck_assert_uint_le(model_free_bytes(model), model_capacity_bytes(model) / 4);
         ck_assert_uint_ge(model_live_count(model), 4);
     }
@@ -50,7 +50,7 @@ START_TEST(comb_leaves_holes_between_equal_blocks)
         for (size_t i = 0; i < after.ops.count; i++) {
             free_count += after.ops.ops[i].kind == OP_FREE;
         }
-        const struct model *model = run_model(play(&after), 0);
+        const struct model *model = run_model(play_input(&after), 0);
         ck_assert_uint_ge(model_hole_count(model), free_count);
         ck_assert(free_count < 2 || model_largest_hole_bytes(model) < model_free_bytes(model));
         comb_count += free_count >= 4;
@@ -82,7 +82,7 @@ START_TEST(swarm_adds_a_run_whose_ops_act)
         ck_assert(edit_copy("swarm", &before, NULL, seed, &after));
         ck_assert_uint_ge(after.ops.count, 8);
         ck_assert_uint_le(after.ops.count, 120);
-        run_totals_add(&totals, run_totals(play(&after)));
+        run_totals_add(&totals, run_totals(play_input(&after)));
     }
     ck_assert_uint_lt(totals.skipped * 4, totals.ops);
     ck_assert_uint_gt(totals.ooms * 100, totals.ops);

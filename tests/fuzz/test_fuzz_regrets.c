@@ -36,7 +36,7 @@ static void tear_down(void)
     player = NULL;
 }
 
-static bool find(const char *target, uint32_t kinds, struct trial *trial)
+static bool find_regrets(const char *target, uint32_t kinds, struct trial *trial)
 {
     struct verdict verdict;
     player_destroy(player);
@@ -51,10 +51,10 @@ START_TEST(a_forbidden_regret_is_found_and_no_other)
 {
     struct trial trial;
     const uint32_t moved = UINT32_C(1) << REGRET_MOVED_NEEDLESSLY;
-    ck_assert(!find("plant_regret_moves_first", 0, &trial));
-    ck_assert(!find("plant_regret_moves_first", EVERY_KIND & ~moved, &trial));
-    ck_assert(!find("hbm", EVERY_KIND, &trial));
-    ck_assert(find("plant_regret_moves_first", moved, &trial));
+    ck_assert(!find_regrets("plant_regret_moves_first", 0, &trial));
+    ck_assert(!find_regrets("plant_regret_moves_first", EVERY_KIND & ~moved, &trial));
+    ck_assert(!find_regrets("hbm", EVERY_KIND, &trial));
+    ck_assert(find_regrets("plant_regret_moves_first", moved, &trial));
     ck_assert_int_eq(trial.first.rule, RULE_REGRET);
     ck_assert_uint_eq(trial.first.op, BLOCK_COUNT + 1);
     trial_deinit(&trial);
@@ -66,7 +66,7 @@ START_TEST(its_list_breaks_the_rule_when_it_is_replayed)
     char reason[RUN_REASON_BYTES];
     struct trial trial;
     struct trial again;
-    ck_assert(find("plant_regret_moves_first", EVERY_KIND, &trial));
+    ck_assert(find_regrets("plant_regret_moves_first", EVERY_KIND, &trial));
     ck_assert(trial.setup.has_regret_max);
     ck_assert(trial_replay(target_find("plant_regret_moves_first"), &trial.setup, &trial.ops, NULL,
                            &again, reason));
@@ -81,7 +81,7 @@ START_TEST(who_is_told_another_order_is_held_to_nothing)
 {
     struct trial trial;
     ck_assert(setup_set_option(&input.setup, "order", "evict,drain,defragment"));
-    ck_assert(!find("plant_regret_moves_first", EVERY_KIND, &trial));
+    ck_assert(!find_regrets("plant_regret_moves_first", EVERY_KIND, &trial));
 }
 END_TEST
 

@@ -37,8 +37,8 @@ static void draw_state(struct random *random, struct oom *oom)
     oom_decode(bytes, length, oom);
 }
 
-static void print(struct oracle *oracle, const struct oom *oom, struct writing *text,
-                  struct verdict *verdict)
+static void print_certificate(struct oracle *oracle, const struct oom *oom, struct writing *text,
+                              struct verdict *verdict)
 {
     *verdict = (struct verdict){.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, NODES_MAX, verdict);
@@ -86,7 +86,7 @@ START_TEST(any_bytes_are_a_state_whose_certificate_is_valid_and_read_back)
         struct verdict verdict;
         struct certificate_claim claim;
         draw_state(&random, &oom);
-        print(oracle, &oom, &text, &verdict);
+        print_certificate(oracle, &oom, &text, &verdict);
         ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID,
                       "%s:\n%s", reason, text.bytes);
         ck_assert_msg(certificate_read(text.bytes, text.length, &claim), "not read:\n%s",

@@ -103,7 +103,7 @@ static bool is_movable(const struct simulator *simulator, size_t i)
 
 /* --- the steps --- */
 
-static bool begin(struct simulator *simulator)
+static bool place_blocks(struct simulator *simulator)
 {
     const struct oom *oom = simulator->oom;
     uint64_t end = 0;
@@ -133,7 +133,7 @@ static bool await_frees(struct simulator *simulator)
     return true;
 }
 
-static bool evict(struct simulator *simulator)
+static bool evict_blocks(struct simulator *simulator)
 {
     const struct oom *oom = simulator->oom;
     for (size_t i = 0; i < simulator->plan->evicted_count; i++) {
@@ -187,7 +187,7 @@ static bool carry_in(struct simulator *simulator, size_t block, const struct pro
     return true;
 }
 
-static bool carry(struct simulator *simulator, const struct proof_move *move)
+static bool carry_block(struct simulator *simulator, const struct proof_move *move)
 {
     const size_t block = move->block;
     if (block >= simulator->oom->block_count || !is_movable(simulator, block)) {
@@ -243,10 +243,10 @@ bool plan_simulate(const struct oom *oom, const struct proof_plan *plan,
     struct simulator simulator = {.oom = oom, .plan = plan, .reason = reason};
     simulator.places = calloc(oom->block_count + 1, sizeof *simulator.places);
     CHECK(simulator.places != NULL);
-    bool is_good = begin(&simulator) && await_frees(&simulator) && evict(&simulator);
+    bool is_good = place_blocks(&simulator) && await_frees(&simulator) && evict_blocks(&simulator);
     grow_stack(&simulator);
     for (size_t i = 0; i < plan->move_count && is_good; i++) {
-        is_good = carry(&simulator, &plan->moves[i]);
+        is_good = carry_block(&simulator, &plan->moves[i]);
     }
     is_good = is_good && is_settled(&simulator) && place_request(&simulator);
     free(simulator.places);

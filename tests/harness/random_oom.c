@@ -6,7 +6,7 @@
 
 enum { TIME_COUNT = 6, ALIGN_LOG2_MAX = 2, SPAN_COUNT_MAX = 20, TIGHT_BLOCK_COUNT_MAX = 60 };
 
-static void reserve(struct oom *oom, size_t block_count)
+static void reserve_blocks(struct oom *oom, size_t block_count)
 {
     if (block_count <= oom->block_capacity) {
         return;
@@ -25,7 +25,7 @@ static uint64_t draw_align(struct random *random, bool has_alignments, uint64_t 
 static struct oom_block *add_block(struct oom *oom, uint64_t address, uint64_t size_bytes,
                                    uint64_t align_bytes)
 {
-    reserve(oom, oom->block_count + 1);
+    reserve_blocks(oom, oom->block_count + 1);
     struct oom_block *block = &oom->blocks[oom->block_count];
     *block = (struct oom_block){
         .address = address,

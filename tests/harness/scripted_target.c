@@ -34,7 +34,7 @@ static void fake_close(struct target_instance *instance)
     script.is_closed = true;
 }
 
-static enum target_result answer(struct target_block *block)
+static enum target_result answer_call(struct target_block *block)
 {
     void (*act)(void) = script.act;
     script.act = NULL;
@@ -56,7 +56,7 @@ static enum target_result fake_alloc(struct target_instance *instance,
 {
     (void)instance;
     (void)request;
-    return answer(block);
+    return answer_call(block);
 }
 
 static enum target_result fake_free(struct target_instance *instance, uint64_t handle,
@@ -66,7 +66,7 @@ static enum target_result fake_free(struct target_instance *instance, uint64_t h
     (void)event;
     ck_assert(!script.is_closed);
     script.free_calls[handle]++;
-    return answer(NULL);
+    return answer_call(NULL);
 }
 
 static enum target_result fake_use(struct target_instance *instance, uint64_t handle,
@@ -75,14 +75,14 @@ static enum target_result fake_use(struct target_instance *instance, uint64_t ha
     (void)instance;
     (void)handle;
     (void)event;
-    return answer(NULL);
+    return answer_call(NULL);
 }
 
 static enum target_result fake_on_handle(struct target_instance *instance, uint64_t handle)
 {
     (void)instance;
     (void)handle;
-    return answer(NULL);
+    return answer_call(NULL);
 }
 
 static enum target_result fake_donate(struct target_instance *instance, uint64_t handle,
@@ -92,7 +92,7 @@ static enum target_result fake_donate(struct target_instance *instance, uint64_t
     (void)instance;
     (void)handle;
     (void)request;
-    return answer(block);
+    return answer_call(block);
 }
 
 static enum target_result fake_load(struct target_instance *instance,
@@ -101,7 +101,7 @@ static enum target_result fake_load(struct target_instance *instance,
 {
     (void)instance;
     (void)program;
-    return answer(image);
+    return answer_call(image);
 }
 
 static enum target_result fake_execute(struct target_instance *instance, uint64_t handle,
@@ -110,13 +110,13 @@ static enum target_result fake_execute(struct target_instance *instance, uint64_
     (void)instance;
     (void)handle;
     (void)event;
-    return answer(image);
+    return answer_call(image);
 }
 
 static enum target_result fake_defragment(struct target_instance *instance)
 {
     (void)instance;
-    return answer(NULL);
+    return answer_call(NULL);
 }
 
 static enum target_result fake_retire(struct target_instance *instance, uint64_t address,
@@ -126,7 +126,7 @@ static enum target_result fake_retire(struct target_instance *instance, uint64_t
     (void)address;
     (void)size_bytes;
     script.retire_calls++;
-    return answer(NULL);
+    return answer_call(NULL);
 }
 
 static enum target_result fake_locate(struct target_instance *instance, uint64_t handle,

@@ -34,8 +34,8 @@ static const char letters[] = "fcb";
 
 /* --- printing and checking --- */
 
-static char *print(const struct oom *oom, const struct proof *proof, const struct verdict *verdict,
-                   size_t *length)
+static char *print_certificate(const struct oom *oom, const struct proof *proof,
+                               const struct verdict *verdict, size_t *length)
 {
     struct writing text;
     writing_init(&text);
@@ -58,7 +58,7 @@ static void check_valid(struct collection *collection, struct oracle *oracle, co
     struct verdict verdict = {.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, nodes_max, &verdict);
     size_t length = 0;
-    char *text = print(oom, proof, &verdict, &length);
+    char *text = print_certificate(oom, proof, &verdict, &length);
     const enum certificate_result result = certificate_check(text, length, reason);
     ck_assert_msg(result == CERTIFICATE_VALID, "%s by %s: %s\n%s", verdict_name(proof->claim),
                   proof_kind_name(proof->kind), reason, text);
@@ -75,7 +75,7 @@ static void check_valid(struct collection *collection, struct oracle *oracle, co
     free(text);
 }
 
-static void collect(struct collection *collection, uint64_t seed, int part)
+static void collect_certificates(struct collection *collection, uint64_t seed, int part)
 {
     static const struct random_oom_wish wishes[] = {
         {.granules_max = 40, .block_count_max = 14, .has_alignments = true},
@@ -111,7 +111,7 @@ static struct collection collection; /* large */
 
 START_TEST(every_kind_of_proof_occurs_and_is_valid)
 {
-    collect(&collection, 1, 1);
+    collect_certificates(&collection, 1, 1);
     for (unsigned kind = PROOF_NONE + 1; kind < PROOF_KIND_COUNT; kind++) {
         const char *name = proof_kind_name((enum proof_kind)kind);
         printf("certificate: %6" PRIu64 " valid, by %s\n", collection.count[kind], name);
@@ -159,13 +159,13 @@ static bool read_number(const json_t *json, uint64_t none, uint64_t *value)
     return json_is_integer(json) && json_integer_value(json) >= 0;
 }
 
-static bool member(const json_t *object, const char *name, uint64_t none, uint64_t *value)
+static bool read_member(const json_t *object, const char *name, uint64_t none, uint64_t *value)
 {
     return read_number(json_object_get(object, name), none, value);
 }
 
 /* The index of the text among count words; count when it is none of them. */
-static unsigned word(const json_t *json, const char *const *words, unsigned count)
+static unsigned find_word(const json_t *json, const char *const *words, unsigned count)
 {
     unsigned i = 0;
     while (i < count &&
@@ -180,7 +180,7 @@ static bool read_contract(const json_t *root, struct oom *oom)
     static const char *const defrags[] = {"none", "slide", "repack"};
     const json_t *contract = json_object_get(root, "contract");
     const json_t *refused = json_object_get(root, "refused");
-    const unsigned defrag = word(json_object_get(contract, "defrag"), defrags, 3);
+    const unsigned defrag = find_word(json_object_get(contract, "defrag"), defrags, 3);
     oom->defrag = (enum defrag_contract)defrag;
     oom->drains = json_is_true(json_object_get(contract, "drains"));
     oom->evicts = json_is_true(json_object_get(contract, "evicts"));
@@ -198,10 +198,10 @@ static bool read_request(const json_t *root, struct oom_request *request)
 {
     static const char *const classes[] = {"buffer", "program"};
     const json_t *json = json_object_get(root, "request");
-    const unsigned class = word(json_object_get(json, "class"), classes, 2);
-    const bool is_good = class < 2 && member(json, "bytes", 0, &request->size_bytes) &&
-                         member(json, "align", 0, &request->align_bytes) &&
-                         member(json, "stack", 0, &request->stack_bytes);
+    const unsigned class = find_word(json_object_get(json, "class"), classes, 2);
+    const bool is_good = class < 2 && read_member(json, "bytes", 0, &request->size_bytes) &&
+                         read_member(json, "align", 0, &request->align_bytes) &&
+                         read_member(json, "stack", 0, &request->stack_bytes);
     const json_int_t own = json_integer_value(json_object_get(json, "program"));
     request->class = (enum request_class) class;
     request->own_op = own == -1 ? OP_NONE : (uint32_t)own;
@@ -212,16 +212,16 @@ static bool read_block(const json_t *json, struct oom_block *block)
 {
     static const char *const kinds[] = {"buffer", "output", "program", "retired"};
     static const char *const states[] = {"live", "dying"};
-    const unsigned kind = word(json_object_get(json, "kind"), kinds, 4);
-    const unsigned state = word(json_object_get(json, "state"), states, 2);
+    const unsigned kind = find_word(json_object_get(json, "kind"), kinds, 4);
+    const unsigned state = find_word(json_object_get(json, "state"), states, 2);
     uint64_t holds = 0;
-    const bool is_good = kind < 4 && state < 2 && member(json, "holds", 0, &holds) &&
-                         member(json, "address", 0, &block->address) &&
-                         member(json, "size", 0, &block->size_bytes) &&
-                         member(json, "align", 0, &block->align_bytes) &&
-                         member(json, "stack", 0, &block->stack_bytes) &&
-                         member(json, "used_until", DELAY_NEVER, &block->used_until_ns) &&
-                         member(json, "freed_at", DELAY_NEVER, &block->freed_at_ns);
+    const bool is_good = kind < 4 && state < 2 && read_member(json, "holds", 0, &holds) &&
+                         read_member(json, "address", 0, &block->address) &&
+                         read_member(json, "size", 0, &block->size_bytes) &&
+                         read_member(json, "align", 0, &block->align_bytes) &&
+                         read_member(json, "stack", 0, &block->stack_bytes) &&
+                         read_member(json, "used_until", DELAY_NEVER, &block->used_until_ns) &&
+                         read_member(json, "freed_at", DELAY_NEVER, &block->freed_at_ns);
     block->kind = (uint8_t)kind;
     block->state = state == 0 ? BLOCK_LIVE : BLOCK_DYING;
     block->hold_count = holds < UINT32_MAX ? (uint32_t)holds : UINT32_MAX;
@@ -253,10 +253,10 @@ static bool read_moves(const json_t *moves, struct document *document)
         const json_t *json = json_array_get(moves, i);
         struct proof_move *move = &document->moves[i];
         uint64_t block = 0;
-        is_good = member(json, "block", 0, &block) && block < OP_NONE &&
-                  member(json, "from", PROOF_IN_HOST_MEMORY, &move->from) &&
-                  member(json, "to", PROOF_IN_HOST_MEMORY, &move->to) &&
-                  member(json, "bytes", 0, &move->size_bytes);
+        is_good = read_member(json, "block", 0, &block) && block < OP_NONE &&
+                  read_member(json, "from", PROOF_IN_HOST_MEMORY, &move->from) &&
+                  read_member(json, "to", PROOF_IN_HOST_MEMORY, &move->to) &&
+                  read_member(json, "bytes", 0, &move->size_bytes);
         move->block = (uint32_t)block;
     }
     document->plan.moves = document->moves;
@@ -269,8 +269,9 @@ static bool read_plan(const json_t *proof, struct document *document)
     document->plan.evicted_count = json_array_size(evicted);
     document->evicted = calloc(document->plan.evicted_count + 1, sizeof *document->evicted);
     ck_assert_ptr_nonnull(document->evicted);
-    bool is_good = json_is_array(evicted) && member(proof, "until", 0, &document->plan.until_ns) &&
-                   member(proof, "address", UINT64_MAX, &document->plan.address);
+    bool is_good = json_is_array(evicted) &&
+                   read_member(proof, "until", 0, &document->plan.until_ns) &&
+                   read_member(proof, "address", UINT64_MAX, &document->plan.address);
     for (size_t i = 0; i < document->plan.evicted_count && is_good; i++) {
         uint64_t block = 0;
         is_good = read_number(json_array_get(evicted, i), 0, &block) && block < OP_NONE;
@@ -336,13 +337,13 @@ static bool document_read(const json_t *root, struct document *document)
                                               VERDICT_UNKNOWN};
     const json_t *device = json_object_get(root, "device");
     const json_t *proof = json_object_get(root, "proof");
-    const unsigned claim = word(json_object_get(root, "claim"), claims, 3);
+    const unsigned claim = find_word(json_object_get(root, "claim"), claims, 3);
     *document = (struct document){.oom = {.block_count = 0}};
     document->claim = claim < 3 ? kinds[claim] : VERDICT_NONE;
     document->is_plan = strcmp(json_string_value(json_object_get(proof, "kind")), "plan") == 0;
     return claim < 3 && json_integer_value(json_object_get(root, "version")) == 1 &&
-           member(device, "capacity", 0, &document->oom.capacity_bytes) &&
-           member(device, "granule", 0, &document->oom.granule_bytes) &&
+           read_member(device, "capacity", 0, &document->oom.capacity_bytes) &&
+           read_member(device, "granule", 0, &document->oom.granule_bytes) &&
            read_contract(root, &document->oom) && read_request(root, &document->oom.request) &&
            read_blocks(root, &document->oom) && is_well_formed(&document->oom) &&
            (!document->is_plan || read_plan(proof, document));
@@ -597,7 +598,7 @@ static bool change_log(struct random *random, json_t *root)
 }
 
 /* The proof of another certificate, and half of the time its claim, too. */
-static bool splice(struct random *random, json_t *root, const json_t *other)
+static bool splice_proof(struct random *random, json_t *root, const json_t *other)
 {
     json_object_set_new(root, "proof", json_deep_copy(json_object_get(other, "proof")));
     if (random_chance(random, 1, 2)) {
@@ -611,7 +612,7 @@ static const char *const way_names[WAY_COUNT] = {"a number", "a block", "the sta
                                                  "a step",   "the log", "the proof"};
 
 /* False: the document has nothing of the kind. */
-static bool corrupt(struct random *random, enum way way, json_t *root, const json_t *other)
+static bool corrupt_document(struct random *random, enum way way, json_t *root, const json_t *other)
 {
     switch (way) {
     case WAY_NUMBER:
@@ -625,7 +626,7 @@ static bool corrupt(struct random *random, enum way way, json_t *root, const jso
     case WAY_LOG:
         return change_log(random, root);
     default:
-        return splice(random, root, other);
+        return splice_proof(random, root, other);
     }
 }
 
@@ -639,7 +640,7 @@ struct tally {
     uint64_t valid;             /* and right */
 };
 
-static enum verdict_kind judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max)
+static enum verdict_kind judge_oom(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max)
 {
     struct verdict verdict = {0};
     oracle_judge(oracle, oom, nodes_max, &verdict);
@@ -658,11 +659,11 @@ static bool is_right(struct oracle *oracle, const struct document *document, con
     if (document->claim == VERDICT_PREMATURE) {
         const bool is_good = document->is_plan &&
                              plan_simulate(&document->oom, &document->plan, reason);
-        ck_assert_msg(!is_good || judge(oracle, &document->oom, 0) == VERDICT_PREMATURE,
+        ck_assert_msg(!is_good || judge_oom(oracle, &document->oom, 0) == VERDICT_PREMATURE,
                       "the plan can be carried out, the oracle says no:\n%s", text);
         return is_good;
     }
-    return judge(oracle, &document->oom, 0) == VERDICT_JUSTIFIED;
+    return judge_oom(oracle, &document->oom, 0) == VERDICT_JUSTIFIED;
 }
 
 /* A plan that the simulator accepts is valid: the checker is not stricter than the document. */
@@ -674,7 +675,7 @@ static void check_refuted(struct oracle *oracle, const struct document *document
         ck_assert_msg(!plan_simulate(&document->oom, &document->plan, reason),
                       "refuted (%s), but the plan is good:\n%s", said, text);
     }
-    const enum verdict_kind kind = judge(oracle, &document->oom, BUDGET_STATISTICS);
+    const enum verdict_kind kind = judge_oom(oracle, &document->oom, BUDGET_STATISTICS);
     tally->refuted_right += kind == document->claim;
     tally->refuted_undecided += kind != document->claim && kind == VERDICT_UNKNOWN;
     tally->refuted_wrong += kind != document->claim && kind != VERDICT_UNKNOWN;
@@ -719,7 +720,7 @@ static void corrupt_one(struct random *random, struct oracle *oracle, enum way w
         const json_t *before = any_certificate(random);
         json_t *changed = json_deep_copy(before);
         ck_assert_ptr_nonnull(changed);
-        is_changed = corrupt(random, way, changed, any_certificate(random)) &&
+        is_changed = corrupt_document(random, way, changed, any_certificate(random)) &&
                      !json_equal(changed, before);
         if (is_changed) {
             check_corrupted(oracle, changed, tally);
@@ -749,7 +750,7 @@ START_TEST(a_corrupted_certificate_is_noticed_or_still_right)
     struct tally tallies[WAY_COUNT] = {{0}};
     struct random random;
     random_init(&random, 3);
-    collect(&collection, 2, BASE_PART);
+    collect_certificates(&collection, 2, BASE_PART);
     for (int i = 0; i < corrupted_count(); i++) {
         const enum way way = (enum way)(i % WAY_COUNT);
         corrupt_one(&random, oracle, way, &tallies[way]);
@@ -830,7 +831,7 @@ START_TEST(a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed)
 {
     uint64_t number_count = 0;
     uint64_t log_count = 0;
-    collect(&collection, 5, BASE_PART);
+    collect_certificates(&collection, 5, BASE_PART);
     for (unsigned kind = 0; kind < PROOF_KIND_COUNT; kind++) {
         for (size_t i = 0; i < collection.kept_count[kind]; i++) {
             number_count += check_numbers_exact(collection.kept[kind][i]);
@@ -886,7 +887,7 @@ static void draw_premature(struct forgery *forgery, bool is_tight)
         proof = oracle_prove(forgery->oracle, &forgery->oom, BUDGET, &verdict);
     }
     size_t length = 0;
-    char *text = print(&forgery->oom, proof, &verdict, &length);
+    char *text = print_certificate(&forgery->oom, proof, &verdict, &length);
     json_decref(forgery->root);
     forgery->root = json_loadb(text, length, 0, NULL);
     ck_assert_ptr_nonnull(forgery->root);

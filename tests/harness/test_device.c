@@ -12,7 +12,7 @@ static struct timeline *timeline;
 static struct device *device;
 static const struct device_services *services;
 
-static void start(void)
+static void set_up_device(void)
 {
     timeline = timeline_create();
     device = device_create(CAPACITY, timeline);
@@ -20,45 +20,45 @@ static void start(void)
     device_begin_op(device, 1000);
 }
 
-static void stop(void)
+static void tear_down_device(void)
 {
     device_destroy(device);
     timeline_destroy(timeline);
 }
 
-static enum device_result copy(uint64_t from, uint64_t to, uint64_t bytes)
+static enum device_result copy_bytes(uint64_t from, uint64_t to, uint64_t bytes)
 {
     return services->copy(services->context, from, to, bytes);
 }
 
 START_TEST(a_block_holds_itself_until_it_is_written_over)
 {
-    start();
+    set_up_device();
     device_stamp(device, 8, 16, 0);
     device_stamp(device, 32, 8, 1);
     ck_assert(device_holds(device, 8, 16, 0));
     ck_assert(!device_holds(device, 8, 17, 0));
     ck_assert(!device_holds(device, 9, 15, 0)); /* not from offset 0 */
     ck_assert(!device_holds(device, 8, 16, 1));
-    ck_assert_int_eq(copy(32, 12, 4),
+    ck_assert_int_eq(copy_bytes(32, 12, 4),
                      DEVICE_OK); /* a torn piece of owner 1 in the middle of owner 0 */
     ck_assert(!device_holds(device, 8, 16, 0));
     ck_assert(device_holds(device, 8, 4, 0));
     ck_assert(device_holds(device, 32, 8, 1));
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(copies_may_overlap_in_both_directions)
 {
     for (uint64_t to = 0; to <= 16; to++) {
-        start();
+        set_up_device();
         device_stamp(device, 8, 16, 0);
-        ck_assert_int_eq(copy(8, to, 16), DEVICE_OK);
+        ck_assert_int_eq(copy_bytes(8, to, 16), DEVICE_OK);
         ck_assert(device_holds(device, to, 16, 0));
-        ck_assert_int_eq(copy(to, 40, 16), DEVICE_OK);
+        ck_assert_int_eq(copy_bytes(to, 40, 16), DEVICE_OK);
         ck_assert(device_holds(device, 40, 16, 0));
-        stop();
+        tear_down_device();
     }
 }
 END_TEST
@@ -66,35 +66,35 @@ END_TEST
 START_TEST(a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not)
 {
     for (uint64_t missing = 0; missing <= 4; missing++) {
-        start();
+        set_up_device();
         device_stamp(device, 0, 16, 3);
         for (uint64_t piece = 0; piece < 4; piece++) {
             if (piece + 1 != missing) {
-                ck_assert_int_eq(copy(piece * 4, 32 + piece * 4, 4), DEVICE_OK);
+                ck_assert_int_eq(copy_bytes(piece * 4, 32 + piece * 4, 4), DEVICE_OK);
             }
         }
         ck_assert_int_eq(device_holds(device, 32, 16, 3), missing == 0);
-        stop();
+        tear_down_device();
     }
     /* The pieces in the wrong order are not the block. */
-    start();
+    set_up_device();
     device_stamp(device, 0, 8, 3);
-    ck_assert_int_eq(copy(0, 36, 4), DEVICE_OK);
-    ck_assert_int_eq(copy(4, 32, 4), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(0, 36, 4), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(4, 32, 4), DEVICE_OK);
     ck_assert(!device_holds(device, 32, 8, 3));
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(a_stage_keeps_what_it_took_out)
 {
-    start();
+    set_up_device();
     uint64_t stage = 0;
     device_stamp(device, 0, 8, 0);
     device_stamp(device, 8, 8, 1);
     ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
     ck_assert_uint_ne(stage, 0);
-    ck_assert_int_eq(copy(8, 0, 8), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(8, 0, 8), DEVICE_OK);
     ck_assert_int_eq(services->stage_in(services->context, stage, 8), DEVICE_OK);
     ck_assert(device_holds(device, 0, 8, 1));
     ck_assert(device_holds(device, 8, 8, 0));
@@ -102,7 +102,7 @@ START_TEST(a_stage_keeps_what_it_took_out)
     ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
     services->stage_drop(services->context, stage);
     ck_assert_int_eq(services->stage_in(services->context, stage, 16), DEVICE_REFUSED);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
@@ -111,7 +111,7 @@ END_TEST
 START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
 {
     for (int ending = 0; ending < 3; ending++) {
-        start();
+        set_up_device();
         uint64_t stage = 0;
         device_stamp(device, 0, 8, 0);
         device_stamp(device, 8, 8, 1);
@@ -122,7 +122,7 @@ START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
             device_has_staged(device, 0, 6)); /* what was asked for may be less than the block */
         ck_assert(!device_has_staged(device, 0, 9));
         ck_assert(!device_has_staged(device, 1, 8));
-        ck_assert_int_eq(copy(8, 0, 8), DEVICE_OK);
+        ck_assert_int_eq(copy_bytes(8, 0, 8), DEVICE_OK);
         device_settle(device);
         ck_assert(device_has_staged(device, 0, 8));
         if (ending == 0) {
@@ -135,7 +135,7 @@ START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
             device_scrub(device, 0);
         }
         ck_assert(!device_has_staged(device, 0, 8));
-        stop();
+        tear_down_device();
     }
 }
 END_TEST
@@ -146,32 +146,32 @@ START_TEST(a_stage_of_other_bytes_is_none_of_the_block)
         uint64_t from, bytes;
     } rows[] = {{1, 7}, {4, 8}, {0, 4}}; /* not from its first byte, half of another's, too short */
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        start();
+        set_up_device();
         uint64_t stage = 0;
         device_stamp(device, 0, 8, 0);
         ck_assert_int_eq(
             services->stage_out(services->context, rows[i].from, rows[i].bytes, &stage), DEVICE_OK);
         ck_assert_msg(!device_has_staged(device, 0, 7), "row %zu", i);
-        stop();
+        tear_down_device();
     }
-    start();
+    set_up_device();
     uint64_t stage = 0;
     device_stamp(device, 0, 8, 0);
     device_stamp(device, 16, 2, 1);
-    ck_assert_int_eq(copy(16, 3, 2), DEVICE_OK); /* a piece of another in the middle */
+    ck_assert_int_eq(copy_bytes(16, 3, 2), DEVICE_OK); /* a piece of another in the middle */
     ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
     ck_assert(!device_has_staged(device, 0, 8));
     ck_assert(device_has_staged(device, 0, 3));
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(the_number_of_an_owner_that_went_is_used_again)
 {
-    start();
+    set_up_device();
     device_stamp(device, 0, 8, 0);
     device_stamp(device, 16, 8, 1);
-    ck_assert_int_eq(copy(16, 4, 8), DEVICE_OK); /* over half of owner 0 */
+    ck_assert_int_eq(copy_bytes(16, 4, 8), DEVICE_OK); /* over half of owner 0 */
     device_scrub(device, 0);
     ck_assert(!device_holds(device, 0, 4, 0));
     ck_assert(device_holds(device, 4, 8, 1));
@@ -181,38 +181,38 @@ START_TEST(the_number_of_an_owner_that_went_is_used_again)
     ck_assert(device_holds(device, 4, 8, 1));
     ck_assert(device_holds(device, 16, 8, 0));
     ck_assert(!device_holds(device, 0, 4, 0));
-    ck_assert_int_eq(copy(16, 32, 8), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(16, 32, 8), DEVICE_OK);
     ck_assert(device_holds(device, 32, 8, 0));
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(a_copy_out_of_the_device_changes_nothing_and_is_seen)
 {
-    start();
+    set_up_device();
     device_stamp(device, 0, 8, 0);
-    ck_assert_int_eq(copy(0, CAPACITY - 8, 8), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(0, CAPACITY - 8, 8), DEVICE_OK);
     ck_assert(!device_left_range(device));
-    ck_assert_int_eq(copy(0, CAPACITY - 7, 8), DEVICE_REFUSED);
+    ck_assert_int_eq(copy_bytes(0, CAPACITY - 7, 8), DEVICE_REFUSED);
     ck_assert(device_left_range(device));
     device_begin_op(device, 1000);
     ck_assert(!device_left_range(device));
-    ck_assert_int_eq(copy(UINT64_MAX - 3, 0, 8), DEVICE_REFUSED);
+    ck_assert_int_eq(copy_bytes(UINT64_MAX - 3, 0, 8), DEVICE_REFUSED);
     ck_assert(device_left_range(device));
     ck_assert(device_holds(device, 0, 8, 0));
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(a_fault_fires_once_at_its_call)
 {
-    start();
+    set_up_device();
     device_arm(device, &(struct device_fault){.kind = FAULT_COPY, .call = 2});
-    ck_assert_int_eq(copy(0, 8, 4), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(0, 8, 4), DEVICE_OK);
     ck_assert_uint_eq(device_faults_fired(device), 0);
-    ck_assert_int_eq(copy(0, 8, 4), DEVICE_REFUSED);
+    ck_assert_int_eq(copy_bytes(0, 8, 4), DEVICE_REFUSED);
     ck_assert_uint_eq(device_faults_fired(device), 1u << FAULT_COPY);
-    ck_assert_int_eq(copy(0, 8, 4), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(0, 8, 4), DEVICE_OK);
     device_begin_op(device, 1000);
     ck_assert_uint_eq(device_faults_fired(device), 0);
     device_arm(device, &(struct device_fault){.kind = FAULT_HOST_MEMORY, .call = 1});
@@ -222,21 +222,21 @@ START_TEST(a_fault_fires_once_at_its_call)
     ck_assert_uint_eq(device_host_bytes(device), 8);
     services->host_free(services->context, memory, 8);
     ck_assert_uint_eq(device_host_bytes(device), 0);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(an_op_beyond_its_bound_is_hung)
 {
-    start();
+    set_up_device();
     device_begin_op(device, 3);
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(copy(0, 8, 4), DEVICE_OK);
+        ck_assert_int_eq(copy_bytes(0, 8, 4), DEVICE_OK);
         ck_assert(!device_hung(device));
     }
-    ck_assert_int_eq(copy(0, 8, 4), DEVICE_REFUSED);
+    ck_assert_int_eq(copy_bytes(0, 8, 4), DEVICE_REFUSED);
     ck_assert(device_hung(device));
-    stop();
+    tear_down_device();
 }
 END_TEST
 
@@ -244,7 +244,7 @@ END_TEST
 
 START_TEST(waiting_completes_what_is_due_by_then_in_order)
 {
-    start();
+    set_up_device();
     timeline_add(timeline, 1, 30);
     timeline_add(timeline, 2, 10);
     timeline_add(timeline, 3, 20);
@@ -265,13 +265,13 @@ START_TEST(waiting_completes_what_is_due_by_then_in_order)
     ck_assert_int_eq(services->event_wait(services->context, 7), DEVICE_LOST);
     timeline_complete(timeline, 5);
     ck_assert_int_eq(services->event_wait(services->context, 5), DEVICE_OK);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(a_collective_ends_after_the_last_host_or_at_its_bound)
 {
-    start();
+    set_up_device();
     timeline_add(timeline, 1, DELAY_NEVER);
     timeline_start_collective(timeline, 1, 7, 0, 2, 100);
     ck_assert_uint_eq(timeline_due_ns(timeline, 1), COLLECTIVE_BOUND_NS);
@@ -283,14 +283,14 @@ START_TEST(a_collective_ends_after_the_last_host_or_at_its_bound)
     timeline_advance(timeline, 1000);
     ck_assert_uint_eq(timeline_pending_count(timeline), 0);
     ck_assert_uint_eq(timeline_completed_count(timeline), 2);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 /* The oracle takes due time 0 for "waits for nothing": no pending event may have it. */
 START_TEST(a_pending_event_is_due_later_than_now)
 {
-    start();
+    set_up_device();
     timeline_add(timeline, 1, 0);
     ck_assert_int_eq(timeline_state(timeline, 1), EVENT_DONE);
     for (uint64_t event = 2; event <= 3; event++) {
@@ -302,7 +302,7 @@ START_TEST(a_pending_event_is_due_later_than_now)
     ck_assert_uint_eq(timeline_pending_count(timeline), 0);
     timeline_advance(timeline, 2 * COLLECTIVE_BOUND_NS);
     ck_assert_uint_eq(timeline_completed_count(timeline), 3);
-    stop();
+    tear_down_device();
 }
 END_TEST
 

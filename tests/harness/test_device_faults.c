@@ -12,7 +12,7 @@ static struct timeline *timeline;
 static struct device *device;
 static const struct device_services *services;
 
-static void start(void)
+static void set_up_device(void)
 {
     timeline = timeline_create();
     device = device_create(CAPACITY, timeline);
@@ -21,20 +21,20 @@ static void start(void)
     device_begin_op(device, 1000);
 }
 
-static void stop(void)
+static void tear_down_device(void)
 {
     device_destroy(device);
     timeline_destroy(timeline);
 }
 
-static void arm(enum fault_kind kind, uint64_t call, uint64_t delay_ns, bool is_for_ever)
+static void arm_fault(enum fault_kind kind, uint64_t call, uint64_t delay_ns, bool is_for_ever)
 {
     device_arm(device, &(struct device_fault){kind, call, delay_ns, is_for_ever});
 }
 
 /* --- calls --- */
 
-static enum device_result copy(uint64_t from, uint64_t to, uint64_t bytes)
+static enum device_result copy_bytes(uint64_t from, uint64_t to, uint64_t bytes)
 {
     return services->copy(services->context, from, to, bytes);
 }
@@ -44,7 +44,7 @@ static enum device_result wait_for(uint64_t event)
     return services->event_wait(services->context, event);
 }
 
-static enum device_result unload(uint64_t program)
+static enum device_result unload_program(uint64_t program)
 {
     return services->unload(services->context, program);
 }
@@ -81,11 +81,11 @@ static enum device_result call_of(enum fault_kind call)
 {
     switch (call) {
     case FAULT_COPY:
-        return copy(0, 64, 8);
+        return copy_bytes(0, 64, 8);
     case FAULT_WAIT:
         return wait_for(1);
     case FAULT_UNLOAD:
-        return unload(7);
+        return unload_program(7);
     default:
         return take_host_memory();
     }
@@ -96,9 +96,9 @@ START_TEST(a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_di
     for (unsigned kind = 0; kind < FAULT_CALL_COUNT; kind++) {
         for (uint64_t nth = 1; nth <= 3; nth++) {
             for (int for_ever = 0; for_ever < 2; for_ever++) {
-                start();
+                set_up_device();
                 timeline_add(timeline, 1, 0);
-                arm((enum fault_kind)kind, nth, 0, for_ever == 1);
+                arm_fault((enum fault_kind)kind, nth, 0, for_ever == 1);
                 for (uint64_t i = 1; i <= 5; i++) {
                     const bool strikes = for_ever ? i >= nth : i == nth;
                     device_begin_op(device, 1000);
@@ -111,9 +111,9 @@ START_TEST(a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_di
                     ck_assert_uint_eq(device_faults_fired(device), strikes ? 1u << kind : 0);
                     ck_assert_uint_eq(device_faults_struck(device), strikes ? 1u << kind : 0);
                 }
-                arm((enum fault_kind)kind, 0, 0, for_ever == 1);
+                arm_fault((enum fault_kind)kind, 0, 0, for_ever == 1);
                 ck_assert_int_eq(call_of((enum fault_kind)kind), DEVICE_OK);
-                stop();
+                tear_down_device();
             }
         }
     }
@@ -124,14 +124,14 @@ START_TEST(any_refuses_the_nth_call_of_whatever_kind)
 {
     for (uint64_t nth = 1; nth <= 6; nth++) {
         for (int for_ever = 0; for_ever < 2; for_ever++) {
-            start();
+            set_up_device();
             timeline_add(timeline, 1, 0);
             uint64_t stage = 0;
             ck_assert_int_eq(stage_out(0, 8, &stage), DEVICE_OK);
-            arm(FAULT_ANY, nth, 0, for_ever == 1);
-            const enum device_result results[] = {copy(0, 64, 8),     stage_and_drop(),
-                                                  stage_in(stage, 8), wait_for(1),
-                                                  unload(7),          take_host_memory()};
+            arm_fault(FAULT_ANY, nth, 0, for_ever == 1);
+            const enum device_result results[] = {copy_bytes(0, 64, 8), stage_and_drop(),
+                                                  stage_in(stage, 8),   wait_for(1),
+                                                  unload_program(7),    take_host_memory()};
             static const enum fault_kind kinds[] = {FAULT_COPY, FAULT_COPY,   FAULT_COPY,
                                                     FAULT_WAIT, FAULT_UNLOAD, FAULT_HOST_MEMORY};
             uint32_t fired = 0;
@@ -142,7 +142,7 @@ START_TEST(any_refuses_the_nth_call_of_whatever_kind)
             }
             ck_assert_uint_eq(device_faults_fired(device), fired);
             ck_assert_uint_eq(device_faults_struck(device), 1u << FAULT_ANY);
-            stop();
+            tear_down_device();
         }
     }
 }
@@ -153,56 +153,57 @@ END_TEST
 START_TEST(a_copy_that_stops_half_way_ends_right_when_it_is_called_again)
 {
     for (uint64_t to = 0; to <= 80; to++) {
-        start();
+        set_up_device();
         device_stamp(device, 24, 16, 0);
-        arm(FAULT_COPY_HALF, 1, 0, false);
-        ck_assert_int_eq(copy(24, to, 16), DEVICE_PARTIAL);
+        arm_fault(FAULT_COPY_HALF, 1, 0, false);
+        ck_assert_int_eq(copy_bytes(24, to, 16), DEVICE_PARTIAL);
         ck_assert(to == 24 || !device_holds(device, to, 16, 0));
         ck_assert_uint_eq(device_faults_fired(device), 0);
         ck_assert_uint_eq(device_faults_struck(device), 1u << FAULT_COPY_HALF);
         const bool overlaps = to < 40 && to + 16 > 24 && to != 24;
         ck_assert_int_eq(device_holds(device, 24, 16, 0), !overlaps);
-        arm(FAULT_COPY, 1, 0, true); /* nothing refuses what goes on */
-        arm(FAULT_ANY, 1, 0, true);
-        ck_assert_int_eq(copy(24, to, 16), DEVICE_OK);
+        arm_fault(FAULT_COPY, 1, 0, true); /* nothing refuses what goes on */
+        arm_fault(FAULT_ANY, 1, 0, true);
+        ck_assert_int_eq(copy_bytes(24, to, 16), DEVICE_OK);
         ck_assert(device_holds(device, to, 16, 0));
-        ck_assert_int_eq(copy(24, to, 16), DEVICE_REFUSED); /* a new one */
-        stop();
+        ck_assert_int_eq(copy_bytes(24, to, 16), DEVICE_REFUSED); /* a new one */
+        tear_down_device();
     }
 }
 END_TEST
 
 START_TEST(half_of_a_copy_is_half_of_its_bytes)
 {
-    start();
+    set_up_device();
     device_stamp(device, 0, 16, 0);
-    arm(FAULT_COPY_HALF, 2, 0, false);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
-    ck_assert_int_eq(copy(0, 200, 16), DEVICE_PARTIAL);
+    arm_fault(FAULT_COPY_HALF, 2, 0, false);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(0, 200, 16), DEVICE_PARTIAL);
     ck_assert(device_holds(device, 200, 8, 0));
     ck_assert(!device_holds(device, 200, 9, 0));
     ck_assert(device_holds(device, 0, 16, 0));
     device_stamp(device, 600, 16, 1);
-    arm(FAULT_COPY_HALF, 1, 0, false);
-    ck_assert_int_eq(copy(0, 592, 16),
+    arm_fault(FAULT_COPY_HALF, 1, 0, false);
+    ck_assert_int_eq(copy_bytes(0, 592, 16),
                      DEVICE_PARTIAL); /* where nothing has arrived nothing of use is left */
     ck_assert(device_holds(device, 592, 8, 0));
     ck_assert(!device_holds(device, 600, 1, 1));
-    arm(FAULT_COPY_HALF, 2, 0, false);
-    ck_assert_int_eq(copy(0, 592, 16), DEVICE_OK);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
-    ck_assert_int_eq(copy(0, 200, 16), DEVICE_PARTIAL);
-    ck_assert_int_eq(copy(0, 300, 16), DEVICE_OK); /* another one: the begun one is given up */
-    ck_assert_int_eq(copy(0, 200, 16), DEVICE_OK); /* from its beginning */
+    arm_fault(FAULT_COPY_HALF, 2, 0, false);
+    ck_assert_int_eq(copy_bytes(0, 592, 16), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(0, 200, 16), DEVICE_PARTIAL);
+    ck_assert_int_eq(copy_bytes(0, 300, 16),
+                     DEVICE_OK); /* another one: the begun one is given up */
+    ck_assert_int_eq(copy_bytes(0, 200, 16), DEVICE_OK); /* from its beginning */
     ck_assert(device_holds(device, 200, 16, 0));
-    arm(FAULT_COPY_HALF, 1, 0, false);
-    ck_assert_int_eq(copy(0, 400, 16), DEVICE_PARTIAL);
-    arm(FAULT_COPY, 1, 0, false);
-    ck_assert_int_eq(copy(0, 500, 16),
+    arm_fault(FAULT_COPY_HALF, 1, 0, false);
+    ck_assert_int_eq(copy_bytes(0, 400, 16), DEVICE_PARTIAL);
+    arm_fault(FAULT_COPY, 1, 0, false);
+    ck_assert_int_eq(copy_bytes(0, 500, 16),
                      DEVICE_REFUSED); /* has no effect: the begun one is still begun */
-    arm(FAULT_COPY, 1, 0, false);
-    ck_assert_int_eq(copy(0, 400, 16), DEVICE_OK);
-    stop();
+    arm_fault(FAULT_COPY, 1, 0, false);
+    ck_assert_int_eq(copy_bytes(0, 400, 16), DEVICE_OK);
+    tear_down_device();
 }
 END_TEST
 
@@ -211,21 +212,21 @@ START_TEST(a_copy_that_is_halved_for_ever_ends_within_64_calls)
     static const uint64_t sizes[] = {1, 2, 65536, 65537, 131073, 1000003, UINT64_C(1) << 39};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (int up = 0; up < 2; up++) {
-            start();
+            set_up_device();
             const uint64_t from = up ? 0 : 1000;
             const uint64_t to = up ? 1000 : 0;
             device_begin_op(device, 1); /* calls that go on are not counted */
             device_stamp(device, from, sizes[i], 0);
-            arm(FAULT_COPY_HALF, 1, 0, true);
+            arm_fault(FAULT_COPY_HALF, 1, 0, true);
             unsigned calls = 1;
-            while (copy(from, to, sizes[i]) == DEVICE_PARTIAL) {
+            while (copy_bytes(from, to, sizes[i]) == DEVICE_PARTIAL) {
                 calls++;
                 ck_assert_uint_le(calls, 64);
             }
             ck_assert_uint_ge(calls, sizes[i] > 200000 ? 3 : sizes[i] > 1 ? 2 : 1);
             ck_assert(device_holds(device, to, sizes[i], 0));
             ck_assert(!device_hung(device));
-            stop();
+            tear_down_device();
         }
     }
 }
@@ -233,10 +234,10 @@ END_TEST
 
 START_TEST(a_stage_that_stops_half_way_stays_until_it_has_arrived)
 {
-    start();
+    set_up_device();
     uint64_t stage = 0;
     device_stamp(device, 0, 16, 0);
-    arm(FAULT_COPY_HALF, 1, 0, false);
+    arm_fault(FAULT_COPY_HALF, 1, 0, false);
     ck_assert_int_eq(stage_out(0, 16, &stage), DEVICE_OK);
     ck_assert_uint_eq(device_faults_struck(device), 0);
     ck_assert_int_eq(stage_in(stage, 100), DEVICE_PARTIAL);
@@ -246,27 +247,27 @@ START_TEST(a_stage_that_stops_half_way_stays_until_it_has_arrived)
     ck_assert(device_holds(device, 100, 16, 0));
     ck_assert_int_eq(stage_in(stage, 100),
                      DEVICE_REFUSED); /* its bytes are there, the stage is gone */
-    arm(FAULT_COPY_HALF, 1, 0, false);
+    arm_fault(FAULT_COPY_HALF, 1, 0, false);
     ck_assert_int_eq(stage_out(0, 16, &stage), DEVICE_OK);
     ck_assert_int_eq(stage_in(stage, 200), DEVICE_PARTIAL);
     services->stage_drop(services->context, stage);
     ck_assert_int_eq(stage_in(stage, 200), DEVICE_REFUSED);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(a_begun_copy_brings_all_of_it_after_the_contents_were_settled)
 {
-    start();
+    set_up_device();
     device_stamp(device, 0, 16, 0);
-    arm(FAULT_COPY_HALF, 1, 0, false);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_PARTIAL);
+    arm_fault(FAULT_COPY_HALF, 1, 0, false);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_PARTIAL);
     device_settle(device);
     device_stamp(device, 0, 16, 0);
-    arm(FAULT_COPY, 1, 0, true);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
+    arm_fault(FAULT_COPY, 1, 0, true);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
     ck_assert(device_holds(device, 100, 16, 0));
-    stop();
+    tear_down_device();
 }
 END_TEST
 
@@ -279,42 +280,42 @@ static bool owner_is_program(const void *context, uint64_t program, uint32_t *ow
 
 START_TEST(half_of_an_image_is_gone_wherever_it_lies)
 {
-    start();
+    set_up_device();
     device_set_images(device, &(struct device_images){owner_is_program, NULL});
     device_stamp(device, 0, 16, 1);
     device_stamp(device, 32, 16, 2);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
-    arm(FAULT_UNLOAD_HALF, 1, 0, false);
-    ck_assert_int_eq(unload(1), DEVICE_PARTIAL);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
+    arm_fault(FAULT_UNLOAD_HALF, 1, 0, false);
+    ck_assert_int_eq(unload_program(1), DEVICE_PARTIAL);
     ck_assert(!device_holds(device, 100, 1, 1));
     ck_assert(!device_holds(device, 0, 1, 1));
     ck_assert(device_holds(device, 32, 16, 2));
     ck_assert_uint_eq(device_faults_fired(device), 0);
-    arm(FAULT_UNLOAD, 1, 0, true);
-    ck_assert_int_eq(unload(2), DEVICE_REFUSED);
-    ck_assert_int_eq(unload(1), DEVICE_OK);
-    ck_assert_int_eq(unload(1), DEVICE_REFUSED);
-    arm(FAULT_UNLOAD, 0, 0, false);
-    arm(FAULT_UNLOAD_HALF, 1, 0, true);
+    arm_fault(FAULT_UNLOAD, 1, 0, true);
+    ck_assert_int_eq(unload_program(2), DEVICE_REFUSED);
+    ck_assert_int_eq(unload_program(1), DEVICE_OK);
+    ck_assert_int_eq(unload_program(1), DEVICE_REFUSED);
+    arm_fault(FAULT_UNLOAD, 0, 0, false);
+    arm_fault(FAULT_UNLOAD_HALF, 1, 0, true);
     for (uint64_t program = 2; program < 4; program++) { /* the device has no image of program 3 */
-        ck_assert_int_eq(unload(program), DEVICE_PARTIAL);
-        ck_assert_int_eq(unload(program), DEVICE_OK);
+        ck_assert_int_eq(unload_program(program), DEVICE_PARTIAL);
+        ck_assert_int_eq(unload_program(program), DEVICE_OK);
     }
     ck_assert(!device_holds(device, 32, 1, 2));
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(who_does_not_resume_never_sees_half_of_anything)
 {
-    start();
+    set_up_device();
     device_set_resumes(device, false);
-    arm(FAULT_COPY_HALF, 1, 0, true);
-    arm(FAULT_UNLOAD_HALF, 1, 0, true);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
-    ck_assert_int_eq(unload(1), DEVICE_OK);
+    arm_fault(FAULT_COPY_HALF, 1, 0, true);
+    arm_fault(FAULT_UNLOAD_HALF, 1, 0, true);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
+    ck_assert_int_eq(unload_program(1), DEVICE_OK);
     ck_assert_uint_eq(device_faults_struck(device), 0);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
@@ -322,108 +323,108 @@ END_TEST
 
 START_TEST(a_late_copy_lets_events_complete_before_it_answers)
 {
-    start();
+    set_up_device();
     uint64_t stage = 0;
     size_t count = 0;
     timeline_add(timeline, 1, 50);
-    arm(FAULT_COPY_LATE, 2, 50, false);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
+    arm_fault(FAULT_COPY_LATE, 2, 50, false);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 0);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 50);
     ck_assert_int_eq(timeline_state(timeline, 1), EVENT_DONE);
     ck_assert_uint_eq(device_calls(device, &count)[1].completed_before,
                       0); /* it began before that */
-    arm(FAULT_COPY_LATE, 1, 10, true);
+    arm_fault(FAULT_COPY_LATE, 1, 10, true);
     ck_assert_int_eq(stage_out(0, 16, &stage), DEVICE_OK);
     ck_assert_int_eq(stage_in(stage, 16), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 70);
-    ck_assert_int_eq(unload(1), DEVICE_OK);
+    ck_assert_int_eq(unload_program(1), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 70);
-    arm(FAULT_COPY_LATE, 0, 0, false);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
+    arm_fault(FAULT_COPY_LATE, 0, 0, false);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 70);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(the_clock_jumps_before_the_nth_device_call)
 {
-    start();
+    set_up_device();
     timeline_add(timeline, 1, 100);
     size_t count = 0;
-    arm(FAULT_CLOCK_JUMP, 2, 100, false);
-    ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
+    arm_fault(FAULT_CLOCK_JUMP, 2, 100, false);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
     ck_assert_int_eq(take_host_memory(), DEVICE_OK);        /* not of the device */
     ck_assert(!services->event_done(services->context, 1)); /* cannot be refused: not counted */
     ck_assert_uint_eq(services->clock_ns(services->context), 0);
-    ck_assert_int_eq(unload(1), DEVICE_OK);
+    ck_assert_int_eq(unload_program(1), DEVICE_OK);
     ck_assert_uint_eq(services->clock_ns(services->context), 100);
     ck_assert(services->event_done(services->context, 1));
     ck_assert_uint_eq(device_calls(device, &count)[1].completed_before, 1);
-    ck_assert_int_eq(unload(1), DEVICE_OK);
+    ck_assert_int_eq(unload_program(1), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 100);
-    arm(FAULT_CLOCK_JUMP, 1, 100, true);
-    ck_assert_int_eq(unload(1), DEVICE_OK);
-    ck_assert_int_eq(unload(1), DEVICE_OK);
+    arm_fault(FAULT_CLOCK_JUMP, 1, 100, true);
+    ck_assert_int_eq(unload_program(1), DEVICE_OK);
+    ck_assert_int_eq(unload_program(1), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 300);
     device_end_op(device);
-    ck_assert_int_eq(unload(1), DEVICE_OK);
+    ck_assert_int_eq(unload_program(1), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 300);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(a_wait_times_out_unless_the_event_is_done_by_then)
 {
-    start();
+    set_up_device();
     timeline_add(timeline, 1, 100);
     timeline_add(timeline, 2, 101);
     timeline_add(timeline, 3, DELAY_NEVER);
-    arm(FAULT_WAIT_TIMEOUT, 1, 100, true);
+    arm_fault(FAULT_WAIT_TIMEOUT, 1, 100, true);
     ck_assert_int_eq(wait_for(1), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 100);
     ck_assert_uint_eq(device_faults_fired(device), 0);
-    arm(FAULT_WAIT_TIMEOUT, 1, 0, false);
+    arm_fault(FAULT_WAIT_TIMEOUT, 1, 0, false);
     ck_assert_int_eq(wait_for(2), DEVICE_REFUSED);
     ck_assert_uint_eq(device_faults_fired(device), 1u << FAULT_WAIT);
     ck_assert_int_eq(wait_for(2), DEVICE_OK);
-    arm(FAULT_WAIT_TIMEOUT, 1, 7, true);
+    arm_fault(FAULT_WAIT_TIMEOUT, 1, 7, true);
     ck_assert_int_eq(wait_for(2), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 101);
     ck_assert_int_eq(wait_for(3),
                      DEVICE_REFUSED); /* who stops waiting does not know that it is lost */
     ck_assert_uint_eq(timeline_now_ns(timeline), 108);
-    arm(FAULT_WAIT_TIMEOUT, 0, 0, false);
+    arm_fault(FAULT_WAIT_TIMEOUT, 0, 0, false);
     ck_assert_int_eq(wait_for(3), DEVICE_LOST);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(an_unload_is_busy_for_a_while_and_then_granted)
 {
     for (int for_ever = 0; for_ever < 2; for_ever++) {
-        start();
-        arm(FAULT_UNLOAD_BUSY, 2, 100, for_ever == 1);
-        ck_assert_int_eq(unload(1), DEVICE_OK);
-        ck_assert_int_eq(unload(2), DEVICE_REFUSED);
+        set_up_device();
+        arm_fault(FAULT_UNLOAD_BUSY, 2, 100, for_ever == 1);
+        ck_assert_int_eq(unload_program(1), DEVICE_OK);
+        ck_assert_int_eq(unload_program(2), DEVICE_REFUSED);
         timeline_advance(timeline, 99);
         device_begin_op(device, 1000);
-        ck_assert_int_eq(unload(2), DEVICE_REFUSED);
+        ck_assert_int_eq(unload_program(2), DEVICE_REFUSED);
         ck_assert_uint_eq(device_faults_fired(device), 1u << FAULT_UNLOAD);
         ck_assert_uint_eq(device_faults_struck(device), 1u << FAULT_UNLOAD_BUSY);
         timeline_advance(timeline, 1);
-        ck_assert_int_eq(unload(2), DEVICE_OK);
-        ck_assert_int_eq(unload(3), for_ever ? DEVICE_REFUSED : DEVICE_OK);
-        arm(FAULT_UNLOAD_BUSY, 0, 0, false);
-        ck_assert_int_eq(unload(3), DEVICE_OK);
-        arm(FAULT_UNLOAD_BUSY, 1, DELAY_NEVER, false);
-        ck_assert_int_eq(unload(3), DEVICE_REFUSED);
+        ck_assert_int_eq(unload_program(2), DEVICE_OK);
+        ck_assert_int_eq(unload_program(3), for_ever ? DEVICE_REFUSED : DEVICE_OK);
+        arm_fault(FAULT_UNLOAD_BUSY, 0, 0, false);
+        ck_assert_int_eq(unload_program(3), DEVICE_OK);
+        arm_fault(FAULT_UNLOAD_BUSY, 1, DELAY_NEVER, false);
+        ck_assert_int_eq(unload_program(3), DEVICE_REFUSED);
         timeline_advance(timeline, UINT64_C(1) << 62);
-        ck_assert_int_eq(unload(3), DEVICE_REFUSED);
+        ck_assert_int_eq(unload_program(3), DEVICE_REFUSED);
         device_disarm_all(device);
-        ck_assert_int_eq(unload(3), DEVICE_OK);
-        stop();
+        ck_assert_int_eq(unload_program(3), DEVICE_OK);
+        tear_down_device();
     }
 }
 END_TEST
@@ -432,73 +433,73 @@ END_TEST
 
 START_TEST(a_lost_event_stays_lost)
 {
-    start();
+    set_up_device();
     timeline_add(timeline, 1, 100);
     timeline_add(timeline, 2, 200);
-    arm(FAULT_EVENT_LOST, 1, 0, false);
+    arm_fault(FAULT_EVENT_LOST, 1, 0, false);
     ck_assert_int_eq(wait_for(1), DEVICE_LOST);
     ck_assert_uint_eq(timeline_due_ns(timeline, 1), DELAY_NEVER);
     ck_assert_int_eq(wait_for(2), DEVICE_OK);
     ck_assert_int_eq(timeline_state(timeline, 1), EVENT_PENDING);
     ck_assert_int_eq(wait_for(1), DEVICE_LOST);
-    arm(FAULT_EVENT_LATE, 1, 10, false);
+    arm_fault(FAULT_EVENT_LATE, 1, 10, false);
     ck_assert_int_eq(wait_for(1), DEVICE_LOST);
-    arm(FAULT_EVENT_EARLY, 1, 0, false);
+    arm_fault(FAULT_EVENT_EARLY, 1, 0, false);
     ck_assert_int_eq(wait_for(1), DEVICE_LOST);
     timeline_complete(timeline, 1); /* an OP_COMPLETE */
-    arm(FAULT_EVENT_LOST, 1, 0, true);
+    arm_fault(FAULT_EVENT_LOST, 1, 0, true);
     ck_assert_int_eq(wait_for(1), DEVICE_OK); /* too late to lose it */
     ck_assert_uint_eq(device_faults_fired(device), 0);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(a_lost_event_of_a_collective_does_not_start)
 {
     for (uint64_t delay_ns = 0; delay_ns <= 10; delay_ns += 10) {
-        start();
+        set_up_device();
         timeline_add(timeline, 1, DELAY_NEVER);
         timeline_start_collective(timeline, 1, 7, 0, 2, delay_ns);
-        arm(FAULT_EVENT_LOST, 1, 0, false);
+        arm_fault(FAULT_EVENT_LOST, 1, 0, false);
         ck_assert_int_eq(wait_for(1), DEVICE_LOST);
         timeline_add(timeline, 2, DELAY_NEVER);
         timeline_start_collective(timeline, 2, 7, 1, 2, delay_ns);
         ck_assert_int_eq(wait_for(2), DEVICE_OK);
         ck_assert_int_eq(wait_for(1), DEVICE_LOST);
-        stop();
+        tear_down_device();
     }
 }
 END_TEST
 
 START_TEST(a_late_event_is_awaited_to_its_new_time)
 {
-    start();
+    set_up_device();
     timeline_add(timeline, 1, 100);
     timeline_add(timeline, 2, 120);
-    arm(FAULT_EVENT_LATE, 1, 50, false);
+    arm_fault(FAULT_EVENT_LATE, 1, 50, false);
     ck_assert_int_eq(wait_for(1), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 150);
     ck_assert_uint_eq(timeline_completed_at(timeline, 0), 2);
     ck_assert_uint_eq(timeline_completed_at(timeline, 1), 1);
     ck_assert_uint_eq(timeline_completed_count(timeline), 2);
     timeline_add(timeline, 3, 100);
-    arm(FAULT_EVENT_LATE, 1, UINT64_MAX - 10, false);
+    arm_fault(FAULT_EVENT_LATE, 1, UINT64_MAX - 10, false);
     ck_assert_int_eq(wait_for(3), DEVICE_LOST); /* past the end of time */
-    stop();
+    tear_down_device();
 }
 END_TEST
 
 START_TEST(an_early_event_takes_no_time_and_a_doubled_one_counts_twice)
 {
-    start();
+    set_up_device();
     timeline_add(timeline, 1, 100);
     timeline_add(timeline, 2, 100);
     timeline_add(timeline, 3, DELAY_NEVER);
-    arm(FAULT_EVENT_EARLY, 1, 0, false);
+    arm_fault(FAULT_EVENT_EARLY, 1, 0, false);
     ck_assert_int_eq(wait_for(1), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 0);
     ck_assert_uint_eq(services->completed_count(services->context), 1);
-    arm(FAULT_EVENT_DOUBLED, 1, 0, true);
+    arm_fault(FAULT_EVENT_DOUBLED, 1, 0, true);
     ck_assert_int_eq(wait_for(2), DEVICE_OK);
     ck_assert_uint_eq(services->completed_count(services->context), 3);
     ck_assert_uint_eq(timeline_completed_count(timeline), 2);
@@ -506,7 +507,7 @@ START_TEST(an_early_event_takes_no_time_and_a_doubled_one_counts_twice)
     ck_assert_uint_eq(services->completed_count(services->context), 3);
     device_begin_op(device, 1000);
     ck_assert_uint_eq(services->completed_count(services->context), 3);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
@@ -533,9 +534,9 @@ START_TEST(events_come_in_another_order)
         {FAULT_EVENT_OTHERS, 3, {1, 2, 4, 3}, 20},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        start();
+        set_up_device();
         add_five();
-        arm(rows[i].kind, 1, 0, false);
+        arm_fault(rows[i].kind, 1, 0, false);
         ck_assert_int_eq(wait_for(rows[i].awaited), DEVICE_OK);
         ck_assert_uint_eq(timeline_now_ns(timeline), rows[i].now_ns);
         for (uint64_t k = 0; k < timeline_completed_count(timeline); k++) {
@@ -544,17 +545,17 @@ START_TEST(events_come_in_another_order)
         ck_assert_uint_eq(timeline_completed_count(timeline), rows[i].order[2] == 0 ? 2 : 4);
         ck_assert_int_eq(timeline_state(timeline, 5), EVENT_PENDING);
         ck_assert_uint_eq(device_faults_struck(device), 1u << rows[i].kind);
-        stop();
+        tear_down_device();
     }
-    start(); /* the only one has no others */
+    set_up_device(); /* the only one has no others */
     timeline_add(timeline, 1, 30);
-    arm(FAULT_EVENT_ORDER, 1, 0, true);
-    arm(FAULT_EVENT_OTHERS, 1, 0, true);
+    arm_fault(FAULT_EVENT_ORDER, 1, 0, true);
+    arm_fault(FAULT_EVENT_OTHERS, 1, 0, true);
     ck_assert_int_eq(wait_for(1), DEVICE_OK);
     ck_assert_int_eq(wait_for(1), DEVICE_OK);
     ck_assert_int_eq(wait_for(9), DEVICE_REFUSED); /* there is no such event */
     ck_assert_uint_eq(device_faults_fired(device), 0);
-    stop();
+    tear_down_device();
 }
 END_TEST
 
@@ -563,7 +564,7 @@ END_TEST
 START_TEST(who_polls_for_ever_comes_back_and_is_hung)
 {
     for (int what = 0; what < 3; what++) {
-        start();
+        set_up_device();
         timeline_add(timeline, 1, 100);
         if (what == 0) {
             while (!services->event_done(services->context, 1)) {
@@ -577,13 +578,13 @@ START_TEST(who_polls_for_ever_comes_back_and_is_hung)
             }
         }
         ck_assert(device_hung(device));
-        ck_assert_int_eq(copy(0, 100, 16), DEVICE_REFUSED);
+        ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_REFUSED);
         device_begin_op(device, 1000);
         ck_assert(!device_hung(device));
         ck_assert(!services->event_done(services->context, 1));
         ck_assert_uint_eq(services->completed_count(services->context), 0);
         ck_assert_uint_eq(services->clock_ns(services->context), 0);
-        stop();
+        tear_down_device();
     }
 }
 END_TEST

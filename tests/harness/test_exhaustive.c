@@ -11,7 +11,7 @@ enum { G = SMALL_GRANULE };
 
 /* --- by hand --- */
 
-static void expect(const char *drawing, struct oom like, enum verdict_kind expected)
+static void expect_verdict(const char *drawing, struct oom like, enum verdict_kind expected)
 {
     struct small_oom small;
     char text[SMALL_TEXT_BYTES];
@@ -23,40 +23,41 @@ static void expect(const char *drawing, struct oom like, enum verdict_kind expec
 }
 
 /* A placement exists in some state that the mitigations reach, or in none. */
-static void fits(const char *drawing, struct oom like)
+static void expect_fit(const char *drawing, struct oom like)
 {
-    expect(drawing, like, VERDICT_PREMATURE);
+    expect_verdict(drawing, like, VERDICT_PREMATURE);
 }
-static void does_not_fit(const char *drawing, struct oom like)
+static void expect_no_fit(const char *drawing, struct oom like)
 {
-    expect(drawing, like, VERDICT_JUSTIFIED);
+    expect_verdict(drawing, like, VERDICT_JUSTIFIED);
 }
 
 START_TEST(a_hole_takes_a_request_rounded_up_to_granules)
 {
-    fits("m..m", (struct oom){.request = {.size_bytes = 2 * G}});
-    fits("m..m", (struct oom){.request = {.size_bytes = G + 1}});
-    does_not_fit("m..m", (struct oom){.request = {.size_bytes = 2 * G + 1}});
-    does_not_fit("mhxl", (struct oom){.request = {.size_bytes = 1}});
-    fits("mhxl", (struct oom){.request = {.class = REQUEST_PROGRAM, .size_bytes = 0}});
+    expect_fit("m..m", (struct oom){.request = {.size_bytes = 2 * G}});
+    expect_fit("m..m", (struct oom){.request = {.size_bytes = G + 1}});
+    expect_no_fit("m..m", (struct oom){.request = {.size_bytes = 2 * G + 1}});
+    expect_no_fit("mhxl", (struct oom){.request = {.size_bytes = 1}});
+    expect_fit("mhxl", (struct oom){.request = {.class = REQUEST_PROGRAM, .size_bytes = 0}});
 }
 END_TEST
 
 START_TEST(what_is_larger_than_the_device_fits_nowhere)
 {
-    does_not_fit("....", (struct oom){.request = {.size_bytes = 5 * G}});
-    does_not_fit("....", (struct oom){.request = {.size_bytes = UINT64_MAX}});
-    fits("....", (struct oom){.request = {.class = REQUEST_PROGRAM, .stack_bytes = 4 * G}});
-    does_not_fit("....", (struct oom){.request = {.class = REQUEST_PROGRAM, .stack_bytes = 5 * G}});
+    expect_no_fit("....", (struct oom){.request = {.size_bytes = 5 * G}});
+    expect_no_fit("....", (struct oom){.request = {.size_bytes = UINT64_MAX}});
+    expect_fit("....", (struct oom){.request = {.class = REQUEST_PROGRAM, .stack_bytes = 4 * G}});
+    expect_no_fit("....",
+                  (struct oom){.request = {.class = REQUEST_PROGRAM, .stack_bytes = 5 * G}});
 }
 END_TEST
 
 START_TEST(only_a_contract_that_drains_awaits_queued_frees)
 {
-    fits("dd", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
-    does_not_fit("dd", (struct oom){.request = {.size_bytes = 2 * G}});
-    does_not_fit("ll", (struct oom){.drains = true, .request = {.size_bytes = G}});
-    does_not_fit("xw", (struct oom){.drains = true, .request = {.size_bytes = G}});
+    expect_fit("dd", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
+    expect_no_fit("dd", (struct oom){.request = {.size_bytes = 2 * G}});
+    expect_no_fit("ll", (struct oom){.drains = true, .request = {.size_bytes = G}});
+    expect_no_fit("xw", (struct oom){.drains = true, .request = {.size_bytes = G}});
 }
 END_TEST
 
@@ -64,23 +65,23 @@ START_TEST(waiting_for_a_free_ends_the_uses_that_end_before_it)
 {
     const struct oom question = {
         .defrag = DEFRAG_SLIDE, .drains = true, .request = {.size_bytes = 2 * G}};
-    fits(".ud", question);
-    does_not_fit(".vd", question);
-    fits(".ve", question);
-    does_not_fit(".ne", question);
-    does_not_fit(".u.", question);
+    expect_fit(".ud", question);
+    expect_no_fit(".vd", question);
+    expect_fit(".ve", question);
+    expect_no_fit(".ne", question);
+    expect_no_fit(".u.", question);
     /* Nobody awaits a free that waits for a reference, too. */
-    does_not_fit(".v.w", question);
+    expect_no_fit(".v.w", question);
 }
 END_TEST
 
 START_TEST(slide_keeps_the_order_and_the_span_of_each_block)
 {
     const struct oom question = {.defrag = DEFRAG_SLIDE, .request = {.size_bytes = 2 * G}};
-    fits(".m.", question);
-    fits(".m.m", question);
-    does_not_fit(".h.", question);
-    does_not_fit(".mh.", question);
+    expect_fit(".m.", question);
+    expect_fit(".m.m", question);
+    expect_no_fit(".h.", question);
+    expect_no_fit(".mh.", question);
     /* The second block must begin at an even granule: only with the order changed are two granules
      * left together. */
     struct small_oom small;
@@ -95,24 +96,25 @@ END_TEST
 START_TEST(repack_moves_blocks_to_other_spans)
 {
     const struct oom question = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = 2 * G}};
-    fits(".mh.", question);
-    does_not_fit("mmh.", question);
-    fits(".mh.mMh..", (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 3 * G}});
-    does_not_fit(".mh.mMh..",
-                 (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 4 * G}});
+    expect_fit(".mh.", question);
+    expect_no_fit("mmh.", question);
+    expect_fit(".mh.mMh..",
+               (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 3 * G}});
+    expect_no_fit(".mh.mMh..",
+                  (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 4 * G}});
 }
 END_TEST
 
 START_TEST(places_are_aligned)
 {
-    fits(".m..", (struct oom){.request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
-    does_not_fit("m..m", (struct oom){.request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
-    fits("m..m", (struct oom){.defrag = DEFRAG_SLIDE,
-                              .request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
-    fits("m..m", (struct oom){.defrag = DEFRAG_REPACK,
-                              .request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
-    does_not_fit("h.m.", (struct oom){.defrag = DEFRAG_SLIDE,
-                                      .request = {.size_bytes = 2 * G, .align_bytes = 4 * G}});
+    expect_fit(".m..", (struct oom){.request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
+    expect_no_fit("m..m", (struct oom){.request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
+    expect_fit("m..m", (struct oom){.defrag = DEFRAG_SLIDE,
+                                    .request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
+    expect_fit("m..m", (struct oom){.defrag = DEFRAG_REPACK,
+                                    .request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
+    expect_no_fit("h.m.", (struct oom){.defrag = DEFRAG_SLIDE,
+                                       .request = {.size_bytes = 2 * G, .align_bytes = 4 * G}});
 }
 END_TEST
 
@@ -120,66 +122,69 @@ START_TEST(idle_programs_are_evicted_for_the_class_that_the_contract_names)
 {
     const struct oom_request buffer = {.size_bytes = 2 * G};
     const struct oom_request program = {.class = REQUEST_PROGRAM, .size_bytes = 2 * G};
-    fits(".p", (struct oom){.evicts = true, .request = buffer});
-    does_not_fit(".p", (struct oom){.program_evicts_program = true, .request = buffer});
-    fits(".p", (struct oom){.program_evicts_program = true, .request = program});
-    does_not_fit(".p", (struct oom){.evicts = true, .request = program});
-    fits(".g", (struct oom){.evicts = true, .request = buffer});
+    expect_fit(".p", (struct oom){.evicts = true, .request = buffer});
+    expect_no_fit(".p", (struct oom){.program_evicts_program = true, .request = buffer});
+    expect_fit(".p", (struct oom){.program_evicts_program = true, .request = program});
+    expect_no_fit(".p", (struct oom){.evicts = true, .request = program});
+    expect_fit(".g", (struct oom){.evicts = true, .request = buffer});
 }
 END_TEST
 
 START_TEST(busy_programs_and_the_own_program_stay)
 {
     const struct oom_request program = {.class = REQUEST_PROGRAM, .size_bytes = 2 * G};
-    does_not_fit("..o",
-                 (struct oom){.program_evicts_program = true, .request = {.size_bytes = 3 * G}});
-    does_not_fit(
+    expect_no_fit("..o",
+                  (struct oom){.program_evicts_program = true, .request = {.size_bytes = 3 * G}});
+    expect_no_fit(
         ".oh",
         (struct oom){.program_evicts_program = true, .defrag = DEFRAG_REPACK, .request = program});
-    fits(".o.",
-         (struct oom){.program_evicts_program = true, .defrag = DEFRAG_SLIDE, .request = program});
-    does_not_fit(
+    expect_fit(
+        ".o.",
+        (struct oom){.program_evicts_program = true, .defrag = DEFRAG_SLIDE, .request = program});
+    expect_no_fit(
         ".y.",
         (struct oom){.evicts = true, .defrag = DEFRAG_REPACK, .request = {.size_bytes = 2 * G}});
-    does_not_fit(".b.",
-                 (struct oom){.evicts = true, .drains = true, .request = {.size_bytes = 2 * G}});
-    fits(".bd", (struct oom){.evicts = true, .drains = true, .request = {.size_bytes = 3 * G}});
+    expect_no_fit(".b.",
+                  (struct oom){.evicts = true, .drains = true, .request = {.size_bytes = 2 * G}});
+    expect_fit(".bd",
+               (struct oom){.evicts = true, .drains = true, .request = {.size_bytes = 3 * G}});
 }
 END_TEST
 
 START_TEST(the_stack_is_reserved_until_the_executions_end)
 {
-    does_not_fit("..hy", (struct oom){.request = {.size_bytes = 2 * G}});
-    fits("..hz", (struct oom){.request = {.size_bytes = 2 * G}});
-    does_not_fit("..hc", (struct oom){.drains = true, .request = {.size_bytes = G}});
-    does_not_fit("..cd", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
-    fits("..ce", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
+    expect_no_fit("..hy", (struct oom){.request = {.size_bytes = 2 * G}});
+    expect_fit("..hz", (struct oom){.request = {.size_bytes = 2 * G}});
+    expect_no_fit("..hc", (struct oom){.drains = true, .request = {.size_bytes = G}});
+    expect_no_fit("..cd", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
+    expect_fit("..ce", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
     /* A program that was unloaded while it executes keeps its stack as well. */
-    does_not_fit("..r", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
-    fits("..q", (struct oom){.drains = true, .request = {.size_bytes = 3 * G}});
+    expect_no_fit("..r", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
+    expect_fit("..q", (struct oom){.drains = true, .request = {.size_bytes = 3 * G}});
     /* The shorter execution ends, the longer one goes on: its stack is the larger one. */
-    does_not_fit("..cbd",
-                 (struct oom){.drains = true, .evicts = true, .request = {.size_bytes = 4 * G}});
-    fits("..cbd", (struct oom){.drains = true, .evicts = true, .request = {.size_bytes = 2 * G}});
+    expect_no_fit("..cbd",
+                  (struct oom){.drains = true, .evicts = true, .request = {.size_bytes = 4 * G}});
+    expect_fit("..cbd",
+               (struct oom){.drains = true, .evicts = true, .request = {.size_bytes = 2 * G}});
 }
 END_TEST
 
 START_TEST(movable_blocks_make_room_for_the_stack_and_unmovable_ones_do_not)
 {
     const struct oom_request stack = {.class = REQUEST_PROGRAM, .stack_bytes = 2 * G};
-    does_not_fit("m..", (struct oom){.request = stack});
-    fits("m..", (struct oom){.defrag = DEFRAG_SLIDE, .request = stack});
-    fits("m..", (struct oom){.defrag = DEFRAG_REPACK, .request = stack});
-    does_not_fit(".h.", (struct oom){.defrag = DEFRAG_REPACK, .request = stack});
-    fits("..h", (struct oom){.request = stack});
-    does_not_fit("m.h.", (struct oom){.defrag = DEFRAG_SLIDE, .request = stack});
-    fits("m.h.", (struct oom){.defrag = DEFRAG_REPACK, .request = stack});
-    fits("d.h.", (struct oom){.drains = true, .request = stack});
+    expect_no_fit("m..", (struct oom){.request = stack});
+    expect_fit("m..", (struct oom){.defrag = DEFRAG_SLIDE, .request = stack});
+    expect_fit("m..", (struct oom){.defrag = DEFRAG_REPACK, .request = stack});
+    expect_no_fit(".h.", (struct oom){.defrag = DEFRAG_REPACK, .request = stack});
+    expect_fit("..h", (struct oom){.request = stack});
+    expect_no_fit("m.h.", (struct oom){.defrag = DEFRAG_SLIDE, .request = stack});
+    expect_fit("m.h.", (struct oom){.defrag = DEFRAG_REPACK, .request = stack});
+    expect_fit("d.h.", (struct oom){.drains = true, .request = stack});
     /* The image and the stack at once: not more than one of them fits beside m. */
     const struct oom_request both = {
         .class = REQUEST_PROGRAM, .size_bytes = G, .stack_bytes = 2 * G};
-    does_not_fit("m..", (struct oom){.defrag = DEFRAG_REPACK, .request = both});
-    fits("m...", (struct oom){.defrag = DEFRAG_SLIDE, .request = both});
+    expect_no_fit("m..", (struct oom){.defrag = DEFRAG_REPACK, .request = both});
+    expect_fit("m...", (struct oom){.defrag = DEFRAG_SLIDE, .request = both});
 }
 END_TEST
 
@@ -192,11 +197,12 @@ START_TEST(a_refused_call_excuses_its_mitigation_and_host_memory_all_of_them)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct oom question = {.defrag = DEFRAG_SLIDE, .drains = true, .evicts = true};
         question.request.size_bytes = 2 * G;
-        fits(cases[i].drawing, question);
+        expect_fit(cases[i].drawing, question);
         for (unsigned fault = 0; fault < FAULT_KIND_COUNT; fault++) {
             const bool is_excused = fault == cases[i].excuse || fault == FAULT_HOST_MEMORY;
             question.faults_fired = 1u << fault;
-            expect(cases[i].drawing, question, is_excused ? VERDICT_JUSTIFIED : VERDICT_PREMATURE);
+            expect_verdict(cases[i].drawing, question,
+                           is_excused ? VERDICT_JUSTIFIED : VERDICT_PREMATURE);
         }
     }
 }
@@ -206,11 +212,12 @@ START_TEST(states_above_its_limits_are_not_judged)
 {
     const struct oom question = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = G}};
     const struct oom drains = {.drains = true, .request = {.size_bytes = G}};
-    fits("mMmMmM.", question);
-    expect("mMmMmMm.", question, VERDICT_NONE);
-    expect("mMmMmMo.", question, VERDICT_NONE);
-    fits("mMmMmMm.", (struct oom){.request = {.size_bytes = G}});
-    expect("pPpPpPp.", (struct oom){.evicts = true, .request = {.size_bytes = G}}, VERDICT_NONE);
+    expect_fit("mMmMmM.", question);
+    expect_verdict("mMmMmMm.", question, VERDICT_NONE);
+    expect_verdict("mMmMmMo.", question, VERDICT_NONE);
+    expect_fit("mMmMmMm.", (struct oom){.request = {.size_bytes = G}});
+    expect_verdict("pPpPpPp.", (struct oom){.evicts = true, .request = {.size_bytes = G}},
+                   VERDICT_NONE);
     struct small_oom small;
     small_oom_draw(&small, &drains, "dDdDdh");
     for (size_t i = 0; i < 5; i++) {
@@ -344,7 +351,7 @@ struct tally {
     uint64_t questions, premature;
 };
 
-static void ask(struct tally *tally, struct small_oom *small)
+static void ask_question(struct tally *tally, struct small_oom *small)
 {
     const enum verdict_kind kind = exhaustive_judge(&small->oom);
     const bool truth = literal_fits(&small->oom);
@@ -376,7 +383,7 @@ static void ask_all(struct tally *tally, struct small_oom *small)
                 oom->request.size_bytes = size * G - (size > 0 ? mix % 2 * 100 : 0);
                 oom->request.align_bytes = (uint64_t)G << (mix / 2 % 4 == 0 ? mix / 8 % 3 : 0);
                 oom->faults_fired = mix / 32 % 4 == 0 ? (unsigned)(mix / 128 % 16) : 0;
-                ask(tally, small);
+                ask_question(tally, small);
             }
         }
     }

@@ -28,8 +28,8 @@ static struct run *open_run(uint32_t host_count)
 }
 
 /* Appends the ops that are slipped in between own_count ops of a scenario; ref: where each came. */
-static void slip(struct faulting *faulting, const struct run *run, uint32_t own_count,
-                 struct op_list *slipped)
+static void slip_faults(struct faulting *faulting, const struct run *run, uint32_t own_count,
+                        struct op_list *slipped)
 {
     struct scenario_view view;
     struct op op;
@@ -100,7 +100,7 @@ START_TEST(only_kinds_that_are_on_and_wished_for_come)
         const struct faulting drawn = faulting;
         struct op_list slipped;
         op_list_init(&slipped);
-        slip(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT, &slipped);
         for (size_t i = 0; i < slipped.count; i++) {
             const struct op *op = &slipped.ops[i];
             ck_assert(op->kind == OP_FAULT || op->kind == OP_RETIRE);
@@ -122,7 +122,7 @@ START_TEST(no_wish_gives_no_op)
         struct op_list slipped;
         op_list_init(&slipped);
         faulting_init(&faulting, &(struct fault_options){0}, seed);
-        slip(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT, &slipped);
         ck_assert_uint_eq(slipped.count, 0);
         op_list_deinit(&slipped);
     }
@@ -193,7 +193,7 @@ START_TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
         uint64_t strikes = 0;
         op_list_init(&slipped);
         faulting_init(&faulting, &(struct fault_options){.kinds = FAULTING_ALL}, seed);
-        slip(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT, &slipped);
         for (size_t i = 0; i < slipped.count; i++) {
             const struct op *op = &slipped.ops[i];
             ck_assert_uint_lt(op->host, HOST_COUNT);

@@ -457,7 +457,7 @@ END_TEST
 
 /* --- memory that went bad --- */
 
-static struct op retire(uint64_t at, uint64_t size)
+static struct op make_retire(uint64_t at, uint64_t size)
 {
     struct op op = op_make(OP_RETIRE);
     op.address = at * G;
@@ -479,22 +479,24 @@ START_TEST(only_what_is_free_is_retired)
     KEEPS(execute(1, 1000));  /* the stack ends at 2 */
     KEEPS(alloc_at(8, 2));
     KEEPS(on_for(OP_FREE_AFTER, 3, 1000)); /* dying */
-    const struct op taken[] = {
-        retire(5, 1), retire(3, 2),  retire(5, 2),  retire(8, 1), retire(12, 1),
-        retire(1, 1), retire(15, 2), retire(16, 1), retire(2, 0), retire(UINT64_MAX / G, 1)};
+    const struct op taken[] = {make_retire(5, 1),  make_retire(3, 2),
+                               make_retire(5, 2),  make_retire(8, 1),
+                               make_retire(12, 1), make_retire(1, 1),
+                               make_retire(15, 2), make_retire(16, 1),
+                               make_retire(2, 0),  make_retire(UINT64_MAX / G, 1)};
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
         ck_assert_msg(is_skipped(taken[i]), "row %zu", i);
     }
-    struct op odd = retire(2, 1);
+    struct op odd = make_retire(2, 1);
     odd.size_bytes = G + 1;
     ck_assert(is_skipped(odd));
-    odd = retire(2, 1);
+    odd = make_retire(2, 1);
     odd.address = 2 * G + 8;
     ck_assert(is_skipped(odd));
     ck_assert_int_eq(script.retire_calls, 0);
-    ck_assert(!is_skipped(retire(2, 2)));
-    ck_assert(!is_skipped(retire(6, 2)));
-    ck_assert(is_skipped(retire(6, 2)));
+    ck_assert(!is_skipped(make_retire(2, 2)));
+    ck_assert(!is_skipped(make_retire(6, 2)));
+    ck_assert(is_skipped(make_retire(6, 2)));
     ck_assert_int_eq(script.retire_calls, 2);
     KEEPS(report());
     KEEPS(run_finish(script.run));
@@ -513,7 +515,7 @@ START_TEST(who_cannot_retire_is_not_asked)
     setup.capacity_bytes = 16 * G;
     script.run = run_create(&without, &setup, reason);
     ck_assert_ptr_nonnull(script.run);
-    ck_assert(is_skipped(retire(4, 1)));
+    ck_assert(is_skipped(make_retire(4, 1)));
     stop();
 }
 END_TEST
@@ -533,7 +535,7 @@ START_TEST(a_range_that_is_named_by_chance_is_one_that_is_free)
         KEEPS(load_at(12, 1, 2));
         KEEPS(execute(1, 1000));
         KEEPS(alloc_at(8, 2));
-        struct op op = retire(rows[i].at, rows[i].size);
+        struct op op = make_retire(rows[i].at, rows[i].size);
         op.address += 7; /* rounded down */
         op.flags = OP_RELATIVE;
         KEEPS(step(op));
@@ -548,7 +550,7 @@ START_TEST(a_range_that_is_named_by_chance_is_one_that_is_free)
     }
     start(); /* from the bottom on when nothing is free above, and nowhere when nothing is */
     KEEPS(alloc_at(4, 12));
-    struct op op = retire(9, 0);
+    struct op op = make_retire(9, 0);
     op.flags = OP_RELATIVE;
     KEEPS(step(op));
     ck_assert_uint_eq(run_ops(script.run)->ops[1].address, 0);
@@ -565,7 +567,7 @@ START_TEST(a_retired_range_is_a_block_that_nobody_names_and_nothing_moves)
 {
     start();
     KEEPS(alloc_at(4, 2));
-    KEEPS(step(retire(8, 2)));
+    KEEPS(step(make_retire(8, 2)));
     const struct model *model = run_model(script.run, 0);
     ck_assert_uint_eq(model_counters(model)->block_count, 2);
     ck_assert_uint_eq(model_in_use_bytes(model), 4 * G);
@@ -586,7 +588,7 @@ START_TEST(a_retired_range_is_a_block_that_nobody_names_and_nothing_moves)
     stop();
     start();
     KEEPS(alloc_at(4, 2));
-    KEEPS(step(retire(8, 2)));
+    KEEPS(step(make_retire(8, 2)));
     JUDGED(refuse(6), VERDICT_PREMATURE); /* beside the block that moves */
     stop();
 }
@@ -614,7 +616,7 @@ START_TEST(a_copy_onto_bad_memory_is_lost)
     for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
         start_resuming(DEFRAG_REPACK);
         KEEPS(alloc_at(0, 2));
-        KEEPS(step(retire(10, 2)));
+        KEEPS(step(make_retire(10, 2)));
         BREAKS(defragment_with(acts[i]), RULE_CONTENTS);
         stop();
     }
@@ -627,7 +629,7 @@ START_TEST(a_retirement_is_taken_note_of)
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
         start();
         script.result = results[i];
-        BREAKS(step(retire(4, 1)), RULE_STATUS);
+        BREAKS(step(make_retire(4, 1)), RULE_STATUS);
         stop();
     }
     start();
@@ -635,12 +637,12 @@ START_TEST(a_retirement_is_taken_note_of)
     KEEPS(arm(FAULT_HOST_MEMORY));
     script.act = no_host_memory;
     script.result = TARGET_FAILED;
-    KEEPS(step(retire(8, 1)));
+    KEEPS(step(make_retire(8, 1)));
     ck_assert_uint_eq(model_counters(run_model(script.run, 0))->block_count, 1);
     KEEPS(arm(FAULT_COPY));
     script.act = copy_refused;
     script.result = TARGET_FAILED;
-    BREAKS(step(retire(8, 1)), RULE_STATUS);
+    BREAKS(step(make_retire(8, 1)), RULE_STATUS);
     stop();
 }
 END_TEST
@@ -649,7 +651,7 @@ START_TEST(a_retired_block_is_reported_as_one)
 {
     for (int is_right = 0; is_right < 2; is_right++) {
         start();
-        KEEPS(step(retire(8, 2)));
+        KEEPS(step(make_retire(8, 2)));
         script.rows[0] = (struct target_row){8 * G, 2 * G, is_right ? BLOCK_RETIRED : BLOCK_BUFFER,
                                              9};
         script.row_count = 1;
@@ -668,7 +670,7 @@ START_TEST(a_run_ends_with_what_went_bad_and_one_hole_beside_it)
     for (int coalesces = 0; coalesces < 2; coalesces++) {
         start();
         KEEPS(alloc_at(4, 2));
-        KEEPS(step(retire(10, 2)));
+        KEEPS(step(make_retire(10, 2)));
         KEEPS(on(OP_HOLD, 0));
         KEEPS(on(OP_FREE, 0));
         script.stats_more.largest_free_block_bytes = coalesces ? 0 : (uint64_t)-G;

@@ -34,7 +34,7 @@ static void open_run(void)
     op_list_deinit(&ops);
 }
 
-static uint64_t granules(uint8_t kind, uint32_t index, int32_t more)
+static uint64_t fit_granules(uint8_t kind, uint32_t index, int32_t more)
 {
     const struct fit fit = {kind, index, more};
     const uint64_t bytes = fit_bytes(&fit, run_model(run, 0));
@@ -45,16 +45,16 @@ static uint64_t granules(uint8_t kind, uint32_t index, int32_t more)
 START_TEST(a_fit_is_what_its_name_says)
 {
     open_run();
-    ck_assert_uint_eq(granules(FIT_HOLE, 0, 0), 12);
-    ck_assert_uint_eq(granules(FIT_HOLE, 0, 1), 13);
-    ck_assert_uint_eq(granules(FIT_HOLE, 0, -3), 9);
-    ck_assert_uint_eq(granules(FIT_HOLE, 0, -12), 12); /* nothing would be left */
-    ck_assert_uint_eq(granules(FIT_FREE, 0, 0), 14);
-    ck_assert_uint_eq(granules(FIT_HALF, 0, 0), 7);
-    ck_assert_uint_eq(granules(FIT_BLOCK, 1, 0), 6);
-    ck_assert_uint_eq(granules(FIT_BLOCK, 4, 0), 6); /* modulo three blocks */
-    ck_assert_uint_eq(granules(FIT_PAIR, 1, 0), 10);
-    ck_assert_uint_eq(granules(FIT_PAIR, 0, 0), 4); /* the device ends above it */
+    ck_assert_uint_eq(fit_granules(FIT_HOLE, 0, 0), 12);
+    ck_assert_uint_eq(fit_granules(FIT_HOLE, 0, 1), 13);
+    ck_assert_uint_eq(fit_granules(FIT_HOLE, 0, -3), 9);
+    ck_assert_uint_eq(fit_granules(FIT_HOLE, 0, -12), 12); /* nothing would be left */
+    ck_assert_uint_eq(fit_granules(FIT_FREE, 0, 0), 14);
+    ck_assert_uint_eq(fit_granules(FIT_HALF, 0, 0), 7);
+    ck_assert_uint_eq(fit_granules(FIT_BLOCK, 1, 0), 6);
+    ck_assert_uint_eq(fit_granules(FIT_BLOCK, 4, 0), 6); /* modulo three blocks */
+    ck_assert_uint_eq(fit_granules(FIT_PAIR, 1, 0), 10);
+    ck_assert_uint_eq(fit_granules(FIT_PAIR, 0, 0), 4); /* the device ends above it */
     run_destroy(run);
 }
 END_TEST

@@ -17,7 +17,7 @@ static struct model *model;
 static struct oracle *oracle;
 static uint32_t op;
 
-static void start(enum defrag_contract defrag, bool drains)
+static void set_up_model(enum defrag_contract defrag, bool drains)
 {
     const struct target_contract contract = {.granule_bytes = G,
                                              .defrag = defrag,
@@ -31,7 +31,7 @@ static void start(enum defrag_contract defrag, bool drains)
     op = 0;
 }
 
-static void stop(void)
+static void tear_down_model(void)
 {
     oracle_destroy(oracle);
     model_destroy(model);
@@ -39,8 +39,8 @@ static void stop(void)
 }
 
 /* Places a block; sizes, place and alignment in granules.  SLOT_NONE: something is in the way. */
-static uint32_t add(enum block_kind kind, uint64_t at, uint64_t size, uint64_t align,
-                    uint64_t stack)
+static uint32_t add_block(enum block_kind kind, uint64_t at, uint64_t size, uint64_t align,
+                          uint64_t stack)
 {
     const struct model_new what = {.requested_bytes = size * G,
                                    .align_bytes = align * G,
@@ -70,8 +70,8 @@ static void end_event(uint64_t event)
     model_complete(model, event);
 }
 
-static enum verdict_kind judge(enum request_class class, uint64_t size, uint64_t align,
-                               uint64_t stack)
+static enum verdict_kind judge_request(enum request_class class, uint64_t size, uint64_t align,
+                                       uint64_t stack)
 {
     const struct oom_request request = {.class = class,
                                         .size_bytes = size * G,
@@ -89,8 +89,8 @@ static enum verdict_kind judge(enum request_class class, uint64_t size, uint64_t
 START_TEST(a_block_goes_when_the_last_of_its_events_ends)
 {
     for (unsigned order = 0; order < 6; order++) {
-        start(DEFRAG_SLIDE, true);
-        const uint32_t slot = add(BLOCK_BUFFER, 0, 4, 1, 0);
+        set_up_model(DEFRAG_SLIDE, true);
+        const uint32_t slot = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
         const uint64_t events[] = {event_after(10), event_after(20), event_after(30)};
         model_use(model, slot, events[0]);
         model_use(model, slot, events[1]);
@@ -103,71 +103,71 @@ START_TEST(a_block_goes_when_the_last_of_its_events_ends)
         }
         ck_assert_uint_eq(model_dying_count(model), 0);
         ck_assert_uint_eq(model_in_use_bytes(model), 0);
-        stop();
+        tear_down_model();
     }
 }
 END_TEST
 
 START_TEST(a_drain_awaits_all_events_of_a_block_or_none_helps)
 {
-    start(DEFRAG_NONE, true);
-    const uint32_t slot = add(BLOCK_BUFFER, 8, 4, 1, 0);
+    set_up_model(DEFRAG_NONE, true);
+    const uint32_t slot = add_block(BLOCK_BUFFER, 8, 4, 1, 0);
     model_use(model, slot, event_after(10));
     const uint64_t lost = event_after(DELAY_NEVER);
     model_use(model, slot, lost);
     model_free(model, slot, event_after(20));
-    ck_assert_int_eq(judge(REQUEST_BUFFER, 21, 1, 0), VERDICT_JUSTIFIED);
+    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 21, 1, 0), VERDICT_JUSTIFIED);
     end_event(lost);
-    ck_assert_int_eq(judge(REQUEST_BUFFER, 32, 1, 0), VERDICT_PREMATURE);
-    stop();
-    start(DEFRAG_NONE, false); /* the same by a contract that awaits nothing */
-    const uint32_t other = add(BLOCK_BUFFER, 8, 4, 1, 0);
+    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 32, 1, 0), VERDICT_PREMATURE);
+    tear_down_model();
+    set_up_model(DEFRAG_NONE, false); /* the same by a contract that awaits nothing */
+    const uint32_t other = add_block(BLOCK_BUFFER, 8, 4, 1, 0);
     model_free(model, other, event_after(1));
-    ck_assert_int_eq(judge(REQUEST_BUFFER, 21, 1, 0), VERDICT_JUSTIFIED);
-    ck_assert_int_eq(judge(REQUEST_BUFFER, 20, 1, 0), VERDICT_PREMATURE);
-    stop();
+    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 21, 1, 0), VERDICT_JUSTIFIED);
+    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 20, 1, 0), VERDICT_PREMATURE);
+    tear_down_model();
 }
 END_TEST
 
 START_TEST(what_a_drain_takes_decides_which_executions_are_over)
 {
     for (uint64_t execution_ns = 20; execution_ns <= 21; execution_ns++) {
-        start(DEFRAG_SLIDE, true);
-        const uint32_t program = add(BLOCK_PROGRAM, 30, 2, 1, 8);
-        const uint32_t slot = add(BLOCK_BUFFER, 20, 2, 1, 0);
+        set_up_model(DEFRAG_SLIDE, true);
+        const uint32_t program = add_block(BLOCK_PROGRAM, 30, 2, 1, 8);
+        const uint32_t slot = add_block(BLOCK_BUFFER, 20, 2, 1, 0);
         model_use(model, program, event_after(execution_ns));
         ck_assert_uint_eq(model_reserved_bytes(model), 8 * G);
         model_free(model, slot, event_after(20));
         /* Over by then: the stack is gone and the program can be evicted.  Else neither. */
-        ck_assert_int_eq(judge(REQUEST_BUFFER, 32, 1, 0),
+        ck_assert_int_eq(judge_request(REQUEST_BUFFER, 32, 1, 0),
                          execution_ns == 20 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
-        ck_assert_int_eq(judge(REQUEST_BUFFER, 23, 1, 0),
+        ck_assert_int_eq(judge_request(REQUEST_BUFFER, 23, 1, 0),
                          execution_ns == 20 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
-        ck_assert_int_eq(judge(REQUEST_BUFFER, 22, 1, 0), VERDICT_PREMATURE);
+        ck_assert_int_eq(judge_request(REQUEST_BUFFER, 22, 1, 0), VERDICT_PREMATURE);
         /* A program does not evict, but what it would have to leave there may be moved. */
-        ck_assert_int_eq(judge(REQUEST_PROGRAM, 2, 1, 28), VERDICT_PREMATURE);
-        ck_assert_int_eq(judge(REQUEST_PROGRAM, 2, 1, 29), VERDICT_JUSTIFIED);
-        stop();
+        ck_assert_int_eq(judge_request(REQUEST_PROGRAM, 2, 1, 28), VERDICT_PREMATURE);
+        ck_assert_int_eq(judge_request(REQUEST_PROGRAM, 2, 1, 29), VERDICT_JUSTIFIED);
+        tear_down_model();
     }
 }
 END_TEST
 
 START_TEST(the_peak_lies_between_what_was_there_and_what_may_have_been)
 {
-    start(DEFRAG_NONE, true);
-    const uint32_t first = add(BLOCK_BUFFER, 0, 4, 1, 0);
+    set_up_model(DEFRAG_NONE, true);
+    const uint32_t first = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
     const uint64_t event = event_after(10);
     model_free(model, first, event);
     model_begin_op(model, op);
     model_end_op(model, TARGET_OK, false);
     end_event(event); /* during another host's op */
-    (void)add(BLOCK_BUFFER, 4, 3, 1, 0);
+    (void)add_block(BLOCK_BUFFER, 4, 3, 1, 0);
     ck_assert_uint_eq(model_counters(model)->peak_low_bytes, 4 * G);
     ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 7 * G);
-    (void)add(BLOCK_BUFFER, 8, 2, 1, 0); /* by now the target has counted */
+    (void)add_block(BLOCK_BUFFER, 8, 2, 1, 0); /* by now the target has counted */
     ck_assert_uint_eq(model_counters(model)->peak_low_bytes, 5 * G);
     ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 7 * G);
-    stop();
+    tear_down_model();
 }
 END_TEST
 
@@ -175,8 +175,8 @@ END_TEST
 
 START_TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
 {
-    start(DEFRAG_REPACK, true);
-    const uint32_t slot = add(BLOCK_RETIRED, 10, 4, 1, 0);
+    set_up_model(DEFRAG_REPACK, true);
+    const uint32_t slot = add_block(BLOCK_RETIRED, 10, 4, 1, 0);
     const struct block *block = model_block(model, slot);
     ck_assert_uint_eq(block->hold_count, 1);
     ck_assert(!block_is_movable(block));
@@ -191,22 +191,22 @@ START_TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
     ck_assert_uint_eq(model_retired_bytes(model), 4 * G);
     ck_assert_uint_eq(model_retired_count(model), 1);
     ck_assert_uint_eq(model_tag_bytes(model)[0], 0);
-    ck_assert_uint_eq(add(BLOCK_RETIRED, 13, 1, 1, 0), SLOT_NONE);
-    (void)add(BLOCK_BUFFER, 0, 2, 1, 0);
+    ck_assert_uint_eq(add_block(BLOCK_RETIRED, 13, 1, 1, 0), SLOT_NONE);
+    (void)add_block(BLOCK_BUFFER, 0, 2, 1, 0);
     ck_assert_uint_eq(model_retired_bytes(model), 4 * G);
-    ck_assert_int_eq(judge(REQUEST_BUFFER, 18, 1, 0), VERDICT_PREMATURE);
-    ck_assert_int_eq(judge(REQUEST_BUFFER, 19, 1, 0), VERDICT_JUSTIFIED);
-    ck_assert_int_eq(judge(REQUEST_PROGRAM, 1, 1, 10), VERDICT_PREMATURE);
-    ck_assert_int_eq(judge(REQUEST_PROGRAM, 1, 1, 11), VERDICT_JUSTIFIED);
+    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 18, 1, 0), VERDICT_PREMATURE);
+    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 19, 1, 0), VERDICT_JUSTIFIED);
+    ck_assert_int_eq(judge_request(REQUEST_PROGRAM, 1, 1, 10), VERDICT_PREMATURE);
+    ck_assert_int_eq(judge_request(REQUEST_PROGRAM, 1, 1, 11), VERDICT_JUSTIFIED);
     ck_assert(model_invariants_hold(model));
-    stop();
+    tear_down_model();
 }
 END_TEST
 
 START_TEST(an_unseen_op_ends_without_a_trace_but_in_the_peak)
 {
-    start(DEFRAG_NONE, true);
-    const uint32_t slot = add(BLOCK_BUFFER, 0, 4, 1, 0);
+    set_up_model(DEFRAG_NONE, true);
+    const uint32_t slot = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
     const uint32_t seen = model_last_op(model);
     const uint64_t event = event_after(10);
     model_free(model, slot, event);
@@ -214,9 +214,9 @@ START_TEST(an_unseen_op_ends_without_a_trace_but_in_the_peak)
     model_begin_op(model, op++);
     model_end_unseen_op(model, false);
     ck_assert_uint_eq(model_last_op(model), seen);
-    (void)add(BLOCK_BUFFER, 4, 5, 1, 0); /* the target has counted meanwhile */
+    (void)add_block(BLOCK_BUFFER, 4, 5, 1, 0); /* the target has counted meanwhile */
     ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 5 * G);
-    stop();
+    tear_down_model();
 }
 END_TEST
 
@@ -229,12 +229,12 @@ struct laid {
 
 /* Whether blocks[i...], order kept, and a request between any two fit from `from` on: tries every
  * place. */
-static bool slides(const struct laid *blocks, int count, int i, uint64_t from,
-                   const struct laid *request)
+static bool can_slide(const struct laid *blocks, int count, int i, uint64_t from,
+                      const struct laid *request)
 {
     if (request != NULL) {
         for (uint64_t at = from; at + request->size <= CAPACITY; at++) {
-            if (at % request->align == 0 && slides(blocks, count, i, at + request->size, NULL)) {
+            if (at % request->align == 0 && can_slide(blocks, count, i, at + request->size, NULL)) {
                 return true;
             }
         }
@@ -245,7 +245,7 @@ static bool slides(const struct laid *blocks, int count, int i, uint64_t from,
     const struct laid *block = &blocks[i];
     for (uint64_t at = block->is_fixed ? block->at : from; at + block->size <= CAPACITY; at++) {
         if (at >= from && at % block->align == 0 &&
-            slides(blocks, count, i + 1, at + block->size, request)) {
+            can_slide(blocks, count, i + 1, at + block->size, request)) {
             return true;
         }
         if (block->is_fixed) {
@@ -281,10 +281,10 @@ START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
     for (int i = 0; i < 20000; i++) {
         struct laid blocks[5];
         const int count = draw_heap(&random, blocks, 5);
-        start(DEFRAG_SLIDE, true);
+        set_up_model(DEFRAG_SLIDE, true);
         for (int k = 0; k < count; k++) {
-            const uint32_t slot = add(BLOCK_BUFFER, blocks[k].at, blocks[k].size, blocks[k].align,
-                                      0);
+            const uint32_t slot = add_block(BLOCK_BUFFER, blocks[k].at, blocks[k].size,
+                                            blocks[k].align, 0);
             if (blocks[k].is_fixed) {
                 model_hold(model, slot);
             }
@@ -293,16 +293,16 @@ START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
                                      (uint64_t)1 << random_below(&random, 4), false};
         const uint64_t stack = random_chance(&random, 1, 2) ? random_between(&random, 1, 16) : 0;
         const bool is_stack_alone = stack > 0 && random_chance(&random, 1, 3);
-        const bool truth = slides(blocks, count, 0, stack, is_stack_alone ? NULL : &request);
+        const bool truth = can_slide(blocks, count, 0, stack, is_stack_alone ? NULL : &request);
         const enum request_class class = stack > 0 ? REQUEST_PROGRAM : REQUEST_BUFFER;
-        const enum verdict_kind kind = judge(class, is_stack_alone ? 0 : request.size,
-                                             is_stack_alone ? 1 : request.align, stack);
+        const enum verdict_kind kind = judge_request(class, is_stack_alone ? 0 : request.size,
+                                                     is_stack_alone ? 1 : request.align, stack);
         ck_assert_int_eq(kind, truth ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
         premature += truth;
         /* The largest stack that fits alone is what an exact message prints; high does not count
          * alignment. */
         uint64_t most = 0;
-        while (most < CAPACITY && slides(blocks, count, 0, most + 1, NULL)) {
+        while (most < CAPACITY && can_slide(blocks, count, 0, most + 1, NULL)) {
             most++;
         }
         struct oom oom = {0};
@@ -311,7 +311,7 @@ START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
         oom_deinit(&oom);
         ck_assert_uint_eq(bounds.low_bytes, most * G);
         ck_assert_uint_ge(bounds.high_bytes, bounds.low_bytes);
-        stop();
+        tear_down_model();
     }
     ck_assert_uint_gt(premature, 2000);
     ck_assert_uint_lt(premature, 18000);
@@ -322,9 +322,9 @@ END_TEST
 
 START_TEST(an_absent_block_counts_but_takes_no_range)
 {
-    start(DEFRAG_REPACK, true);
-    const uint32_t slot = add(BLOCK_BUFFER, 0, 4, 1, 0);
-    ck_assert_uint_ne(add(BLOCK_BUFFER, 8, 2, 1, 0), SLOT_NONE);
+    set_up_model(DEFRAG_REPACK, true);
+    const uint32_t slot = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
+    ck_assert_uint_ne(add_block(BLOCK_BUFFER, 8, 2, 1, 0), SLOT_NONE);
     model_strand(model, slot);
     ck_assert(model_block(model, slot)->is_absent);
     ck_assert(!block_is_movable(model_block(model, slot)));
@@ -335,7 +335,7 @@ START_TEST(an_absent_block_counts_but_takes_no_range)
     ck_assert_uint_eq(model_tag_bytes(model)[0], 6 * G);
     ck_assert_uint_eq(model_live_count(model), 2);
     ck_assert_uint_eq(model_map(model)->count, 1);
-    const uint32_t squatter = add(BLOCK_BUFFER, 0, 4, 1, 0);
+    const uint32_t squatter = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
     ck_assert_uint_ne(squatter, SLOT_NONE);
     uint32_t other = SLOT_NONE;
     ck_assert(!model_return(model, slot, 2 * G, &other));
@@ -345,24 +345,24 @@ START_TEST(an_absent_block_counts_but_takes_no_range)
     ck_assert(model_return(model, slot, 4 * G, &other));
     ck_assert_uint_eq(model_block(model, slot)->address, 4 * G);
     ck_assert_uint_eq(model_absent_count(model), 0);
-    ck_assert_uint_eq(add(BLOCK_BUFFER, 7, 1, 1, 0), SLOT_NONE);
+    ck_assert_uint_eq(add_block(BLOCK_BUFFER, 7, 1, 1, 0), SLOT_NONE);
     ck_assert(model_invariants_hold(model));
-    stop();
+    tear_down_model();
 }
 END_TEST
 
 START_TEST(an_absent_block_ends_without_touching_the_ranges_of_others)
 {
-    start(DEFRAG_REPACK, true);
-    const uint32_t freed = add(BLOCK_BUFFER, 0, 4, 1, 0);
-    const uint32_t dying = add(BLOCK_BUFFER, 4, 4, 1, 0);
-    const uint32_t program = add(BLOCK_PROGRAM, 8, 4, 1, 0);
-    const uint32_t donated = add(BLOCK_BUFFER, 12, 4, 1, 0);
+    set_up_model(DEFRAG_REPACK, true);
+    const uint32_t freed = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
+    const uint32_t dying = add_block(BLOCK_BUFFER, 4, 4, 1, 0);
+    const uint32_t program = add_block(BLOCK_PROGRAM, 8, 4, 1, 0);
+    const uint32_t donated = add_block(BLOCK_BUFFER, 12, 4, 1, 0);
     model_strand(model, freed);
     model_strand(model, dying);
     model_strand(model, program);
     model_strand(model, donated);
-    ck_assert_uint_ne(add(BLOCK_BUFFER, 0, 16, 1, 0), SLOT_NONE); /* where all of them were */
+    ck_assert_uint_ne(add_block(BLOCK_BUFFER, 0, 16, 1, 0), SLOT_NONE); /* where all of them were */
     model_free(model, freed, 0);
     const uint64_t event = event_after(10);
     model_free(model, dying, event);
@@ -377,7 +377,7 @@ START_TEST(an_absent_block_ends_without_touching_the_ranges_of_others)
     ck_assert(model_reload(model, program, &(struct target_block){1, 20 * G, 4 * G}, &other));
     ck_assert(!model_block(model, program)->is_absent);
     ck_assert(model_invariants_hold(model));
-    stop();
+    tear_down_model();
 }
 END_TEST
 
@@ -393,8 +393,8 @@ static void act_at_random(struct random *random)
                                     model_live(model, (size_t)random_below(random, live))->op);
     switch (random_below(random, live == 0 ? 2 : 8)) {
     case 0:
-        (void)add(BLOCK_BUFFER, random_below(random, CAPACITY - 4), random_between(random, 1, 4), 1,
-                  0);
+        (void)add_block(BLOCK_BUFFER, random_below(random, CAPACITY - 4),
+                        random_between(random, 1, 4), 1, 0);
         return;
     case 1: {
         const size_t pending = timeline_pending_count(timeline);
@@ -444,7 +444,7 @@ START_TEST(the_model_is_sound_after_every_op)
 {
     struct random random;
     random_init(&random, 2);
-    start(DEFRAG_REPACK, true);
+    set_up_model(DEFRAG_REPACK, true);
     for (int i = 0; i < 20000; i++) {
         act_at_random(&random);
         ck_assert(model_invariants_hold(model));
@@ -457,7 +457,7 @@ START_TEST(the_model_is_sound_after_every_op)
         ck_assert_uint_le(model_counters(model)->peak_low_bytes,
                           model_counters(model)->peak_high_bytes);
     }
-    stop();
+    tear_down_model();
 }
 END_TEST
 

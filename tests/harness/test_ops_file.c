@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *print(const struct setup *setup, const struct op_list *list, size_t *length)
+static char *print_ops(const struct setup *setup, const struct op_list *list, size_t *length)
 {
     char *text = NULL;
     FILE *stream = open_memstream(&text, length);
@@ -86,14 +86,14 @@ START_TEST(text_to_ops_to_text_is_the_identity)
     }
     size_t length = 0;
     size_t again_length = 0;
-    char *text = print(&setup, &list, &length);
+    char *text = print_ops(&setup, &list, &length);
     ck_assert_msg(ops_file_parse(text, length, &read_setup, &read_list, &error) == OPS_FILE_OK,
                   "%zu:%zu: %s", error.line, error.column, error.reason);
     ck_assert_uint_eq(read_list.count, list.count);
     for (size_t i = 0; i < list.count; i++) {
         ck_assert(op_equal(&list.ops[i], &read_list.ops[i]));
     }
-    char *again = print(&read_setup, &read_list, &again_length);
+    char *again = print_ops(&read_setup, &read_list, &again_length);
     ck_assert_str_eq(text, again);
     free(text);
     free(again);
@@ -247,7 +247,7 @@ START_TEST(a_target_that_can_be_named_comes_back)
     setup_init(&setup);
     op_list_init(&list);
     (void)snprintf(setup.target, sizeof setup.target, "%s", named_targets[_i].target);
-    char *text = print(&setup, &list, &length);
+    char *text = print_ops(&setup, &list, &length);
     const bool is_same = ops_file_parse(text, length, &again, &list, &error) == OPS_FILE_OK &&
                          strcmp(again.target, named_targets[_i].target) == 0;
     ck_assert_int_eq(is_same, named_targets[_i].can_be_named);

@@ -26,8 +26,8 @@ struct tally {
 
 /* --- one question --- */
 
-static void disagree(const struct small_oom *small, enum verdict_kind oracle,
-                     enum verdict_kind exhaustive)
+static void report_disagreement(const struct small_oom *small, enum verdict_kind oracle,
+                                enum verdict_kind exhaustive)
 {
     char text[SMALL_TEXT_BYTES];
     small_oom_print(small, text);
@@ -35,13 +35,13 @@ static void disagree(const struct small_oom *small, enum verdict_kind oracle,
                  verdict_name(exhaustive));
 }
 
-static void ask(struct tally *tally, const struct small_oom *small)
+static void ask_question(struct tally *tally, const struct small_oom *small)
 {
     struct verdict verdict = {0};
     const enum verdict_kind expected = exhaustive_judge(&small->oom);
     oracle_judge(tally->oracle, &small->oom, 0, &verdict);
     if (verdict.kind != expected || expected == VERDICT_NONE) {
-        disagree(small, verdict.kind, expected);
+        report_disagreement(small, verdict.kind, expected);
     }
     tally->questions++;
     tally->premature += expected == VERDICT_PREMATURE;
@@ -130,7 +130,7 @@ static void ask_every_size(struct enumeration *enumeration, uint64_t smallest)
     struct oom *oom = &enumeration->small.oom;
     for (uint64_t size = smallest; size <= oom->capacity_bytes / G; size++) {
         oom->request.size_bytes = size * G;
-        ask(&enumeration->tally, &enumeration->small);
+        ask_question(&enumeration->tally, &enumeration->small);
     }
 }
 
@@ -176,7 +176,7 @@ static void ask_every_contract(struct enumeration *enumeration)
 
 /* A state for the next block; NULL: this choice has none, because there is an own program already.
  */
-static const struct small_state *choose(struct enumeration *enumeration, size_t choice)
+static const struct small_state *choose_state(struct enumeration *enumeration, size_t choice)
 {
     const bool has_own = enumeration->small.oom.request.own_op != OP_NONE;
     if (!enumeration->level->is_by_class) {
@@ -190,7 +190,7 @@ static const struct small_state *choose(struct enumeration *enumeration, size_t 
 }
 
 /* All heaps whose next block begins at or after `from`. */
-static void enumerate(struct enumeration *enumeration, uint64_t from)
+static void enumerate_heaps(struct enumeration *enumeration, uint64_t from)
 {
     struct small_oom *small = &enumeration->small;
     const uint64_t granules = small->oom.capacity_bytes / G;
@@ -203,10 +203,10 @@ static void enumerate(struct enumeration *enumeration, uint64_t from)
          start < granules && small->oom.block_count < enumeration->level->blocks_max; start++) {
         for (uint64_t size = 1; start + size <= granules; size++) {
             for (size_t choice = 0; choice < choices; choice++) {
-                const struct small_state *state = choose(enumeration, choice);
+                const struct small_state *state = choose_state(enumeration, choice);
                 if (state != NULL) {
                     small_oom_add(small, state, start, size);
-                    enumerate(enumeration, start + size);
+                    enumerate_heaps(enumeration, start + size);
                     small_oom_drop(small);
                 }
             }
@@ -221,7 +221,7 @@ START_TEST(every_small_heap_is_judged_as_by_trying_everything)
     enumeration.tally.oracle = oracle_create();
     for (uint64_t granules = level->granules_min; granules <= level->granules_max; granules++) {
         small_oom_init(&enumeration.small, &(struct oom){0}, granules);
-        enumerate(&enumeration, 0);
+        enumerate_heaps(&enumeration, 0);
     }
     printf("small heaps, %s, %" PRIu64 " to %" PRIu64
            " granules, up to %zu blocks, one heap of %" PRIu64 ":",
@@ -286,10 +286,10 @@ START_TEST(heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_t
             continue;
         }
         struct verdict verdict = {0};
-        ask(&tally, &small);
+        ask_question(&tally, &small);
         const struct proof *proof = oracle_prove(tally.oracle, &small.oom, 0, &verdict);
         if (verdict.kind != exhaustive_judge(&small.oom) || proof->claim != verdict.kind) {
-            disagree(&small, verdict.kind, exhaustive_judge(&small.oom));
+            report_disagreement(&small, verdict.kind, exhaustive_judge(&small.oom));
         }
     }
     printf("small heaps by chance, up to %d blocks:", BLOCKS_DRAWN_MAX);

@@ -74,7 +74,7 @@ static bool is_gone(const struct oom *oom, const struct oom_block *block, uint64
            block->used_until_ns <= time_ns && block->op != oom->request.own_op;
 }
 
-static void decide(struct decided *decided, const struct oom *oom)
+static void decide_items(struct decided *decided, const struct oom *oom)
 {
     const uint64_t time_ns = time_waited_for(oom);
     const uint64_t bottom = bottom_at(oom, time_ns);
@@ -204,13 +204,13 @@ static uint64_t draw_blocks(struct random *random, struct random_oom *drawn, uin
 
 /* Up to 5 % more room than what must be placed takes, and often none: the capacity or the request
  * grows. */
-static void tighten(struct random *random, struct oom *oom)
+static void tighten_heap(struct random *random, struct oom *oom)
 {
     struct decided decided;
     uint64_t need = 0;
     uint64_t room = 0;
     uint64_t longest = 0;
-    decide(&decided, oom);
+    decide_items(&decided, oom);
     for (size_t i = 0; i < decided.item_count; i++) {
         need += decided.items[i].size;
     }
@@ -236,7 +236,7 @@ static int compare_addresses(const void *a, const void *b)
 }
 
 /* Moves block i to the end of another one if there is room. */
-static void scatter(struct random_oom *drawn, size_t i, size_t other)
+static void scatter_block(struct random_oom *drawn, size_t i, size_t other)
 {
     struct oom_block *block = &drawn->blocks[i];
     const uint64_t to = drawn->blocks[other].address + drawn->blocks[other].size_bytes;
@@ -273,8 +273,8 @@ static void draw_puzzle(struct random *random, struct random_oom *drawn, uint64_
     oom->request.size_bytes = drawn->blocks[request].size_bytes;
     drawn->blocks[request] = drawn->blocks[--oom->block_count];
     for (int i = 0; i < SCATTER_COUNT; i++) {
-        scatter(drawn, random_below(random, oom->block_count),
-                random_below(random, oom->block_count));
+        scatter_block(drawn, random_below(random, oom->block_count),
+                      random_below(random, oom->block_count));
     }
     struct oom_block *smaller = &drawn->blocks[random_below(random, oom->block_count)];
     if (random_chance(random, 1, 2) && smaller->hold_count == 0 &&
@@ -298,7 +298,7 @@ static void draw_oom(struct random *random, struct random_oom *drawn)
     } else {
         draw_request(random, oom, largest, align_log2_max);
         oom->capacity_bytes = draw_blocks(random, drawn, largest, align_log2_max);
-        tighten(random, oom);
+        tighten_heap(random, oom);
     }
     oom->request.size_bytes -= random_chance(random, 1, 4)
                                    ? random_below(random, oom->granule_bytes)
@@ -315,7 +315,7 @@ struct encoding {
     Z3_ast starts[ITEMS_MAX], ends[ITEMS_MAX];
 };
 
-static void require(const struct encoding *encoding, Z3_ast condition)
+static void require_condition(const struct encoding *encoding, Z3_ast condition)
 {
     Z3_solver_assert(encoding->context, encoding->solver, condition);
 }
@@ -337,10 +337,10 @@ static void encode_choices(struct encoding *encoding)
                                                      Z3_mk_bool_sort(encoding->context));
             ones[span] = 1;
         }
-        require(encoding, Z3_mk_pbeq(encoding->context, (unsigned)decided->span_count,
-                                     encoding->in_span[i], ones, 1));
+        require_condition(encoding, Z3_mk_pbeq(encoding->context, (unsigned)decided->span_count,
+                                               encoding->in_span[i], ones, 1));
         if (decided->defrag == DEFRAG_SLIDE && !is_request(decided, i)) {
-            require(encoding, encoding->in_span[i][decided->items[i].span]);
+            require_condition(encoding, encoding->in_span[i][decided->items[i].span]);
         }
     }
 }
@@ -357,12 +357,12 @@ static void encode_lengths(struct encoding *encoding)
             sizes[i] = (int)decided->items[i].size;
         }
         const int length = (int)(decided->ends[span] - decided->starts[span]);
-        require(encoding,
-                Z3_mk_pble(encoding->context, (unsigned)decided->item_count, here, sizes, length));
+        require_condition(encoding, Z3_mk_pble(encoding->context, (unsigned)decided->item_count,
+                                               here, sizes, length));
     }
 }
 
-static Z3_ast number(const struct encoding *encoding, uint64_t value)
+static Z3_ast make_number(const struct encoding *encoding, uint64_t value)
 {
     return Z3_mk_unsigned_int64(encoding->context, value,
                                 Z3_mk_bv_sort(encoding->context, PLACE_BITS));
@@ -376,18 +376,20 @@ static void encode_place(struct encoding *encoding, size_t i)
     Z3_context context = encoding->context;
     const Z3_symbol name = Z3_mk_int_symbol(context, (int)(ITEMS_MAX * SPANS_MAX + i));
     encoding->starts[i] = Z3_mk_const(context, name, Z3_mk_bv_sort(context, PLACE_BITS));
-    encoding->ends[i] = Z3_mk_bvadd(context, encoding->starts[i], number(encoding, item->size));
-    require(encoding, Z3_mk_bvult(context, encoding->starts[i],
-                                  number(encoding, UINT64_C(1) << (PLACE_BITS - 1))));
-    require(encoding,
-            Z3_mk_eq(context, number(encoding, 0),
-                     Z3_mk_bvand(context, encoding->starts[i], number(encoding, item->align - 1))));
+    encoding->ends[i] = Z3_mk_bvadd(context, encoding->starts[i],
+                                    make_number(encoding, item->size));
+    require_condition(encoding,
+                      Z3_mk_bvult(context, encoding->starts[i],
+                                  make_number(encoding, UINT64_C(1) << (PLACE_BITS - 1))));
+    require_condition(encoding, Z3_mk_eq(context, make_number(encoding, 0),
+                                         Z3_mk_bvand(context, encoding->starts[i],
+                                                     make_number(encoding, item->align - 1))));
     for (size_t span = 0; span < decided->span_count; span++) {
         Z3_ast within[] = {
-            Z3_mk_bvuge(context, encoding->starts[i], number(encoding, decided->starts[span])),
-            Z3_mk_bvule(context, encoding->ends[i], number(encoding, decided->ends[span]))};
-        require(encoding,
-                Z3_mk_implies(context, encoding->in_span[i][span], Z3_mk_and(context, 2, within)));
+            Z3_mk_bvuge(context, encoding->starts[i], make_number(encoding, decided->starts[span])),
+            Z3_mk_bvule(context, encoding->ends[i], make_number(encoding, decided->ends[span]))};
+        require_condition(encoding, Z3_mk_implies(context, encoding->in_span[i][span],
+                                                  Z3_mk_and(context, 2, within)));
     }
 }
 
@@ -400,15 +402,15 @@ static void encode_pair(struct encoding *encoding, size_t lower, size_t upper)
     Z3_ast either[] = {Z3_mk_bvule(context, encoding->ends[lower], encoding->starts[upper]),
                        Z3_mk_bvule(context, encoding->ends[upper], encoding->starts[lower])};
     const bool is_ordered = decided->defrag == DEFRAG_SLIDE && !is_request(decided, upper);
-    require(encoding, is_ordered ? either[0] : Z3_mk_or(context, 2, either));
+    require_condition(encoding, is_ordered ? either[0] : Z3_mk_or(context, 2, either));
 }
 
-static void encode(struct encoding *encoding)
+static void encode_question(struct encoding *encoding)
 {
     const struct decided *decided = encoding->decided;
     bool needs_places = decided->defrag == DEFRAG_SLIDE;
     if (decided->is_hopeless) {
-        require(encoding, Z3_mk_false(encoding->context));
+        require_condition(encoding, Z3_mk_false(encoding->context));
         return;
     }
     for (size_t i = 0; i < decided->item_count; i++) {
@@ -450,7 +452,7 @@ static enum verdict_kind ask_z3(Z3_context context, const struct decided *decide
     Z3_params_inc_ref(context, params);
     Z3_params_set_uint(context, params, Z3_mk_string_symbol(context, "rlimit"), STEPS_MAX);
     Z3_solver_set_params(context, solver, params);
-    encode(&encoding);
+    encode_question(&encoding);
     const Z3_lbool answer = Z3_solver_check(context, solver);
     Z3_params_dec_ref(context, params);
     Z3_solver_dec_ref(context, solver);
@@ -467,8 +469,8 @@ struct tally {
     uint64_t unknown;  /* to the oracle with a short budget */
 };
 
-static void compare(uint64_t index, const struct oom *oom, enum verdict_kind answer,
-                    const struct verdict *verdict)
+static void compare_answers(uint64_t index, const struct oom *oom, enum verdict_kind answer,
+                            const struct verdict *verdict)
 {
     ck_assert_msg(answer == VERDICT_UNKNOWN || answer == verdict->kind,
                   "question %" PRIu64 ", defrag %d: Z3 says %s, the oracle %s (%s)", index,
@@ -476,7 +478,8 @@ static void compare(uint64_t index, const struct oom *oom, enum verdict_kind ans
                   verdict->reason);
 }
 
-static void ask(struct oracle *oracle, Z3_context context, uint64_t index, struct tally *tally)
+static void ask_question(struct oracle *oracle, Z3_context context, uint64_t index,
+                         struct tally *tally)
 {
     struct random random;
     struct random_oom drawn;
@@ -484,19 +487,19 @@ static void ask(struct oracle *oracle, Z3_context context, uint64_t index, struc
     struct verdict verdict = {0};
     random_init(&random, random_derive(1, index));
     draw_oom(&random, &drawn);
-    decide(&decided, &drawn.oom);
+    decide_items(&decided, &drawn.oom);
     oracle_judge(oracle, &drawn.oom, 0, &verdict);
     const enum verdict_kind answer = ask_z3(context, &decided);
     tally->undecided[drawn.oom.defrag] += answer == VERDICT_UNKNOWN;
     tally->premature[drawn.oom.defrag] += answer == VERDICT_PREMATURE;
     tally->justified[drawn.oom.defrag] += answer == VERDICT_JUSTIFIED;
     tally->searched += verdict.nodes > 0;
-    compare(index, &drawn.oom, answer, &verdict);
+    compare_answers(index, &drawn.oom, answer, &verdict);
     /* A short budget leaves the first search little, so that the other one decides, or nobody. */
     oracle_judge(oracle, &drawn.oom, 1 + index % SHORT_BUDGETS, &verdict);
     tally->unknown += verdict.kind == VERDICT_UNKNOWN;
     if (verdict.kind != VERDICT_UNKNOWN) {
-        compare(index, &drawn.oom, answer, &verdict);
+        compare_answers(index, &drawn.oom, answer, &verdict);
     }
 }
 
@@ -512,7 +515,7 @@ START_TEST(random_heaps_are_judged_as_by_z3)
         /* A context keeps all formulas until its end. */
         Z3_context context = make_context();
         for (const uint64_t end = i + QUESTIONS_PER_CONTEXT; i < end; i++) {
-            ask(oracle, context, i, &tally);
+            ask_question(oracle, context, i, &tally);
         }
         Z3_del_context(context);
     }

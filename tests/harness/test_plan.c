@@ -52,7 +52,7 @@ static struct oom *copy_oom(struct rig *rig)
     return &rig->other;
 }
 
-static enum verdict_kind judge(struct rig *rig, const struct oom *oom)
+static enum verdict_kind judge_oom(struct rig *rig, const struct oom *oom)
 {
     struct verdict verdict = {0};
     oracle_judge(rig->oracle, oom, NODES_MAX, &verdict);
@@ -61,10 +61,10 @@ static enum verdict_kind judge(struct rig *rig, const struct oom *oom)
 
 static bool is_premature(struct rig *rig, const struct oom *oom)
 {
-    return judge(rig, oom) == VERDICT_PREMATURE;
+    return judge_oom(rig, oom) == VERDICT_PREMATURE;
 }
 
-static bool find(struct rig *rig)
+static bool find_plan(struct rig *rig)
 {
     const enum plan_result result = planner_find(rig->planner, &rig->oom, NODES_MAX, &rig->plan);
     ck_assert_int_ne(result, PLAN_UNKNOWN);
@@ -76,7 +76,7 @@ static void draw_found(struct rig *rig, const struct random_oom_wish *wanted)
 {
     do {
         random_oom_draw(&rig->random, wanted, &rig->oom);
-    } while (!find(rig));
+    } while (!find_plan(rig));
 }
 
 static const struct random_oom_wish small = {
@@ -129,10 +129,10 @@ START_TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_car
     for (int i = 0; i < OOM_COUNT; i++) {
         char reason[PLAN_SIMULATOR_REASON_BYTES];
         random_oom_draw(&rig.random, &small, &rig.oom);
-        const enum verdict_kind kind = judge(&rig, &rig.oom);
+        const enum verdict_kind kind = judge_oom(&rig, &rig.oom);
         ck_assert(kind == VERDICT_PREMATURE || kind == VERDICT_JUSTIFIED);
-        ck_assert_msg(find(&rig) == (kind == VERDICT_PREMATURE), "draw %d: the oracle says %s", i,
-                      verdict_name(kind));
+        ck_assert_msg(find_plan(&rig) == (kind == VERDICT_PREMATURE), "draw %d: the oracle says %s",
+                      i, verdict_name(kind));
         if (kind == VERDICT_JUSTIFIED) {
             continue;
         }
@@ -408,7 +408,7 @@ static struct moved measure_moves(struct rig *rig, const struct random_oom_wish 
     for (int i = 0; i < TINY_COUNT; i++) {
         random_oom_draw(&rig->random, wanted, &rig->oom);
         rig->oom.defrag = defrag;
-        if (!find(rig) || rig->plan.move_count == 0) {
+        if (!find_plan(rig) || rig->plan.move_count == 0) {
             continue;
         }
         const uint64_t least = least_moved(&rig->oom, &rig->plan);

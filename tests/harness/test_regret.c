@@ -66,7 +66,7 @@ static void scene_add_freed(struct scene *scene, uint64_t address, uint64_t size
     block->freed_at_ns = 10;
 }
 
-static struct regret judge(const struct scene *scene, const struct regret_spent *spent)
+static struct regret judge_regret(const struct scene *scene, const struct regret_spent *spent)
 {
     struct planner *planner = planner_create();
     const struct regret regret = regret_judge(planner, &scene->oom, spent);
@@ -77,14 +77,14 @@ static struct regret judge(const struct scene *scene, const struct regret_spent 
 static void check_regret(const struct scene *scene, const struct regret_spent *spent,
                          uint32_t kinds, uint64_t evicted_bytes, uint64_t moved_bytes)
 {
-    const struct regret regret = judge(scene, spent);
+    const struct regret regret = judge_regret(scene, spent);
     ck_assert(!regret.is_unknown);
     ck_assert_uint_eq(regret.kinds, kinds);
     ck_assert_uint_eq(regret.evicted_bytes, evicted_bytes);
     ck_assert_uint_eq(regret.moved_bytes, moved_bytes);
 }
 
-static uint32_t only(enum regret_kind kind)
+static uint32_t mask_kind(enum regret_kind kind)
 {
     return 1u << kind;
 }
@@ -100,7 +100,7 @@ START_TEST(evicting_where_a_wait_would_do_is_regretted)
     scene_begin(&scene, 8, 4);
     scene_add(&scene, BLOCK_PROGRAM, 0, 4);
     scene_add_freed(&scene, 4, 4);
-    check_regret(&scene, &evicted_one, only(REGRET_EVICTED_NEEDLESSLY), 4, 0);
+    check_regret(&scene, &evicted_one, mask_kind(REGRET_EVICTED_NEEDLESSLY), 4, 0);
     scene.blocks[1].freed_at_ns = DELAY_NEVER;
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
@@ -112,7 +112,7 @@ START_TEST(evicting_where_a_move_would_do_is_regretted)
     scene_begin(&scene, 12, 4);
     scene_add(&scene, BLOCK_PROGRAM, 0, 4);
     scene_add(&scene, BLOCK_BUFFER, 6, 4);
-    check_regret(&scene, &evicted_one, only(REGRET_EVICTED_NEEDLESSLY), 4, 0);
+    check_regret(&scene, &evicted_one, mask_kind(REGRET_EVICTED_NEEDLESSLY), 4, 0);
     scene.blocks[1].hold_count = 1;
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
@@ -137,7 +137,7 @@ START_TEST(evicting_more_programs_than_needed_is_regretted_and_another_of_the_sa
     scene_add(&scene, BLOCK_PROGRAM, 0, 4);
     scene_add(&scene, BLOCK_PROGRAM, 4, 4);
     const struct regret_spent both = {.evicted_count = 2, .evicted_bytes = 8, .is_met = true};
-    check_regret(&scene, &both, only(REGRET_EVICTED_TOO_MUCH), 4, 0);
+    check_regret(&scene, &both, mask_kind(REGRET_EVICTED_TOO_MUCH), 4, 0);
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
 END_TEST
@@ -149,7 +149,7 @@ START_TEST(evicting_a_larger_program_than_needed_is_regretted)
     scene_add(&scene, BLOCK_PROGRAM, 0, 6);
     scene_add(&scene, BLOCK_PROGRAM, 6, 4);
     const struct regret_spent larger = {.evicted_count = 1, .evicted_bytes = 6, .is_met = true};
-    check_regret(&scene, &larger, only(REGRET_EVICTED_TOO_MUCH), 2, 0);
+    check_regret(&scene, &larger, mask_kind(REGRET_EVICTED_TOO_MUCH), 2, 0);
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
 END_TEST
@@ -162,7 +162,7 @@ START_TEST(two_small_programs_for_one_large_one_are_regretted_though_they_are_fe
     scene_add(&scene, BLOCK_PROGRAM, 4, 2);
     scene_add(&scene, BLOCK_PROGRAM, 6, 2);
     const struct regret_spent two = {.evicted_count = 2, .evicted_bytes = 4, .is_met = true};
-    check_regret(&scene, &two, only(REGRET_EVICTED_TOO_MUCH), 0, 0);
+    check_regret(&scene, &two, mask_kind(REGRET_EVICTED_TOO_MUCH), 0, 0);
 }
 END_TEST
 
@@ -174,7 +174,7 @@ START_TEST(moving_though_a_hole_fits_is_regretted)
     const struct regret_spent moved = {.moved_bytes = 3, .is_met = true};
     scene_begin(&scene, 12, 4);
     scene_add(&scene, BLOCK_BUFFER, 2, 3);
-    check_regret(&scene, &moved, only(REGRET_MOVED_NEEDLESSLY), 0, 3);
+    check_regret(&scene, &moved, mask_kind(REGRET_MOVED_NEEDLESSLY), 0, 3);
     scene.oom.request.size_bytes = 8;
     check_regret(&scene, &moved, 0, 0, 0);
 }
@@ -193,8 +193,8 @@ START_TEST(moving_more_bytes_than_the_cheapest_plan_is_regretted)
     const struct regret_spent larger = {.moved_bytes = 3, .is_met = true};
     const struct regret_spent all = {.moved_bytes = 5, .is_met = true};
     check_regret(&scene, &least, 0, 0, 0);
-    check_regret(&scene, &larger, only(REGRET_MOVED_TOO_MUCH), 0, 1);
-    check_regret(&scene, &all, only(REGRET_MOVED_TOO_MUCH), 0, 3);
+    check_regret(&scene, &larger, mask_kind(REGRET_MOVED_TOO_MUCH), 0, 1);
+    check_regret(&scene, &all, mask_kind(REGRET_MOVED_TOO_MUCH), 0, 3);
 }
 END_TEST
 
@@ -205,7 +205,7 @@ START_TEST(moving_where_a_wait_would_do_is_moving_too_much)
     scene_begin(&scene, 10, 4);
     scene_add(&scene, BLOCK_BUFFER, 2, 2);
     scene_add_freed(&scene, 6, 4);
-    check_regret(&scene, &moved, only(REGRET_MOVED_TOO_MUCH), 0, 2);
+    check_regret(&scene, &moved, mask_kind(REGRET_MOVED_TOO_MUCH), 0, 2);
 }
 END_TEST
 
@@ -215,7 +215,7 @@ START_TEST(who_evicts_less_than_the_plan_may_move_more)
     const struct regret_spent moved = {.moved_bytes = 3, .is_met = true};
     scene_begin(&scene, 8, 8);
     scene_add(&scene, BLOCK_PROGRAM, 0, 4);
-    ck_assert_uint_eq(judge(&scene, &moved).kinds, 0);
+    ck_assert_uint_eq(judge_regret(&scene, &moved).kinds, 0);
 }
 END_TEST
 
@@ -227,8 +227,8 @@ START_TEST(one_request_may_have_two_regrets)
     scene_begin(&scene, 16, 4);
     scene_add(&scene, BLOCK_PROGRAM, 0, 4);
     scene_add(&scene, BLOCK_BUFFER, 4, 3);
-    check_regret(&scene, &spent, only(REGRET_EVICTED_NEEDLESSLY) | only(REGRET_MOVED_NEEDLESSLY), 4,
-                 3);
+    check_regret(&scene, &spent,
+                 mask_kind(REGRET_EVICTED_NEEDLESSLY) | mask_kind(REGRET_MOVED_NEEDLESSLY), 4, 3);
 }
 END_TEST
 
@@ -242,7 +242,7 @@ START_TEST(what_was_done_for_a_refused_request_is_in_vain)
     scene_begin(&scene, 8, 8);
     scene_add(&scene, BLOCK_PROGRAM, 0, 4);
     scene_add_held(&scene, 4, 1);
-    check_regret(&scene, &spent, only(REGRET_IN_VAIN), 4, 3);
+    check_regret(&scene, &spent, mask_kind(REGRET_IN_VAIN), 4, 3);
     check_regret(&scene, &nothing, 0, 0, 0);
 }
 END_TEST
@@ -307,8 +307,8 @@ static void append_eviction_rounds(struct op_list *ops)
     }
 }
 
-static struct trial replay(const char *target, const struct op_list *ops, bool has_regret_max,
-                           uint64_t regret_max)
+static struct trial replay_ops(const char *target, const struct op_list *ops, bool has_regret_max,
+                               uint64_t regret_max)
 {
     struct setup setup;
     struct trial trial;
@@ -327,22 +327,22 @@ START_TEST(a_run_counts_regrets_and_breaks_at_the_first_beyond_the_limit)
     struct op_list ops;
     op_list_init(&ops);
     append_eviction_rounds(&ops);
-    struct trial honest = replay("hbm", &ops, true, 0);
+    struct trial honest = replay_ops("hbm", &ops, true, 0);
     ck_assert_int_eq(honest.first.kind, VERDICT_NONE);
     ck_assert_uint_eq(honest.totals.evictions, 2);
     ck_assert_uint_eq(honest.totals.regretted, 0);
-    struct trial free_of_limits = replay("plant_regret_evicts_all", &ops, false, 0);
+    struct trial free_of_limits = replay_ops("plant_regret_evicts_all", &ops, false, 0);
     ck_assert_int_eq(free_of_limits.first.kind, VERDICT_NONE);
     ck_assert_uint_eq(free_of_limits.totals.evictions, 4);
     ck_assert_uint_eq(free_of_limits.totals.regretted, 2);
     ck_assert_uint_eq(free_of_limits.totals.regrets[REGRET_EVICTED_TOO_MUCH], 2);
     ck_assert_uint_eq(free_of_limits.totals.regretted_evicted_bytes, 8192);
-    struct trial limited = replay("plant_regret_evicts_all", &ops, true, 1);
+    struct trial limited = replay_ops("plant_regret_evicts_all", &ops, true, 1);
     ck_assert_int_eq(limited.first.kind, VERDICT_BROKEN);
     ck_assert_int_eq(limited.first.rule, RULE_REGRET);
     ck_assert_uint_eq(limited.first.op, 8); /* the second of the requests, and no other op */
     ck_assert_ptr_nonnull(strstr(limited.first.reason, "4096 bytes of programs"));
-    struct trial at_the_limit = replay("plant_regret_evicts_all", &ops, true, 2);
+    struct trial at_the_limit = replay_ops("plant_regret_evicts_all", &ops, true, 2);
     ck_assert_int_eq(at_the_limit.first.kind, VERDICT_NONE);
     trial_deinit(&honest);
     trial_deinit(&free_of_limits);

@@ -61,7 +61,7 @@ static void take_finding(void *context, const struct sweep_finding *finding)
     op_list_copy(&note->ops, finding->ops);
 }
 
-static uint32_t add(struct op op)
+static uint32_t append_op(struct op op)
 {
     op_list_append(&list, &op);
     return (uint32_t)list.count - 1;
@@ -71,14 +71,14 @@ static uint32_t add_alloc(uint64_t granules)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = granules * G;
-    return add(op);
+    return append_op(op);
 }
 
 static uint32_t add_load(uint64_t granules)
 {
     struct op op = op_make(OP_LOAD);
     op.size_bytes = granules * G;
-    return add(op);
+    return append_op(op);
 }
 
 static uint32_t add_ref(enum op_kind kind, uint32_t ref, uint64_t delay_ns)
@@ -86,7 +86,7 @@ static uint32_t add_ref(enum op_kind kind, uint32_t ref, uint64_t delay_ns)
     struct op op = op_make(kind);
     op.ref = ref;
     op.delay_ns = delay_ns;
-    return add(op);
+    return append_op(op);
 }
 
 /* Moves, waits, evictions and host memory, each twice, and references from one op to the next. */
@@ -224,7 +224,7 @@ START_TEST(own_faults_of_the_list_are_left_out)
         fault.tag = (uint8_t)kind;
         fault.size_bytes = 1;
         fault.flags = OP_FOR_EVER;
-        add(fault);
+        append_op(fault);
     }
     add_everything();
     run_sweep(&target_hbm);
@@ -275,7 +275,7 @@ START_TEST(every_host_is_swept)
             op.size_bytes = 10 * G;
             op.flags = OP_SPMD;
             op.group = round;
-            add(op);
+            append_op(op);
         }
     }
     run_sweep(&target_hbm);

@@ -34,7 +34,7 @@ static struct {
     bool has_failed, is_open;
 } state;
 
-static enum target_result note(enum target_result result)
+static enum target_result note_result(enum target_result result)
 {
     state.has_failed |= result == TARGET_FAILED;
     return result;
@@ -99,7 +99,7 @@ static enum target_result open_inner(const struct target_setup *setup,
 }
 
 /* The device gives back what is left when it goes. */
-static void leak(const struct device_services *device)
+static void leak_host_memory(const struct device_services *device)
 {
     if (state.flaw == FLAW_OPEN_LEAK) {
         (void)device->host_alloc(device->context, LEAK_BYTES);
@@ -120,7 +120,7 @@ static enum target_result flawed_open(const struct target_setup *setup,
     const enum target_result result = open_inner(setup, instance, contract, reason, reason_bytes);
     state.is_open = result == TARGET_OK;
     if (result != TARGET_OK) {
-        leak(device);
+        leak_host_memory(device);
         reason[0] = state.flaw == FLAW_OPEN_SILENT ? '\0' : reason[0];
     }
     return result;
@@ -133,7 +133,7 @@ static enum target_result flawed_alloc(struct target_instance *instance,
     if (state.flaw == FLAW_STUCK && state.has_failed) {
         return TARGET_FAILED;
     }
-    enum target_result result = note(target_hbm.alloc(instance, request, block));
+    enum target_result result = note_result(target_hbm.alloc(instance, request, block));
     if (state.flaw == FLAW_STATUS && result == TARGET_FAILED) {
         *block = (struct target_block){.handle = state.last.handle + 1,
                                        .address = state.last.address,
@@ -147,26 +147,26 @@ static enum target_result flawed_alloc(struct target_instance *instance,
 static enum target_result flawed_use(struct target_instance *instance, uint64_t handle,
                                      uint64_t event)
 {
-    return note(target_hbm.use(instance, handle, event));
+    return note_result(target_hbm.use(instance, handle, event));
 }
 
 static enum target_result flawed_free(struct target_instance *instance, uint64_t handle,
                                       uint64_t event)
 {
-    return note(target_hbm.free(instance, handle, event));
+    return note_result(target_hbm.free(instance, handle, event));
 }
 
 static enum target_result flawed_load(struct target_instance *instance,
                                       const struct target_program *program,
                                       struct target_block *image)
 {
-    return note(target_hbm.load(instance, program, image));
+    return note_result(target_hbm.load(instance, program, image));
 }
 
 static enum target_result flawed_execute(struct target_instance *instance, uint64_t handle,
                                          uint64_t event, struct target_block *image)
 {
-    return note(target_hbm.execute(instance, handle, event, image));
+    return note_result(target_hbm.execute(instance, handle, event, image));
 }
 
 static void flawed_stats(struct target_instance *instance, struct target_stats *stats)

@@ -45,7 +45,7 @@ const struct simulated_program simulated_with_events = {
 
 /* For what is checked at each step: libcheck writes a record of every assertion, which takes longer
  * than the step. */
-static void promise(bool holds)
+static void check_decision(bool holds)
 {
     if (!holds) {
         ck_abort_msg("a decision that was not offered, or is not the same");
@@ -111,7 +111,7 @@ static void event_complete(struct simulated_state *state, uint64_t event)
         state->pending[kept] = state->pending[i];
         kept += state->pending[i] != event;
     }
-    promise(kept + 1 == state->pending_count);
+    check_decision(kept + 1 == state->pending_count);
     state->pending_count = kept;
     state->completed |= UINT32_C(1) << event;
     state->actions[state->action_count++] = simulated_completion(event);
@@ -119,7 +119,7 @@ static void event_complete(struct simulated_state *state, uint64_t event)
 
 static void step_take(struct simulated_state *state, const struct simulated_step *step)
 {
-    promise(step_is_open(state, step));
+    check_decision(step_is_open(state, step));
     if (step->kind == SIMULATED_POST) {
         state->gates[step->of]++;
     } else if (step->kind == SIMULATED_PASS) {
@@ -146,7 +146,7 @@ void simulated_take(struct simulated_state *state, const struct decision *decisi
         return;
     }
     const uint32_t lane = decision->lane, position = state->positions[lane];
-    promise(position < state->program->step_counts[lane]);
+    check_decision(position < state->program->step_counts[lane]);
     step_take(state, &state->program->steps[lane][position]);
     state->actions[state->action_count++] = simulated_action(lane, position);
     state->positions[lane]++;
@@ -261,7 +261,7 @@ static void check_offered(const struct choice *choice, const struct decision *de
     for (uint32_t i = 0; i < choice->event_count; i++) {
         is_offered |= decision->completes && choice->events[i] == decision->event;
     }
-    promise(is_offered);
+    check_decision(is_offered);
 }
 
 bool simulated_run(const struct strategy_kind *kind, void *state, uint64_t run,
@@ -316,6 +316,6 @@ void check_same_record(const struct simulated_record *a, const struct simulated_
 {
     ck_assert_uint_eq(a->decision_count, b->decision_count);
     for (uint32_t i = 0; i < a->decision_count; i++) {
-        promise(decision_equal(&a->decisions[i], &b->decisions[i]));
+        check_decision(decision_equal(&a->decisions[i], &b->decisions[i]));
     }
 }

@@ -102,14 +102,14 @@ static json_t *read_line(struct writing *text)
     return value;
 }
 
-static const char *word(const json_t *line, const char *key)
+static const char *read_word(const json_t *line, const char *key)
 {
     const char *value = json_string_value(json_object_get(line, key));
     ck_assert_msg(value != NULL, "no %s", key);
     return value;
 }
 
-static json_int_t number(const json_t *line, const char *key)
+static json_int_t read_number(const json_t *line, const char *key)
 {
     ck_assert_msg(json_is_integer(json_object_get(line, key)), "no %s", key);
     return json_integer_value(json_object_get(line, key));
@@ -127,11 +127,11 @@ START_TEST(lines_have_the_documented_fields)
         .subcommand = "run", .setup = &setup, .duration_ns = UINT64_MAX};
     json_line_start(&text, &start);
     json_t *line = read_line(&text);
-    ck_assert_str_eq(word(line, "type"), "start");
-    ck_assert_int_eq(number(line, "seed"), 4);
-    ck_assert_str_eq(word(line, "target"), "hbm");
-    ck_assert_str_eq(word(line, "chip"), "");
-    ck_assert_str_eq(word(json_object_get(line, "options"), "defrag"), "slide");
+    ck_assert_str_eq(read_word(line, "type"), "start");
+    ck_assert_int_eq(read_number(line, "seed"), 4);
+    ck_assert_str_eq(read_word(line, "target"), "hbm");
+    ck_assert_str_eq(read_word(line, "chip"), "");
+    ck_assert_str_eq(read_word(json_object_get(line, "options"), "defrag"), "slide");
     json_decref(line);
 
     const struct report_place place = {"slow_leak", 3};
@@ -148,21 +148,21 @@ START_TEST(lines_have_the_documented_fields)
                                        .certificate = "out/x.json"};
     json_line_verdict(&text, &oom);
     line = read_line(&text);
-    ck_assert_str_eq(word(line, "type"), "verdict");
-    ck_assert_str_eq(word(line, "verdict"), "premature");
-    ck_assert_int_eq(number(line, "op"), 17);
-    ck_assert_int_eq(number(line, "requested_bytes"), 512);
-    ck_assert_int_eq(number(line, "free_bytes"), 1024);
-    ck_assert_str_eq(word(line, "reason"), "it fits");
-    ck_assert_str_eq(word(line, "message"), "RESOURCE_EXHAUSTED\033");
-    ck_assert_str_eq(word(line, "repro"), "out/x.ops");
-    ck_assert_str_eq(word(line, "certificate"), "out/x.json");
+    ck_assert_str_eq(read_word(line, "type"), "verdict");
+    ck_assert_str_eq(read_word(line, "verdict"), "premature");
+    ck_assert_int_eq(read_number(line, "op"), 17);
+    ck_assert_int_eq(read_number(line, "requested_bytes"), 512);
+    ck_assert_int_eq(read_number(line, "free_bytes"), 1024);
+    ck_assert_str_eq(read_word(line, "reason"), "it fits");
+    ck_assert_str_eq(read_word(line, "message"), "RESOURCE_EXHAUSTED\033");
+    ck_assert_str_eq(read_word(line, "repro"), "out/x.ops");
+    ck_assert_str_eq(read_word(line, "certificate"), "out/x.json");
     json_decref(line);
     json_line_dispute(&text, &oom);
     line = read_line(&text);
-    ck_assert_str_eq(word(line, "type"), "disputed");
-    ck_assert_str_eq(word(line, "scenario"), "slow_leak");
-    ck_assert_str_eq(word(line, "certificate"), "out/x.json");
+    ck_assert_str_eq(read_word(line, "type"), "disputed");
+    ck_assert_str_eq(read_word(line, "scenario"), "slow_leak");
+    ck_assert_str_eq(read_word(line, "certificate"), "out/x.json");
     json_decref(line);
 
     verdict.kind = VERDICT_BROKEN;
@@ -171,10 +171,10 @@ START_TEST(lines_have_the_documented_fields)
         .place = place, .verdict = &verdict, .rule = "overlap", .message = "", .repro = "r"};
     json_line_finding(&text, &finding);
     line = read_line(&text);
-    ck_assert_str_eq(word(line, "type"), "broken");
-    ck_assert_str_eq(word(line, "rule"), "overlap");
-    ck_assert_str_eq(word(line, "repro"), "r");
-    ck_assert_int_eq(number(line, "op"), 17);
+    ck_assert_str_eq(read_word(line, "type"), "broken");
+    ck_assert_str_eq(read_word(line, "rule"), "overlap");
+    ck_assert_str_eq(read_word(line, "repro"), "r");
+    ck_assert_int_eq(read_number(line, "op"), 17);
     json_decref(line);
 
     const struct report_end end = {.totals = {.ops = 9,
@@ -195,17 +195,17 @@ START_TEST(lines_have_the_documented_fields)
         "broken", "exit", "disputed",  "second_opinions", "certificates_checked"};
     static const json_int_t values[] = {9, 3, 1, 1, 1, 2, 1, 4, 5, 6};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        ck_assert_int_eq(number(line, keys[i]), values[i]);
+        ck_assert_int_eq(read_number(line, keys[i]), values[i]);
     }
     ck_assert_double_eq_tol(json_real_value(json_object_get(line, "seconds")), 1.234, 1e-9);
     json_decref(line);
 
     json_line_certificate(&text, "red\033.json", "refuted", "move 3 overlaps");
     line = read_line(&text);
-    ck_assert_str_eq(word(line, "type"), "certificate");
-    ck_assert_str_eq(word(line, "file"), "red\033.json");
-    ck_assert_str_eq(word(line, "result"), "refuted");
-    ck_assert_str_eq(word(line, "reason"), "move 3 overlaps");
+    ck_assert_str_eq(read_word(line, "type"), "certificate");
+    ck_assert_str_eq(read_word(line, "file"), "red\033.json");
+    ck_assert_str_eq(read_word(line, "result"), "refuted");
+    ck_assert_str_eq(read_word(line, "reason"), "move 3 overlaps");
     json_decref(line);
 
     json_line_entry(&text, &(struct report_entry){.kind = "target",
@@ -214,8 +214,8 @@ START_TEST(lines_have_the_documented_fields)
                                                   .breaks = "overlap",
                                                   .options = "defrag=none|slide\ngranule=N\n"});
     line = read_line(&text);
-    ck_assert_str_eq(word(line, "kind"), "target");
-    ck_assert_str_eq(word(line, "breaks"), "overlap");
+    ck_assert_str_eq(read_word(line, "kind"), "target");
+    ck_assert_str_eq(read_word(line, "breaks"), "overlap");
     const json_t *options = json_object_get(line, "options");
     ck_assert_uint_eq(json_object_size(options), 2);
     ck_assert_str_eq(json_string_value(json_object_get(options, "granule")), "N");
@@ -238,13 +238,13 @@ START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
     json_t *line = read_line(&text);
     const json_t *regret = json_object_get(line, "regret");
     ck_assert_uint_eq(json_object_size(regret), 4 + REGRET_KIND_COUNT);
-    ck_assert_int_eq(number(regret, "requests"), 3);
-    ck_assert_int_eq(number(regret, "unknown"), 2);
-    ck_assert_int_eq(number(regret, "evicted_needlessly"), 1);
-    ck_assert_int_eq(number(regret, "moved_too_much"), 2);
-    ck_assert_int_eq(number(regret, "in_vain"), 0);
-    ck_assert_int_eq(number(regret, "evicted_bytes"), 1 << 20);
-    ck_assert_int_eq(number(regret, "moved_bytes"), 512);
+    ck_assert_int_eq(read_number(regret, "requests"), 3);
+    ck_assert_int_eq(read_number(regret, "unknown"), 2);
+    ck_assert_int_eq(read_number(regret, "evicted_needlessly"), 1);
+    ck_assert_int_eq(read_number(regret, "moved_too_much"), 2);
+    ck_assert_int_eq(read_number(regret, "in_vain"), 0);
+    ck_assert_int_eq(read_number(regret, "evicted_bytes"), 1 << 20);
+    ck_assert_int_eq(read_number(regret, "moved_bytes"), 512);
     json_decref(line);
 
     terminal_end(&text, &end);

@@ -5,8 +5,8 @@
 #include <check.h>
 #include <string.h>
 
-static void add(struct memory_track *track, uint64_t op_count, uint64_t used_bytes,
-                uint64_t capacity_bytes)
+static void add_point(struct memory_track *track, uint64_t op_count, uint64_t used_bytes,
+                      uint64_t capacity_bytes)
 {
     memory_track_add(track, (struct memory_point){op_count, used_bytes, capacity_bytes});
 }
@@ -15,7 +15,7 @@ START_TEST(points_stay_few_in_order_and_keep_the_peak)
 {
     struct memory_track track = {0};
     for (uint64_t i = 1; i <= 100000; i++) {
-        add(&track, i, i == 4711 ? 999 : i % 7, 1000);
+        add_point(&track, i, i == 4711 ? 999 : i % 7, 1000);
     }
     bool has_peak = false;
     ck_assert_uint_le(track.point_count, MEMORY_TRACK_POINT_COUNT_MAX);
@@ -37,7 +37,7 @@ START_TEST(the_peak_is_exact_to_the_byte_on_the_largest_device)
     struct memory_track track = {0};
     const uint64_t capacity_bytes = UINT64_C(1) << 50;
     for (uint64_t i = 0; i < 1000; i++) {
-        add(&track, i, i <= 500 ? i : 1000 - i, capacity_bytes);
+        add_point(&track, i, i <= 500 ? i : 1000 - i, capacity_bytes);
     }
     bool has_peak = false;
     for (uint64_t i = 0; i < track.point_count; i++) {
@@ -52,10 +52,10 @@ END_TEST
 START_TEST(of_two_devices_the_one_that_is_fuller_has_the_peak)
 {
     struct memory_track track = {0};
-    add(&track, 1, 999999, 1000000);
-    add(&track, 2, 1999997, 2000000);
+    add_point(&track, 1, 999999, 1000000);
+    add_point(&track, 2, 1999997, 2000000);
     ck_assert_uint_eq(track.peak.op_count, 1);
-    add(&track, 3, 1999999, 2000000);
+    add_point(&track, 3, 1999999, 2000000);
     ck_assert_uint_eq(track.peak.op_count, 3);
 }
 END_TEST
@@ -64,7 +64,7 @@ START_TEST(samples_at_one_op_are_one_point)
 {
     struct memory_track track = {0};
     for (uint64_t i = 0; i < 1000; i++) {
-        add(&track, 5, i, 1000);
+        add_point(&track, 5, i, 1000);
     }
     ck_assert_uint_eq(track.point_count, 1);
     ck_assert_uint_eq(track.points[0].used_bytes, 999);
@@ -76,7 +76,7 @@ START_TEST(a_trend_is_told_in_spite_of_spikes)
     struct memory_track track = {0};
     int64_t slope = 0;
     for (uint64_t i = 0; i < 60; i++) {
-        add(&track, i * 100, 1000 + i * 5 + (i % 10 == 3 ? 100000 : 0), 1000000);
+        add_point(&track, i * 100, 1000 + i * 5 + (i % 10 == 3 ? 100000 : 0), 1000000);
     }
     ck_assert(memory_trend(&track, &slope));
     ck_assert_int_eq(slope, 50);
@@ -87,10 +87,10 @@ START_TEST(there_is_no_trend_over_different_devices_or_two_points)
 {
     struct memory_track two = {0}, other = {0};
     int64_t slope = 7;
-    add(&two, 1, 1, 10);
-    add(&two, 2, 2, 10);
+    add_point(&two, 1, 1, 10);
+    add_point(&two, 2, 2, 10);
     for (uint64_t i = 0; i < 9; i++) {
-        add(&other, i, i, 10 + i);
+        add_point(&other, i, i, 10 + i);
     }
     ck_assert(!memory_trend(&two, &slope));
     ck_assert(!memory_trend(&other, &slope));
@@ -103,7 +103,7 @@ START_TEST(extreme_numbers_do_not_overflow)
     struct memory_track track = {0};
     int64_t slope = 0;
     for (uint64_t i = 0; i < 5; i++) {
-        add(&track, i, i % 2 == 0 ? 0 : UINT64_MAX, 1);
+        add_point(&track, i, i % 2 == 0 ? 0 : UINT64_MAX, 1);
     }
     ck_assert(memory_trend(&track, &slope));
     ck_assert_uint_eq(memory_share(&track.peak), UINT64_MAX);
@@ -128,13 +128,13 @@ START_TEST(sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device)
 }
 END_TEST
 
-static void draw(unsigned width, unsigned alarm_percent, struct writing *text)
+static void draw_chart(unsigned width, unsigned alarm_percent, struct writing *text)
 {
     struct memory_track track = {0};
     const struct memory_chart chart = {.width = width, .alarm_percent = alarm_percent};
     const struct memory_device device = {"a\033[31m\njob", &track};
-    add(&track, 1, 90, 100);
-    add(&track, 2, 50, 100);
+    add_point(&track, 1, 90, 100);
+    add_point(&track, 2, 50, 100);
     writing_init(text);
     const size_t lines = memory_chart_draw(&chart, &device, text);
     size_t count = 0;
@@ -147,7 +147,7 @@ static void draw(unsigned width, unsigned alarm_percent, struct writing *text)
 START_TEST(names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape)
 {
     struct writing text;
-    draw(0, 90, &text);
+    draw_chart(0, 90, &text);
     ck_assert_ptr_null(strchr(writing_string(&text), '\033'));
     ck_assert_ptr_nonnull(strstr(writing_string(&text), "\\x1b[31m\\x0ajob"));
     ck_assert_ptr_nonnull(
@@ -159,13 +159,13 @@ END_TEST
 START_TEST(an_alarm_is_told_at_its_share_and_not_below)
 {
     struct writing text;
-    draw(0, 90, &text);
+    draw_chart(0, 90, &text);
     ck_assert_ptr_nonnull(strstr(writing_string(&text), "\nALARM  "));
     writing_deinit(&text);
-    draw(0, 91, &text);
+    draw_chart(0, 91, &text);
     ck_assert_ptr_null(strstr(writing_string(&text), "ALARM"));
     writing_deinit(&text);
-    draw(0, 0, &text);
+    draw_chart(0, 0, &text);
     ck_assert_ptr_null(strstr(writing_string(&text), "ALARM"));
     writing_deinit(&text);
 }

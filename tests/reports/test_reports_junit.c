@@ -8,7 +8,7 @@
 
 static struct writing text;
 
-static const char *print(unsigned number)
+static const char *print_campaign(unsigned number)
 {
     writing_clear(&text);
     junit_print(&text, &campaign_get(number)->campaign);
@@ -24,7 +24,7 @@ static unsigned count_of(const char *string, const char *part)
     return count;
 }
 
-static void expect(const char *document, const char *part)
+static void expect_part(const char *document, const char *part)
 {
     ck_assert_msg(strstr(document, part) != NULL, "no %s in\n%.3000s", part, document);
 }
@@ -33,7 +33,7 @@ START_TEST(elements_are_as_many_as_the_counts_say)
 {
     for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
         const struct named_campaign *wanted = campaign_get(i);
-        const char *document = print(i);
+        const char *document = print_campaign(i);
         ck_assert_uint_eq(count_of(document, "<testsuite "), wanted->suites);
         ck_assert_uint_eq(count_of(document, "<testcase "), wanted->tests);
         ck_assert_uint_eq(count_of(document, "<failure "), wanted->failures);
@@ -44,22 +44,22 @@ START_TEST(elements_are_as_many_as_the_counts_say)
             head, sizeof head,
             "<testsuites name=\"hbmstress\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\"",
             wanted->tests, wanted->failures, wanted->errors, wanted->skipped);
-        expect(document, head);
+        expect_part(document, head);
     }
 }
 END_TEST
 
 START_TEST(a_job_says_what_it_ran_on)
 {
-    const char *document = print(2);
-    expect(
+    const char *document = print_campaign(2);
+    expect_part(
         document,
         "<testsuite name=\"storm\" tests=\"4\" failures=\"4\" errors=\"0\" skipped=\"0\" time=\"700.000\">");
-    expect(document, "<property name=\"target\" value=\"first_fit\"/>");
-    expect(document, "<property name=\"seed\" value=\"8\"/>");
-    expect(document, "<property name=\"capacity\" value=\"64M\"/>");
-    expect(document, "<property name=\"capacity\" value=\"drawn by each trial\"/>");
-    expect(document, "<property name=\"scenario\" value=\"fragmentation_storm\"/>");
+    expect_part(document, "<property name=\"target\" value=\"first_fit\"/>");
+    expect_part(document, "<property name=\"seed\" value=\"8\"/>");
+    expect_part(document, "<property name=\"capacity\" value=\"64M\"/>");
+    expect_part(document, "<property name=\"capacity\" value=\"drawn by each trial\"/>");
+    expect_part(document, "<property name=\"scenario\" value=\"fragmentation_storm\"/>");
     ck_assert_ptr_null(strstr(document, "hostname"));
     ck_assert_ptr_null(strstr(document, "timestamp"));
 }
@@ -67,18 +67,19 @@ END_TEST
 
 START_TEST(a_finding_is_a_failed_case_of_its_job)
 {
-    const char *document = print(2);
-    expect(
+    const char *document = print_campaign(2);
+    expect_part(
         document,
         "    <testcase classname=\"hbmstress.storm\" name=\"premature in alloc\" time=\"0.000\">\n"
         "      <failure type=\"premature\" message=\"it fits at 4096\">\n"
         "message: RESOURCE_EXHAUSTED: no room\ncount: 8\njob: storm\ntrial: 3\nseed: 77\n"
         "repro: out/repros/p.ops\nops: 12\ncertificate: out/certificates/p.json\n"
         "replay: hbmstress replay out/repros/p.ops\n</failure>\n");
-    expect(document, "classname=\"hbmstress.storm\" name=\"crash: SIGSEGV at f &lt; g &lt; h\"");
-    expect(document, "classname=\"hbmstress.leak\" name=\"hang in free\"");
-    expect(document, "classname=\"hbmstress.campaign\" name=\"overlap in a job of before\"");
-    expect(
+    expect_part(document,
+                "classname=\"hbmstress.storm\" name=\"crash: SIGSEGV at f &lt; g &lt; h\"");
+    expect_part(document, "classname=\"hbmstress.leak\" name=\"hang in free\"");
+    expect_part(document, "classname=\"hbmstress.campaign\" name=\"overlap in a job of before\"");
+    expect_part(
         document,
         "<failure type=\"hang\" message=\"it never returned\">\ncount: 1\njob: leak\ntrial: 1\nseed: 79\n</failure>");
 }
@@ -86,41 +87,43 @@ END_TEST
 
 START_TEST(what_did_not_hold_is_not_a_passed_case)
 {
-    const char *document = print(2);
-    expect(document,
-           "name=\"every promise is kept\" time=\"700.000\">\n      <failure type=\"broken\" "
-           "message=\"3 broken promises and 8 premature out-of-memories in 18000 trials\"/>");
-    expect(document,
-           "<failure type=\"unknown\" message=\"2 of 9900000 verdicts stayed unknown\"/>");
-    expect(document,
-           "classname=\"hbmstress.leak\" name=\"every out-of-memory is judged\" time=\"0.000\"/>");
-    expect(document, "<skipped message=\"the target has no programs\"/>");
-    expect(document, "<skipped message=\"no trial ran\"/>");
-    expect(
+    const char *document = print_campaign(2);
+    expect_part(document,
+                "name=\"every promise is kept\" time=\"700.000\">\n      <failure type=\"broken\" "
+                "message=\"3 broken promises and 8 premature out-of-memories in 18000 trials\"/>");
+    expect_part(document,
+                "<failure type=\"unknown\" message=\"2 of 9900000 verdicts stayed unknown\"/>");
+    expect_part(
+        document,
+        "classname=\"hbmstress.leak\" name=\"every out-of-memory is judged\" time=\"0.000\"/>");
+    expect_part(document, "<skipped message=\"the target has no programs\"/>");
+    expect_part(document, "<skipped message=\"no trial ran\"/>");
+    expect_part(
         document,
         "name=\"the planted defect of plant_overlap is reported\" time=\"0.000\">\n      <failure type=\"canary\"");
-    expect(document, "name=\"probe evicted_then_moved is hit\" time=\"0.000\"/>");
-    expect(
+    expect_part(document, "name=\"probe evicted_then_moved is hit\" time=\"0.000\"/>");
+    expect_part(
         document,
         "name=\"probe stack_grew_while_full is hit\" time=\"0.000\">\n      <failure type=\"probe\"");
-    expect(document, "name=\"the harness kept running\" time=\"0.000\"/>");
-    document = print(3);
-    expect(
+    expect_part(document, "name=\"the harness kept running\" time=\"0.000\"/>");
+    document = print_campaign(3);
+    expect_part(
         document,
         "<error type=\"disputed\" message=\"internal error: the two judges disagree on 1 of 2 verdicts\"/>");
-    expect(document,
-           "name=\"the harness kept running\" time=\"0.000\">\n      <error type=\"harness\"");
+    expect_part(document,
+                "name=\"the harness kept running\" time=\"0.000\">\n      <error type=\"harness\"");
 }
 END_TEST
 
 START_TEST(a_campaign_without_findings_passes)
 {
-    const char *document = print(1);
-    expect(document, "name=\"every promise is kept\" time=\"2.500\"/>");
-    expect(document, "name=\"the planted defect of plant_overlap is reported\" time=\"0.000\"/>");
-    document = print(0);
-    expect(document, "<skipped message=\"no planted target ran\"/>");
-    expect(document, "<skipped message=\"the campaign has no probes\"/>");
+    const char *document = print_campaign(1);
+    expect_part(document, "name=\"every promise is kept\" time=\"2.500\"/>");
+    expect_part(document,
+                "name=\"the planted defect of plant_overlap is reported\" time=\"0.000\"/>");
+    document = print_campaign(0);
+    expect_part(document, "<skipped message=\"no planted target ran\"/>");
+    expect_part(document, "<skipped message=\"the campaign has no probes\"/>");
 }
 END_TEST
 
@@ -141,8 +144,9 @@ START_TEST(one_broken_promise_of_any_kind_fails_its_job)
         junit_print(&text,
                     &(struct report_campaign){
                         .start = &start, .results = &result, .result_count = 1, .end = &end});
-        expect(writing_string(&text),
-               "name=\"every promise is kept\" time=\"0.000\">\n      <failure type=\"broken\"");
+        expect_part(
+            writing_string(&text),
+            "name=\"every promise is kept\" time=\"0.000\">\n      <failure type=\"broken\"");
     }
 }
 END_TEST
@@ -155,7 +159,7 @@ START_TEST(foreign_text_stays_text)
         writing_string(&text),
         "a]]&gt;b&lt;c&gt;&amp;d&quot;e'f\\x1b[31m\\x0d\\x0a\\x09\\x01\\x7f|\\xc2\\x9b|\\xe2\\x80\\xae|\\xff\\xc3|"
         "\\xed\\xa0\\x80|\\xef\\xbf\\xbe|\\xef\\xbf\\xbf|\xc3\xa9|\xe4\xb8\xad|&lt;/testsuite&gt;&lt;!--");
-    const char *document = print(3);
+    const char *document = print_campaign(3);
     for (const char *at = document; *at != '\0'; at++) {
         ck_assert_msg((unsigned char)*at >= 0x20 || *at == '\n', "byte %02x", (unsigned char)*at);
     }
@@ -170,7 +174,7 @@ START_TEST(the_same_campaign_gives_the_same_bytes)
         struct writing again;
         writing_init(&again);
         junit_print(&again, &campaign_get(i)->campaign);
-        ck_assert_str_eq(writing_string(&again), print(i));
+        ck_assert_str_eq(writing_string(&again), print_campaign(i));
         writing_deinit(&again);
     }
 }

@@ -14,7 +14,7 @@ enum { WIDTH_MIN = 20, WIDTH_MAX = 200, JOB_COUNT = 60 };
 static struct writing text;
 static struct watch watch;
 
-static void start(bool is_terminal, bool has_colour, unsigned width)
+static void start_watch(bool is_terminal, bool has_colour, unsigned width)
 {
     watch_init(&watch, is_terminal, has_colour, width);
 }
@@ -24,7 +24,7 @@ static void release_text(void)
     writing_deinit(&text);
 }
 
-static const char *draw(const struct report_campaign *campaign)
+static const char *draw_campaign(const struct report_campaign *campaign)
 {
     writing_clear(&text);
     watch_print(&watch, campaign, SECOND, &text);
@@ -33,7 +33,7 @@ static const char *draw(const struct report_campaign *campaign)
 
 static const char *draw_number(unsigned number)
 {
-    return draw(&campaign_get(number)->campaign);
+    return draw_campaign(&campaign_get(number)->campaign);
 }
 
 /* The bytes of the escape sequence at string; 0 = there is none. */
@@ -80,7 +80,7 @@ static unsigned count_of(const char *string, const char *part)
     return count;
 }
 
-static void expect(const char *drawn, const char *part)
+static void expect_part(const char *drawn, const char *part)
 {
     ck_assert_msg(strstr(drawn, part) != NULL, "no '%s' in\n%.3000s", part, drawn);
 }
@@ -89,7 +89,7 @@ START_TEST(no_line_is_wider_than_the_terminal)
 {
     for (unsigned width = 1; width <= WIDTH_MAX; width += width < WIDTH_MIN ? 6 : 1) {
         for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
-            start(true, width % 2 == 0, width);
+            start_watch(true, width % 2 == 0, width);
             const char *drawn = draw_number(i);
             expect_no_line_above(drawn, width,
                                  (unsigned)campaign_get(i)->campaign.result_count + 2);
@@ -100,19 +100,20 @@ END_TEST
 
 START_TEST(a_wide_terminal_shows_every_column)
 {
-    start(true, false, 120);
+    start_watch(true, false, 120);
     const char *drawn = draw_number(2);
-    expect(drawn,
-           "\rjob   progress     trials  ops/s justified premature unknown found   left\033[K\n");
-    expect(drawn,
-           "storm [#####-----]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
-    expect(drawn,
-           "leak  [##########]    204  10000         3         0       0     1       \033[K\n");
-    expect(drawn,
-           "late  skipped           0      0         0         0       0     0       \033[K\n");
-    expect(drawn,
-           "waits [#---------]      0      0         0         0       0     0   18 m\033[K\n");
-    expect(
+    expect_part(
+        drawn,
+        "\rjob   progress     trials  ops/s justified premature unknown found   left\033[K\n");
+    expect_part(
+        drawn, "storm [#####-----]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
+    expect_part(
+        drawn, "leak  [##########]    204  10000         3         0       0     1       \033[K\n");
+    expect_part(
+        drawn, "late  skipped           0      0         0         0       0     0       \033[K\n");
+    expect_part(
+        drawn, "waits [#---------]      0      0         0         0       0     0   18 m\033[K\n");
+    expect_part(
         drawn,
         "12 m, 18 m left: 4 findings, 2 of 4 jobs done, 18204 trials, 91.2M ops (126.6k/s), 9.9M OOMs (9.8M justified,");
 }
@@ -120,20 +121,20 @@ END_TEST
 
 START_TEST(a_narrow_terminal_shortens_bars_before_names_and_numbers_never)
 {
-    start(true, false, 70);
+    start_watch(true, false, 70);
     const char *drawn = draw_number(2);
-    expect(drawn,
-           "\nstorm [###---]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
-    start(true, false, 40);
+    expect_part(drawn,
+                "\nstorm [###---]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
+    start_watch(true, false, 40);
     drawn = draw_number(2);
-    expect(drawn, "\nstorm [##---]  18000 130.0k      9.8M  \033[K\n");
+    expect_part(drawn, "\nstorm [##---]  18000 130.0k      9.8M  \033[K\n");
 }
 END_TEST
 
 START_TEST(a_redraw_begins_where_the_last_one_began)
 {
     char up[16];
-    start(true, false, 80);
+    start_watch(true, false, 80);
     ck_assert_uint_eq(count_of(draw_number(2), "A\r"), 0);
     ck_assert_uint_eq(watch.lines_drawn, 6);
     for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
@@ -148,7 +149,7 @@ END_TEST
 
 START_TEST(a_cleared_table_is_gone_and_drawn_anew)
 {
-    start(true, false, 80);
+    start_watch(true, false, 80);
     draw_number(2);
     ck_assert(!watch_is_due(&watch, SECOND));
     writing_clear(&text);
@@ -164,7 +165,7 @@ END_TEST
 
 START_TEST(a_pipe_gets_plain_lines)
 {
-    start(false, true, 20);
+    start_watch(false, true, 20);
     ck_assert(!watch.has_colour);
     for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
         const char *line = draw_number(i);
@@ -184,14 +185,14 @@ END_TEST
 
 START_TEST(colours_are_only_where_they_are_wanted)
 {
-    start(true, false, 120);
+    start_watch(true, false, 120);
     ck_assert_ptr_null(strstr(draw_number(2), "\033[3"));
     ck_assert_ptr_null(strstr(writing_string(&text), "\033[0m"));
-    start(true, true, 120);
+    start_watch(true, true, 120);
     const char *drawn = draw_number(2);
-    expect(drawn, "        \033[31m8\033[0m       \033[33m2\033[0m     \033[31m2\033[0m");
-    expect(drawn, "\033[32mleak\033[0m  \033[2m[##########]\033[0m");
-    expect(drawn, "\033[31m12 m, 18 m left: 4 findings");
+    expect_part(drawn, "        \033[31m8\033[0m       \033[33m2\033[0m     \033[31m2\033[0m");
+    expect_part(drawn, "\033[32mleak\033[0m  \033[2m[##########]\033[0m");
+    expect_part(drawn, "\033[31m12 m, 18 m left: 4 findings");
     ck_assert_uint_eq(count_of(drawn, "\033[3") + count_of(drawn, "\033[2m"),
                       count_of(drawn, "\033[0m"));
     ck_assert_ptr_null(strstr(draw_number(1), "\033[31m"));
@@ -200,9 +201,9 @@ END_TEST
 
 START_TEST(names_cannot_act_on_the_terminal)
 {
-    start(true, false, 200);
+    start_watch(true, false, 200);
     const char *drawn = draw_number(3);
-    expect(drawn, "\na]]>b<c>&d\"e'f\\x1b[31m\\x [");
+    expect_part(drawn, "\na]]>b<c>&d\"e'f\\x1b[31m\\x [");
     ck_assert_ptr_null(strstr(drawn, "\033[31m"));
     static const char name[] = "\xc3\xa9\xe4\xb8\xad\xcc\x81z";
     const struct report_result result = {.name = name};
@@ -210,7 +211,7 @@ START_TEST(names_cannot_act_on_the_terminal)
                                              .result_count = 1,
                                              .end = campaign_get(0)->campaign.end,
                                              .duration_left_ns = UINT64_MAX};
-    expect(draw(&campaign), "\n\xc3\xa9??z [#---------]");
+    expect_part(draw_campaign(&campaign), "\n\xc3\xa9??z [#---------]");
 }
 END_TEST
 
@@ -233,19 +234,19 @@ START_TEST(jobs_without_a_line_are_summed_in_one)
 {
     const struct report_end end = {.elapsed_ns = 60 * SECOND};
     const struct report_campaign campaign = many_jobs(&end);
-    start(true, false, 120);
-    const char *drawn = draw(&campaign);
+    start_watch(true, false, 120);
+    const char *drawn = draw_campaign(&campaign);
     expect_no_line_above(drawn, 120, WATCH_JOB_COUNT_MAX + 3);
-    expect(drawn, "\n20 more jobs [##########]     20 ");
-    expect(drawn, "\njob23 ");
-    expect(drawn, "\njob44 ");
-    expect(drawn, "\njob59 ");
+    expect_part(drawn, "\n20 more jobs [##########]     20 ");
+    expect_part(drawn, "\njob23 ");
+    expect_part(drawn, "\njob44 ");
+    expect_part(drawn, "\njob59 ");
     ck_assert_ptr_null(strstr(drawn, "\njob24 "));
     watch.job_count_max = 2;
-    drawn = draw(&campaign);
+    drawn = draw_campaign(&campaign);
     expect_no_line_above(drawn, 120, 5);
-    expect(drawn, "\njob44 ");
-    expect(drawn, "\n58 more jobs [#######---]     58 ");
+    expect_part(drawn, "\njob44 ");
+    expect_part(drawn, "\n58 more jobs [#######---]     58 ");
 }
 END_TEST
 
@@ -255,11 +256,11 @@ START_TEST(a_job_that_nothing_bounds_moves_a_mark_with_each_trial)
     struct report_result result = {.name = "free", .trials = 3};
     const struct report_campaign campaign = {
         .results = &result, .result_count = 1, .end = &end, .duration_left_ns = UINT64_MAX};
-    start(true, false, 120);
-    expect(draw(&campaign), "free [---#------]      3 ");
-    expect(writing_string(&text), " ?\033[K\n");
+    start_watch(true, false, 120);
+    expect_part(draw_campaign(&campaign), "free [---#------]      3 ");
+    expect_part(writing_string(&text), " ?\033[K\n");
     result.trials = 14;
-    expect(draw(&campaign), "free [----#-----]     14 ");
+    expect_part(draw_campaign(&campaign), "free [----#-----]     14 ");
 }
 END_TEST
 
@@ -270,32 +271,32 @@ START_TEST(time_left_is_estimated_where_no_bound_says_it)
                                        {.name = "tenth", .done = 1, .due = 10}};
     struct report_campaign campaign = {
         .results = results, .result_count = 2, .end = &end, .duration_left_ns = UINT64_MAX};
-    start(true, false, 120);
-    const char *drawn = draw(&campaign);
-    expect(drawn, " 60 s\033[K\n");
-    expect(drawn, " 9 m\033[K\n");
-    expect(drawn, "60 s, 9 m left: ");
+    start_watch(true, false, 120);
+    const char *drawn = draw_campaign(&campaign);
+    expect_part(drawn, " 60 s\033[K\n");
+    expect_part(drawn, " 9 m\033[K\n");
+    expect_part(drawn, "60 s, 9 m left: ");
     campaign.duration_left_ns = 100 * SECOND;
-    drawn = draw(&campaign);
-    expect(drawn, " 60 s\033[K\n");
-    expect(drawn, " 100 s\033[K\n");
-    expect(drawn, "60 s, 100 s left: ");
+    drawn = draw_campaign(&campaign);
+    expect_part(drawn, " 60 s\033[K\n");
+    expect_part(drawn, " 100 s\033[K\n");
+    expect_part(drawn, "60 s, 100 s left: ");
     campaign.duration_left_ns = UINT64_MAX;
     results[1].done = 0;
-    expect(draw(&campaign), "60 s: ");
+    expect_part(draw_campaign(&campaign), "60 s: ");
     results[0].is_finished = results[1].is_finished = true;
-    expect(draw(&campaign), "60 s, 0 s left: ");
+    expect_part(draw_campaign(&campaign), "60 s, 0 s left: ");
 }
 END_TEST
 
 START_TEST(a_terminal_is_drawn_four_times_a_second_and_a_pipe_each_minute)
 {
-    start(true, false, 80);
+    start_watch(true, false, 80);
     ck_assert(watch_is_due(&watch, 0));
     draw_number(0);
     ck_assert(!watch_is_due(&watch, SECOND + SECOND / 4 - 1));
     ck_assert(watch_is_due(&watch, SECOND + SECOND / 4));
-    start(false, false, 80);
+    start_watch(false, false, 80);
     draw_number(0);
     ck_assert(!watch_is_due(&watch, 61 * SECOND - 1));
     ck_assert(watch_is_due(&watch, 61 * SECOND));

@@ -33,8 +33,8 @@ struct measured {
 };
 
 /* Runs tried; is_found: the last one broke a promise. */
-static uint64_t search(const struct measured *race, const struct lanes_search *how,
-                       struct lanes_found *found, bool *is_found)
+static uint64_t search_race(const struct measured *race, const struct lanes_search *how,
+                            struct lanes_found *found, bool *is_found)
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES];
@@ -54,19 +54,19 @@ static int compare_counts(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static void measure(const struct measured *race, double seconds)
+static void measure_race(const struct measured *race, double seconds)
 {
     uint64_t counts[SEED_COUNT];
     struct lanes_found found;
     bool is_found = false;
     const double began = now_seconds();
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
-        counts[seed] = search(race,
-                              &(struct lanes_search){.strategy = &strategy_pct,
-                                                     .seed = seed,
-                                                     .argument = 3,
-                                                     .schedule_count_max = SCHEDULE_COUNT_MAX},
-                              &found, &is_found);
+        counts[seed] = search_race(race,
+                                   &(struct lanes_search){.strategy = &strategy_pct,
+                                                          .seed = seed,
+                                                          .argument = 3,
+                                                          .schedule_count_max = SCHEDULE_COUNT_MAX},
+                                   &found, &is_found);
         counts[seed] = is_found ? counts[seed] : UINT64_MAX;
     }
     const double each = (now_seconds() - began) / SEED_COUNT;
@@ -76,12 +76,12 @@ static void measure(const struct measured *race, double seconds)
     const double begun = now_seconds();
     while (now_seconds() - begun < (each > seconds ? each : seconds)) {
         struct lanes_found freely;
-        runs += search(race,
-                       &(struct lanes_search){.strategy = &strategy_pct,
-                                              .seed = runs,
-                                              .is_free_running = true,
-                                              .schedule_count_max = FREE_BATCH},
-                       &freely, &is_found);
+        runs += search_race(race,
+                            &(struct lanes_search){.strategy = &strategy_pct,
+                                                   .seed = runs,
+                                                   .is_free_running = true,
+                                                   .schedule_count_max = FREE_BATCH},
+                            &freely, &is_found);
         findings += is_found;
     }
     printf("%-22s %8" PRId64 " %10.0f %9.1f ms %9" PRIu64 " %9" PRIu64 "\n", race->target->name,
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
         }
         if (ops_file_parse(race_lists[i].ops, strlen(race_lists[i].ops), &race.setup, &race.ops,
                            &error) == OPS_FILE_OK) {
-            measure(&race, seconds);
+            measure_race(&race, seconds);
         }
         op_list_deinit(&race.ops);
     }

@@ -156,7 +156,7 @@ static void bump_close(struct target_instance *instance)
 }
 
 /* Between reading and writing: until another thread stands here, too, or none came. */
-static void meet(struct target_instance *instance)
+static void meet_other_thread(struct target_instance *instance)
 {
     atomic_fetch_add(&instance->inside_count, 1);
     for (int i = 0; i < MEETING_YIELD_COUNT && atomic_load(&instance->inside_count) < 2; i++) {
@@ -174,7 +174,7 @@ static enum target_result bump_alloc(struct target_instance *instance,
     }
     const uint64_t top_bytes = atomic_load(&instance->top_bytes);
     if (!instance->is_locking) {
-        meet(instance);
+        meet_other_thread(instance);
     }
     atomic_store(&instance->top_bytes, top_bytes + BLOCK_BYTES);
     const uint64_t in_use_bytes = (atomic_fetch_add(&instance->block_count, 1) + 1) * BLOCK_BYTES;

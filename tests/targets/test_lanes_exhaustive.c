@@ -58,7 +58,7 @@ struct drawing {
     uint32_t program, shared_event;      /* the op that made it; OP_NONE: there is none */
 };
 
-static uint32_t add(struct drawing *drawing, struct op op, uint32_t lane)
+static uint32_t append_op(struct drawing *drawing, struct op op, uint32_t lane)
 {
     op.lane = (uint8_t)lane;
     op_list_append(&drawing->ops, &op);
@@ -72,7 +72,7 @@ static uint32_t add_on(struct drawing *drawing, enum op_kind kind, uint32_t ref,
     if (op_kind_info(kind)->has_delay) {
         op.delay_ns = random_between(&drawing->random, 1, 5) * 1000;
     }
-    return add(drawing, op, lane);
+    return append_op(drawing, op, lane);
 }
 
 static uint32_t lane_draw(struct drawing *drawing)
@@ -93,11 +93,11 @@ static void fill_program(struct drawing *drawing, uint64_t *left)
     op.stack_bytes = random_below(&drawing->random, 2) * GRANULE_BYTES;
     *left -= op.size_bytes / GRANULE_BYTES + op.stack_bytes / GRANULE_BYTES;
     drawing->hole_count += op.stack_bytes / GRANULE_BYTES;
-    drawing->program = add(drawing, op, 0);
+    drawing->program = append_op(drawing, op, 0);
 }
 
 /* Lane 0 alone, until there is at most one small hole. */
-static void fill(struct drawing *drawing)
+static void fill_heap(struct drawing *drawing)
 {
     uint64_t left = drawing->granule_count;
     drawing->hole_count = random_chance(&drawing->random, 1, 4) ? 1 : 0;
@@ -110,7 +110,8 @@ static void fill(struct drawing *drawing)
         const uint64_t count = random_between(&drawing->random, 1, most);
         struct op op = op_make(OP_ALLOC);
         op.size_bytes = count * GRANULE_BYTES;
-        drawing->blocks[drawing->block_count++] = (struct drawn_block){add(drawing, op, 0), count};
+        drawing->blocks[drawing->block_count++] = (struct drawn_block){append_op(drawing, op, 0),
+                                                                       count};
         left -= count;
     }
 }
@@ -136,7 +137,7 @@ static void add_shared(struct drawing *drawing, uint32_t block, uint32_t lane)
     struct op op = op_make(OP_FREE_AFTER);
     op.ref = block;
     op.event = drawing->shared_event;
-    add(drawing, op, lane);
+    append_op(drawing, op, lane);
 }
 
 static void add_lost(struct drawing *drawing, uint32_t block, uint32_t lane)
@@ -144,9 +145,9 @@ static void add_lost(struct drawing *drawing, uint32_t block, uint32_t lane)
     struct op lost = op_make(OP_FREE_AFTER), complete = op_make(OP_COMPLETE);
     lost.ref = block;
     lost.delay_ns = DELAY_NEVER;
-    complete.event = add(drawing, lost, lane);
+    complete.event = append_op(drawing, lost, lane);
     if (random_chance(&drawing->random, 3, 4)) {
-        add(drawing, complete, lane_draw(drawing));
+        append_op(drawing, complete, lane_draw(drawing));
     }
 }
 
@@ -187,7 +188,7 @@ static void add_request(struct drawing *drawing, struct random *random, uint64_t
     struct op op = op_make(random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC);
     op.size_bytes = (count == 0 ? 1 : count) * GRANULE_BYTES;
     op.align_log2 = random_chance(random, 1, 8) ? 10 : 0;
-    add(drawing, op, drawing->lane_count - 1);
+    append_op(drawing, op, drawing->lane_count - 1);
 }
 
 /* Drawn twice with the same seed, because the size of the request depends on frees that come after
@@ -198,7 +199,7 @@ static void draw_ops(struct drawing *drawing, uint32_t free_count, uint64_t free
     const uint32_t before = (uint32_t)random_below(&drawing->random, free_count + 1);
     struct random of_request;
     random_init(&of_request, random_derive(drawing->setup.seed, 1));
-    fill(drawing);
+    fill_heap(drawing);
     for (uint32_t i = 0; i <= free_count; i++) {
         if (i == before) {
             add_request(drawing, &of_request, freed_count, largest_count);
@@ -422,7 +423,7 @@ static struct drawing pair_draw(uint32_t seed)
     for (uint32_t lane = 0; lane < 2; lane++) {
         struct op op = op_make(OP_ALLOC);
         op.size_bytes = random_between(&drawing.random, 1, 2) * GRANULE_BYTES;
-        add(&drawing, op, lane);
+        append_op(&drawing, op, lane);
     }
     return drawing;
 }

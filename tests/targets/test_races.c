@@ -39,9 +39,9 @@ static void read_list(const struct race_list *list, struct setup *setup, struct 
                   "%s", error.reason);
 }
 
-static void search(const struct target *target, const struct setup *setup,
-                   const struct op_list *ops, const struct lanes_search *how, struct trial *trial,
-                   struct lanes_found *found)
+static void search_race(const struct target *target, const struct setup *setup,
+                        const struct op_list *ops, const struct lanes_search *how,
+                        struct trial *trial, struct lanes_found *found)
 {
     char reason[RUN_REASON_BYTES];
     ck_assert_msg(lanes_search(target, setup, ops, how, NULL, trial, found, reason), "%s", reason);
@@ -86,7 +86,7 @@ START_TEST(pct_finds_the_race)
                                          .argument = 3,
                                          .schedule_count_max = SCHEDULE_COUNT_MAX,
                                          .backend = SCHEDULER_FIBERS};
-        search(target, &setup, &ops, &how, &trial, &found);
+        search_race(target, &setup, &ops, &how, &trial, &found);
         counts[seed] = trial.first.kind == VERDICT_NONE ? UINT64_MAX : found.schedule_count;
         const char *rule = rule_info(trial.first.rule)->name;
         if (!is_named(rules, rule)) {
@@ -119,7 +119,7 @@ static void find_one(const struct race_list *list, struct setup *setup, struct t
                                      .seed = 1,
                                      .schedule_count_max = SCHEDULE_COUNT_MAX,
                                      .backend = SCHEDULER_FIBERS};
-    search(target_find(list->target), setup, &ops, &how, trial, &found);
+    search_race(target_find(list->target), setup, &ops, &how, trial, &found);
     op_list_deinit(&ops);
     ck_assert_int_ne(trial->first.kind, VERDICT_NONE);
 }
@@ -211,7 +211,7 @@ START_TEST(the_right_target_keeps_its_promises)
                                      .schedule_count_max = 5000,
                                      .backend = SCHEDULER_FIBERS};
     snprintf(setup.target, sizeof setup.target, "threaded");
-    search(target_find("threaded"), &setup, &ops, &how, &trial, &found);
+    search_race(target_find("threaded"), &setup, &ops, &how, &trial, &found);
     if (trial.first.kind != VERDICT_NONE) {
         ops_file_print(stdout, &setup, &trial.ops, trial.first.reason);
         fflush(stdout);

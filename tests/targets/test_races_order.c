@@ -25,7 +25,7 @@ enum {
     HBM_LANE_COUNT = 3
 };
 
-static void load(struct plugin *plugin, const char *path)
+static void load_plugin(struct plugin *plugin, const char *path)
 {
     char reason[PLUGIN_REASON_BYTES] = "";
     ck_assert_msg(plugin_load(plugin, path, reason) == PLUGIN_OK, "%s", reason);
@@ -83,7 +83,7 @@ START_TEST(a_read_without_the_mutex_is_found_in_nearly_every_schedule)
     struct plugin plugin = {0};
     struct setup setup;
     struct op_list ops;
-    load(&plugin, THREADED_EXPLORED);
+    load_plugin(&plugin, THREADED_EXPLORED);
     read_list(list_find("race_peek_unlocked"), "peek_unlocked", &setup, &ops);
     ck_assert_uint_ge(count_races(plugin.target, &setup, &ops, true), PEEK_SEEN_MIN);
     ck_assert_uint_eq(count_races(plugin.target, &setup, &ops, false), 0);
@@ -98,7 +98,7 @@ START_TEST(a_race_that_is_not_planted_is_refused)
     struct setup setup;
     struct op_list ops;
     char reason[RUN_REASON_BYTES] = "";
-    load(&plugin, THREADED_EXPLORED);
+    load_plugin(&plugin, THREADED_EXPLORED);
     read_list(&race_lists[0], "unheard_of", &setup, &ops);
     ck_assert_ptr_null(run_create(plugin.target, &setup, reason));
     ck_assert_ptr_nonnull(strstr(reason, "race=unheard_of"));
@@ -115,7 +115,7 @@ START_TEST(the_right_target_has_no_race)
     struct trial trial;
     struct lanes_found found;
     char reason[RUN_REASON_BYTES] = "";
-    load(&plugin, THREADED_EXPLORED);
+    load_plugin(&plugin, THREADED_EXPLORED);
     read_list(&race_lists[_i], "none", &setup, &ops);
     const struct lanes_search how = {.strategy = &strategy_portfolio,
                                      .seed = 1,
@@ -191,7 +191,7 @@ static bool is_of_threads(enum rule rule)
 START_TEST(libhbm_has_neither_race_nor_deadlock)
 {
     struct plugin plugin = {0};
-    load(&plugin, HBM_EXPLORED);
+    load_plugin(&plugin, HBM_EXPLORED);
     for (uint64_t seed = (uint64_t)_i + 1; seed <= HBM_LIST_COUNT;
          seed += (uint64_t)scenario_count()) {
         const struct verdict verdict = try_hbm(plugin.target, scenarios[_i], seed);

@@ -20,7 +20,7 @@ static int is_ops_file(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".ops") == 0;
 }
 
-static void replay(const char *name)
+static void replay_file(const char *name)
 {
     char path[1024];
     char reason[RUN_REASON_BYTES];
@@ -52,7 +52,7 @@ START_TEST(what_once_broke_a_promise_keeps_it)
     const int count = scandir(FOLDER, &entries, is_ops_file, alphasort);
     ck_assert_int_gt(count, 0);
     for (int i = 0; i < count; i++) {
-        replay(entries[i]->d_name);
+        replay_file(entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);

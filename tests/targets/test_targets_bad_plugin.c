@@ -3,18 +3,18 @@
 
 #include <stddef.h>
 
-static void nothing(void)
+static void do_nothing(void)
 {
 }
 
 /* Never called: the loader only looks whether they are there. */
-#define SOME(call) .call = (__typeof__(((struct target *)NULL)->call))nothing
+#define SOME(call) .call = (__typeof__(((struct target *)NULL)->call))do_nothing
 
 #ifdef BAD_NO_SYMBOL
 void hbmstress_other(void);
 void hbmstress_other(void)
 {
-    nothing();
+    do_nothing();
 }
 #else
 extern const struct target hbmstress_target;

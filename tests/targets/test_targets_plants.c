@@ -333,7 +333,7 @@ static bool has_ground(const char *target)
 }
 
 /* A race stands in a table of its own. */
-static const struct target *planted(const char *name)
+static const struct target *find_planted(const char *name)
 {
     for (size_t i = 0; races[i] != NULL; i++) {
         if (strcmp(races[i]->name, name) == 0) {
@@ -347,7 +347,7 @@ START_TEST(every_rule_names_a_plant_that_breaks_it)
 {
     for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
         const struct rule_info *rule = rule_info((enum rule)i);
-        const struct target *plant = planted(rule->plant);
+        const struct target *plant = find_planted(rule->plant);
         ck_assert_msg(plant != NULL, "%s: no target is called %s", rule->name, rule->plant);
         ck_assert_msg(plant->breaks != NULL, "%s: %s is no plant", rule->name, rule->plant);
         ck_assert_str_eq(plant->breaks, rule->name);

@@ -67,7 +67,7 @@ struct subject {
     struct op_list ops;
 };
 
-static void load(struct subject *subject, const char *file, const char *ops)
+static void load_subject(struct subject *subject, const char *file, const char *ops)
 {
     char path[PATH_BYTES];
     char reason[PLUGIN_REASON_BYTES] = "";
@@ -81,14 +81,14 @@ static void load(struct subject *subject, const char *file, const char *ops)
                   "%s", error.reason);
 }
 
-static void unload(struct subject *subject)
+static void unload_subject(struct subject *subject)
 {
     op_list_deinit(&subject->ops);
     plugin_unload(&subject->plugin);
 }
 
-static void search(const struct subject *subject, const struct lanes_search *how,
-                   struct trial *trial, struct lanes_found *found)
+static void search_subject(const struct subject *subject, const struct lanes_search *how,
+                           struct trial *trial, struct lanes_found *found)
 {
     char reason[RUN_REASON_BYTES] = "";
     ck_assert_msg(lanes_search(subject->plugin.target, &subject->setup, &subject->ops, how, NULL,
@@ -122,13 +122,13 @@ START_TEST(every_promise_is_kept_in_thousands_of_schedules)
     struct subject subject;
     struct trial trial;
     struct lanes_found found;
-    load(&subject, "reaper.so", explored[_i].ops);
+    load_subject(&subject, "reaper.so", explored[_i].ops);
     ck_assert(setup_set_option(&subject.setup, "eager", explored[_i].eager));
     const struct lanes_search how = {.strategy = &strategy_portfolio,
                                      .seed = 1,
                                      .backend = explored[_i].backend,
                                      .schedule_count_max = SCHEDULE_COUNT};
-    search(&subject, &how, &trial, &found);
+    search_subject(&subject, &how, &trial, &found);
     check_kept(&trial);
     ck_assert_uint_eq(found.schedule_count, SCHEDULE_COUNT);
     if (explored[_i].ops == contended) {
@@ -137,7 +137,7 @@ START_TEST(every_promise_is_kept_in_thousands_of_schedules)
         ck_assert_uint_gt(trial.totals.justified, 0);
     }
     trial_deinit(&trial);
-    unload(&subject);
+    unload_subject(&subject);
 }
 END_TEST
 
@@ -176,13 +176,13 @@ START_TEST(lists_are_drawn_without_lanes_and_run_with_them)
 {
     struct subject subject;
     struct run_totals totals = {0};
-    load(&subject, "reaper.so", contended);
+    load_subject(&subject, "reaper.so", contended);
     for (uint64_t seed = 1; seed <= DRAWN_LIST_COUNT; seed++) {
         try_drawn(subject.plugin.target, seed, &totals);
     }
     ck_assert_uint_gt(totals.drains, 0);
     ck_assert_uint_gt(totals.justified, 0);
-    unload(&subject);
+    unload_subject(&subject);
 }
 END_TEST
 
@@ -211,7 +211,7 @@ START_TEST(the_reaper_is_a_lane_of_its_own)
     struct trial trial;
     struct scheduler_report report;
     char reason[RUN_REASON_BYTES] = "";
-    load(&subject, "reaper.so", contended);
+    load_subject(&subject, "reaper.so", contended);
     struct steps steps = {.client_count = lanes_count(&subject.ops)};
     const struct scheduler_trace trace = {&steps, count_step};
     void *state = calloc(1, strategy_replay.state_bytes);
@@ -237,7 +237,7 @@ START_TEST(the_reaper_is_a_lane_of_its_own)
         strategy_replay.deinit(state);
     }
     free(state);
-    unload(&subject);
+    unload_subject(&subject);
 }
 END_TEST
 
@@ -255,12 +255,12 @@ START_TEST(a_lost_wakeup_is_found_and_repeats)
     struct trial trial, again;
     struct lanes_found found;
     char reason[RUN_REASON_BYTES] = "";
-    load(&subject, "reaper_lossy.so", contended);
+    load_subject(&subject, "reaper_lossy.so", contended);
     const struct lanes_search how = {.strategy = &strategy_portfolio,
                                      .seed = (uint64_t)_i,
                                      .schedule_count_max = LOSSY_SCHEDULE_COUNT_MAX,
                                      .backend = SCHEDULER_THREADS};
-    search(&subject, &how, &trial, &found);
+    search_subject(&subject, &how, &trial, &found);
     ck_assert_msg(is_lost_wakeup(&trial.first), "%s: %s", rule_info(trial.first.rule)->name,
                   trial.first.reason);
     ck_assert_msg(
@@ -273,7 +273,7 @@ START_TEST(a_lost_wakeup_is_found_and_repeats)
            found.schedule_count, trial.first.reason);
     trial_deinit(&again);
     trial_deinit(&trial);
-    unload(&subject);
+    unload_subject(&subject);
 }
 END_TEST
 
