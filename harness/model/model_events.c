@@ -171,7 +171,6 @@ static void forget_due_times(const struct model *model, uint64_t *wait_due_ns, u
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
     CHECK_COSTLY(wait_due_ns != use_due_ns);
-    CHECK_COSTLY(model_invariants_hold(model));
     if (model->block_count == 0) {
         return;
     }
