@@ -60,15 +60,14 @@ void model_end_op(struct model *model, enum target_result result, bool skipped)
     model_end_unseen_op(model, skipped);
 }
 
-/* 32: a walk over all blocks then costs an op as much as a walk over 32 of them. */
-static inline bool is_walk_due(const struct model *model)
-{
-    return model->op % (1 + model->counters.block_count / 32) == 0;
-}
+/* A walk over all blocks comes once in so many ops that it costs each as much as a walk over these.
+ */
+enum { WALKED_BLOCK_COUNT = 32 };
 
 void model_end_unseen_op(struct model *model, bool skipped)
 {
-    CHECK_COSTLY(!is_walk_due(model) || model_invariants_hold(model));
+    CHECK_COSTLY(model->op % (1 + model->counters.block_count / WALKED_BLOCK_COUNT) != 0 ||
+                 model_invariants_hold(model));
     CHECK_COSTLY(model->counters.peak_low_bytes <= model->counters.peak_high_bytes);
     /* Only a target that was called must have taken in what completed: another host's op does not
      * count. */
