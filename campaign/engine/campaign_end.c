@@ -1,9 +1,9 @@
 #include "campaign/engine/private/campaign_state.h"
 
-#include <inttypes.h>
-
 #include "campaign/base/message.h"
 #include "campaign/plan/canary.h"
+
+#include <inttypes.h>
 
 enum exit_code campaign_exit_code(struct campaign *campaign)
 {

@@ -1,10 +1,10 @@
 #include "campaign/engine/private/campaign_state.h"
 
-#include <inttypes.h>
-
 #include "campaign/base/message.h"
 #include "harness/base/json.h"
 #include "reports/json_lines.h"
+
+#include <inttypes.h>
 
 /* --- those that break no promise --- */
 

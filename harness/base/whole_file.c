@@ -28,7 +28,7 @@ static bool close_stream(FILE *stream, bool is_forced)
         return fclose(stream) == 0;
     }
     (void)fclose(stream);
-    errno = error;
+    errno = error != 0 ? error : EIO;
     return false;
 }
 
