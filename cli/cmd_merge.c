@@ -263,6 +263,8 @@ static void join_findings(struct finding *known, const struct finding *finding)
     known->trial = first->trial;
     known->seed = first->seed;
     known->count = before.count + finding->count;
+    known->moved_count = before.moved_count + finding->moved_count;
+    known->is_known = before.is_known && finding->is_known;
 }
 
 static void add_findings(struct merging *merging)
@@ -278,9 +280,6 @@ static void add_findings(struct merging *merging)
                 join_findings(known, finding);
             }
         }
-    }
-    for (size_t i = 0; i < merging->at.findings.count; i++) {
-        merging->at.parts[merging->at.findings.findings[i].part].finding_count++;
     }
 }
 
@@ -332,7 +331,11 @@ static enum exit_code merged_exit_code(const struct merging *merging, struct cam
          (is_silent || campaign_view_missed_probes(view, &merging->at) != NULL))) {
         return EXIT_HARNESS;
     }
-    const enum exit_code code = totals_exit_code(&state->end.totals);
+    struct run_totals totals = state->end.totals;
+    if (findings_new_count(&merging->at.findings) == 0) {
+        totals.broken = totals.premature = 0;
+    }
+    const enum exit_code code = totals_exit_code(&totals);
     /* What was not run has not shown what it was to show. */
     return code == EXIT_KEPT && state->end.is_interrupted ? EXIT_HARNESS : code;
 }
@@ -360,6 +363,8 @@ static enum exit_code merge_reports(struct merging *merging)
     struct reporter reporter;
     reporter_init(&reporter, write_merged, &merged);
     campaign_view_init(&view, &merging->description, merging->directory);
+    merging->at.state.end.known_count = findings_shown_count(&merging->at.findings) -
+                                        findings_new_count(&merging->at.findings);
     merging->at.state.end.exit_code = (int)merged_exit_code(merging, &view);
     const struct report_campaign report = campaign_view_report(&view, &merging->at);
     const bool is_written = reporter_campaign(&reporter, &report);

@@ -12,17 +12,10 @@
 #define HBMSTRESS_VERSION "0.1.0"
 #endif
 
-const struct subcommand *const subcommands[] = {&subcommand_list,
-                                                &subcommand_run,
-                                                &subcommand_replay,
-                                                &subcommand_import,
-                                                &subcommand_export,
-                                                &subcommand_explain,
-                                                &subcommand_shrink,
-                                                &subcommand_check,
-                                                &subcommand_merge,
-                                                &subcommand_watch,
-                                                NULL};
+const struct subcommand *const subcommands[] = {
+    &subcommand_list,     &subcommand_run,     &subcommand_replay, &subcommand_import,
+    &subcommand_export,   &subcommand_explain, &subcommand_shrink, &subcommand_check,
+    &subcommand_baseline, &subcommand_merge,   &subcommand_watch,  NULL};
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
 
 static void append_help(struct writing *text)

@@ -12,6 +12,7 @@ extern const struct subcommand subcommand_export;
 extern const struct subcommand subcommand_explain;
 extern const struct subcommand subcommand_shrink;
 extern const struct subcommand subcommand_check;
+extern const struct subcommand subcommand_baseline;
 extern const struct subcommand subcommand_merge;
 extern const struct subcommand subcommand_watch;
 

@@ -137,6 +137,9 @@ static void append_words(struct writing *text, const struct report_finding *find
     if (finding->signature != NULL) {
         json_add_string(text, "signature", finding->signature);
     }
+    if (finding->is_known) {
+        json_add_boolean(text, "known", true);
+    }
     json_line_paths(text, finding->repro, finding->certificate);
     if (finding->strike != NULL) {
         append_strike(text, finding->strike);
@@ -294,6 +297,9 @@ void json_line_end(struct writing *text, const struct report_end *end)
     json_open(text, "end");
     json_add_number(text, "seed", end->seed);
     append_totals(text, &end->totals);
+    if (end->known_count > 0) {
+        json_add_number(text, "known_findings", end->known_count);
+    }
     json_add_number(text, "disputed", end->totals.disputed);
     json_add_number(text, "second_opinions", end->totals.second_opinions);
     json_add_number(text, "certificates_checked", end->certificates_checked);

@@ -174,10 +174,13 @@ static void suite_add_finding(struct suite *suite, const struct report_known *fi
     append_line(&body, "certificate", finding->certificate);
     append_line(&body, "replay", finding->replay);
     suite_add_case(suite, finding->signature, 0,
-                   &(struct outcome){.kind = OUTCOME_FAILED,
-                                     .type = finding->rule,
-                                     .message = finding->reason,
-                                     .body = writing_string(&body)});
+                   finding->is_known
+                       ? &(struct outcome){.kind = OUTCOME_SKIPPED,
+                                           .message = "it is in the baseline of known findings"}
+                       : &(struct outcome){.kind = OUTCOME_FAILED,
+                                           .type = finding->rule,
+                                           .message = finding->reason,
+                                           .body = writing_string(&body)});
     writing_deinit(&body);
 }
 

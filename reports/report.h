@@ -64,6 +64,7 @@ struct report_finding {
     uint64_t seed;         /* of the trial */
     uint64_t op_count;     /* of the repro */
     bool is_only_counted;  /* equal ones were reported, and nothing new was saved */
+    bool is_known;         /* it is in the baseline */
     const struct report_strike *strike; /* of a sweep; NULL = it was none */
 };
 
@@ -109,6 +110,7 @@ struct report_end {
     uint64_t verdicts_omitted; /* justified ones that the results file leaves out */
     uint64_t trials_omitted;   /* the same */
     uint64_t certificates_checked;
+    uint64_t known_count; /* findings that the baseline knows */
     int exit_code;
     bool is_interrupted;
 };
@@ -123,6 +125,7 @@ struct report_known {
     uint64_t op_count;                        /* of the shortest repro */
     const char *reason, *message;             /* of the shortest repro's verdict */
     const char *repro, *replay, *certificate; /* NULL = not kept */
+    bool is_known;                            /* it is in the baseline */
 };
 
 /* The planted target that each campaign runs: its defect must be reported. */
@@ -143,7 +146,7 @@ struct report_campaign {
     const struct report_start *start;
     const struct report_result *results; /* result_count of them, one per part of start */
     size_t result_count;
-    /* finding_count of them, in the order in which they were found */
+    /* finding_count of them, the gravest first, then in the order in which they were found */
     const struct report_known *findings;
     size_t finding_count;
     const struct report_probe *probes; /* probe_count of them */

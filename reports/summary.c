@@ -74,6 +74,9 @@ static void append_finding(struct writing *text, const struct report_known *find
     append_optional(text, "certificate", finding->certificate);
     append_optional(text, "reason", finding->reason);
     append_optional(text, "message", finding->message);
+    if (finding->is_known) {
+        json_add_boolean(text, "known", true);
+    }
     json_unnest(text, '}');
 }
 

@@ -153,6 +153,7 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     const struct verdict *verdict = finding->verdict;
     const char *title = verdict->kind == VERDICT_UNKNOWN    ? "UNKNOWN"
                         : verdict->kind == VERDICT_DISPUTED ? "DISPUTED"
+                        : finding->is_known                 ? "KNOWN "
                                                             : "BROKEN ";
     writing_append(text, title);
     if (finding->rule != NULL) {
@@ -347,7 +348,7 @@ void terminal_findings(struct writing *text, const struct report_known *findings
 {
     for (size_t i = 0; i < count; i++) {
         const struct report_known *finding = &findings[i];
-        writing_append_format(text, "finding %zu: ", i + 1);
+        writing_append_format(text, "%sfinding %zu: ", finding->is_known ? "known " : "", i + 1);
         writing_append_visible(text, finding->signature);
         writing_append_format(text, ": seen %" PRIu64 " times, first in trial %" PRIu64 " of ",
                               finding->count, finding->first.trial);
@@ -371,6 +372,9 @@ void terminal_canary(struct writing *text, const struct report_canary *canary)
 static const char *describe_end(const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
+    if (end->exit_code == 0 && end->known_count > 0) {
+        return "nothing but known findings";
+    }
     if (totals->disputed > 0) {
         return "internal error: the two judges disagree, so no verdict counts";
     }
@@ -436,6 +440,10 @@ void terminal_end(struct writing *text, const struct report_end *end)
         writing_append_format(text, ", %" PRIu64 " not judged", totals->excused);
     }
     writing_append_format(text, "), %" PRIu64 " broken, ", totals->broken);
+    if (end->known_count > 0) {
+        writing_append_format(text, "%" PRIu64 " known finding%s, ", end->known_count,
+                              end->known_count == 1 ? "" : "s");
+    }
     if (totals->schedules > 0) {
         writing_append_format(text, "%" PRIu64 " schedules with %" PRIu64 " switches, ",
                               totals->schedules, totals->switches);

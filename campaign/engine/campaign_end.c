@@ -22,7 +22,11 @@ enum exit_code campaign_exit_code(struct campaign *campaign)
     if (campaign->at->state.is_disputed) {
         return EXIT_HARNESS;
     }
-    const enum exit_code code = totals_exit_code(&end->totals);
+    struct run_totals totals = end->totals;
+    if (findings_new_count(&campaign->at->findings) == 0) {
+        totals.broken = totals.premature = 0;
+    }
+    const enum exit_code code = totals_exit_code(&totals);
     /* A job that was cut short has not shown what it was to show. */
     return code == EXIT_KEPT && campaign->plan->has_canary && !campaign->at->state.is_finished
                ? EXIT_HARNESS
@@ -55,6 +59,8 @@ void campaign_report_end(struct campaign *campaign)
                          !campaign->output.is_failed;
     (void)campaign_save(campaign, true);
     state->end.seed = campaign->plan->setup.seed;
+    state->end.known_count = findings_shown_count(&campaign->at->findings) -
+                             findings_new_count(&campaign->at->findings);
     state->end.exit_code = (int)campaign_exit_code(campaign);
     campaign_view_clear(&campaign->view);
     report_what_is_missing(campaign);

@@ -12,42 +12,56 @@
 
 /* One that was not seen before. */
 static struct finding *add_finding(struct campaign *campaign,
-                                   const struct trial_result *trial_result)
+                                   const struct trial_result *trial_result, const char *signature)
 {
     const struct trial_result_head *head = &trial_result->head;
     struct finding first;
     memset(&first, 0, sizeof first);
-    snprintf(first.signature, sizeof first.signature, "%s", head->signature);
+    snprintf(first.signature, sizeof first.signature, "%s", signature);
     snprintf(first.rule, sizeof first.rule, "%s", trial_result_rule(trial_result));
     snprintf(first.reason, sizeof first.reason, "%s", head->first.reason);
     snprintf(first.message, sizeof first.message, "%s", head->message);
     first.part = head->task.part;
     first.trial = head->task.trial;
     first.seed = plan_trial_seed(&campaign->plan->parts[head->task.part], head->task.trial);
-    campaign->at->parts[head->task.part].finding_count++;
+    first.is_known = baseline_has(&campaign->baseline, signature);
     return findings_add(&campaign->at->findings, &first);
 }
 
-/* The finding that this verdict is one of, counted. */
-static const struct finding *count_finding(struct campaign *campaign,
-                                           const struct trial_result *trial_result)
+/* The finding of that signature that this verdict is one of, counted. */
+static struct finding *count_finding(struct campaign *campaign,
+                                     const struct trial_result *trial_result, const char *signature)
 {
-    struct finding *known = findings_find(&campaign->at->findings, trial_result->head.signature);
+    struct finding *known = findings_find(&campaign->at->findings, signature);
     if (known == NULL) {
-        known = add_finding(campaign, trial_result);
+        known = add_finding(campaign, trial_result, signature);
     }
     known->count++;
     return known;
 }
 
+/* The verdict is one of another finding than it seemed. */
+static void move_finding(struct campaign *campaign, const char *to)
+{
+    struct trial_result *trial_result = &campaign->pending;
+    struct finding *from = findings_find(&campaign->at->findings, trial_result->head.signature);
+    char signature[SIGNATURE_BYTES]; /* `to` may be in a finding, and those may move */
+    snprintf(signature, sizeof signature, "%s", to);
+    from->moved_count++;
+    memcpy(from->moved_to, signature, sizeof signature);
+    (void)count_finding(campaign, trial_result, signature);
+    memcpy(trial_result->head.signature, signature, sizeof signature);
+}
+
 /* Takes in the files of a verdict.  A longer repro of the same is removed later: see
- * campaign_end_finding. */
+ * end_pending. */
 static void note_saved_files(struct campaign *campaign, const struct trial_result *trial_result,
                              const struct saved_repro *saved)
 {
     struct finding *known = findings_find(&campaign->at->findings, trial_result->head.signature);
-    if (strcmp(known->base, saved->base) != 0) {
-        memcpy(campaign->superseded, known->base, sizeof campaign->superseded);
+    if (known->base[0] != '\0' && strcmp(known->base, saved->base) != 0) {
+        memcpy(campaign->superseded[campaign->superseded_count++], known->base,
+               sizeof campaign->superseded[0]);
     }
     campaign->at->state.certificate_count -= known->base[0] != '\0' && known->has_certificate;
     snprintf(known->base, sizeof known->base, "%s", saved->base);
@@ -77,7 +91,9 @@ static void report_one_finding(struct campaign *campaign, const struct trial_res
         finding.switch_count = saved->switch_count;
         finding.certificate = saved->has_certificate ? paths.certificate : NULL;
     }
-    const bool is_first = findings_find(&campaign->at->findings, head->signature)->count == 1;
+    const struct finding *known = findings_find(&campaign->at->findings, head->signature);
+    const bool is_first = known->count == 1;
+    finding.is_known = known->is_known != 0;
     finding.is_only_counted = finding.repro == NULL && !is_first;
     (void)reporter_finding(&campaign->reporter, REPORT_FINDING, &finding);
     campaign->at->parts[head->task.part].findings_only_counted += finding.is_only_counted;
@@ -89,19 +105,24 @@ static void report_one_finding(struct campaign *campaign, const struct trial_res
 static void shrink_pending(void *context, int file)
 {
     const struct campaign *campaign = context;
-    const struct trial_result *trial_result = &campaign->pending;
-    const struct finding *known = findings_find(&campaign->at->findings,
-                                                trial_result->head.signature);
     struct saved_repro saved;
     memset(&saved, 0, sizeof saved);
-    saved = repro_store_take(&campaign->repro_store, campaign->plan, trial_result, known->op_count);
+    saved = repro_store_take(&campaign->repro_store, campaign->plan, &campaign->pending,
+                             campaign->pending_finding == 0, &campaign->at->findings);
     (void)file_write_all(file, &saved, sizeof saved);
 }
 
-bool campaign_begin_finding(struct campaign *campaign)
+/* Counts the finding that is selected, and begins to shrink it.  False: nothing is to be shrunk, or
+ * no process could be had. */
+static bool begin_finding(struct campaign *campaign)
 {
-    const struct finding *known = count_finding(campaign, &campaign->pending);
-    if (!campaign->pending.head.has_list || known->count > FINDING_SHRUNK_COUNT_MAX) {
+    struct trial_result *trial_result = &campaign->pending;
+    const struct finding *known = count_finding(campaign, trial_result,
+                                                trial_result->head.signature);
+    if (!trial_result->head.has_list || !finding_is_to_shrink(known)) {
+        if (known->count == known->moved_count + 1 && known->moved_count > 0) {
+            move_finding(campaign, known->moved_to);
+        }
         return false;
     }
     if (background_start(&campaign->shrink_process, shrink_pending, campaign)) {
@@ -112,27 +133,60 @@ bool campaign_begin_finding(struct campaign *campaign)
     return false;
 }
 
-void campaign_end_finding(struct campaign *campaign, const struct saved_repro *saved)
+/* saved NULL: it was only counted. */
+static void end_finding(struct campaign *campaign, const struct saved_repro *saved)
 {
     const struct trial_result *trial_result = &campaign->pending;
     if (saved != NULL && saved->result == REPRO_STORE_DISPUTED) {
         campaign_report_shrunk_dispute(campaign, trial_result, saved);
-    } else {
-        if (saved != NULL && saved->result == REPRO_STORE_FAILED) {
-            campaign_note_failure(campaign);
-        }
-        if (saved != NULL && saved->result == REPRO_STORE_SAVED) {
-            note_saved_files(campaign, trial_result, saved);
-        }
-        report_one_finding(campaign, trial_result, saved);
+        return;
     }
-    campaign_report_trial(campaign, trial_result);
+    if (saved != NULL && strcmp(saved->signature, trial_result->head.signature) != 0) {
+        move_finding(campaign, saved->signature);
+    }
+    if (saved != NULL && saved->result == REPRO_STORE_FAILED) {
+        campaign_note_failure(campaign);
+    }
+    if (saved != NULL && saved->result == REPRO_STORE_SAVED) {
+        note_saved_files(campaign, trial_result, saved);
+    }
+    report_one_finding(campaign, trial_result, saved);
+}
+
+/* The rest of a trial with findings. */
+static void end_pending(struct campaign *campaign)
+{
+    trial_result_select(&campaign->pending, 0);
+    campaign_report_trial(campaign, &campaign->pending);
     trial_result_deinit(&campaign->pending);
     /* The old files go when the state on the disk names the new ones. */
-    if (campaign_save(campaign, true) && campaign->superseded[0] != '\0') {
-        repro_store_forget(&campaign->repro_store, campaign->superseded);
+    if (campaign_save(campaign, true)) {
+        for (size_t i = 0; i < campaign->superseded_count; i++) {
+            repro_store_forget(&campaign->repro_store, campaign->superseded[i]);
+        }
     }
-    campaign->superseded[0] = '\0';
+    campaign->superseded_count = 0;
+}
+
+/* From the one that is selected on, up to one that is shrunk. */
+static void go_on_with_findings(struct campaign *campaign)
+{
+    const size_t count = campaign->pending.head.findings.count;
+    while (campaign->pending_finding < count && !campaign->is_cut) {
+        trial_result_select(&campaign->pending, campaign->pending_finding);
+        if (begin_finding(campaign)) {
+            return;
+        }
+        end_finding(campaign, NULL);
+        campaign->pending_finding++;
+    }
+    end_pending(campaign);
+}
+
+void campaign_take_findings(struct campaign *campaign)
+{
+    campaign->pending_finding = 0;
+    go_on_with_findings(campaign);
 }
 
 void campaign_poll_shrinking(struct campaign *campaign)
@@ -152,11 +206,12 @@ void campaign_poll_shrinking(struct campaign *campaign)
     if (is_answered) {
         memcpy(&saved, campaign->shrink_process.answer.bytes, sizeof saved);
     } else {
-        saved = repro_store_take_whole(
-            &campaign->repro_store, campaign->plan, &campaign->pending,
-            findings_find(&campaign->at->findings, campaign->pending.head.signature)->op_count);
+        saved = repro_store_take_whole(&campaign->repro_store, campaign->plan, &campaign->pending,
+                                       campaign->pending_finding == 0, &campaign->at->findings);
     }
-    campaign_end_finding(campaign, &saved);
+    end_finding(campaign, &saved);
+    campaign->pending_finding++;
+    go_on_with_findings(campaign);
     if (!is_answered && !campaign->is_cut) {
         (void)message_fail(EXIT_HARNESS,
                            "the process that shrank a finding died: it was killed, or "

@@ -134,13 +134,22 @@ static enum exit_code run_trials(struct campaign *campaign)
     return EXIT_KEPT;
 }
 
+/* What is known: before anything is written. */
+static enum exit_code read_baseline(struct campaign *campaign)
+{
+    const char *path = campaign->options->baseline;
+    return path == NULL ? EXIT_KEPT : baseline_read(path, &campaign->baseline);
+}
+
 static enum exit_code run_prepared(struct campaign *campaign)
 {
     const bool is_resumed = campaign->is_resumed;
     const struct run_options *options = campaign->options;
     const char *directory = campaign->repro_store.directory;
-    enum exit_code code = output_open_results(&campaign->output, directory,
-                                              campaign->at->state.results_bytes);
+    enum exit_code code = read_baseline(campaign);
+    if (code == EXIT_KEPT) {
+        code = output_open_results(&campaign->output, directory, campaign->at->state.results_bytes);
+    }
     if (code == EXIT_KEPT && !is_resumed &&
         !campaign_description_save(campaign->description, directory)) {
         code = message_fail(EXIT_HARNESS, "%s/campaign: %s", directory, strerror(errno));
@@ -158,6 +167,7 @@ static enum exit_code run_prepared(struct campaign *campaign)
     if (code == EXIT_KEPT) {
         code = campaign_exit_code(campaign);
     }
+    baseline_deinit(&campaign->baseline);
     campaign_view_deinit(&campaign->view);
     reporter_deinit(&campaign->reporter);
     writing_deinit(&campaign->shrink_process.answer);

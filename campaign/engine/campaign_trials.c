@@ -68,10 +68,12 @@ static void take_refusal(struct campaign *campaign, const struct trial_result_he
 static void take_canary(struct campaign *campaign, const struct trial_result *trial_result)
 {
     const struct part *canary = canary_of(campaign->plan);
-    const char *rule = trial_result_rule(trial_result);
+    const struct run_findings *findings = &trial_result->head.findings;
     campaign->at->state.canary_trials++;
-    campaign->at->state.is_canary_reported |= rule != NULL &&
-                                              strcmp(rule, canary->target->breaks) == 0;
+    for (size_t i = 0; i < findings->count && trial_result_rule(trial_result) != NULL; i++) {
+        const char *rule = rule_info(findings->findings[i].verdict.rule)->name;
+        campaign->at->state.is_canary_reported |= strcmp(rule, canary->target->breaks) == 0;
+    }
     if (campaign->at->state.is_canary_reported ||
         campaign->at->state.canary_trials >= CANARY_TRIAL_COUNT_MAX) {
         trials_finish(campaign->trials, trial_result->head.task.part);
@@ -97,9 +99,7 @@ static void take_trial(struct campaign *campaign, struct trial_result *trial_res
         return;
     }
     campaign->pending = *trial_result;
-    if (!campaign_begin_finding(campaign)) {
-        campaign_end_finding(campaign, NULL);
-    }
+    campaign_take_findings(campaign);
 }
 
 void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial_result)

@@ -106,8 +106,9 @@ static void take_progress(const struct campaign_head *head, const struct campaig
     }
 }
 
-static void take_result(const struct campaign_view *view, const struct part_state *state, size_t i)
+static void take_result(const struct campaign_view *view, const struct checkpoint *at, size_t i)
 {
+    const struct part_state *state = &at->parts[i];
     const struct campaign_part *part = &view->description->parts[i];
     struct report_result *result = &view->results[i];
     *result = (struct report_result){.name = part->name,
@@ -115,7 +116,7 @@ static void take_result(const struct campaign_view *view, const struct part_stat
                                      .trials = state->trials,
                                      .totals = state->totals,
                                      .elapsed_ns = state->elapsed_ns,
-                                     .finding_count = state->finding_count,
+                                     .finding_count = findings_shown_in(&at->findings, i),
                                      .findings_only_counted = state->findings_only_counted};
     take_progress(&view->description->head, part, state, result);
     if (part->note[0] != '\0' || state->note[0] != '\0') {
@@ -132,14 +133,14 @@ struct report_campaign campaign_view_report(struct campaign_view *view, const st
     const struct report_end *end = &at->state.end;
     const uint64_t duration_ns = view->description->head.duration_ns;
     for (size_t i = 0; i < view->part_count; i++) {
-        take_result(view, &at->parts[i], i);
+        take_result(view, at, i);
     }
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
         view->probes[i] = (struct report_probe){probe_info((enum probe)i)->name,
                                                 end->totals.probes[i]};
     }
     forget_findings(view);
-    view->known_count = at->findings.count;
+    view->known_count = findings_shown_count(&at->findings);
     view->known = findings_report(&at->findings, view->directory, view->part_names);
     view->canary.trials = at->state.canary_trials;
     view->canary.is_reported = at->state.is_canary_reported;

@@ -48,7 +48,7 @@ struct part_state {
     struct trials_progress progress;
     struct run_totals totals;
     uint64_t trials, elapsed_ns;
-    uint64_t finding_count, findings_only_counted;
+    uint64_t findings_only_counted;
     uint64_t unknown_saved, justified_saved; /* files of its OOMs */
     uint64_t look_count,
         growing_count;    /* trials long enough to see a tag grow; those that ended with one */

@@ -49,30 +49,79 @@ static char *text_format(const char *format, const char *directory, const char *
     return text;
 }
 
+bool finding_is_to_shrink(const struct finding *finding)
+{
+    const bool is_power_of_two = (finding->count & (finding->count - 1)) == 0;
+    const uint64_t own_count = finding->count - finding->moved_count;
+    return own_count <= FINDING_SHRUNK_COUNT_MAX &&
+           (finding->moved_count < FINDING_SHRUNK_COUNT_MAX || own_count > 1 || is_power_of_two);
+}
+
+size_t findings_shown_count(const struct findings *findings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        count += finding_is_shown(&findings->findings[i]);
+    }
+    return count;
+}
+
+size_t findings_new_count(const struct findings *findings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        count += finding_is_shown(&findings->findings[i]) && !findings->findings[i].is_known;
+    }
+    return count;
+}
+
+size_t findings_shown_in(const struct findings *findings, size_t part)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        count += finding_is_shown(&findings->findings[i]) && findings->findings[i].part == part;
+    }
+    return count;
+}
+
+static void fill_known(struct report_known *known, const struct finding *finding,
+                       const char *directory, const char *part_name)
+{
+    *known = (struct report_known){.signature = finding->signature,
+                                   .rule = finding->rule,
+                                   .first = {part_name, finding->trial},
+                                   .seed = finding->seed,
+                                   .count = finding->count - finding->moved_count,
+                                   .op_count = finding->op_count,
+                                   .is_known = finding->is_known != 0,
+                                   .reason = finding->reason,
+                                   .message = finding->message};
+    if (finding->base[0] == '\0') {
+        return;
+    }
+    known->repro = text_format("%s/repros/%s.ops", directory, finding->base);
+    known->replay = text_replay(known->repro);
+    if (finding->has_certificate) {
+        known->certificate = text_format("%s/certificates/%s.json", directory, finding->base);
+    }
+}
+
 struct report_known *findings_report(const struct findings *findings, const char *directory,
                                      const char *const *part_names)
 {
     struct report_known *known = calloc(findings->count + 1, sizeof *known);
     CHECK(known != NULL);
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->findings[i];
-        known[i] = (struct report_known){.signature = finding->signature,
-                                         .rule = finding->rule,
-                                         .first = {part_names[finding->part], finding->trial},
-                                         .seed = finding->seed,
-                                         .count = finding->count,
-                                         .op_count = finding->op_count,
-                                         .reason = finding->reason,
-                                         .message = finding->message};
-        if (finding->base[0] == '\0') {
-            continue;
-        }
-        known[i].repro = text_format("%s/repros/%s.ops", directory, finding->base);
-        known[i].replay = text_replay(known[i].repro);
-        if (finding->has_certificate) {
-            known[i].certificate = text_format("%s/certificates/%s.json", directory, finding->base);
+    size_t count = 0;
+    for (unsigned gravity = GRAVITY_HARM + 1u; gravity-- > 0;) {
+        for (size_t i = 0; i < findings->count; i++) {
+            const struct finding *finding = &findings->findings[i];
+            if (finding_is_shown(finding) &&
+                (unsigned)rule_gravity(rule_find(finding->rule)) == gravity) {
+                fill_known(&known[count++], finding, directory, part_names[finding->part]);
+            }
         }
     }
+    CHECK(count == findings_shown_count(findings));
     return known;
 }
 

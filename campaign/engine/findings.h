@@ -7,7 +7,8 @@
 #include "reports/report.h"
 
 /* Of verdicts with one signature the first so many are shrunk; the shortest list is kept, the
- * others are counted. */
+ * others are counted.  A list may show a simpler signature when it is shrunk
+ * (signature_stands_for): then it is one of that finding. */
 enum { FINDING_SHRUNK_COUNT_MAX = 3, FINDING_BASE_BYTES = 256, FINDING_RULE_BYTES = 32 };
 
 struct finding {
@@ -19,8 +20,11 @@ struct finding {
                                       kept */
     uint64_t part, trial, seed;    /* where it was seen first */
     uint64_t count;
-    uint64_t op_count;        /* of the repro */
-    uint64_t has_certificate; /* 1 = beside the repro */
+    uint64_t moved_count; /* of these, how many showed another finding when they were shrunk */
+    char moved_to[SIGNATURE_BYTES]; /* which, of the last; "" = none did */
+    uint64_t op_count;              /* of the repro */
+    uint64_t has_certificate;       /* 1 = beside the repro */
+    uint64_t is_known;              /* 1 = it is in the baseline */
 };
 
 struct findings {
@@ -34,9 +38,24 @@ struct finding *findings_find(const struct findings *findings, const char *signa
 /* Appends one; stays where it is until the next is added. */
 struct finding *findings_add(struct findings *findings, const struct finding *finding);
 
-/* What a report says of them: as many as there are, to be freed by the caller with
- * findings_free_report.  Paths are those of files in directory; part_names[finding.part] says where
- * it was seen first. */
+/* Whether one more verdict of it is worth shrinking: where all showed another finding, only every
+ * so often. */
+bool finding_is_to_shrink(const struct finding *finding);
+/* Whether it is a finding of its own: not every verdict showed another one. */
+static inline bool finding_is_shown(const struct finding *finding)
+{
+    return finding->count > finding->moved_count;
+}
+/* How many of them are. */
+size_t findings_shown_count(const struct findings *findings);
+/* How many of them the baseline does not know. */
+size_t findings_new_count(const struct findings *findings);
+/* How many are shown of those that were seen first in that part. */
+size_t findings_shown_in(const struct findings *findings, size_t part);
+
+/* What a report says of them, the gravest first: findings_shown_count, to be freed by the caller
+ * with findings_free_report.  Paths are those of files in directory; part_names[finding.part] says
+ * where it was seen first. */
 struct report_known *findings_report(const struct findings *findings, const char *directory,
                                      const char *const *part_names);
 void findings_free_report(struct report_known *known, size_t count);

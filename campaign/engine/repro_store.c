@@ -33,6 +33,8 @@ struct saving {
     const struct trial_result *trial_result;
     const char *rule, *part;
     uint64_t seed;
+    uint32_t
+        named_op; /* in the names of its files; OP_NONE = none, as for the gravest of a trial */
     struct repro_store_paths paths;
     struct saved_repro saved;
 };
@@ -85,7 +87,8 @@ static void copy_whole(const struct trial_result *trial_result, struct shrunk *s
     op_list_copy(&shrunk->ops, &trial_result->ops);
     for (size_t i = 0; i < trial_result->head.saved_count; i++) {
         const struct saved_oom *oom = &trial_result->head.saved[i];
-        if (oom->verdict.kind == VERDICT_PREMATURE) {
+        if (oom->verdict.kind == VERDICT_PREMATURE &&
+            oom->verdict.op == trial_result->head.first.op) {
             writing_append_bytes(&shrunk->certificate,
                                  trial_result->certificates.bytes + oom->certificate_start,
                                  oom->certificate_bytes);
@@ -94,7 +97,7 @@ static void copy_whole(const struct trial_result *trial_result, struct shrunk *s
 }
 
 /* The list to keep: shrunk when it can be, else with *shrunk->why. */
-static void shrink_or_copy(const struct saving *saving, const struct target *target,
+static void shrink_or_copy(struct saving *saving, const struct target *target,
                            struct shrunk *shrunk)
 {
     const struct trial_result *trial_result = saving->trial_result;
@@ -107,6 +110,7 @@ static void shrink_or_copy(const struct saving *saving, const struct target *tar
     if (saving->repro_store->shrink_budget == 0) {
         snprintf(shrunk->why, sizeof shrunk->why, "the budget is 0");
     } else if (shrink_process_run(&shrink_process, shrunk) == SHRINK_PROCESS_DONE) {
+        memcpy(saving->saved.signature, shrunk->signature, sizeof saving->saved.signature);
         return;
     }
     copy_whole(trial_result, shrunk);
@@ -164,7 +168,7 @@ static bool write_shrunk(const struct saving *saving, const struct shrunk *shrun
     struct repro repro = {.setup = &saving->trial_result->setup,
                           .ops = &shrunk->ops,
                           .headline = headline,
-                          .signature = head->signature,
+                          .signature = saving->saved.signature,
                           .reason = is_shrunk ? shrunk->first.reason : head->first.reason,
                           .message = head->message,
                           .not_shrunk = shrunk->why,
@@ -183,8 +187,10 @@ static bool write_shrunk(const struct saving *saving, const struct shrunk *shrun
 
 /* The list of a finding, and the certificate of a premature OOM. */
 static enum repro_store_result save_finding(struct saving *saving, const struct shrunk *shrunk,
-                                            uint64_t op_count_known)
+                                            const struct findings *known)
 {
+    const struct finding *finding = findings_find(known, saving->saved.signature);
+    const uint64_t op_count_known = finding == NULL ? 0 : finding->op_count;
     char reason[CERTIFICATE_REASON_BYTES];
     const struct writing *certificate = &shrunk->certificate;
     saving->saved.op_count = shrunk->ops.count;
@@ -199,7 +205,7 @@ static enum repro_store_result save_finding(struct saving *saving, const struct 
     if (op_count_known != 0 && shrunk->ops.count >= op_count_known) {
         return REPRO_STORE_LONGER;
     }
-    saving_begin(saving, "repros", saving->rule, OP_NONE);
+    saving_begin(saving, "repros", saving->rule, saving->named_op);
     bool is_written = write_shrunk(saving, shrunk);
     if (is_written && certificate->length > 0) {
         is_written = write_certificate(saving, certificate->bytes, certificate->length);
@@ -208,15 +214,17 @@ static enum repro_store_result save_finding(struct saving *saving, const struct 
 }
 
 static struct saved_repro save_list(const struct repro_store *repro_store, const struct plan *plan,
-                                    const struct trial_result *trial_result,
-                                    uint64_t op_count_known, bool is_to_shrink)
+                                    const struct trial_result *trial_result, bool is_leading,
+                                    const struct findings *known, bool is_to_shrink)
 {
     const struct part *part = &plan->parts[trial_result->head.task.part];
     struct saving saving = {.repro_store = repro_store,
                             .trial_result = trial_result,
                             .rule = trial_result_rule(trial_result),
                             .part = part->name,
-                            .seed = plan_trial_seed(part, trial_result->head.task.trial)};
+                            .seed = plan_trial_seed(part, trial_result->head.task.trial),
+                            .named_op = is_leading ? OP_NONE : trial_result->head.first.op};
+    memcpy(saving.saved.signature, trial_result->head.signature, sizeof saving.saved.signature);
     CHECK(saving.rule != NULL && trial_result->head.has_list);
     struct shrunk shrunk = {0};
     op_list_init(&shrunk.ops);
@@ -227,25 +235,25 @@ static struct saved_repro save_list(const struct repro_store *repro_store, const
         snprintf(shrunk.why, sizeof shrunk.why, "it was interrupted");
         copy_whole(trial_result, &shrunk);
     }
-    saving.saved.result = save_finding(&saving, &shrunk, op_count_known);
+    saving.saved.result = save_finding(&saving, &shrunk, known);
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);
     return saving.saved;
 }
 
 struct saved_repro repro_store_take(const struct repro_store *repro_store, const struct plan *plan,
-                                    const struct trial_result *trial_result,
-                                    uint64_t op_count_known)
+                                    const struct trial_result *trial_result, bool is_leading,
+                                    const struct findings *known)
 {
-    return save_list(repro_store, plan, trial_result, op_count_known, true);
+    return save_list(repro_store, plan, trial_result, is_leading, known, true);
 }
 
 struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
                                           const struct plan *plan,
-                                          const struct trial_result *trial_result,
-                                          uint64_t op_count_known)
+                                          const struct trial_result *trial_result, bool is_leading,
+                                          const struct findings *known)
 {
-    return save_list(repro_store, plan, trial_result, op_count_known, false);
+    return save_list(repro_store, plan, trial_result, is_leading, known, false);
 }
 
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,

@@ -31,20 +31,21 @@ struct saved_repro {
     uint64_t op_count;                 /* of the list, with its schedule */
     uint64_t lane_count, switch_count; /* 0 lanes = it has none */
     struct verdict dispute;            /* when disputed */
+    char signature[SIGNATURE_BYTES];   /* of the finding that the list shows */
     char base[FINDING_BASE_BYTES];     /* of the files */
 };
 
 /* judgement has a rule (judgement_rule is not NULL) and a list.  Shrinks in processes of its own,
- * because a shorter list may make the target crash.  op_count_known: of the list that is saved
- * already; 0 = none. */
+ * because a shorter list may make the target crash.  is_leading: the finding that is selected is
+ * the gravest of its trial.  known: what is saved already. */
 struct saved_repro repro_store_take(const struct repro_store *repro_store, const struct plan *plan,
-                                    const struct trial_result *trial_result,
-                                    uint64_t op_count_known);
+                                    const struct trial_result *trial_result, bool is_leading,
+                                    const struct findings *known);
 /* The same without shrinking, at once. */
 struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
                                           const struct plan *plan,
-                                          const struct trial_result *trial_result,
-                                          uint64_t op_count_known);
+                                          const struct trial_result *trial_result, bool is_leading,
+                                          const struct findings *known);
 
 /* oom is one of the judgement's, justified, unknown or disputed; lists of these are saved whole, up
  * to it. */

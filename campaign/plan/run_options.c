@@ -147,6 +147,11 @@ static const char *set_out(struct run_options *options, const char *value)
     return option_set_text(&options->out, value);
 }
 
+static const char *set_baseline(struct run_options *options, const char *value)
+{
+    return option_set_text(&options->baseline, value);
+}
+
 static const char *set_replay_sample(struct run_options *options, const char *value)
 {
     return option_set_number(&options->replay_sample, value, 0, UINT64_MAX,
@@ -332,6 +337,10 @@ const struct run_option_row run_option_rows[] = {
      .argument = "DIR",
      .summary = "write results.jsonl, repros/ and certificates/ to DIR (default of run: out)",
      .set = set_out},
+    {.name = "--baseline",
+     .argument = "FILE",
+     .summary = "known findings, from hbmstress baseline: only others make the run red",
+     .set = set_baseline},
     {.name = "--replay-sample",
      .argument = "N",
      .summary = "run every N-th trial twice and compare (default 16, 0 = never)",

@@ -17,7 +17,7 @@ struct run_options {
     size_t name_count;
     char *const *raw; /* raw_count: the words that a campaign is begun with, kept to resume it */
     size_t raw_count;
-    const char *target, *chip, *job, *out;
+    const char *target, *chip, *job, *out, *baseline;
     struct setup_option options[SETUP_OPTION_COUNT_MAX]; /* option_count, keys unique */
     uint32_t option_count;
     uint64_t capacity_bytes, seed, op_count_max, duration_ns;

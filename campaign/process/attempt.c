@@ -21,14 +21,36 @@ struct answer {
     char signature[SIGNATURE_BYTES];
 };
 
+/* The certificate of the finding that counts, as far as it is known by now. */
+struct certifying {
+    const char *signature;
+    struct writing certificate;
+    bool is_final; /* it is that one's */
+};
+
 static void take_certificate(void *context, const struct run *run, const struct verdict *verdict)
 {
-    struct writing *certificate = context;
-    if (verdict->kind != VERDICT_PREMATURE && verdict->kind != VERDICT_DISPUTED) {
+    struct certifying *certifying = context;
+    char signature[SIGNATURE_BYTES];
+    if ((verdict->kind != VERDICT_PREMATURE && verdict->kind != VERDICT_DISPUTED) ||
+        certifying->is_final) {
         return;
     }
-    writing_clear(certificate);
-    run_print_certificate(run, certificate);
+    signature_print(verdict, run_ops(run), signature);
+    certifying->is_final = certifying->signature == NULL ||
+                           signature_stands_for(signature, certifying->signature);
+    writing_clear(&certifying->certificate);
+    run_print_certificate(run, &certifying->certificate);
+}
+
+/* NULL: the trial broke nothing. */
+static const struct run_finding *find_shown(const struct attempt *attempt,
+                                            const struct trial *trial)
+{
+    const struct run_finding *shown = attempt->signature == NULL
+                                          ? NULL
+                                          : run_findings_find(&trial->findings, attempt->signature);
+    return shown == NULL ? run_findings_gravest(&trial->findings) : shown;
 }
 
 /* Answers with nothing when the target refuses. */
@@ -37,24 +59,32 @@ static void run_and_answer(void *context, int file)
     const struct work *work = context;
     struct trial trial;
     struct answer answer;
-    struct writing certificate;
+    struct certifying certifying = {.signature = work->attempt->signature};
     char reason[RUN_REASON_BYTES];
-    writing_init(&certificate);
-    const struct run_listener listener = {&certificate, take_certificate};
+    writing_init(&certifying.certificate);
+    const struct run_listener listener = {&certifying, take_certificate};
     if (!trial_replay(work->attempt->target, work->attempt->setup, work->ops,
                       work->is_certificate_wanted ? &listener : NULL, &trial, reason)) {
         return;
     }
-    if (work->attempt->is_run_again && trial.first.kind == VERDICT_NONE) {
-        (void)again_breaks(work->attempt->target, &trial, &trial.first);
+    struct verdict again;
+    if (work->attempt->is_run_again && !trial_is_ended(&trial) &&
+        again_breaks(work->attempt->target, &trial, &again)) {
+        run_findings_set(&trial.findings, &again, &trial.ops);
     }
+    const struct run_finding *shown = find_shown(work->attempt, &trial);
     memset(&answer, 0, sizeof answer);
-    answer.first = trial.first;
-    signature_print(&trial.first, &trial.ops, answer.signature);
+    if (shown != NULL) {
+        answer.first = shown->verdict;
+        memcpy(answer.signature, shown->signature, sizeof answer.signature);
+    }
+    if (answer.first.kind != VERDICT_PREMATURE && answer.first.kind != VERDICT_DISPUTED) {
+        writing_clear(&certifying.certificate);
+    }
     (void)(file_write_all(file, &answer, sizeof answer) &&
-           file_write_all(file, certificate.bytes, certificate.length));
+           file_write_all(file, certifying.certificate.bytes, certifying.certificate.length));
     trial_deinit(&trial);
-    writing_deinit(&certificate);
+    writing_deinit(&certifying.certificate);
 }
 
 static void take_answer(const struct writing *bytes, struct writing *certificate,

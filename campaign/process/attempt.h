@@ -4,13 +4,15 @@
 #define CAMPAIGN_PROCESS_ATTEMPT_H
 
 #include "harness/base/writing.h"
+#include "harness/oracle/signature.h"
 #include "harness/run/run.h"
-#include "harness/shrink/signature.h"
 
 /* How it is run. */
 struct attempt {
     const struct target *target;
     const struct setup *setup;
+    const char *signature;  /* of the finding that counts, if the list shows it; NULL, or when it
+                               does  not: the gravest */
     uint64_t op_timeout_ns; /* processor time of one call; 0 = the usual */
     uint64_t stuck_ns; /* wall time of one call that takes no processor time; 0 = without a bound */
     uint64_t duration_ns;    /* wall time of all */

@@ -5,7 +5,7 @@
 #define CAMPAIGN_PROCESS_DEATH_H
 
 #include "harness/call/progress.h"
-#include "harness/shrink/signature.h"
+#include "harness/oracle/signature.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -40,6 +40,7 @@ struct work {
 struct answer {
     struct setup setup;
     struct verdict first;
+    char signature[SIGNATURE_BYTES]; /* of the finding that is kept; "" = still the one of before */
     uint64_t replays;
     uint64_t op_count;
     bool is_minimal;
@@ -95,8 +96,9 @@ static bool attempt_is_same(void *context, const struct setup *setup, struct op_
     struct attempt attempt = work->attempt;
     struct attempt_result result;
     attempt.setup = setup;
+    attempt.signature = work->signature;
     attempt_run(&attempt, ops, NULL, &result);
-    if (result.signature[0] == '\0' || strcmp(result.signature, work->signature) != 0) {
+    if (result.signature[0] == '\0' || !signature_stands_for(result.signature, work->signature)) {
         return false;
     }
     *first = result.first;
@@ -104,18 +106,28 @@ static bool attempt_is_same(void *context, const struct setup *setup, struct op_
     return true;
 }
 
+/* Where answers go, and what may change the finding that is kept; NULL: nothing does. */
+struct answering {
+    int file;
+    const struct shrink_replaying *replaying;
+};
+
 static void send_answer(void *context, const struct shrink_result *result)
 {
-    const int file = *(const int *)context;
+    const struct answering *answering = context;
     struct answer answer;
     memset(&answer, 0, sizeof answer);
+    if (answering->replaying != NULL) {
+        memcpy(answer.signature, answering->replaying->signature, sizeof answer.signature);
+    }
     answer.setup = result->setup;
     answer.first = result->first;
     answer.replays = result->replays;
     answer.op_count = result->ops.count;
     answer.is_minimal = result->is_minimal;
-    (void)(file_write_all(file, &answer, sizeof answer) &&
-           file_write_all(file, result->ops.ops, result->ops.count * sizeof *result->ops.ops));
+    (void)(file_write_all(answering->file, &answer, sizeof answer) &&
+           file_write_all(answering->file, result->ops.ops,
+                          result->ops.count * sizeof *result->ops.ops));
 }
 
 /* Answers with nothing when the list does not show the finding. */
@@ -125,11 +137,13 @@ static void shrink_and_answer(void *context, int file)
     const struct shrink_process *shrink_process = work->shrink_process;
     struct shrink_replaying replaying = {.target = shrink_process->target};
     snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
+    struct answering answering = {file, work->is_in_process ? &replaying : NULL};
     const struct shrink_try in_process = {.context = &replaying,
                                           .is_same = shrink_replay,
+                                          .explains = shrink_explain,
                                           .setup = shrink_process->setup,
                                           .found = send_answer,
-                                          .found_context = &file,
+                                          .found_context = &answering,
                                           .changes_setup = shrink_process->changes_setup,
                                           .cost = &replaying.cost,
                                           .op_count_max = SHRINK_OP_COUNT_MAX,
@@ -139,7 +153,7 @@ static void shrink_and_answer(void *context, int file)
         .is_same = attempt_is_same,
         .setup = shrink_process->setup,
         .found = send_answer,
-        .found_context = &file,
+        .found_context = &answering,
         .op_count_max = SHRINK_OP_COUNT_MAX,
         .search_count_max = is_hang(work->signature) ? 0 : SEARCH_PROCESS_COUNT_MAX};
     struct shrink_result result;
@@ -151,7 +165,7 @@ static void shrink_and_answer(void *context, int file)
                !shrink(&in_attempts, shrink_process->ops, work->replay_count_max, &result)) {
         return;
     }
-    send_answer(&file, &result);
+    send_answer(&answering, &result);
     op_list_deinit(&result.ops);
 }
 
@@ -196,6 +210,9 @@ static bool take_answer(const struct writing *bytes, struct op_list *ops, struct
     memcpy(&answer, bytes->bytes, sizeof answer);
     shrunk->setup = answer.setup;
     shrunk->first = answer.first;
+    if (answer.signature[0] != '\0') {
+        memcpy(shrunk->signature, answer.signature, sizeof shrunk->signature);
+    }
     shrunk->replays += answer.replays;
     shrunk->is_minimal = answer.is_minimal;
     op_list_clear(ops);
@@ -240,6 +257,7 @@ static enum shrink_process_end prove_list(const struct shrink_process *shrink_pr
     const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
     struct attempt attempt = make_usual_attempt(shrink_process, wanted);
     attempt.setup = &shrunk->setup;
+    attempt.signature = wanted;
     attempt.is_uninterruptible = is_shrunk; /* what was found until then is the result */
     struct attempt_result result;
     char why[RUN_REASON_BYTES];
@@ -256,7 +274,8 @@ static enum shrink_process_end prove_list(const struct shrink_process *shrink_pr
     default:
         break;
     }
-    if (result.signature[0] == '\0' || (wanted != NULL && strcmp(wanted, result.signature) != 0)) {
+    if (result.signature[0] == '\0' ||
+        (wanted != NULL && !signature_stands_for(result.signature, wanted))) {
         return end_not_broken(shrunk);
     }
     shrunk->first = result.first;

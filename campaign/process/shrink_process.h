@@ -5,8 +5,8 @@
 #define CAMPAIGN_PROCESS_SHRINK_PROCESS_H
 
 #include "harness/base/writing.h"
+#include "harness/oracle/signature.h"
 #include "harness/run/run.h"
-#include "harness/shrink/signature.h"
 
 enum shrink_process_end {
     SHRINK_PROCESS_DONE,       /* cut says whether shrinking was over */
@@ -20,8 +20,9 @@ struct shrunk {
     struct writing certificate; /* of the last op of ops; empty when that is no OOM.  The same */
     struct setup setup; /* that ops show it with: the one of `shrinking`, unless that may change */
     struct verdict first;
-    char signature[SIGNATURE_BYTES]; /* what was kept; also set when the list alone said what to
-                                        keep */
+    /* what was kept, or what is left of the same defect (signature_stands_for); also set when the
+     * list alone said what to keep */
+    char signature[SIGNATURE_BYTES];
     uint64_t replays;
     bool is_minimal;
     char cut[48]; /* in words: what ended it early, so that ops are the fewest that were found until

@@ -49,6 +49,16 @@ const struct saved_oom *trial_result_dispute(const struct trial_result *trial_re
     return NULL;
 }
 
+void trial_result_select(struct trial_result *trial_result, size_t finding)
+{
+    struct trial_result_head *head = &trial_result->head;
+    CHECK(finding < head->findings.count);
+    const struct run_finding *found = &head->findings.findings[finding];
+    head->first = found->verdict;
+    memcpy(head->signature, found->signature, sizeof head->signature);
+    memcpy(head->message, found->message, sizeof head->message);
+}
+
 struct last_words *last_words_create(void)
 {
     void *memory = mmap(NULL, sizeof(struct last_words), PROT_READ | PROT_WRITE,
@@ -184,11 +194,22 @@ static uint64_t count_saved(const struct trial_result_head *head, enum verdict_k
     return count;
 }
 
+/* A premature OOM that is the first of its finding. */
+static bool is_new_finding(const struct run *run, const struct verdict *verdict)
+{
+    const struct run_findings *findings = run_findings(run);
+    const size_t last = findings->count;
+    return verdict->kind == VERDICT_PREMATURE && last > 0 &&
+           findings->findings[last - 1].verdict.op == verdict->op;
+}
+
 /* Whether the OOM leaves the trial with its certificate. */
-static bool is_wanted(const struct trial_result_head *head, enum verdict_kind kind)
+static bool is_wanted(const struct trial_result_head *head, enum verdict_kind kind, bool is_new)
 {
     const uint64_t saved = count_saved(head, kind);
     switch (kind) {
+    case VERDICT_PREMATURE:
+        return is_new && saved < RUN_FINDING_COUNT_MAX;
     case VERDICT_JUSTIFIED:
         return saved < TRIAL_RESULT_JUSTIFIED_COUNT_MAX &&
                head->task.trial < TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT;
@@ -221,16 +242,18 @@ static void add_certificate(struct listening *listening, const struct run *run,
     struct trial_result *trial_result = listening->trial_result;
     struct trial_result_head *head = &trial_result->head;
     struct writing *texts = &trial_result->certificates;
+    const bool is_new = is_new_finding(run, verdict);
+    const bool is_repeated = verdict->kind == VERDICT_PREMATURE && !is_new;
     const bool is_due = certificate_is_due(listening->first_number + head->ooms_seen++,
-                                           verdict->kind);
-    if (!is_due && !is_wanted(head, verdict->kind)) {
+                                           is_repeated ? VERDICT_JUSTIFIED : verdict->kind);
+    if (!is_due && !is_wanted(head, verdict->kind, is_new)) {
         return;
     }
     struct saved_oom saved = {.verdict = *verdict, .certificate_start = texts->length};
     run_print_certificate(run, texts);
     saved.certificate_bytes = texts->length - saved.certificate_start;
     check_certificate(trial_result, &saved);
-    if (!is_wanted(head, saved.verdict.kind)) {
+    if (!is_wanted(head, saved.verdict.kind, is_new)) {
         texts->length = saved.certificate_start;
         texts->bytes[texts->length] = '\0';
         return;
@@ -256,7 +279,10 @@ static void note_verdict(void *context, const struct run *run, const struct verd
         (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN)) {
         return;
     }
-    if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN) {
+    const bool is_told_as_finding = verdict->kind != VERDICT_PREMATURE ||
+                                    is_new_finding(run, verdict);
+    if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN ||
+        !is_told_as_finding) {
         const size_t start = trial_result->all.length;
         json_line_verdict(&trial_result->all,
                           &(struct report_finding){.place = listening->place,
@@ -266,13 +292,27 @@ static void note_verdict(void *context, const struct run *run, const struct verd
             writing_append_bytes(&trial_result->notable, trial_result->all.bytes + start,
                                  trial_result->all.length - start);
         }
-    } else {
-        snprintf(trial_result->head.message, sizeof trial_result->head.message, "%s",
-                 run_message(run));
     }
     if (verdict->kind != VERDICT_BROKEN) {
         add_certificate(listening, run, verdict);
     }
+}
+
+/* Lanes that ran freely pass no points, and nothing repeats them. */
+static void run_again(struct trial_result *trial_result, const struct target *target,
+                      struct trial *trial)
+{
+    const bool has_lanes = trial->totals.schedules > 0;
+    const bool is_repeatable = has_lanes ? trial->totals.points > 0 && trial->findings.count == 0
+                                         : !trial_is_ended(trial);
+    struct verdict broken;
+    if (!trial_result->head.task.is_sampled || !is_repeatable ||
+        !(has_lanes ? again_breaks_lanes(target, trial, &broken)
+                    : again_breaks(target, trial, &broken))) {
+        return;
+    }
+    trial_result->head.totals.broken++;
+    run_findings_set(&trial->findings, &broken, &trial->ops);
 }
 
 static void fill_trial_result(struct trial_result *trial_result, const struct target *target,
@@ -280,16 +320,13 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
 {
     struct trial_result_head *head = &trial_result->head;
     head->totals = trial->totals;
-    head->first = trial->first;
     head->digest = trial->digest;
-    /* Lanes that ran freely pass no points, and nothing repeats them. */
-    const bool is_repeatable = trial->totals.schedules == 0 || trial->totals.points > 0;
-    if (head->first.kind == VERDICT_NONE && head->task.is_sampled && is_repeatable) {
-        head->totals.broken += trial->totals.schedules == 0
-                                   ? again_breaks(target, trial, &head->first)
-                                   : again_breaks_lanes(target, trial, &head->first);
+    run_again(trial_result, target, trial);
+    run_findings_copy(&head->findings, &trial->findings);
+    run_findings_settle(&head->findings);
+    if (head->findings.count > 0) {
+        trial_result_select(trial_result, 0);
     }
-    signature_print(&head->first, &trial->ops, head->signature);
     /* A disputed verdict of the harness itself is in its totals already. */
     if (head->first.kind != VERDICT_DISPUTED) {
         head->totals.disputed += count_saved(head, VERDICT_DISPUTED);
@@ -381,6 +418,10 @@ static void note_death(const struct last_words *words, struct trial_result_head 
     head->first.op = is_in_list ? death->progress.op : op_count == 0 ? 0 : (uint32_t)(op_count - 1);
     snprintf(head->first.reason, sizeof head->first.reason, "%s", head->reason);
     death_signature(death, head->signature);
+    head->findings.count = 1;
+    head->findings.findings[0].verdict = head->first;
+    memcpy(head->findings.findings[0].signature, head->signature, sizeof head->signature);
+    head->findings.findings[0].message[0] = '\0';
     head->totals.broken = 1;
 }
 
@@ -426,7 +467,8 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
     rest -= head->has_list ? sizeof(struct setup) : 0;
     if (head->op_count > rest / sizeof(struct op) || head->all_bytes > rest ||
         head->notable_bytes > rest || head->certificates_bytes > rest ||
-        head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX) {
+        head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
+        head->findings.count > RUN_FINDING_COUNT_MAX) {
         return false;
     }
     for (size_t i = 0; i < head->saved_count; i++) {

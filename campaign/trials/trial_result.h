@@ -25,15 +25,15 @@ enum trial_result_end {
 };
 
 /* Of the OOMs of one trial so many leave it with their certificates: the first that stay unknown
- * (no part saves more), the first justified ones of the first trials (a sample), the premature one,
- * and the first disputed one. */
+ * (no part saves more), the first justified ones of the first trials (a sample), the first
+ * premature one of each finding, and the first disputed one. */
 enum {
     TRIAL_RESULT_UNKNOWN_COUNT_MAX = 5,
     TRIAL_RESULT_JUSTIFIED_COUNT_MAX = 2,
     TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT =
         8, /* of each part: enough to find one, too few to cost anything */
     TRIAL_RESULT_SAVED_COUNT_MAX = TRIAL_RESULT_UNKNOWN_COUNT_MAX +
-                                   TRIAL_RESULT_JUSTIFIED_COUNT_MAX + 2
+                                   TRIAL_RESULT_JUSTIFIED_COUNT_MAX + RUN_FINDING_COUNT_MAX + 1
 };
 
 /* An OOM with its certificate. */
@@ -48,8 +48,11 @@ struct saved_oom {
 struct trial_result_head {
     struct task task;
     enum trial_result_end end;
-    struct verdict first;            /* the promise that broke, or NONE */
-    char signature[SIGNATURE_BYTES]; /* of first; "" = none */
+    /* what it found, the gravest first.  Of the one that is selected there are also: */
+    struct run_findings findings;
+    struct verdict first;                    /* the promise that broke, or NONE */
+    char signature[SIGNATURE_BYTES];         /* of first; "" = none */
+    char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
     struct run_totals totals;
     uint64_t digest; /* of all observations; 0 when the trial did not end */
     uint64_t elapsed_ns;
@@ -59,7 +62,6 @@ struct trial_result_head {
     bool is_growing;
     bool has_list; /* setup and ops are there: something broke, stayed unknown or is disputed */
     char growing_tag[SETUP_NAME_BYTES];
-    char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
     char reason[RUN_REASON_BYTES];
     /* saved_count of them, in the order of their ops */
     struct saved_oom saved[TRIAL_RESULT_SAVED_COUNT_MAX];
@@ -78,7 +80,11 @@ struct trial_result {
 void trial_result_init(struct trial_result *trial_result);
 void trial_result_deinit(struct trial_result *trial_result);
 
-/* The name of the promise that broke; NULL: none, or our judges disagree on it. */
+/* Selects one of its findings: at first it is the gravest. */
+void trial_result_select(struct trial_result *trial_result, size_t finding);
+
+/* The name of the promise that broke, by the finding that is selected; NULL: none, or our judges
+ * disagree on it. */
 const char *trial_result_rule(const struct trial_result *trial_result);
 
 /* The OOM on which our judges disagree; NULL: there is none. */

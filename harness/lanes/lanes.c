@@ -234,6 +234,7 @@ bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
 {
     CHECK(plan->ops != NULL);
     memset(trial, 0, plan->is_again ? offsetof(struct trial, setup) : sizeof *trial);
+    trial->findings.count = 0;
     const char *why_not = lanes_why_not_list(plan->ops);
     if (why_not != NULL) {
         snprintf(reason, RUN_REASON_BYTES, "%s", why_not);

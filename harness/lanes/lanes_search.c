@@ -191,6 +191,7 @@ static bool run_once(struct searching *searching, const struct run_listener *lis
     trial->totals.points += searching->found->point_count - before.point_count;
     trial->totals.switches += searching->found->switch_count - before.switch_count;
     trial->first = one.first;
+    run_findings_copy(&trial->findings, &one.findings);
     trial->digest ^= one.digest * (searching->found->schedule_count | 1);
     const bool is_broken = one.first.kind != VERDICT_NONE;
     if (!searching->plan.is_again || is_broken) {

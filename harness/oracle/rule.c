@@ -22,6 +22,23 @@ const struct rule_info *rule_info(enum rule rule)
     return &rules[rule];
 }
 
+enum rule_gravity rule_gravity(enum rule rule)
+{
+    switch (rule) {
+    case RULE_COUNTERS:
+    case RULE_MESSAGE:
+    case RULE_REPORT:
+    case RULE_NOT_COALESCED:
+    case RULE_REGRET:
+        return GRAVITY_NUMBERS;
+    case RULE_PREMATURE:
+    case RULE_STATUS:
+        return GRAVITY_ANSWER;
+    default:
+        return GRAVITY_HARM;
+    }
+}
+
 enum rule rule_find(const char *name)
 {
     for (unsigned i = 1; i < RULE_COUNT; i++) {

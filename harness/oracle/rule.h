@@ -18,6 +18,14 @@ struct rule_info {
     const char *plant;   /* a target that breaks it; NULL for RULE_NONE */
 };
 const struct rule_info *rule_info(enum rule rule);
+/* How grave it is that a rule is broken. */
+enum rule_gravity {
+    GRAVITY_NUMBERS = 0, /* what the target says of itself is wrong, or what it costs too high */
+    GRAVITY_ANSWER,      /* the answer is wrong, and everybody knows it */
+    GRAVITY_HARM         /* memory, contents or the process itself: nobody can go on from there */
+};
+enum rule_gravity rule_gravity(enum rule rule);
+
 /* RULE_NONE when there is none of that name. */
 enum rule rule_find(const char *name);
 

@@ -15,7 +15,7 @@ enum verdict_kind {
     VERDICT_DISPUTED   /* an OOM on which our own judges disagree: a fault of ours, never of the
                           target */
 };
-enum { VERDICT_REASON_BYTES = 512 };
+enum { VERDICT_REASON_BYTES = 512, VERDICT_MECHANISM_BYTES = 96 };
 
 struct verdict {
     enum verdict_kind kind;
@@ -23,7 +23,10 @@ struct verdict {
     uint32_t op;
     uint64_t requested_bytes; /* OOMs: image and stack together for a program */
     uint64_t free_bytes;
-    uint64_t nodes;                    /* of the search */
+    uint64_t nodes; /* of the search */
+    /* how it came about, in a few words without numbers of this run: verdicts on one rule are told
+     * apart by it; "" = by the kind of op */
+    char mechanism[VERDICT_MECHANISM_BYTES];
     char reason[VERDICT_REASON_BYTES]; /* in words, with numbers; no newline */
 };
 const char *verdict_name(enum verdict_kind kind); /* "justified", ... */

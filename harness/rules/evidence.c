@@ -6,19 +6,96 @@
 #include <stdio.h>
 #include <string.h>
 
-bool evidence_break(const struct evidence *evidence, enum rule rule, const char *format, ...)
+/* What was looked at tells most rules apart; some are judged in one way alone. */
+static const char *name_sight(const struct evidence *evidence, enum rule rule)
 {
-    const struct judge *judge = evidence->judge;
-    struct verdict *verdict = judge->verdict;
-    CHECK(strcmp(rule_info(rule)->judge, rule_info(judge->asked)->judge) == 0);
-    if (verdict->kind == VERDICT_BROKEN) {
-        return false;
+    static const char *const names[] = {
+        [SIGHT_ANSWER] = "answer",
+        [SIGHT_CLASH] = "answer on another block",
+        [SIGHT_DONATION] = "donation",
+        [SIGHT_IMAGE] = "image",
+        [SIGHT_STACK] = "stack",
+        [SIGHT_ABSENT] = "block in host memory",
+        [SIGHT_GONE] = "block that was gone",
+        [SIGHT_COPY] = "copy",
+        [SIGHT_MOVE] = "move",
+        [SIGHT_PLACE] = "place after the op",
+        [SIGHT_NEIGHBOUR] = "order after the op",
+        [SIGHT_TAKEN] = "place of another block",
+        [SIGHT_TOUCH] = "place without a move",
+        [SIGHT_STRANDED] = "left in host memory",
+        [SIGHT_RETURN] = "back from host memory",
+        [SIGHT_RETAKEN] = "back onto another block",
+        [SIGHT_LOST] = "lost",
+        [SIGHT_DEVICE] = "device calls",
+        [SIGHT_LATER] = "outside of an op",
+        [SIGHT_REPORT] = "report",
+        [SIGHT_CLOSE] = "close",
+    };
+    switch (rule) {
+    case RULE_NOT_COALESCED:
+        return "empty heap";
+    case RULE_SPMD:
+        return "hosts differ";
+    case RULE_BUSY_EVICTED:
+        return "program in use";
+    case RULE_WRONG_EVICTION:
+        return evidence->may_evict ? "program that is not loaded" : "request that may not evict";
+    default:
+        CHECK(evidence->sight < sizeof names / sizeof names[0]);
+        return names[evidence->sight];
     }
+}
+
+/* Of what one op breaks the gravest is told, and of equally grave things the first. */
+static bool is_graver(const struct verdict *verdict, enum rule rule)
+{
+    const bool is_first = verdict->kind != VERDICT_BROKEN && verdict->kind != VERDICT_PREMATURE &&
+                          verdict->kind != VERDICT_DISPUTED;
+    return is_first ||
+           (verdict->kind != VERDICT_DISPUTED && rule_gravity(rule) > rule_gravity(verdict->rule));
+}
+
+static void set_verdict(struct verdict *verdict, enum rule rule, const char *mechanism,
+                        const char *format, va_list arguments)
+{
     verdict->kind = VERDICT_BROKEN;
     verdict->rule = rule;
+    (void)snprintf(verdict->mechanism, sizeof verdict->mechanism, "%s", mechanism);
+    (void)vsnprintf(verdict->reason, sizeof verdict->reason, format, arguments);
+}
+
+/* Whether a run that goes on goes on after this, too. */
+static bool break_rule(const struct evidence *evidence, enum rule rule, const char *format,
+                       va_list arguments)
+{
+    struct judge *judge = evidence->judge;
+    const bool goes_on = judge->goes_on && rule_gravity(rule) < GRAVITY_HARM;
+    const char *mechanism = evidence->mechanism != NULL ? evidence->mechanism
+                                                        : name_sight(evidence, rule);
+    CHECK(strcmp(rule_info(rule)->judge, rule_info(judge->asked)->judge) == 0);
+    judge->has_wrong_status = judge->has_wrong_status || rule == RULE_STATUS;
+    if (!(goes_on && judge_was_told(judge, rule, mechanism)) && is_graver(judge->verdict, rule)) {
+        set_verdict(judge->verdict, rule, mechanism, format, arguments);
+    }
+    return goes_on;
+}
+
+bool evidence_break(const struct evidence *evidence, enum rule rule, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(verdict->reason, sizeof verdict->reason, format, arguments);
+    const bool goes_on = break_rule(evidence, rule, format, arguments);
     va_end(arguments);
+    return goes_on;
+}
+
+bool evidence_end(const struct evidence *evidence, enum rule rule, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)break_rule(evidence, rule, format, arguments);
+    va_end(arguments);
+    evidence->judge->cannot_follow = true;
     return false;
 }

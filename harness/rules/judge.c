@@ -1,6 +1,8 @@
 #include "harness/rules/judge.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void judge_init(struct judge *judge)
 {
@@ -34,4 +36,21 @@ void judge_reset(struct judge *judge)
                             .groups = judge->groups,
                             .places = judge->places,
                             .run = judge->run + 1};
+}
+
+bool judge_was_told(struct judge *judge, enum rule rule, const char *mechanism)
+{
+    struct judge_told *told = &judge->told;
+    for (size_t i = 0; i < told->count; i++) {
+        if (told->findings[i].rule == rule && strcmp(told->findings[i].mechanism, mechanism) == 0) {
+            return true;
+        }
+    }
+    if (told->count == JUDGE_TOLD_COUNT_MAX) {
+        return true;
+    }
+    told->findings[told->count].rule = rule;
+    (void)snprintf(told->findings[told->count].mechanism, VERDICT_MECHANISM_BYTES, "%s", mechanism);
+    told->count++;
+    return false;
 }

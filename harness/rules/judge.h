@@ -33,6 +33,16 @@ struct judge_places {
     size_t capacity;
 };
 
+/* What a run that goes on heard of already: each is told once. */
+enum { JUDGE_TOLD_COUNT_MAX = 16 };
+struct judge_told {
+    struct {
+        enum rule rule;
+        char mechanism[VERDICT_MECHANISM_BYTES];
+    } findings[JUDGE_TOLD_COUNT_MAX]; /* count of them */
+    size_t count;
+};
+
 /* What judging one run needs beside the host. */
 struct judge {
     struct host *hosts; /* host_count of them */
@@ -53,8 +63,13 @@ struct judge {
                             looked at when none is under way any more */
     bool hosts_differ;   /* a fault struck one of them, or it lost memory: their answers may differ
                             from then on */
-    bool has_second_opinion; /* the exhaustive judge judged the last op, too */
-    uint64_t oom_count;      /* judged so far */
+    bool goes_on;        /* the run goes on after what does no harm: see rule_gravity() */
+    bool has_wrong_status; /* the call under way was answered with a result that it cannot get */
+    bool cannot_follow;    /* the model does not know any more what the target has */
+    struct judge_told told;
+    enum verdict_kind oom_kind; /* on the call under way; NONE: not judged, or no OOM */
+    bool has_second_opinion;    /* the exhaustive judge judged the last op, too */
+    uint64_t oom_count;         /* judged so far */
     uint64_t nodes_max;
     uint64_t absorbed_count;    /* completed events that the models know */
     enum rule asked;            /* the rule that is being judged */
@@ -67,6 +82,8 @@ struct judge {
 };
 void judge_init(struct judge *judge);
 void judge_deinit(struct judge *judge);
+/* True when a run that goes on heard of it before, or of too much; from now on it has. */
+bool judge_was_told(struct judge *judge, enum rule rule, const char *mechanism);
 /* Forgets everything that a run gave it; the memory that it works with is kept for another run. */
 void judge_reset(struct judge *judge);
 

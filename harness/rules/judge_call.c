@@ -42,7 +42,13 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     if (!failed && !ends && !judge_take_success(judge, host, call)) {
         return false;
     }
-    return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) &&
+    /* No size that can never be right is out of memory. */
+    const bool is_oom = call->result == TARGET_NO_MEMORY && !judge->has_wrong_status;
+    if (is_oom && !judge_no_memory(judge, host, call)) {
+        return false;
+    }
+    /* An answer that is wrong by itself is not held against those of other hosts. */
+    return judge->oom_kind == VERDICT_PREMATURE || judge->has_wrong_status ||
            rule_judge(RULE_SPMD,
                       &(const struct evidence){.judge = judge, .host = host, .call = call});
 }
@@ -62,7 +68,8 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
 {
     judge->spent = (struct regret_spent){0};
     judge->regret = (struct regret){0};
-    judge->is_spending = judge->has_second_opinion = false;
+    judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
+    judge->oom_kind = VERDICT_NONE;
     judge->hosts_differ = judge->hosts_differ || has_fault(host);
     if (!judge_answer(judge, host, call)) {
         return;

@@ -1,10 +1,12 @@
 #include "harness/rules/private/judge_oom.h"
 
 #include "harness/oracle/exhaustive.h"
+#include "harness/oracle/shortfall.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/rules.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Of a run's OOMs every so many get a second opinion, and every premature one: it costs about as
  * much as the first, and it takes only small states. */
@@ -41,6 +43,19 @@ static bool judge_text(struct judge *judge, const struct host *host, const struc
                                         .has_numbers = model_absent_count(host->model) == 0});
 }
 
+/* The reason is the plan, which costs more than the verdict: a run that goes on has it for the
+ * first of each mechanism. */
+static void explain_premature(struct judge *judge)
+{
+    struct verdict *verdict = judge->verdict;
+    char mechanism[VERDICT_MECHANISM_BYTES];
+    shortfall_name(judge->oracle, &judge->oom, &judge->reach, mechanism);
+    if (!judge->goes_on || !judge_was_told(judge, RULE_PREMATURE, mechanism)) {
+        (void)oracle_prove(judge->oracle, &judge->oom, judge->nodes_max, verdict);
+    }
+    memcpy(verdict->mechanism, mechanism, sizeof mechanism);
+}
+
 bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call)
 {
     const struct oom_request request = judge_request(host, call);
@@ -56,20 +71,16 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
         return judge_text(judge, host, call);
     }
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
+    judge->oom_kind = verdict->kind;
     if (is_disputed(judge)) {
+        judge->oom_kind = VERDICT_NONE;
         return false;
     }
     if (verdict->kind == VERDICT_PREMATURE) {
-        /* The reason is the plan. */
-        (void)oracle_prove(judge->oracle, &judge->oom, judge->nodes_max, verdict);
-        return false;
+        explain_premature(judge);
+        return judge->goes_on;
     }
-    const struct verdict judged = *verdict;
-    if (!judge_text(judge, host, call)) {
-        return false;
-    }
-    *verdict = judged;
-    return true;
+    return judge_text(judge, host, call);
 }
 
 /* Not when a fault of the device stood in its way. */

@@ -8,6 +8,7 @@
 
 struct reader {
     const char *at;
+    const char **lacking;
     char *reason;
     size_t reason_bytes;
 };
@@ -16,6 +17,8 @@ static bool report_missing(struct reader *reader, const char *what, const char *
 {
     snprintf(reader->reason, reader->reason_bytes, "the error text lacks %s '%s' at '%.60s'", what,
              want, reader->at);
+    *reader->lacking = strstr(what, "size") != NULL || strstr(what, "region") != NULL ? "numbers"
+                                                                                      : "words";
     return false;
 }
 
@@ -130,10 +133,10 @@ static bool read_end(struct reader *reader)
            report_missing(reader, "the end after the coordinate or", "free.");
 }
 
-bool message_is_right(const char *text, const struct message_expected *expected, char *reason,
-                      size_t reason_bytes)
+bool message_is_right(const char *text, const struct message_expected *expected,
+                      const char **lacking, char *reason, size_t reason_bytes)
 {
-    struct reader reader = {text, reason, reason_bytes};
+    struct reader reader = {text, lacking, reason, reason_bytes};
     if (!skip_words(&reader, "RESOURCE_EXHAUSTED: ")) {
         return false;
     }

@@ -1,6 +1,7 @@
 #include "harness/rules/private/overlap_oom.h"
 
 #include "harness/base/array.h"
+#include "harness/oracle/shortfall.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/rules.h"
 
@@ -206,5 +207,6 @@ bool overlap_oom_finish(struct pass *pass, uint32_t number)
         return true;
     }
     (void)oracle_prove(judge->oracle, &judge->oom, judge->nodes_max, judge->verdict);
+    shortfall_name(judge->oracle, &judge->oom, &judge->reach, judge->verdict->mechanism);
     return false;
 }

@@ -6,6 +6,7 @@
 #include "harness/rules/private/rules.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define REQUEST_BYTES_MAX ((uint64_t)1 << 63)
 
@@ -36,14 +37,27 @@ static bool may_fail(const struct host *host, const struct call *call)
     return (device_faults_fired(host->device) & excuses) != 0 || is_block_absent(host, call);
 }
 
+/* The op got a result that it cannot get. */
+static bool break_result(const struct evidence *evidence, const char *result)
+{
+    char mechanism[VERDICT_MECHANISM_BYTES];
+    const struct call *call = evidence->call;
+    (void)snprintf(mechanism, sizeof mechanism, "%s returned %s", op_kind_info(call->op.kind)->name,
+                   result);
+    const struct evidence named = evidence_named(evidence, mechanism);
+    /* What a granted request that can never be right takes, nobody knows. */
+    return call->result == TARGET_OK ? evidence_end(&named, RULE_STATUS, "%s", mechanism)
+                                     : evidence_break(&named, RULE_STATUS, "%s", mechanism);
+}
+
 static bool judge_result(const struct evidence *evidence)
 {
     static const char *const names[] = {"OK", "NO_MEMORY", "INVALID", "FAILED"};
     const struct call *call = evidence->call;
     const struct op *op = &call->op;
     if ((unsigned)call->result >= sizeof names / sizeof names[0]) {
-        return evidence_break(evidence, RULE_STATUS, "the result is %u, which is no valid result",
-                              (unsigned)call->result);
+        return evidence_end(evidence, RULE_STATUS, "the result is %u, which is no valid result",
+                            (unsigned)call->result);
     }
     if (call->result == TARGET_FAILED && may_fail(evidence->host, call)) {
         return true;
@@ -51,8 +65,7 @@ static bool judge_result(const struct evidence *evidence)
     if (is_invalid_request(op) != (call->result == TARGET_INVALID) ||
         call->result == TARGET_FAILED ||
         (call->result == TARGET_NO_MEMORY && !judge_is_request(op))) {
-        return evidence_break(evidence, RULE_STATUS, "%s returned %s", op_kind_info(op->kind)->name,
-                              names[call->result]);
+        return break_result(evidence, names[call->result]);
     }
     return true;
 }
@@ -96,9 +109,10 @@ static bool judge_failure_text(const struct evidence *evidence)
 {
     const uint32_t fired = device_faults_fired(evidence->host->device);
     const bool is_excused = (fired & 1u << FAULT_HOST_MEMORY) != 0;
+    const struct evidence named = evidence_named(evidence, "empty text of a failure");
     return is_excused || evidence->judge->message[0] != '\0' ||
            evidence_break(
-               evidence, RULE_MESSAGE,
+               &named, RULE_MESSAGE,
                "the call failed with an empty error text, though no host memory was refused");
 }
 
@@ -126,8 +140,12 @@ static bool judge_numbers(const struct evidence *evidence)
                              model_free_bytes(model) >= requested,
     };
     char reason[160];
-    return message_is_right(judge->message, &expected, reason, sizeof reason) ||
-           evidence_break(evidence, RULE_MESSAGE, "%s", reason);
+    const char *lacking = NULL;
+    if (message_is_right(judge->message, &expected, &lacking, reason, sizeof reason)) {
+        return true;
+    }
+    const struct evidence named = evidence_named(evidence, lacking);
+    return evidence_break(&named, RULE_MESSAGE, "%s", reason);
 }
 
 bool rules_judge_message(const struct evidence *evidence)
@@ -136,7 +154,8 @@ bool rules_judge_message(const struct evidence *evidence)
         return judge_failure_text(evidence);
     }
     if (evidence->judge->message[0] == '\0') {
-        return evidence_break(evidence, RULE_MESSAGE, "an out-of-memory without an error text");
+        const struct evidence named = evidence_named(evidence, "empty text");
+        return evidence_break(&named, RULE_MESSAGE, "an out-of-memory without an error text");
     }
     return !evidence->has_numbers || !evidence->host->contract.documented_messages ||
            judge_numbers(evidence);
@@ -169,14 +188,17 @@ bool rules_judge_regret(const struct evidence *evidence)
     const struct regret *regret = &evidence->judge->regret;
     const char *names[REGRET_KIND_COUNT];
     size_t name_count = 0;
+    struct evidence named = *evidence;
     for (unsigned i = 0; i < REGRET_KIND_COUNT; i++) {
         if ((regret->kinds >> i & 1) != 0) {
-            names[name_count++] = regret_info((enum regret_kind)i)->summary;
+            const struct regret_info *info = regret_info((enum regret_kind)i);
+            named.mechanism = name_count == 0 ? info->name : named.mechanism;
+            names[name_count++] = info->summary;
         }
     }
     CHECK(name_count > 0);
     return evidence_break(
-        evidence, RULE_REGRET,
+        &named, RULE_REGRET,
         "regretted request number %" PRIu64 ": it %s%s%s; %" PRIu64
         " bytes of programs and %" PRIu64 " bytes of moves more than the cheapest plan",
         evidence->count, names[0], name_count > 1 ? " and " : "", name_count > 1 ? names[1] : "",

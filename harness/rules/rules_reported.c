@@ -8,8 +8,11 @@
 static bool check_counter(const struct evidence *evidence, const char *name, uint64_t has,
                           uint64_t low, uint64_t high)
 {
-    return (has >= low && has <= high) ||
-           evidence_break(evidence, RULE_COUNTERS, "%s is %" PRIu64 " but should be %" PRIu64, name,
+    if (has >= low && has <= high) {
+        return true;
+    }
+    const struct evidence named = evidence_named(evidence, name);
+    return evidence_break(&named, RULE_COUNTERS, "%s is %" PRIu64 " but should be %" PRIu64, name,
                           has, low);
 }
 
@@ -74,7 +77,7 @@ bool rules_judge_not_coalesced(const struct evidence *evidence)
 /* --- the allocations report --- */
 
 struct report_check {
-    const struct evidence *evidence;
+    struct evidence evidence; /* its mechanism is that of the row under way */
     const struct host *host;
     uint64_t *addresses; /* of the rows that have one; address_count, at most as many as there are
                             blocks */
@@ -102,7 +105,8 @@ static bool check_absent_row(struct report_check *check, const struct target_row
             return check->is_reported[i] = true;
         }
     }
-    return evidence_break(check->evidence, RULE_REPORT,
+    check->evidence.mechanism = "row without an address";
+    return evidence_break(&check->evidence, RULE_REPORT,
                           "a row of %" PRIu64
                           " bytes has no address, but no such block is in host memory",
                           row->size_bytes);
@@ -111,7 +115,8 @@ static bool check_absent_row(struct report_check *check, const struct target_row
 static void count_row(struct report_check *check, const struct target_row *row)
 {
     if (check->is_good && check->count > 0 && row->size_bytes > check->last_size_bytes) {
-        check->is_good = evidence_break(check->evidence, RULE_REPORT,
+        check->evidence.mechanism = "order of the rows";
+        check->is_good = evidence_break(&check->evidence, RULE_REPORT,
                                         "the rows do not begin with the largest");
     }
     check->count++;
@@ -136,11 +141,13 @@ static void check_row(void *context, const struct target_row *row)
     const struct block *block = found ? model_block(check->host->model, (uint32_t)span.owner)
                                       : NULL;
     if (block == NULL || block->address != row->address) {
-        check->is_good = evidence_break(check->evidence, RULE_REPORT,
+        check->evidence.mechanism = "row without a block";
+        check->is_good = evidence_break(&check->evidence, RULE_REPORT,
                                         "a row names 0x%" PRIx64 ", where no block begins",
                                         row->address);
     } else if (!is_row_of(row, block)) {
-        check->is_good = evidence_break(check->evidence, RULE_REPORT,
+        check->evidence.mechanism = "wrong row";
+        check->is_good = evidence_break(&check->evidence, RULE_REPORT,
                                         "block %" PRIu32 " is reported with size %" PRIu64
                                         ", kind %u, tag %" PRIu32 ", but has %" PRIu64 ", %u, %u",
                                         block->op, row->size_bytes, (unsigned)row->kind, row->tag,
@@ -167,7 +174,8 @@ static bool check_rows(struct report_check *check)
         return false;
     }
     if (check->count != is->block_count || check->sum_bytes != is->in_use_bytes) {
-        return evidence_break(check->evidence, RULE_REPORT,
+        check->evidence.mechanism = "sums";
+        return evidence_break(&check->evidence, RULE_REPORT,
                               "%" PRIu64 " rows of %" PRIu64 " bytes for %" PRIu64
                               " blocks of %" PRIu64,
                               check->count, check->sum_bytes, is->block_count, is->in_use_bytes);
@@ -175,7 +183,8 @@ static bool check_rows(struct report_check *check)
     qsort(check->addresses, check->address_count, sizeof *check->addresses, compare_numbers);
     for (size_t i = 1; i < check->address_count; i++) {
         if (check->addresses[i] == check->addresses[i - 1]) {
-            return evidence_break(check->evidence, RULE_REPORT,
+            check->evidence.mechanism = "doubled row";
+            return evidence_break(&check->evidence, RULE_REPORT,
                                   "two rows name the block at 0x%" PRIx64, check->addresses[i]);
         }
     }
@@ -185,7 +194,7 @@ static bool check_rows(struct report_check *check)
 bool rules_judge_report(const struct evidence *evidence)
 {
     const struct host *host = evidence->host;
-    struct report_check check = {.evidence = evidence, .host = host, .is_good = true};
+    struct report_check check = {.evidence = *evidence, .host = host, .is_good = true};
     if (host->target->report == NULL) {
         return true;
     }

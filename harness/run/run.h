@@ -11,6 +11,7 @@
 #include "harness/op/setup.h"
 #include "harness/oracle/verdict.h"
 #include "harness/run/growth.h"
+#include "harness/run/run_findings.h"
 #include "harness/run/totals.h"
 #include "harness/target.h"
 
@@ -25,14 +26,22 @@ struct run *run_create(const struct target *target, const struct setup *setup,
 /* Closes the targets that are still open. */
 void run_destroy(struct run *run);
 
+/* From here on the run goes on after a finding that does no harm (rule_gravity): the model follows
+ * what the target did.  For a run without lanes. */
+void run_go_on(struct run *run);
+
 /* Executes one op, records it (resolved) and judges it.  The verdict belongs to the run until
- * the next call.  After a broken promise the run is over: further ops are not executed. */
+ * the next call.  After a broken promise the run is over, unless it goes on: further ops are not
+ * executed. */
 const struct verdict *run_step(struct run *run, const struct op *op);
 /* After the last op: disarms the faults, completes and frees everything, checks the final promises
  * (one hole, host memory), closes the targets.  Not part of the recorded list. */
 const struct verdict *run_finish(struct run *run);
 
+/* Over, because a promise is broken. */
 bool run_is_broken(const struct run *run);
+/* What was found so far, disputes among it; run_finish() may add to it. */
+const struct run_findings *run_findings(const struct run *run);
 const struct observation *run_observation(const struct run *run); /* of the last op */
 const char *run_message(const struct run *run); /* error text of the last op, or "" */
 /* After a verdict on an out-of-memory (a disputed one, too), until the next step: appends

@@ -138,6 +138,7 @@ void run_end(struct run *run)
     memset(&run->verdict, 0, sizeof run->verdict);
     memset(&run->observation, 0, sizeof run->observation);
     memset(&run->totals, 0, sizeof run->totals);
+    run->findings.count = 0;
     run->message[0] = '\0';
     run->unrecorded_count = 0;
     run->is_broken = false;
@@ -164,6 +165,12 @@ void run_judge_promises_only(struct run *run)
 {
     CHECK(run->setup.host_count >= 1);
     run->promises_only = true;
+}
+
+void run_go_on(struct run *run)
+{
+    CHECK(run->ops.count == 0);
+    run->judge.goes_on = true;
 }
 
 void run_abandon(struct run *run)

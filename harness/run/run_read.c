@@ -8,6 +8,11 @@ bool run_is_broken(const struct run *run)
     return run->is_broken;
 }
 
+const struct run_findings *run_findings(const struct run *run)
+{
+    return &run->findings;
+}
+
 const struct observation *run_observation(const struct run *run)
 {
     return &run->observation;

@@ -20,10 +20,11 @@ struct run {
     struct observation observation;
     struct op_list ops;
     struct run_totals totals;
+    struct run_findings findings;
     char message[OBSERVATION_MESSAGE_BYTES];
     uint64_t digest;
     uint32_t unrecorded_count; /* ops of run_finish */
-    bool is_broken;
+    bool is_broken;            /* and over */
     bool promises_only;
 };
 

@@ -115,22 +115,42 @@ static void count_regret(struct run *run)
     }
 }
 
-static void count_verdict(struct run *run, const struct call *call)
+/* Whether the run can go on from what is broken. */
+static bool is_end(const struct judge *judge, const struct verdict *verdict)
+{
+    const bool is_found = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
+    const bool is_harmless = is_found && rule_gravity(verdict->rule) < GRAVITY_HARM;
+    return verdict->kind == VERDICT_DISPUTED || judge->cannot_follow ||
+           (is_found && !(judge->goes_on && is_harmless));
+}
+
+static void note_finding(struct run *run)
+{
+    const struct verdict *verdict = &run->verdict;
+    run->is_broken = is_end(&run->judge, verdict);
+    if (verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN ||
+        verdict->kind == VERDICT_DISPUTED) {
+        run_findings_add(&run->findings, verdict, &run->ops, run->message);
+    }
+}
+
+/* oom_kind: the verdict on the out-of-memory; NONE: it was not judged, or there is none. */
+static void count_verdict(struct run *run, const struct call *call, enum verdict_kind oom_kind)
 {
     CHECK_COSTLY(run->judge.verdict == &run->verdict);
     struct run_totals *totals = &run->totals;
     const struct verdict *verdict = &run->verdict;
+    const bool is_oom = call->result == TARGET_NO_MEMORY;
     totals->search_nodes += verdict->nodes;
-    totals->ooms += call->result == TARGET_NO_MEMORY;
-    totals->excused += call->result == TARGET_NO_MEMORY && verdict->kind == VERDICT_NONE;
-    totals->justified += verdict->kind == VERDICT_JUSTIFIED;
-    totals->premature += verdict->kind == VERDICT_PREMATURE;
-    totals->unknown += verdict->kind == VERDICT_UNKNOWN;
+    totals->ooms += is_oom;
+    totals->justified += oom_kind == VERDICT_JUSTIFIED;
+    totals->premature += oom_kind == VERDICT_PREMATURE;
+    totals->unknown += oom_kind == VERDICT_UNKNOWN;
+    totals->excused += is_oom && oom_kind == VERDICT_NONE && verdict->kind != VERDICT_DISPUTED;
     totals->broken += verdict->kind == VERDICT_BROKEN;
     totals->disputed += verdict->kind == VERDICT_DISPUTED;
     totals->second_opinions += run->judge.has_second_opinion;
-    run->is_broken = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE ||
-                     verdict->kind == VERDICT_DISPUTED;
+    note_finding(run);
     CHECK_COSTLY(run->totals.justified + run->totals.premature + run->totals.unknown <=
                  run->totals.ooms);
 }
@@ -159,7 +179,7 @@ static void begin_verdict(struct run *run, uint32_t number)
     verdict->rule = RULE_NONE;
     verdict->op = number;
     verdict->requested_bytes = verdict->free_bytes = verdict->nodes = 0;
-    verdict->reason[0] = '\0';
+    verdict->reason[0] = verdict->mechanism[0] = '\0';
 }
 
 static void count_op(struct run *run, const struct call *call)
@@ -200,7 +220,7 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
     } else {
         judge_call(&run->judge, host, call);
         count_regret(run);
-        count_verdict(run, call);
+        count_verdict(run, call, run->judge.oom_kind);
         count_hit_probes(run, host, call);
     }
     end_taken_op(run, host, call);
@@ -214,8 +234,11 @@ void run_take_overlapping(struct run *run, struct host *host, const struct call 
     count_op(run, call);
     observe_call(run, call, message);
     run->judge.has_second_opinion = false;
+    const enum verdict_kind kind = run->verdict.kind;
+    const bool is_on_oom = kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE ||
+                           kind == VERDICT_UNKNOWN;
     if (!call->skipped) {
-        count_verdict(run, call);
+        count_verdict(run, call, is_on_oom ? kind : VERDICT_NONE);
     }
     end_taken_op(run, host, call);
 }
@@ -266,8 +289,9 @@ static bool finish_step(struct run *run, struct host *host, enum op_kind kind, u
     op.ref = ref;
     op.host = host->index;
     execute_op(run, host, &op, (uint32_t)run->ops.count + run->unrecorded_count++);
-    CHECK(run->observation.skipped == 0); /* it names what the model has: the loops below end */
-    return !run->is_broken;
+    CHECK(run->observation.skipped == 0); /* it names what the model has */
+    /* What the target refuses to let go stays, and the loops below would not end. */
+    return !run->is_broken && run->observation.result == TARGET_OK;
 }
 
 /* Releases every hold of the blocks of one list; dying ones go away while we count. */
@@ -317,7 +341,8 @@ static void finish_host(struct run *run, struct host *host)
     host_close(host);
     judge_closed(&run->judge, host);
     run->totals.broken += run->verdict.kind == VERDICT_BROKEN;
-    run->is_broken = run->verdict.kind == VERDICT_BROKEN;
+    run->message[0] = '\0';
+    note_finding(run);
 }
 
 const struct verdict *run_finish(struct run *run)

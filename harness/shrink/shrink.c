@@ -32,7 +32,10 @@ static void make_room(struct shrinker *shrinker)
     }
 }
 
-static bool try_list(struct shrinker *shrinker, const struct setup *setup)
+/* test: is_same or explains of the attempt. */
+static bool try_list(struct shrinker *shrinker, const struct setup *setup,
+                     bool (*test)(void *context, const struct setup *setup, struct op_list *ops,
+                                  struct verdict *first))
 {
     const struct shrink_try *attempt = shrinker->attempt;
     struct shrink_result *result = shrinker->result;
@@ -42,8 +45,7 @@ static bool try_list(struct shrinker *shrinker, const struct setup *setup)
     shrinker->replays_left--;
     result->replays++;
     const size_t count = shrinker->trial.count;
-    const bool is_same = attempt->is_same(attempt->context, setup, &shrinker->trial,
-                                          &result->first);
+    const bool is_same = test(attempt->context, setup, &shrinker->trial, &result->first);
     const uint64_t cost = attempt->cost == NULL ? count + 1 : *attempt->cost;
     shrinker->ops_left -= cost < shrinker->ops_left ? cost : shrinker->ops_left;
     if (!is_same) {
@@ -61,12 +63,12 @@ static bool try_list(struct shrinker *shrinker, const struct setup *setup)
 
 bool shrinker_try(struct shrinker *shrinker)
 {
-    return try_list(shrinker, &shrinker->result->setup);
+    return try_list(shrinker, &shrinker->result->setup, shrinker->attempt->is_same);
 }
 
 bool shrinker_try_setup(struct shrinker *shrinker, const struct setup *setup)
 {
-    return try_list(shrinker, setup);
+    return try_list(shrinker, setup, shrinker->attempt->is_same);
 }
 
 bool shrinker_try_subset(struct shrinker *shrinker)
@@ -138,6 +140,51 @@ static void simplify_and_search(struct shrinker *shrinker)
     }
 }
 
+static bool try_explanation(struct shrinker *shrinker)
+{
+    return try_list(shrinker, &shrinker->result->setup, shrinker->attempt->explains);
+}
+
+static bool try_without_alignment(struct shrinker *shrinker)
+{
+    const struct op_list *ops = &shrinker->result->ops;
+    if (ops->count == 0 || ops->ops[ops->count - 1].align_log2 == 0) {
+        return false;
+    }
+    op_list_copy(&shrinker->trial, ops);
+    shrinker->trial.ops[ops->count - 1].align_log2 = 0;
+    return try_explanation(shrinker);
+}
+
+static bool try_without_lifetime(struct shrinker *shrinker, size_t i)
+{
+    const struct op_list *ops = &shrinker->result->ops;
+    shrinker_keep_all_but(shrinker, i, 1);
+    if (!shrinker->keep[ops->count - 1]) {
+        return false; /* what broke needs it */
+    }
+    op_list_copy(&shrinker->trial, ops);
+    op_list_filter(&shrinker->trial, shrinker->keep);
+    return try_explanation(shrinker);
+}
+
+static void look_for_cause(struct shrinker *shrinker)
+{
+    const struct op_list *ops = &shrinker->result->ops;
+    if (shrinker->attempt->explains == NULL) {
+        return;
+    }
+    bool is_found = try_without_alignment(shrinker);
+    for (size_t i = 0; i + 1 < ops->count;) {
+        const bool is_explained = try_without_lifetime(shrinker, i);
+        is_found = is_found || is_explained;
+        i = is_explained ? 0 : i + 1;
+    }
+    if (is_found) {
+        shrinker_remove_single_ops(shrinker);
+    }
+}
+
 static void shrink_all(struct shrinker *shrinker)
 {
     if (!lanes_are_in(&shrinker->result->ops)) {
@@ -154,6 +201,7 @@ static void shrink_all(struct shrinker *shrinker)
     if (!shrinker->result->is_minimal) {
         shrinker_remove_single_ops(shrinker);
     }
+    look_for_cause(shrinker);
 }
 
 bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,

@@ -1,10 +1,10 @@
 /* Makes a failing list shorter and never lets it become another finding: each shorter list is
- * tried, and counts only when it ends in the same signature (harness/shrink/signature.h). */
+ * tried, and counts only when it ends in the same signature (harness/oracle/signature.h). */
 #ifndef HARNESS_SHRINK_SHRINK_H
 #define HARNESS_SHRINK_SHRINK_H
 
+#include "harness/oracle/signature.h"
 #include "harness/run/run.h"
-#include "harness/shrink/signature.h"
 
 struct shrink_result {
     struct op_list ops; /* the caller deinits */
@@ -23,6 +23,11 @@ struct shrink_try {
      * verdict.  Otherwise both stay as they are. */
     bool (*is_same)(void *context, const struct setup *setup, struct op_list *ops,
                     struct verdict *first);
+    /* The same for a list that counts, from which ops before the last were removed, or the last
+     * one's alignment: true when it ends in a finding that explains the one that is kept, at that
+     * op. From then on that one is kept.  NULL: nothing explains another. */
+    bool (*explains)(void *context, const struct setup *setup, struct op_list *ops,
+                     struct verdict *first);
     /* Hears of each list that counts, the first one too, as it would be the result if no other
      * came: whoever may be stopped at any time keeps it.  NULL: nobody hears. */
     void (*found)(void *context, const struct shrink_result *so_far);
@@ -39,14 +44,16 @@ struct shrink_try {
 /* A way to try: in this process, for rules that a verdict names.  The context of shrink_replay. */
 struct shrink_replaying {
     const struct target *target;
-    char
-        signature[SIGNATURE_BYTES]; /* to keep; "" = what the first list breaks, whatever that is */
+    char signature[SIGNATURE_BYTES]; /* to keep; "" = the gravest that the first list shows */
     uint64_t cost; /* set by each: its ops, with what moving blocks and judging took in addition */
 };
 /* A target that does not take the granule of the setup, but one of its own, is no way to show a
  * finding with it. */
 bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops,
                    struct verdict *first);
+/* What explains the finding, tried in the same way (signature_explains). */
+bool shrink_explain(void *context, const struct setup *setup, struct op_list *ops,
+                    struct verdict *first);
 
 /* ops must end in the finding: returns false, with nothing to deinit, when they do not.
  * replay_count_max bounds the work, as op_count_max does.  The same list gives the same result,
@@ -60,7 +67,9 @@ bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops
  * - requests become one; sizes, delays, alignments, tags, hosts, then the setup, become simpler;
  * - of a list without lanes: a local search, whose chance has one seed, drops several ops at once,
  *   merges, moves and exchanges them (harness/shrink/shrink_search.c);
- * - single ops once more.
+ * - single ops once more;
+ * - where the op that broke is refused even without its alignment, or without one of the lifetimes
+ *   that are left, and that explains the finding, it is what is found.
  *
  * A long list costs a few dozen replays of all of it; from then on lists are short. */
 bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,

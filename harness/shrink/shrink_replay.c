@@ -33,8 +33,17 @@ static struct run *begin_run(const struct target *target, const struct setup *se
     if (run != NULL) {
         run_judge_promises_only(run);
         run->judge.looks_back = setup->has_regret_max;
+        run_go_on(run);
     }
     return run;
+}
+
+/* Whether the run showed the finding that is kept: what comes then does not matter. */
+static bool has_shown(const struct shrink_replaying *replaying, const struct run *run)
+{
+    const struct run_findings *findings = run_findings(run);
+    return findings->count > 0 && replaying->signature[0] != '\0' &&
+           run_findings_find(findings, replaying->signature) != NULL;
 }
 
 static bool replay_alone(struct shrink_replaying *replaying, const struct setup *setup,
@@ -46,18 +55,15 @@ static bool replay_alone(struct shrink_replaying *replaying, const struct setup 
         return false;
     }
     memset(&trial->first, 0, sizeof trial->first);
-    const struct verdict *last = NULL;
-    for (size_t i = 0; i < ops->count && !run_is_broken(run); i++) {
-        last = run_step(run, &ops->ops[i]);
+    for (size_t i = 0; i < ops->count && !run_is_broken(run) && !has_shown(replaying, run); i++) {
+        (void)run_step(run, &ops->ops[i]);
     }
     replaying->cost = cost_of(run);
-    if (!run_is_broken(run)) {
-        last = run_finish(run);
-    }
-    if (run_is_broken(run)) {
-        trial->first = *last;
+    if (!run_is_broken(run) && !has_shown(replaying, run)) {
+        (void)run_finish(run);
     }
     trial_collect(trial, run);
+    trial_name_first(trial);
     run_destroy(run);
     return true;
 }
@@ -74,13 +80,27 @@ static bool replay_list(struct shrink_replaying *replaying, const struct setup *
 }
 
 /* Takes the list as it ran, cut behind the op that broke: nothing after it matters. */
-static void take_list(struct op_list *ops, const struct trial *trial)
+static void take_list(struct op_list *ops, const struct trial *trial, const struct verdict *broken)
 {
     op_list_copy(ops, &trial->ops);
     /* With lanes the ops behind it may have run before it. */
-    if (trial->first.op < ops->count && !lanes_are_in(ops)) {
-        ops->count = (size_t)trial->first.op + 1;
+    if (broken->op < ops->count && !lanes_are_in(ops)) {
+        ops->count = (size_t)broken->op + 1;
     }
+}
+
+/* What the trial shows of the finding that is kept; without one that is the gravest, from now on.
+ */
+static const struct run_finding *find_shown(struct shrink_replaying *replaying,
+                                            const struct trial *trial)
+{
+    if (replaying->signature[0] == '\0') {
+        const struct run_finding *gravest = run_findings_gravest(&trial->findings);
+        (void)snprintf(replaying->signature, SIGNATURE_BYTES, "%s",
+                       gravest == NULL ? "" : gravest->signature);
+        return gravest;
+    }
+    return run_findings_find(&trial->findings, replaying->signature);
 }
 
 bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops,
@@ -88,22 +108,42 @@ bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops
 {
     struct shrink_replaying *replaying = context;
     struct trial trial;
-    char signature[SIGNATURE_BYTES];
     if (!replay_list(replaying, setup, ops, &trial)) {
         return false;
     }
-    signature_print(&trial.first, &trial.ops, signature);
-    if (replaying->signature[0] == '\0') {
-        (void)snprintf(replaying->signature, SIGNATURE_BYTES, "%s", signature);
-    }
+    const struct run_finding *shown = find_shown(replaying, &trial);
     const bool is_granule_taken = setup->granule_bytes == 0 ||
                                   setup->granule_bytes == trial.setup.granule_bytes;
-    const bool is_same = signature[0] != '\0' && strcmp(signature, replaying->signature) == 0 &&
-                         is_granule_taken;
+    const bool is_same = shown != NULL && is_granule_taken;
     if (is_same) {
-        *first = trial.first;
-        take_list(ops, &trial);
+        *first = shown->verdict;
+        take_list(ops, &trial, &shown->verdict);
     }
     trial_deinit(&trial);
     return is_same;
+}
+
+bool shrink_explain(void *context, const struct setup *setup, struct op_list *ops,
+                    struct verdict *first)
+{
+    struct shrink_replaying *replaying = context;
+    struct shrink_replaying any = {.target = replaying->target};
+    struct trial trial;
+    bool is_explained = false;
+    if (lanes_are_in(ops) || !replay_list(&any, setup, ops, &trial)) {
+        return false;
+    }
+    replaying->cost = any.cost;
+    for (size_t i = 0; i < trial.findings.count && !is_explained; i++) {
+        const struct run_finding *finding = &trial.findings.findings[i];
+        is_explained = finding->verdict.op + (size_t)1 == ops->count &&
+                       signature_explains(finding->signature, replaying->signature);
+        if (is_explained) {
+            *first = finding->verdict;
+            memcpy(replaying->signature, finding->signature, sizeof replaying->signature);
+            take_list(ops, &trial, first);
+        }
+    }
+    trial_deinit(&trial);
+    return is_explained;
 }

@@ -7,8 +7,9 @@
 #include "harness/run/run.h"
 #include "harness/run/trial.h"
 
-/* trial kept every promise.  Runs its list again in this process: once, and while the heap grows up
- * to 4 times.  True when that breaks a promise: then *broken is the verdict. */
+/* Nothing ended the trial, whatever else it found.  Runs its list again in this process: once, and
+ * while the heap grows up to 4 times.  True when that breaks a promise: then *broken is the
+ * verdict. */
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
 
 /* The same for a trial whose list was run with many schedules and broke nothing: one of them is

@@ -15,25 +15,21 @@ static void tell_listener(const struct run_listener *listener, const struct run 
     }
 }
 
-/* Takes the verdict; false when the trial is over because a promise is broken. */
-static bool take_verdict(struct trial *trial, const struct run *run, const struct verdict *verdict,
+/* Tells of the verdict; false when the trial is over because a promise is broken. */
+static bool take_verdict(const struct run *run, const struct verdict *verdict,
                          const struct run_listener *listener)
 {
     tell_listener(listener, run, verdict);
-    if (!run_is_broken(run)) {
-        return true;
-    }
-    trial->first = *verdict;
-    return false;
+    return !run_is_broken(run);
 }
 
 static void end_trial(struct trial *trial, struct run *run, const struct run_listener *listener)
 {
     if (!run_is_broken(run)) {
-        const struct verdict *last = run_finish(run);
-        take_verdict(trial, run, last, listener);
+        (void)take_verdict(run, run_finish(run), listener);
     }
     trial_collect(trial, run);
+    trial_name_first(trial);
     run_destroy(run);
 }
 
@@ -84,13 +80,14 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
     if (run == NULL) {
         return false;
     }
+    run_go_on(run);
     bool goes_on = true;
     for (uint64_t i = 0; i < plan->op_count_max && i < plan->scenario->ops_per_trial && goes_on;
          i++) {
         goes_on = source_next(&source, run, &op);
         if (goes_on) {
             tell_chosen(plan, &op);
-            goes_on = take_verdict(trial, run, run_step(run, &op), listener);
+            goes_on = take_verdict(run, run_step(run, &op), listener);
         }
     }
     end_trial(trial, run, listener);
@@ -102,15 +99,18 @@ bool trial_replay(const struct target *target, const struct setup *setup, const 
                   char reason[RUN_REASON_BYTES])
 {
     if (lanes_are_in(ops)) {
-        return lanes_replay(target, setup, ops, listener, trial, reason);
+        const bool was_run = lanes_replay(target, setup, ops, listener, trial, reason);
+        trial_name_first(trial);
+        return was_run;
     }
     memset(trial, 0, sizeof *trial);
     struct run *run = run_create(target, setup, reason);
     if (run == NULL) {
         return false;
     }
-    for (size_t i = 0;
-         i < ops->count && take_verdict(trial, run, run_step(run, &ops->ops[i]), listener); i++) {
+    run_go_on(run);
+    for (size_t i = 0; i < ops->count && take_verdict(run, run_step(run, &ops->ops[i]), listener);
+         i++) {
     }
     end_trial(trial, run, listener);
     return true;

@@ -18,7 +18,8 @@ struct trial_plan {
                    const struct op *op); /* told of each op before it is run; NULL: nobody is */
     void *context;
 };
-/* One trial of a scenario.  False: the target refused the setup (reason). */
+/* One trial of a scenario.  It goes on after what does no harm, and so does a replay.
+ * False: the target refused the setup (reason). */
 bool trial_run(const struct trial_plan *plan, const struct run_listener *listener,
                struct trial *trial, char reason[RUN_REASON_BYTES]);
 /* Runs a recorded list. */

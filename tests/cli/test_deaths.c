@@ -36,13 +36,13 @@ static const struct ground grounds[] = {
     {"plant_crash_exit", "queued_free_race", "crash: exit status 3 in free_after"},
     {"plant_crash_host_refused", "faulty", "crash: SIGSEGV at "},
     {"plant_hang_spin", "queued_free_race", "hang in free_after"},
-    {"plant_overrun", "fragmentation_storm", "overrun in "},
-    {"plant_contents_scribble", "faulty", "contents in "},
-    {"plant_contents_lost_copy", "faulty", "contents in "},
+    {"plant_overrun", "fragmentation_storm", "overrun: "},
+    {"plant_contents_scribble", "faulty", "contents: "},
+    {"plant_contents_lost_copy", "faulty", "contents: "},
     {"plant_host_memory_leak", "fragmentation_storm", "host_memory at the end"},
-    {"plant_host_memory_grow", "fragmentation_storm", "host_memory in "},
-    {"plant_counters_failed", "faulty", "counters in "},
-    {"plant_overlap_half_unload", "faulty", "overlap in "},
+    {"plant_host_memory_grow", "fragmentation_storm", "host_memory: answer"},
+    {"plant_counters_failed", "faulty", "counters: bytes_in_use"},
+    {"plant_overlap_half_unload", "faulty", "overlap: "},
 };
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
 

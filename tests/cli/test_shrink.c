@@ -38,11 +38,15 @@ static void draw_list(uint64_t seed, struct op_list *ops)
     }
 }
 
+/* wanted: of the finding that counts, if the list shows it; NULL = the gravest. */
 static void signature_of(const struct target *target, const struct setup *setup,
-                         const struct op_list *ops, char signature[SIGNATURE_BYTES])
+                         const struct op_list *ops, const char *wanted,
+                         char signature[SIGNATURE_BYTES])
 {
-    const struct attempt attempt = {
-        .target = target, .setup = setup, .duration_ns = UINT64_C(60000000000)};
+    const struct attempt attempt = {.target = target,
+                                    .setup = setup,
+                                    .signature = wanted,
+                                    .duration_ns = UINT64_C(60000000000)};
     struct attempt_result result;
     attempt_run(&attempt, ops, NULL, &result);
     memcpy(signature, result.signature, SIGNATURE_BYTES);
@@ -52,6 +56,7 @@ static void signature_of(const struct target *target, const struct setup *setup,
  * is worth something only when both defects come first now and then. */
 static void check_no_slide(const struct target *target, const char *first, const char *second)
 {
+    /* Of each list the gravest, or every other time the second where the list shows it. */
     unsigned first_count = 0, second_count = 0;
     const struct setup setup = small_setup();
     for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
@@ -61,7 +66,8 @@ static void check_no_slide(const struct target *target, const char *first, const
         op_list_init(&ops);
         op_list_init(&shrunk.ops);
         draw_list(seed, &ops);
-        signature_of(target, &setup, &ops, signature);
+        const char *wanted = seed % 2 == 0 ? second : NULL;
+        signature_of(target, &setup, &ops, wanted, signature);
         const struct shrink_process shrink_process = {.target = target,
                                                       .setup = &setup,
                                                       .ops = &ops,
@@ -69,7 +75,7 @@ static void check_no_slide(const struct target *target, const char *first, const
                                                       .replay_count_max = REPLAY_COUNT_MAX};
         ck_assert_msg(shrink_process_run(&shrink_process, &shrunk) == SHRINK_PROCESS_DONE, "%s: %s",
                       signature, shrunk.why);
-        signature_of(target, &setup, &shrunk.ops, shrunk_signature);
+        signature_of(target, &setup, &shrunk.ops, signature, shrunk_signature);
         ck_assert_str_eq(shrunk_signature, signature);
         ck_assert_uint_lt(shrunk.ops.count, ops.count);
         first_count += strncmp(signature, first, strlen(first)) == 0;
@@ -83,15 +89,15 @@ static void check_no_slide(const struct target *target, const char *first, const
     ck_assert_uint_gt(second_count, 0);
 }
 
-START_TEST(of_two_broken_rules_the_first_one_stays)
+START_TEST(of_two_broken_rules_the_one_that_is_wanted_stays)
 {
-    check_no_slide(&two_rules, "too_small in alloc", "counters in free");
+    check_no_slide(&two_rules, "too_small: answer", "counters: bytes_in_use");
 }
 END_TEST
 
 START_TEST(a_broken_rule_does_not_become_a_crash_nor_a_crash_a_rule)
 {
-    check_no_slide(&rule_and_crash, "too_small in alloc", "crash: SIGABRT at free_with_defects");
+    check_no_slide(&rule_and_crash, "too_small: answer", "crash: SIGABRT at free_with_defects");
 }
 END_TEST
 
@@ -125,7 +131,7 @@ Suite *suite_of_shrink(void)
     TCase *tests = tcase_create("shrink");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 300);
-    tcase_add_test(tests, of_two_broken_rules_the_first_one_stays);
+    tcase_add_test(tests, of_two_broken_rules_the_one_that_is_wanted_stays);
     tcase_add_test(tests, a_broken_rule_does_not_become_a_crash_nor_a_crash_a_rule);
     tcase_add_test(tests, two_crashes_stay_apart);
     tcase_add_test(tests, a_list_that_shows_nothing_is_not_shrunk);

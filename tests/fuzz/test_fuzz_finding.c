@@ -1,8 +1,8 @@
 /* A finding ends with a list and the line that repeats it, however long its shrinking takes. */
 #include "fuzz/finding.h"
 #include "harness/op/ops_file.h"
+#include "harness/oracle/signature.h"
 #include "harness/run/run.h"
-#include "harness/shrink/signature.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/helpers/scratch.h"

@@ -3,7 +3,7 @@
 #include "harness/base/random.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"
-#include "harness/shrink/signature.h"
+#include "harness/oracle/signature.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/helpers/races.h"

@@ -937,14 +937,17 @@ START_TEST(messages_follow_the_grammar_to_the_letter)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char reason[160] = "";
-        ck_assert_msg(message_is_right(rows[i].text, rows[i].expected, reason, sizeof reason) ==
-                          rows[i].is_right,
+        const char *lacking = NULL;
+        ck_assert_msg(message_is_right(rows[i].text, rows[i].expected, &lacking, reason,
+                                       sizeof reason) == rows[i].is_right,
                       "row %zu: %s", i, reason);
     }
     struct message_expected fragmented = buffer_text;
     char reason[160];
     fragmented.has_fragmentation = true;
-    ck_assert(!message_is_right("RESOURCE_EXHAUSTED: " ALLOC, &fragmented, reason, sizeof reason));
+    const char *lacking = NULL;
+    ck_assert(!message_is_right("RESOURCE_EXHAUSTED: " ALLOC, &fragmented, &lacking, reason,
+                                sizeof reason));
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/message.h"
+#include "campaign/engine/baseline.h"
 #include "campaign/engine/campaign.h"
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/output.h"
@@ -24,12 +25,16 @@ struct campaign {
     struct checkpoint *at;
     struct output output;
     struct repro_store repro_store;
+    struct baseline baseline;
     struct trials *trials;
     struct workers *workers;
     uint32_t worker_count;
-    char superseded[FINDING_BASE_BYTES]; /* files of a longer repro, to be removed; "" = none */
-    struct background shrink_process;    /* of `pending` */
-    struct trial_result pending;         /* the next one that counts, while its finding is shrunk */
+    /* files of longer repros, to be removed; superseded_count of them */
+    char superseded[RUN_FINDING_COUNT_MAX][FINDING_BASE_BYTES];
+    size_t superseded_count;
+    struct background shrink_process; /* of `pending` */
+    struct trial_result pending;      /* the next one that counts, while its findings are shrunk */
+    size_t pending_finding;           /* of it: the one that is selected */
     struct campaign_view view;
     uint64_t start_ns, elapsed_before_ns, checkpoint_ns;
     bool is_resumed; /* it goes on where another process stopped */
@@ -62,11 +67,9 @@ void campaign_report_shrunk_dispute(struct campaign *campaign,
 
 /* --- campaign_findings.c --- */
 
-/* Counts the broken promise of `pending`, and begins to shrink it.  False: nothing is to be shrunk,
- * or no process could be had. */
-bool campaign_begin_finding(struct campaign *campaign);
-/* The rest of a trial with a finding; saved NULL: it was only counted. */
-void campaign_end_finding(struct campaign *campaign, const struct saved_repro *saved);
+/* Counts and reports the findings of `pending`, one after the other; each that is to be shrunk is
+ * shrunk in the background, and campaign_poll_shrinking() goes on behind it. */
+void campaign_take_findings(struct campaign *campaign);
 /* Looks for the end of what is shrunk in the background.  Ctrl-C ends it and keeps the whole list.
  */
 void campaign_poll_shrinking(struct campaign *campaign);

@@ -48,20 +48,34 @@ struct evidence {
     uint64_t below_address;       /* of its lower neighbour; 0 = none */
     uint64_t reservable_bytes;    /* SIGHT_STACK: of the size_bytes that it takes */
     uint64_t count;               /* of regretted requests */
-    bool may_evict;               /* some call that may evict this program is under way */
-    bool has_moved;               /* something was copied or staged */
-    bool has_ended;               /* the call ended the block */
-    bool is_in_host_memory;       /* SIGHT_TOUCH: the block is there alone */
+    const char *mechanism;  /* of the finding; NULL: what was looked at tells it (enum sight) */
+    bool may_evict;         /* some call that may evict this program is under way */
+    bool has_moved;         /* something was copied or staged */
+    bool has_ended;         /* the call ended the block */
+    bool is_in_host_memory; /* SIGHT_TOUCH: the block is there alone */
     bool may_be_absent; /* calls overlap: the block may have been in host memory alone, where it has
                            no place to keep */
     bool with_holes;    /* the largest hole is compared, too, which costs a walk over the blocks */
     bool has_numbers;   /* judge->oom is the state that the error text speaks of */
 };
 
-/* Sets the verdict, unless a rule is broken already.  Only for the function in the row of the rule,
- * while it is asked.  Returns false always, for `return evidence_break(…)`. */
+/* Sets the verdict, unless a graver rule is broken already, or the run goes on and heard of the
+ * same before.  Only for the function in the row of the rule, while it is asked.  Returns whether
+ * the judging goes on as if the rule were kept, for `return evidence_break(…)`: the run goes on
+ * after such findings, and the model still knows what the target has. */
 bool evidence_break(const struct evidence *evidence, enum rule rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same where the model cannot follow the target: the run ends in any case.  Returns false. */
+bool evidence_end(const struct evidence *evidence, enum rule rule, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same, of which findings are told apart by mechanism. */
+static inline struct evidence evidence_named(const struct evidence *evidence, const char *mechanism)
+{
+    struct evidence named = *evidence;
+    named.mechanism = mechanism;
+    return named;
+}
 
 static inline const struct block *evidence_block(const struct evidence *evidence)
 {

@@ -19,8 +19,8 @@ struct message_expected {
 };
 
 /* True when the text follows the grammar and each number prints as the model's.  Else reason says
- * what is wrong. */
-bool message_is_right(const char *text, const struct message_expected *expected, char *reason,
-                      size_t reason_bytes);
+ * what is wrong, and *lacking which part it is, without its numbers. */
+bool message_is_right(const char *text, const struct message_expected *expected,
+                      const char **lacking, char *reason, size_t reason_bytes);
 
 #endif

@@ -1,0 +1,185 @@
+#include "harness/oracle/shortfall.h"
+
+#include "harness/base/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A hint on each premature out-of-memory, not a verdict. */
+#define SHORTFALL_NODES_MAX UINT64_C(20000)
+
+enum subject {
+    SUBJECT_BUFFER = 0,
+    SUBJECT_PROGRAM,
+    SUBJECT_STACK, /* of a program whose image is there */
+    SUBJECT_COUNT
+};
+
+/* How large the largest hole is, beside the request. */
+enum slack {
+    SLACK_SMALL = 0, /* size classes of eight for each doubling explain it */
+    SLACK_MEDIUM,    /* a rounding up to a power of two explains it */
+    SLACK_LARGE,
+    SLACK_COUNT
+};
+
+/* missing is a bit for each mitigation, drain first: where any is, nothing else counts, because
+ * requests of all kinds go through the same mitigations.  Slack does not count for a stack. */
+struct shortfall {
+    enum subject subject;
+    bool is_aligned; /* to so much that its place in the largest hole depends on it */
+    unsigned missing;
+    enum slack slack;
+};
+
+enum { MISSING_DRAIN = 1, MISSING_DEFRAGMENT = 2, MISSING_EVICT = 4, MISSING_ALL = 7 };
+
+/* --- as text --- */
+
+static void print_missing(unsigned missing, char *text, size_t text_bytes)
+{
+    static const char *const names[] = {"drain", "defragment", "evict"};
+    const char *separator = "fits after ";
+    size_t used = 0;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if ((missing >> i & 1) != 0) {
+            used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", separator, names[i]);
+            separator = " and ";
+        }
+    }
+}
+
+static void print_shortfall(const struct shortfall *shortfall,
+                            char mechanism[VERDICT_MECHANISM_BYTES])
+{
+    static const char *const subjects[] = {"buffer", "program", "stack"};
+    static const char *const slacks[] = {"under 9/8 of its size", "under twice its size",
+                                         "of twice its size or more"};
+    char how[64] = "fits at once";
+    if (shortfall->missing != 0) {
+        print_missing(shortfall->missing, mechanism, VERDICT_MECHANISM_BYTES);
+        return;
+    }
+    if (shortfall->subject != SUBJECT_STACK) {
+        (void)snprintf(how, sizeof how, "fits at once, in a hole %s", slacks[shortfall->slack]);
+    }
+    (void)snprintf(mechanism, VERDICT_MECHANISM_BYTES, "%s%s %s",
+                   shortfall->is_aligned ? "aligned " : "", subjects[shortfall->subject], how);
+}
+
+/* The one that has this name.  There are few. */
+static bool find_shortfall(const char *name, struct shortfall *found)
+{
+    char text[VERDICT_MECHANISM_BYTES];
+    for (unsigned i = 0; i < SUBJECT_COUNT * 2 * (MISSING_ALL + 1) * SLACK_COUNT; i++) {
+        *found = (struct shortfall){
+            .subject = i % SUBJECT_COUNT,
+            .is_aligned = i / SUBJECT_COUNT % 2 != 0,
+            .missing = i / SUBJECT_COUNT / 2 % (MISSING_ALL + 1),
+            .slack = i / SUBJECT_COUNT / 2 / (MISSING_ALL + 1),
+        };
+        print_shortfall(found, text);
+        if (strcmp(text, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool shortfall_is_simpler(const char *name, const char *than)
+{
+    struct shortfall a;
+    struct shortfall b;
+    if (!find_shortfall(name, &a) || !find_shortfall(than, &b)) {
+        return false;
+    }
+    if (a.missing != 0 && b.missing != 0) {
+        return (a.missing & b.missing) == a.missing;
+    }
+    return a.missing == b.missing && a.subject == b.subject && a.is_aligned == b.is_aligned &&
+           a.slack >= b.slack;
+}
+
+bool shortfall_explains(const char *name, const char *than)
+{
+    struct shortfall a;
+    struct shortfall b;
+    if (!find_shortfall(name, &a) || !find_shortfall(than, &b) || a.missing != 0) {
+        return false;
+    }
+    const bool has_less = a.is_aligned <= b.is_aligned && a.slack >= b.slack;
+    return b.missing != 0 || (a.subject == b.subject && has_less && strcmp(name, than) != 0);
+}
+
+/* --- of an out-of-memory --- */
+
+/* Whether the request fits after these mitigations alone, as far as the budget tells. */
+static bool fits_after(struct oracle *oracle, const struct oom *oom, unsigned mitigations)
+{
+    struct oom limited = *oom;
+    struct verdict verdict = {0};
+    limited.drains = oom->drains && (mitigations & MISSING_DRAIN) != 0;
+    limited.defrag = (mitigations & MISSING_DEFRAGMENT) != 0 ? oom->defrag : DEFRAG_NONE;
+    limited.evicts = oom->evicts && (mitigations & MISSING_EVICT) != 0;
+    limited.program_evicts_program = oom->program_evicts_program &&
+                                     (mitigations & MISSING_EVICT) != 0;
+    oracle_judge(oracle, &limited, SHORTFALL_NODES_MAX, &verdict);
+    return verdict.kind == VERDICT_PREMATURE;
+}
+
+/* The fewest mitigations; of as few the documented order decides. */
+static unsigned find_missing(struct oracle *oracle, const struct oom *oom)
+{
+    static const unsigned by_count[] = {0,
+                                        MISSING_DRAIN,
+                                        MISSING_DEFRAGMENT,
+                                        MISSING_EVICT,
+                                        MISSING_DRAIN | MISSING_DEFRAGMENT,
+                                        MISSING_DRAIN | MISSING_EVICT,
+                                        MISSING_DEFRAGMENT | MISSING_EVICT};
+    for (size_t i = 0; i < sizeof by_count / sizeof by_count[0]; i++) {
+        if (fits_after(oracle, oom, by_count[i])) {
+            return by_count[i];
+        }
+    }
+    return MISSING_ALL;
+}
+
+/* The room of the largest hole beyond the request, which fits. */
+static uint64_t find_spare_bytes(const struct oom *oom, struct reach *reach)
+{
+    const struct reach_limits nothing = {0};
+    struct reach_gap gap = reach_before_all;
+    uint64_t largest = 0;
+    reach_decide(reach, oom, &nothing);
+    while (reach_next_gap(reach, &gap)) {
+        largest = gap.end - gap.start > largest ? gap.end - gap.start : largest;
+    }
+    CHECK(largest >= reach->need);
+    return largest - reach->need;
+}
+
+static enum slack find_slack(uint64_t spare_bytes, uint64_t need_bytes)
+{
+    return spare_bytes < need_bytes / 8 ? SLACK_SMALL
+           : spare_bytes < need_bytes   ? SLACK_MEDIUM
+                                        : SLACK_LARGE;
+}
+
+void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *reach,
+                    char mechanism[VERDICT_MECHANISM_BYTES])
+{
+    const struct oom_request *request = &oom->request;
+    struct shortfall shortfall = {
+        .missing = find_missing(oracle, oom),
+        .subject = request->size_bytes == 0           ? SUBJECT_STACK
+                   : request->class == REQUEST_BUFFER ? SUBJECT_BUFFER
+                                                      : SUBJECT_PROGRAM,
+    };
+    if (shortfall.missing == 0 && shortfall.subject != SUBJECT_STACK) {
+        const uint64_t spare_bytes = find_spare_bytes(oom, reach);
+        shortfall.slack = find_slack(spare_bytes, reach->need);
+        shortfall.is_aligned = spare_bytes < request->align_bytes - oom->granule_bytes;
+    }
+    print_shortfall(&shortfall, mechanism);
+}

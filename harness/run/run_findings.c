@@ -1,0 +1,109 @@
+#include "harness/run/run_findings.h"
+
+#include "harness/base/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The one of exactly that signature. */
+static struct run_finding *find_signature(struct run_findings *findings, const char *signature)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        if (strcmp(findings->findings[i].signature, signature) == 0) {
+            return &findings->findings[i];
+        }
+    }
+    return NULL;
+}
+
+void run_findings_add(struct run_findings *findings, const struct verdict *verdict,
+                      const struct op_list *ops, const char *message)
+{
+    char signature[SIGNATURE_BYTES];
+    CHECK(verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN ||
+          verdict->kind == VERDICT_DISPUTED);
+    signature_print(verdict, ops, signature);
+    if (find_signature(findings, signature) != NULL || findings->count == RUN_FINDING_COUNT_MAX) {
+        return;
+    }
+    struct run_finding *finding = &findings->findings[findings->count++];
+    finding->verdict = *verdict;
+    memcpy(finding->signature, signature, sizeof signature);
+    (void)snprintf(finding->message, sizeof finding->message, "%s", message);
+}
+
+void run_findings_set(struct run_findings *findings, const struct verdict *verdict,
+                      const struct op_list *ops)
+{
+    char signature[SIGNATURE_BYTES];
+    signature_print(verdict, ops, signature);
+    struct run_finding *known = find_signature(findings, signature);
+    if (known != NULL) {
+        known->verdict = *verdict;
+        return;
+    }
+    findings->count -= findings->count == RUN_FINDING_COUNT_MAX;
+    run_findings_add(findings, verdict, ops, "");
+}
+
+void run_findings_copy(struct run_findings *to, const struct run_findings *from)
+{
+    to->count = from->count;
+    memcpy(to->findings, from->findings, from->count * sizeof from->findings[0]);
+}
+
+const struct run_finding *run_findings_find(const struct run_findings *findings,
+                                            const char *signature)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        if (signature_stands_for(findings->findings[i].signature, signature)) {
+            return &findings->findings[i];
+        }
+    }
+    return NULL;
+}
+
+/* A dispute is no finding, and comes before all of them. */
+static unsigned weigh_finding(const struct run_finding *finding)
+{
+    return finding->verdict.kind == VERDICT_DISPUTED
+               ? GRAVITY_HARM + 1u
+               : (unsigned)rule_gravity(finding->verdict.rule);
+}
+
+const struct run_finding *run_findings_gravest(const struct run_findings *findings)
+{
+    const struct run_finding *gravest = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct run_finding *finding = &findings->findings[i];
+        if (gravest == NULL || weigh_finding(finding) > weigh_finding(gravest)) {
+            gravest = finding;
+        }
+    }
+    return gravest;
+}
+
+static bool is_sign_of_harm(const struct run_finding *finding, unsigned gravest)
+{
+    return gravest >= GRAVITY_HARM && finding->verdict.kind == VERDICT_BROKEN &&
+           finding->verdict.rule == RULE_COUNTERS;
+}
+
+void run_findings_settle(struct run_findings *findings)
+{
+    const struct run_finding *found = run_findings_gravest(findings);
+    if (found == NULL) {
+        return;
+    }
+    const struct run_finding gravest = *found;
+    const size_t index = (size_t)(found - findings->findings);
+    size_t count = 1;
+    memmove(findings->findings + 1, findings->findings, index * sizeof gravest);
+    findings->findings[0] = gravest;
+    for (size_t i = 1; i < findings->count; i++) {
+        if (!is_sign_of_harm(&findings->findings[i], weigh_finding(&gravest))) {
+            findings->findings[count++] = findings->findings[i];
+        }
+    }
+    findings->count = count;
+}
