@@ -9,6 +9,7 @@
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 enum { NONE, SLIDE, REPACK, NEVER = -1, IN_HOST_MEMORY = -1, NOWHERE = -1 };
 enum { WALK_ITEMS_MAX = 8192 }; /* no search has more, so that the walk may call itself */
+enum { SETS_MAX = 1 << 23 };    /* no table has more, so that there is memory for it */
 static const json_int_t align_max = 1 << 30, capacity_max = INT64_C(1) << 50,
                         size_max = INT64_C(1) << 62;
 
@@ -342,33 +343,41 @@ static void walk_node(struct check *check, struct node node)
     }
 }
 
-static void check_search(struct check *check)
+/* Makes types of the items of at least so many bytes, in the page's order, and returns how many
+ * items that are; sets the slack. */
+static size_t sort_items(struct check *check, json_int_t least, json_int_t *slack)
 {
-    size_t count = check->item_count;
-    json_int_t least;
-    if (!unpack_members(check, check->proof, "proof", "{s:s,s:I,s:b,s:s}", "kind", &check->kind,
-                        "least", &least, "plain", &check->is_plain, "log", &check->log)) {
-        return;
-    }
-    for (size_t i = 0; check->is_plain && i < count; i++) {
-        check->items[i].key = check->granule;
-    }
+    size_t count = check->item_count, type_count = 0;
     qsort(check->spans, check->span_count, sizeof *check->spans, compare_pieces);
     qsort(check->items, count, sizeof *check->items, compare_pieces);
     while (count > 0 && check->items[count - 1].size < least) {
         count--;
     }
-    const json_int_t slack = sum_sizes(check->spans, check->span_count, 1) -
-                             sum_sizes(check->items, count, 1);
-    if (!require_that(check, slack >= 0 && check->span_count > 0 && count <= WALK_ITEMS_MAX,
-                      "proof: no span, no slack, or too many items")) {
+    *slack = sum_sizes(check->spans, check->span_count, 1) - sum_sizes(check->items, count, 1);
+    require_that(check, *slack >= 0 && check->span_count > 0 && count <= WALK_ITEMS_MAX,
+                 "proof: no span, no slack, or too many items");
+    for (size_t i = 0; i < count; check->items[type_count - 1].count++, i++) {
+        if (i == 0 || compare_pieces(&check->items[type_count - 1], &check->items[i]) != 0) {
+            check->items[type_count++] = check->items[i];
+        }
+    }
+    check->item_count = type_count;
+    return count;
+}
+
+static void check_search(struct check *check)
+{
+    json_int_t least, slack;
+    if (!unpack_members(check, check->proof, "proof", "{s:s,s:I,s:b,s:s}", "kind", &check->kind,
+                        "least", &least, "plain", &check->is_plain, "log", &check->log)) {
         return;
     }
-    check->item_count = 0;
-    for (size_t i = 0; i < count; check->items[check->item_count - 1].count++, i++) {
-        if (i == 0 || compare_pieces(&check->items[check->item_count - 1], &check->items[i]) != 0) {
-            check->items[check->item_count++] = check->items[i];
-        }
+    for (size_t i = 0; check->is_plain && i < check->item_count; i++) {
+        check->items[i].key = check->granule;
+    }
+    const size_t count = sort_items(check, least, &slack);
+    if (check->result != CERTIFICATE_VALID) {
+        return;
     }
     walk_node(check, (struct node){.spans_left = check->span_count,
                                    .items_left = count,
@@ -377,6 +386,121 @@ static void check_search(struct check *check)
                                    .spare = slack});
     require_that(check, check->log[check->letter] == '\0', "log[%zu]: the walk ends before the log",
                  check->letter);
+}
+
+/* A set of items as a number with one digit for each type, and the least that its orders lose. */
+struct set {
+    uint64_t code;
+    json_int_t lost;
+};
+struct table {
+    struct set *sets; /* in the order in which they were reached, so that fewer items come first */
+    uint32_t *slots;  /* by code: the number of its set, from 1; 0 = not reached */
+    size_t count, count_max, slot_count;
+    uint64_t whole; /* the code of all items */
+    json_int_t slack;
+};
+
+static void reach_set(struct check *check, struct table *table, uint64_t code, json_int_t lost)
+{
+    size_t slot = (size_t)(code % 0xfffffffb * 0x9e3779b1 >> 7) & (table->slot_count - 1);
+    while (table->slots[slot] != 0 && table->sets[table->slots[slot] - 1].code != code) {
+        slot = (slot + 1) & (table->slot_count - 1);
+    }
+    if (table->slots[slot] != 0) {
+        struct set *set = &table->sets[table->slots[slot] - 1];
+        set->lost = LEAST(set->lost, lost);
+    } else if (require_that(check, code != table->whole, "proof: all items can be placed") &&
+               require_that(check, table->count < table->count_max,
+                            "proof: more than %zu sets are reached", table->count_max)) {
+        table->sets[table->count++] = (struct set){code, lost};
+        table->slots[slot] = (uint32_t)table->count;
+    }
+}
+
+/* Reaches the sets with one item more. */
+static void follow_set(struct check *check, struct table *table, struct set set)
+{
+    const struct piece *span = &check->spans[check->span_count - 1];
+    json_int_t at = set.lost;
+    uint64_t rest = set.code;
+    for (const struct piece *type = check->items; rest > 0; type++) {
+        at += type->size * (json_int_t)(rest % (uint64_t)(type->count + 1));
+        rest /= (uint64_t)(type->count + 1);
+    }
+    for (; span > check->spans && at >= span->size; span--) {
+        at -= span->size;
+    }
+    for (at += span->key;; span--, at = span->key) {
+        const json_int_t room = span->key + span->size - at;
+        uint64_t weight = 1;
+        bool has_fitting = false;
+        rest = set.code;
+        for (size_t t = 0; t < check->item_count; t++) {
+            const struct piece *type = &check->items[t];
+            const uint64_t base = (uint64_t)(type->count + 1);
+            const json_int_t padding = round_up(at, type->key) - at;
+            if (rest % base + 1 < base && padding + type->size <= room) {
+                has_fitting = true;
+                if (set.lost + padding <= table->slack) {
+                    reach_set(check, table, set.code + weight, set.lost + padding);
+                }
+            }
+            rest /= base;
+            weight *= base;
+        }
+        set.lost += room;
+        if (has_fitting || span == check->spans || set.lost > table->slack) {
+            return;
+        }
+    }
+}
+
+static void fill_table(struct check *check, struct table *table)
+{
+    table->whole = 1;
+    for (size_t t = 0; t < check->item_count; t++) {
+        const uint64_t base = (uint64_t)(check->items[t].count + 1);
+        if (!require_that(check, table->whole <= (UINT64_C(1) << 63) / base,
+                          "proof: there are too many sets to number them")) {
+            return;
+        }
+        table->whole *= base;
+    }
+    table->whole--;
+    for (table->slot_count = 16; table->slot_count < 2 * table->count_max;) {
+        table->slot_count *= 2;
+    }
+    table->sets = calloc(table->count_max, sizeof *table->sets);
+    table->slots = calloc(table->slot_count, sizeof *table->slots);
+    if (!require_that(check, table->sets != NULL && table->slots != NULL, "no memory")) {
+        check->result = CERTIFICATE_UNREADABLE;
+        return;
+    }
+    reach_set(check, table, 0, 0);
+    for (size_t i = 0; i < table->count && check->result == CERTIFICATE_VALID; i++) {
+        follow_set(check, table, table->sets[i]);
+    }
+    require_that(check, table->count == table->count_max, "proof: only %zu sets are reached",
+                 table->count);
+}
+
+static void check_table(struct check *check)
+{
+    struct table table = {0};
+    json_int_t sets;
+    if (!unpack_members(check, check->proof, "proof", "{s:s,s:I}", "kind", &check->kind, "sets",
+                        &sets) ||
+        !require_that(check, is_in_range(sets, 1, SETS_MAX, 1), "proof: sets is out of range")) {
+        return;
+    }
+    table.count_max = (size_t)sets;
+    (void)sort_items(check, 0, &table.slack);
+    if (check->result == CERTIFICATE_VALID) {
+        fill_table(check, &table);
+    }
+    free(table.sets);
+    free(table.slots);
 }
 
 /* A place above bottom, on no block but own (NULL: the request); under slide a block must not pass
@@ -477,12 +601,12 @@ static void check_sums(struct check *check, bool is_rounding)
 
 static void check_proof(struct check *check)
 {
-    enum { PLAN, BUDGET, STACK, SPANS, ROUNDING, SEARCH };
+    enum { PLAN, BUDGET, STACK, SPANS, ROUNDING, SEARCH, TABLE };
     if (!unpack_members(check, check->proof, "proof", "{s:s*}", "kind", &check->kind)) {
         return;
     }
     const size_t kind = find_word_index(check, "proof.kind", check->kind,
-                                        "plan|budget|stack|spans|rounding|search");
+                                        "plan|budget|stack|spans|rounding|search|table");
     check->blocks[check->block_count].address = check->capacity;
     set_time(check, check->time);
     require_that(check,
@@ -501,6 +625,8 @@ static void check_proof(struct check *check)
         check_plan(check);
     } else if (kind == SEARCH) {
         check_search(check);
+    } else if (kind == TABLE) {
+        check_table(check);
     } else if (kind == ROUNDING || kind == BUDGET) {
         check_sums(check, kind == ROUNDING);
     } else if (unpack_members(check, check->proof, "proof", "{s:s}", "kind", &check->kind) &&

@@ -163,6 +163,7 @@ static const struct proof_member proof_members[] = {
     {PROOF_ROUNDING, "need", offsetof(struct proof, need)},
     {PROOF_ROUNDING, "have", offsetof(struct proof, have)},
     {PROOF_SEARCH, "least", offsetof(struct proof, least)},
+    {PROOF_TABLE, "sets", offsetof(struct proof, sets)},
     {PROOF_BUDGET, "nodes", offsetof(struct proof, nodes)},
     {PROOF_BUDGET, "need", offsetof(struct proof, need)},
     {PROOF_BUDGET, "have", offsetof(struct proof, have)},

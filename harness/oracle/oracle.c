@@ -92,7 +92,7 @@ static enum proof_kind proof_kind_of(enum packing_method method)
     static const enum proof_kind kinds[] = {
         [PACKING_BY_VOLUME] = PROOF_ROUNDING,       [PACKING_BY_LARGEST_ITEM] = PROOF_ROUNDING,
         [PACKING_BY_ROUNDING] = PROOF_ROUNDING,     [PACKING_BY_SEARCH] = PROOF_SEARCH,
-        [PACKING_BY_SEARCH_ALIGNED] = PROOF_SEARCH,
+        [PACKING_BY_SEARCH_ALIGNED] = PROOF_SEARCH, [PACKING_BY_TABLE] = PROOF_TABLE,
     };
     CHECK(method < sizeof kinds / sizeof kinds[0]);
     CHECK(kinds[method] != PROOF_NONE);
@@ -121,10 +121,14 @@ static void fill_need_and_have(struct oracle *oracle, uint64_t unit)
     proof->have = repack_bin_sum(&oracle->repack, unit);
 }
 
-/* The numbers or the log of a refuted packing. */
+/* What a refuted packing has beside its kind: numbers, or a log. */
 static void fill_refutation(struct oracle *oracle, const struct packing_answer *answer)
 {
     struct proof *proof = &oracle->proof;
+    if (proof->kind == PROOF_TABLE) {
+        proof->sets = answer->number;
+        return;
+    }
     if (proof->kind != PROOF_ROUNDING) {
         proof->is_plain = answer->method == PACKING_BY_SEARCH;
         proof->least = answer->number;

@@ -1,4 +1,5 @@
-/* Why a verdict on an out-of-memory holds: plain numbers, a plan, or the log of a search.
+/* Why a verdict on an out-of-memory holds: plain numbers, a plan, the log of a search,
+ * or a table that can be made again.
  * docs/certificate.md says what each kind means and how it is checked. */
 #ifndef HARNESS_ORACLE_PROOF_H
 #define HARNESS_ORACLE_PROOF_H
@@ -15,6 +16,7 @@ enum proof_kind {
     PROOF_SPANS,    /* the same */
     PROOF_ROUNDING, /* unit; need and have in units */
     PROOF_SEARCH,   /* log, is_plain, least */
+    PROOF_TABLE,    /* sets */
     PROOF_PLAN,     /* premature */
     PROOF_BUDGET,   /* unknown: nodes, need, have */
     PROOF_KIND_COUNT
@@ -44,7 +46,7 @@ struct proof_plan {
 struct proof {
     enum verdict_kind claim;
     enum proof_kind kind;
-    uint64_t need, have, unit, least, nodes;
+    uint64_t need, have, unit, least, nodes, sets;
     bool is_plain;   /* alignments play no part in the search */
     const char *log; /* NUL-terminated */
     size_t log_length;

@@ -4,6 +4,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -471,6 +472,160 @@ START_TEST(a_walk_of_8192_items_is_no_deeper_than_the_stack)
 }
 END_TEST
 
+/* --- Tables --- */
+
+/* All sets of at most ITEM_MAX items, by code: the least lost, or NOT_REACHED. */
+enum { CODE_MAX = 1 << ITEM_MAX, NOT_REACHED = -1 };
+static int lost_by_code[CODE_MAX];
+
+static void reach_code(int code, int lost)
+{
+    if (lost_by_code[code] == NOT_REACHED || lost < lost_by_code[code]) {
+        lost_by_code[code] = lost;
+    }
+}
+
+static void follow_code(const struct walk *walk, int code, int slack)
+{
+    int lost = lost_by_code[code], place = lost, span = 0, rest = code;
+    for (int t = 0; t < walk->type_count; t++) {
+        place += walk->types[t].size * (rest % (walk->types[t].count + 1));
+        rest /= walk->types[t].count + 1;
+    }
+    while (span + 1 < walk->span_count && place >= walk->end[span] - walk->start[span]) {
+        place -= walk->end[span] - walk->start[span];
+        span++;
+    }
+    for (int at = walk->start[span] + place; lost <= slack && span < walk->span_count;
+         lost += walk->end[span] - at, span++, at = walk->start[span]) {
+        bool has_fitting = false;
+        for (int t = 0, weight = 1; t < walk->type_count; weight *= walk->types[t].count + 1, t++) {
+            const struct type *type = &walk->types[t];
+            const int start = round_up(at, type->align);
+            if (code / weight % (type->count + 1) < type->count &&
+                start + type->size <= walk->end[span]) {
+                has_fitting = true;
+                if (lost + start - at <= slack) {
+                    reach_code(code + weight, lost + start - at);
+                }
+            }
+        }
+        if (has_fitting || span + 1 == walk->span_count) {
+            return;
+        }
+    }
+}
+
+/* How many sets are reached; sets has_found when that of all items is. */
+static int count_sets(const struct packing *packing, bool *has_found)
+{
+    static struct walk walk;
+    int code_count = 1, count = 0;
+    walk = (struct walk){.is_plain = false};
+    for (int item = 0; item < packing->item_count; item++) {
+        add_item(&walk, packing->size[item], packing->align[item]);
+    }
+    for (int span = 0; span < packing->span_count; span++) {
+        add_span(&walk, packing->start[span], packing->length[span]);
+    }
+    for (int t = 0; t < walk.type_count; t++) {
+        code_count *= walk.types[t].count + 1;
+    }
+    for (int code = 0; code < code_count; code++) {
+        lost_by_code[code] = NOT_REACHED;
+    }
+    lost_by_code[0] = 0;
+    for (int code = 0; code < code_count; code++) {
+        if (lost_by_code[code] != NOT_REACHED) {
+            count++;
+            follow_code(&walk, code, packing->slack);
+        }
+    }
+    *has_found = lost_by_code[code_count - 1] != NOT_REACHED;
+    return count;
+}
+
+static enum certificate_result check_sets(const struct packing *packing, int64_t sets)
+{
+    char proof[64];
+    snprintf(proof, sizeof proof, "{\"kind\": \"table\", \"sets\": %" PRId64 "}", sets);
+    return check_proof(packing, proof);
+}
+
+START_TEST(a_table_is_accepted_with_its_number_of_sets_and_never_when_there_is_a_packing)
+{
+    int accepted = 0, packable = 0;
+    random_state = 17 + (uint64_t)_i;
+    for (int round = 0; round < ROUND_COUNT; round++) {
+        const struct packing packing = make_packing(_i == 0, _i == 0 ? 6 : 7, 13);
+        bool has_found = false;
+        if (packing.slack < 0) {
+            continue;
+        }
+        const bool has_packing = can_pack(&packing);
+        const int count = count_sets(&packing, &has_found);
+        ck_assert_int_eq(has_found, has_packing);
+        for (int more = -1; more <= 1; more++) {
+            const enum certificate_result result = check_sets(&packing, count + more);
+            ck_assert_msg(result ==
+                              (has_packing || more != 0 ? CERTIFICATE_REFUTED : CERTIFICATE_VALID),
+                          "%d of %d sets: %s\n%.2000s", count + more, count, reason, text);
+        }
+        for (int sets = 0; has_packing && sets < 40; sets++) {
+            ck_assert_int_eq(check_sets(&packing, sets), CERTIFICATE_REFUTED);
+        }
+        packable += has_packing;
+        accepted += !has_packing;
+    }
+    ck_assert_int_gt(accepted, 10);
+    ck_assert_int_gt(packable, 10);
+}
+END_TEST
+
+START_TEST(a_table_that_is_not_right_says_why)
+{
+    static const struct {
+        int64_t sets;
+        const char *reason;
+    } cases[] = {{2, "justified, table"},
+                 {1, "proof: more than 1 sets are reached"},
+                 {3, "proof: only 2 sets are reached"},
+                 {0, "proof: sets is out of range"},
+                 {-1, "proof: sets is out of range"},
+                 {(1 << 23) + 1, "proof: sets is out of range"},
+                 {1 << 23, "proof: only 2 sets are reached"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const enum certificate_result result = check_sets(&three_fours, cases[i].sets);
+        ck_assert_int_eq(result, i == 0 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
+        ck_assert_str_eq(reason, cases[i].reason);
+    }
+    ck_assert_int_eq(check_proof(&three_fours, "{\"kind\": \"table\", \"sets\": 2, \"log\": \"\"}"),
+                     CERTIFICATE_UNREADABLE);
+}
+END_TEST
+
+/* Blocks of 64 sizes have 2^64 sets, more than there are numbers for. */
+START_TEST(a_table_of_too_many_sets_is_refused)
+{
+    int at = 0;
+    text_length = 0;
+    append(
+        "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
+        "\"device\": {\"capacity\": 4000, \"granule\": 1},\n"
+        "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true,"
+        " \"program_evicts_program\": true},\n"
+        "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
+        "\"request\": {\"class\": \"buffer\", \"bytes\": 1900, \"align\": 1, \"stack\": 0, \"program\": -1},\n"
+        "\"blocks\": [");
+    for (int i = 0; i < 63; at += i + 1, i++) {
+        append_block(i, at, i + 1, 1, 0);
+    }
+    append("],\n\"proof\": {\"kind\": \"table\", \"sets\": 100}}");
+    ck_assert_int_eq(certificate_check(text, text_length, reason), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: there are too many sets to number them");
+}
+END_TEST
+
 START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
 {
     int accepted = 0;
@@ -512,6 +667,13 @@ Suite *suite_of_certificate_search(void)
     tcase_add_test(schedule_search, a_search_is_for_what_the_volume_does_not_settle);
     tcase_add_test(schedule_search, a_walk_of_8192_items_is_no_deeper_than_the_stack);
     suite_add_tcase(suite, schedule_search);
+    TCase *tables = tcase_create("tables");
+    tcase_add_loop_test(
+        tables, a_table_is_accepted_with_its_number_of_sets_and_never_when_there_is_a_packing, 0,
+        2);
+    tcase_add_test(tables, a_table_that_is_not_right_says_why);
+    tcase_add_test(tables, a_table_of_too_many_sets_is_refused);
+    suite_add_tcase(suite, tables);
     TCase *bounds = tcase_create("bounds");
     tcase_add_test(bounds, rounding_is_never_accepted_when_there_is_a_packing);
     suite_add_tcase(suite, bounds);

@@ -1,6 +1,7 @@
 #include "tests/harness/packing_proof.h"
 
 #include "harness/base/check.h"
+#include "tests/harness/packing_table.h"
 #include "tests/harness/packing_walk.h"
 
 #include <stdlib.h>
@@ -83,6 +84,8 @@ static const char *refutation_fault(const struct packing *packing,
         return walk_holds(&walk, answer->method == PACKING_BY_SEARCH, answer->number)
                    ? NULL
                    : "the log does not refute";
+    case PACKING_BY_TABLE:
+        return packing_table_holds(problem, answer->number) ? NULL : "the table does not refute";
     case PACKING_BY_NOTHING:
     case PACKING_BY_GREEDY:
     default:

@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { TIME_COUNT = 6, ALIGN_LOG2_MAX = 2, SPAN_COUNT_MAX = 20, TIGHT_BLOCK_COUNT_MAX = 60 };
 
@@ -266,6 +267,110 @@ void random_oom_draw_tight(struct random *random, bool has_alignments, struct oo
         .class = REQUEST_BUFFER,
         .size_bytes = largest * oom->granule_bytes,
         .align_bytes = draw_align(random, has_alignments, oom->granule_bytes),
+        .own_op = OP_NONE,
+    };
+}
+
+/* --- small lists with alignments --- */
+
+enum {
+    ALIGNED_TRIES = 60,
+    ALIGNED_BLOCKS_MAX = 48,
+    ALIGNED_ALIGN_LOG2_MAX = 12, /* 2 MiB */
+    ALIGNED_HELD_MAX = 6,
+    ALIGNED_CAPACITY_MIB_MAX = 64
+};
+
+/* The lowest place that takes it; false: there is none. */
+static bool place_first_fit(struct oom *oom, uint64_t size_bytes, uint64_t align_bytes)
+{
+    uint64_t edge = 0;
+    for (size_t i = 0; i <= oom->block_count; i++) {
+        const uint64_t start = (edge + align_bytes - 1) / align_bytes * align_bytes;
+        const uint64_t end = i < oom->block_count ? oom->blocks[i].address : oom->capacity_bytes;
+        if (start + size_bytes <= end) {
+            add_block(oom, start, size_bytes, align_bytes);
+            const struct oom_block added = oom->blocks[oom->block_count - 1];
+            memmove(&oom->blocks[i + 1], &oom->blocks[i],
+                    (oom->block_count - 1 - i) * sizeof *oom->blocks);
+            oom->blocks[i] = added;
+            return true;
+        }
+        edge = i < oom->block_count ? end + oom->blocks[i].size_bytes : end;
+    }
+    return false;
+}
+
+static void drop_block(struct oom *oom, size_t i)
+{
+    memmove(&oom->blocks[i], &oom->blocks[i + 1], (oom->block_count - 1 - i) * sizeof *oom->blocks);
+    oom->block_count--;
+}
+
+/* Blocks come and go, as in a run. */
+static void draw_aligned_blocks(struct random *random, struct oom *oom)
+{
+    const uint64_t granules = oom->capacity_bytes / oom->granule_bytes;
+    const uint64_t scale = granules / random_between(random, 6, 24);
+    const bool is_uniform = random_chance(random, 1, 2);
+    oom->block_count = 0;
+    for (int i = 0; i < ALIGNED_TRIES && oom->block_count < ALIGNED_BLOCKS_MAX; i++) {
+        const uint64_t size = is_uniform ? random_between(random, 1, 2 * scale)
+                                         : random_log_uniform(random, 1, 4 * scale);
+        const uint64_t log2 = random_chance(random, 1, 2)
+                                  ? random_below(random, ALIGNED_ALIGN_LOG2_MAX + 1)
+                                  : 0;
+        (void)place_first_fit(oom, size * oom->granule_bytes, oom->granule_bytes << log2);
+        if (oom->block_count > 0 && random_chance(random, 1, 3)) {
+            drop_block(oom, random_below(random, oom->block_count));
+        }
+    }
+}
+
+/* Holds some blocks, and holds or frees more until few enough may move. */
+static void hold_aligned_blocks(struct random *random, size_t movable_max, struct oom *oom)
+{
+    size_t movable = oom->block_count;
+    for (uint64_t i = random_below(random, ALIGNED_HELD_MAX + 1); i > 0 && movable > 0; i--) {
+        struct oom_block *block = &oom->blocks[random_below(random, oom->block_count)];
+        movable -= block->hold_count == 0;
+        block->hold_count = 1;
+    }
+    while (movable > movable_max) {
+        const size_t i = random_below(random, oom->block_count);
+        if (oom->blocks[i].hold_count == 0) {
+            movable--;
+            if (random_chance(random, 1, 2)) {
+                oom->blocks[i].hold_count = 1;
+            } else {
+                drop_block(oom, i);
+            }
+        }
+    }
+}
+
+void random_oom_draw_aligned(struct random *random, size_t movable_max, struct oom *oom)
+{
+    oom->granule_bytes = 512;
+    oom->capacity_bytes = random_between(random, 1, ALIGNED_CAPACITY_MIB_MAX) << 20;
+    oom->defrag = DEFRAG_REPACK;
+    oom->drains = oom->evicts = true;
+    oom->program_evicts_program = false;
+    oom->faults_fired = 0;
+    draw_aligned_blocks(random, oom);
+    hold_aligned_blocks(random, movable_max, oom);
+    uint64_t free_granules = oom->capacity_bytes / oom->granule_bytes;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        free_granules -= oom->blocks[i].size_bytes / oom->granule_bytes;
+    }
+    const uint64_t spare = random_chance(random, 1, 3)
+                               ? random_below(random, 8)
+                               : random_log_uniform(random, 1, free_granules + 2);
+    const uint64_t size = free_granules > spare ? free_granules - spare : 1;
+    oom->request = (struct oom_request){
+        .class = REQUEST_BUFFER,
+        .size_bytes = size * oom->granule_bytes,
+        .align_bytes = oom->granule_bytes << random_below(random, ALIGNED_ALIGN_LOG2_MAX + 1),
         .own_op = OP_NONE,
     };
 }

@@ -20,4 +20,9 @@ void random_oom_draw(struct random *random, const struct random_oom_wish *wanted
  * is left. */
 void random_oom_draw_tight(struct random *random, bool has_alignments, struct oom *oom);
 
+/* Under repack, as runs come to it: held blocks and up to movable_max others with alignments up to
+ * 2 MiB on a device of up to 64 MiB with granules of 512 bytes, and a request for nearly all that
+ * is left. */
+void random_oom_draw_aligned(struct random *random, size_t movable_max, struct oom *oom);
+
 #endif

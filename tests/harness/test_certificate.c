@@ -17,14 +17,17 @@
 
 enum {
     SMALL_COUNT = 6000,     /* draws of small heaps, */
-    TIGHT_COUNT = 4000,     /* and of tight packings */
+    TIGHT_COUNT = 4000,     /* of tight packings, */
+    ALIGNED_COUNT = 1000,   /* and of small lists with alignments */
     BASE_PART = 3,          /* of so many the third part is enough to have some to corrupt */
     KEPT_MAX = 60,          /* certificates of one kind that are kept to be corrupted */
     KEPT_BYTES_MAX = 30000, /* longer ones only cost time */
     CORRUPTED_COUNT = 10000,
     FORGED_COUNT = 200, /* out-of-memories for which proofs are forged */
     FORGED_LETTERS_MAX = 60,
-    BUDGET_SMALL = 40, /* nodes: so that some searches end early */
+    FORGED_SETS_MAX = 200,
+    BUDGET_SMALL = 40,    /* nodes: so that some searches end early */
+    BUDGET_TABLES = 1000, /* so that some end where a table does not */
     BUDGET = 20000,
     BUDGET_STATISTICS = 5000, /* of what was refuted already */
 };
@@ -93,6 +96,10 @@ static void collect_certificates(struct collection *collection, uint64_t seed, i
     for (int i = 0; i < TIGHT_COUNT / part; i++) {
         random_oom_draw_tight(&random, i % 3 == 0, &oom);
         check_valid(collection, oracle, &oom, i % 8 == 0 ? BUDGET_SMALL : BUDGET);
+    }
+    for (int i = 0; i < ALIGNED_COUNT / part; i++) {
+        random_oom_draw_aligned(&random, 8, &oom);
+        check_valid(collection, oracle, &oom, i % 2 == 0 ? BUDGET_TABLES : BUDGET);
     }
     oom_deinit(&oom);
     oracle_destroy(oracle);
@@ -953,12 +960,16 @@ static void forge_log(struct forgery *forgery, bool is_plain)
 START_TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
 {
     struct forgery forgery = {.oracle = oracle_create()};
+    char reason[CERTIFICATE_REASON_BYTES];
     random_init(&forgery.random, 4);
     for (int i = 0; i < FORGED_COUNT; i++) {
         draw_premature(&forgery, i % 8 == 0);
         forge_numbers(&forgery);
         for (uint64_t granules = 1; granules <= 30; granules++) {
             forge_rounding(&forgery, granules * forgery.oom.granule_bytes);
+        }
+        for (int sets = 1; sets <= FORGED_SETS_MAX; sets++) {
+            try_proof(&forgery, json_pack("{s:s,s:i}", "kind", "table", "sets", sets), reason);
         }
         forge_log(&forgery, false);
         forge_log(&forgery, true);

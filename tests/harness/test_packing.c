@@ -109,7 +109,7 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
     struct random random;
     struct packing *packing = packing_create();
     uint64_t fits = 0;
-    uint64_t refuted[PACKING_BY_SEARCH_ALIGNED + 1] = {0};
+    uint64_t refuted[PACKING_BY_TABLE + 1] = {0};
     random_init(&random, 1);
     for (int i = 0; i < 100000; i++) {
         struct random_problem problem;
@@ -130,7 +130,7 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
     printf("packing: 100000 problems, %" PRIu64 " fit; refuted", fits);
-    for (int i = 0; i < PACKING_BY_SEARCH_ALIGNED; i++) {
+    for (int i = 0; i <= PACKING_BY_TABLE; i++) {
         printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
     }
     printf("\n");
@@ -224,6 +224,63 @@ START_TEST(alignments_are_decided_as_by_trying_all)
 }
 END_TEST
 
+/* Budgets so small that the branch and bound soon ends and the table has its turn. */
+START_TEST(a_table_decides_as_trying_all_does)
+{
+    struct random random;
+    struct packing *packing = packing_create();
+    uint64_t decided[2] = {0};
+    random_init(&random, 5);
+    for (int i = 0; i < 8000; i++) {
+        struct random_problem problem;
+        bool used[ITEM_COUNT_MAX] = {false};
+        draw_problem(&random, &problem);
+        problem.item_count = problem.item_count > 6 ? 6 : problem.item_count;
+        for (size_t k = 0; k < problem.item_count; k++) {
+            problem.items[k].align_bytes = (uint64_t)512
+                                           << random_weighted(&random, (uint32_t[]){4, 1, 1, 1}, 4);
+        }
+        struct packing_problem question = question_of(&problem, 100 + (uint64_t)i % 300);
+        const struct packing_answer answer = answer_and_prove(packing, &question);
+        if (answer.method == PACKING_BY_TABLE && answer.result != PACKING_UNKNOWN) {
+            const bool truth = aligned_fits_by_trying_all(&problem, used, 0, problem.bins[0].start);
+            ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
+            decided[truth]++;
+        }
+    }
+    printf("tables: %" PRIu64 " problems fit, %" PRIu64 " do not\n", decided[1], decided[0]);
+    ck_assert_uint_gt(decided[0], 300);
+    ck_assert_uint_gt(decided[1], 30);
+    packing_destroy(packing);
+}
+END_TEST
+
+/* More different sizes than a row has bits for, so that there is no table. */
+START_TEST(too_many_kinds_for_a_row_are_searched)
+{
+    enum { MANY = 64 };
+    struct packing *packing = packing_create();
+    struct packing_item items[MANY];
+    struct packing_bin bins[] = {{0, 0}, {0, 0}};
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < MANY; i++) {
+        items[i] = (struct packing_item){(1000 + 3 * i) * 512, i == 0 ? 1024 : 512};
+        sum += 1000 + 3 * i;
+    }
+    bins[0].end = (sum / 2 + 1) * 512;
+    bins[1] = (struct packing_bin){bins[0].end + 512, bins[0].end + 512 + (sum - sum / 2) * 512};
+    struct packing_problem question = {.bins = bins,
+                                       .bin_count = 2,
+                                       .items = items,
+                                       .item_count = MANY,
+                                       .granule_bytes = 512,
+                                       .nodes_max = 20000};
+    const struct packing_answer answer = answer_and_prove(packing, &question);
+    ck_assert_int_ne(answer.method, PACKING_BY_TABLE);
+    packing_destroy(packing);
+}
+END_TEST
+
 /* --- larger problems: too many ways to try, but an answer's proof can be checked --- */
 
 enum { MEDIUM_ITEMS_MAX = 60, MEDIUM_BINS_MAX = 10 };
@@ -290,7 +347,7 @@ START_TEST(every_answer_on_a_larger_problem_is_proved)
     struct random random;
     struct packing *packing = packing_create();
     uint64_t results[3] = {0};
-    uint64_t refuted[PACKING_BY_SEARCH_ALIGNED + 1] = {0};
+    uint64_t refuted[PACKING_BY_TABLE + 1] = {0};
     random_init(&random, 4);
     for (int i = 0; i < 20000; i++) {
         struct medium_problem problem;
@@ -308,7 +365,7 @@ START_TEST(every_answer_on_a_larger_problem_is_proved)
     printf("larger problems: 20000, %" PRIu64 " fit, %" PRIu64 " do not, %" PRIu64
            " unknown; refuted",
            results[0], results[1], results[2]);
-    for (int i = 0; i <= PACKING_BY_SEARCH_ALIGNED; i++) {
+    for (int i = 0; i <= PACKING_BY_TABLE; i++) {
         printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
     }
     printf("\n");
@@ -327,6 +384,8 @@ Suite *suite_of_packing(void)
     tcase_add_test(tests, every_small_problem_is_decided_as_by_trying_all);
     tcase_add_test(tests, a_spent_budget_is_unknown_and_never_a_guess);
     tcase_add_test(tests, alignments_are_decided_as_by_trying_all);
+    tcase_add_test(tests, a_table_decides_as_trying_all_does);
+    tcase_add_test(tests, too_many_kinds_for_a_row_are_searched);
     tcase_add_test(tests, every_answer_on_a_larger_problem_is_proved);
     suite_add_tcase(suite, tests);
     return suite;

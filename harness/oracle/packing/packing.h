@@ -20,6 +20,8 @@ struct packing_item {
 /* The searches take no more: a checker that follows one calls itself once for each item on the way.
  */
 enum { PACKING_SEARCH_ITEMS_MAX = 8192 };
+/* No table has more rows, so that a checker can make its own: 128 MiB of them. */
+enum { PACKING_TABLE_ROWS_MAX = 1 << 23 };
 
 enum packing_result { PACKING_FITS = 0, PACKING_NONE, PACKING_UNKNOWN };
 
@@ -31,7 +33,8 @@ enum packing_method {
     PACKING_BY_ROUNDING,     /* NONE; number: the unit in bytes */
     PACKING_BY_GREEDY,       /* FITS */
     PACKING_BY_SEARCH, /* FITS, NONE (number: items of fewer bytes played no part) or UNKNOWN */
-    PACKING_BY_SEARCH_ALIGNED /* the same, where items have alignments above the granule */
+    PACKING_BY_SEARCH_ALIGNED, /* the same, where items have alignments above the granule */
+    PACKING_BY_TABLE           /* FITS, or NONE (number: rows of the table) */
 };
 const char *packing_method_name(enum packing_method method); /* "volume", "largest item", … */
 

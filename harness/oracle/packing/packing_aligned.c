@@ -201,12 +201,24 @@ static void keep_addresses(struct aligned_search *search)
     }
 }
 
+/* Granules of bins less granules of items; not negative. */
+static uint64_t sum_slack(const struct packing_problem *problem)
+{
+    uint64_t slack = 0;
+    for (size_t i = 0; i < problem->bin_count; i++) {
+        slack += (problem->bins[i].end - problem->bins[i].start) / problem->granule_bytes;
+    }
+    for (size_t i = 0; i < problem->item_count; i++) {
+        slack -= problem->items[i].size_bytes / problem->granule_bytes;
+    }
+    return slack;
+}
+
 enum packing_result packing_search_aligned(struct packing *packing,
-                                           const struct packing_problem *problem, uint64_t slack)
+                                           const struct packing_problem *problem, uint64_t limit)
 {
     struct aligned_search search = {
         .packing = packing, .problem = problem, .left = problem->item_count};
-    uint64_t limit = UINT64_MAX;
     CHECK(problem->bin_count > 0);
     if (problem->item_count > PACKING_SEARCH_ITEMS_MAX) {
         return PACKING_UNKNOWN;
@@ -215,7 +227,8 @@ enum packing_result packing_search_aligned(struct packing *packing,
     sort_bins(&search);
     search.nodes = packing_take(packing, problem->item_count + problem->bin_count,
                                 sizeof *search.nodes);
-    search.nodes[0] = (struct aligned_node){.at = bin_start(&search, 0), .waste = slack};
+    search.nodes[0] = (struct aligned_node){.at = bin_start(&search, 0),
+                                            .waste = sum_slack(problem)};
     packing_log_clear(packing);
     const uint64_t steps = packing_node_steps(search.type_count);
     while (search.left > 0) {

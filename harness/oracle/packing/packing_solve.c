@@ -12,6 +12,7 @@ static const char *const method_names[] = {
     [PACKING_BY_GREEDY] = "greedy",
     [PACKING_BY_SEARCH] = "search",
     [PACKING_BY_SEARCH_ALIGNED] = "search with alignments",
+    [PACKING_BY_TABLE] = "table",
 };
 
 const char *packing_method_name(enum packing_method method)
@@ -33,6 +34,7 @@ void packing_destroy(struct packing *packing)
         return;
     }
     packing_memory_deinit(&packing->memory);
+    packing_rows_deinit(&packing->rows);
     free(packing->log);
     free(packing);
 }
@@ -98,7 +100,7 @@ static bool fill_sizes(struct packing *packing, const struct packing_problem *pr
 /* --- cheapest first --- */
 
 /* Which attempts to fill are made before the searches, and how the budget is shared. */
-enum { ATTEMPTS_FIRST = 4, SHARE_FIRST = 64, SHARE_FILL = 8 };
+enum { ATTEMPTS_FIRST = 4, SHARE_FIRST = 64, SHARE_FILL = 8, SHARE_TABLE = 4, SHARE_PLACES = 2 };
 /* So many of the largest items are tried alone, twice as many each time, in so many steps. */
 enum { LARGE_ITEMS_MIN = 4, LARGE_ITEMS_MAX = 64, LARGE_ITEMS_STEPS = 1 << 13 };
 
@@ -138,6 +140,14 @@ static bool large_items_refute(struct packing *packing, struct packing_answer *a
     return is_refuted;
 }
 
+static enum packing_result try_table(struct packing *packing, const struct packing_problem *problem,
+                                     uint64_t limit, struct packing_answer *answer)
+{
+    uint64_t row_count = 0;
+    const enum packing_result result = packing_search_table(packing, problem, limit, &row_count);
+    return settle_answer(answer, result, PACKING_BY_TABLE, row_count);
+}
+
 /* A first look settles most questions; before a long one, more ways to find a packing without it.
  */
 static enum packing_result search_sizes(struct packing *packing, struct packing_answer *answer)
@@ -148,6 +158,10 @@ static enum packing_result search_sizes(struct packing *packing, struct packing_
     }
     if (packing_fill(packing, ATTEMPTS_FIRST, UINT32_MAX - ATTEMPTS_FIRST, budget / SHARE_FILL)) {
         return settle_answer(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
+    }
+    if (packing->exact != NULL &&
+        try_table(packing, packing->exact, budget / SHARE_TABLE, answer) != PACKING_UNKNOWN) {
+        return answer->result;
     }
     return try_bins(packing, UINT64_MAX, answer);
 }
@@ -205,6 +219,26 @@ static enum packing_result solve_relaxed(struct packing *packing,
     return result;
 }
 
+static enum packing_result try_aligned(struct packing *packing,
+                                       const struct packing_problem *problem, uint64_t limit,
+                                       struct packing_answer *answer)
+{
+    const enum packing_result result = packing_search_aligned(packing, problem, limit);
+    return settle_answer(answer, result, PACKING_BY_SEARCH_ALIGNED, 0);
+}
+
+/* The search finds a packing sooner than the table where there are many, and says so in a log; the
+ * table refutes what the search would try in one order after the other. */
+static void search_places(struct packing *packing, const struct packing_problem *problem,
+                          struct packing_answer *answer)
+{
+    const uint64_t budget = packing->nodes_max - packing->nodes;
+    if (try_aligned(packing, problem, budget / SHARE_FIRST, answer) == PACKING_UNKNOWN &&
+        try_table(packing, problem, budget / SHARE_PLACES, answer) == PACKING_UNKNOWN) {
+        try_aligned(packing, problem, UINT64_MAX, answer);
+    }
+}
+
 /* Without alignments the question is only relaxed.  What fits with room to align anywhere fits
  * truly, and what lies between is searched place by place. */
 static void solve_aligned(struct packing *packing, const struct packing_problem *problem,
@@ -216,7 +250,6 @@ static void solve_aligned(struct packing *packing, const struct packing_problem 
         (relaxed == PACKING_FITS && packing_place(packing, problem, false))) {
         return;
     }
-    const uint64_t slack = packing->sizes.slack;
     const bool logs = packing->logs;
     packing->logs = false;
     const enum packing_result padded = solve_relaxed(packing, problem, true, problem->nodes_max / 4,
@@ -226,8 +259,17 @@ static void solve_aligned(struct packing *packing, const struct packing_problem 
         CHECK(packing_place(packing, problem, true));
         return;
     }
-    settle_answer(answer, packing_search_aligned(packing, problem, slack),
-                  PACKING_BY_SEARCH_ALIGNED, 0);
+    search_places(packing, problem, answer);
+}
+
+static void solve_plain(struct packing *packing, const struct packing_problem *problem,
+                        struct packing_answer *answer)
+{
+    packing->exact = problem;
+    if (solve_relaxed(packing, problem, false, problem->nodes_max, answer) == PACKING_FITS &&
+        problem->wants_proof && answer->method != PACKING_BY_TABLE) {
+        CHECK(packing_place(packing, problem, false));
+    }
 }
 
 void packing_solve(struct packing *packing, const struct packing_problem *problem,
@@ -242,16 +284,18 @@ void packing_solve(struct packing *packing, const struct packing_problem *proble
     packing->nodes_max = problem->nodes_max;
     packing->logs = problem->wants_proof;
     packing->addresses = packing_take(packing, problem->item_count, sizeof *packing->addresses);
+    packing->exact = NULL;
     if (has_alignments(problem)) {
         solve_aligned(packing, problem, answer);
-    } else if (solve_relaxed(packing, problem, false, problem->nodes_max, answer) == PACKING_FITS &&
-               problem->wants_proof) {
-        CHECK(packing_place(packing, problem, false));
+    } else {
+        solve_plain(packing, problem, answer);
     }
-    if (answer->result != PACKING_NONE) {
+    if (answer->result != PACKING_NONE || answer->method == PACKING_BY_TABLE) {
         packing_log_clear(packing);
     }
-    answer->number *= problem->granule_bytes;
+    if (answer->method != PACKING_BY_TABLE) {
+        answer->number *= problem->granule_bytes;
+    }
     answer->nodes = packing->nodes;
     packing_log_add(packing, '\0');
 }

@@ -23,9 +23,19 @@ struct packing_sizes {
     uint32_t *bin_of; /* after FITS: by item, its bin */
 };
 
+/* The rows of a table, and where those of its last layer are found. */
+struct packing_rows {
+    struct packing_row *rows;
+    size_t count, capacity;
+    uint32_t *slots;                  /* by hash: 1 + the index of a row; 0 = free */
+    size_t slot_count, slot_capacity; /* slot_count: a power of two */
+};
+
 struct packing {
     struct packing_memory memory;
     struct packing_sizes sizes;
+    struct packing_rows rows;
+    const struct packing_problem *exact; /* what a table may settle; NULL: the sizes are not it */
     uint64_t nodes, nodes_max;
     bool logs;
     char *log;
@@ -105,10 +115,19 @@ bool packing_rounding_refutes(const struct packing_sizes *sizes, uint64_t *unit)
 /* Bin by bin, smallest first.  UNKNOWN at once when packing.h says that it takes no such question.
  */
 enum packing_result packing_search_bins(struct packing *packing, uint64_t limit);
-/* Place by place, for items with alignments above the granule; slack: granules that may be wasted.
- * FITS sets the addresses when they are wanted. */
+/* Place by place, for items with alignments above the granule.  FITS sets the addresses when they
+ * are wanted. */
 enum packing_result packing_search_aligned(struct packing *packing,
-                                           const struct packing_problem *problem, uint64_t slack);
+                                           const struct packing_problem *problem, uint64_t limit);
+
+/* All orders of items at once, in more than `limit` steps only if it is sure to end.  UNKNOWN at
+ * once where the counts of equal items take more than 63 bits.  FITS sets the addresses when they
+ * are wanted; *row_count: what NONE took.
+ */
+enum packing_result packing_search_table(struct packing *packing,
+                                         const struct packing_problem *problem, uint64_t limit,
+                                         uint64_t *row_count);
+void packing_rows_deinit(struct packing_rows *rows);
 
 /* --- packing_place.c --- */
 

@@ -1,0 +1,451 @@
+#include "harness/oracle/packing/private/packing_search.h"
+
+#include "harness/base/align.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Any packing can be taken in the order of its places, bin after bin, and put down item by item,
+ * each as low as it can be above the one before.  Of all orders of the same items only the one that
+ * ends lowest matters to the items that follow, so the table has one row for each choice of items
+ * that some order can put down: where the lowest of these orders ends.  Rows are made in the order
+ * of how many items they hold, because a row with n items comes from rows with n - 1.
+ *
+ * A bin is closed only when no item that is left fits into it: otherwise one of those that come
+ * later can be here instead, and nothing of what follows ends higher.  A row that has lost more
+ * than the slack can be followed by nothing. */
+struct table_kind {
+    uint64_t size, align; /* granules */
+    size_t count;
+    size_t first;   /* in the order: the first item of this kind that has no address yet */
+    unsigned shift; /* where its count begins in a row's `used` */
+    uint64_t mask;
+};
+/* Bins are put end to end, so that a place is one number: how far it is from the beginning of the
+ * first bin. */
+struct table_bin {
+    uint64_t start;  /* granules */
+    uint64_t offset; /* the lengths of all bins before it */
+};
+struct packing_row {
+    uint64_t used;  /* how many items of each kind, side by side */
+    uint64_t place; /* where they end at best */
+};
+struct table {
+    struct packing *packing;
+    const struct packing_problem *problem;
+    struct table_bin *bins; /* bin_count of them and one behind the last */
+    struct table_kind *kinds;
+    uint32_t *order; /* the items of the problem, by kind */
+    size_t kind_count;
+    uint64_t slack, limit;
+    struct packing_rows *rows;
+    size_t layer; /* the first row of those that are being made */
+};
+enum { SLOTS_MIN = 1 << 8, USED_BITS = 63 };
+
+/* --- the question --- */
+
+/* qsort passes no context: what an index stands for is beside it. */
+struct table_item {
+    uint64_t size, align;
+    uint32_t index;
+};
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct table_item *left = a;
+    const struct table_item *right = b;
+    if (left->size != right->size) {
+        return left->size > right->size ? -1 : 1;
+    }
+    if (left->align != right->align) {
+        return left->align < right->align ? -1 : 1;
+    }
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+static struct table_item *sort_items(struct table *table)
+{
+    const struct packing_problem *problem = table->problem;
+    struct table_item *items = packing_take(table->packing, problem->item_count, sizeof *items);
+    for (size_t i = 0; i < problem->item_count; i++) {
+        items[i] = (struct table_item){problem->items[i].size_bytes / problem->granule_bytes,
+                                       problem->items[i].align_bytes / problem->granule_bytes,
+                                       (uint32_t)i};
+    }
+    qsort(items, problem->item_count, sizeof *items, compare_items);
+    return items;
+}
+
+static void sort_into_kinds(struct table *table)
+{
+    const size_t count = table->problem->item_count;
+    const struct table_item *items = sort_items(table);
+    table->order = packing_take(table->packing, count, sizeof *table->order);
+    table->kinds = packing_take(table->packing, count, sizeof *table->kinds);
+    for (size_t i = 0; i < count; i++) {
+        struct table_kind *last = &table->kinds[table->kind_count];
+        table->order[i] = items[i].index;
+        if (i > 0 && last[-1].size == items[i].size && last[-1].align == items[i].align) {
+            last[-1].count++;
+            continue;
+        }
+        *last = (struct table_kind){
+            .size = items[i].size, .align = items[i].align, .count = 1, .first = i};
+        table->kind_count++;
+    }
+}
+
+/* Gives each kind its bits; false: there are not enough. */
+static bool assign_bits(struct table *table)
+{
+    unsigned shift = 0;
+    for (size_t i = 0; i < table->kind_count; i++) {
+        struct table_kind *kind = &table->kinds[i];
+        unsigned bits = 0;
+        while (kind->count >> bits > 0) {
+            bits++;
+        }
+        kind->shift = shift;
+        kind->mask = (UINT64_C(1) << bits) - 1;
+        shift += bits;
+        if (shift > USED_BITS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int compare_bins(const void *a, const void *b)
+{
+    const struct packing_bin *left = a;
+    const struct packing_bin *right = b;
+    const uint64_t left_length = left->end - left->start;
+    const uint64_t right_length = right->end - right->start;
+    if (left_length != right_length) {
+        return left_length < right_length ? -1 : 1;
+    }
+    return left->start > right->start ? -1 : left->start < right->start;
+}
+
+/* The shortest first: they leave the fewest choices. */
+static void sort_bins(struct table *table)
+{
+    const struct packing_problem *problem = table->problem;
+    const size_t count = problem->bin_count;
+    const uint64_t granule = problem->granule_bytes;
+    struct packing_bin *sorted = packing_take(table->packing, count, sizeof *sorted);
+    table->bins = packing_take(table->packing, count + 1, sizeof *table->bins);
+    memcpy(sorted, problem->bins, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_bins);
+    uint64_t offset = 0;
+    for (size_t i = 0; i < count; i++) {
+        table->bins[i] = (struct table_bin){sorted[i].start / granule, offset};
+        offset += (sorted[i].end - sorted[i].start) / granule;
+    }
+    table->bins[count] = (struct table_bin){0, offset};
+}
+
+/* --- rows --- */
+
+static uint64_t hash_used(uint64_t used)
+{
+    used ^= used >> 32;
+    used *= UINT64_C(0x9e3779b97f4a7c15);
+    return used ^ used >> 29;
+}
+
+static void clear_slots(struct packing_rows *rows, size_t slot_count)
+{
+    if (slot_count > rows->slot_capacity) {
+        rows->slots = array_resized(rows->slots, slot_count * sizeof *rows->slots);
+        rows->slot_capacity = slot_count;
+    }
+    rows->slot_count = slot_count;
+    memset(rows->slots, 0, slot_count * sizeof *rows->slots);
+}
+
+/* The slot of the row of the layer that is being made with these items; 0 in it: there is none yet.
+ */
+static uint32_t *find_slot(const struct table *table, uint64_t used)
+{
+    const struct packing_rows *rows = table->rows;
+    size_t slot = (size_t)hash_used(used) & (rows->slot_count - 1);
+    while (rows->slots[slot] != 0 && rows->rows[rows->slots[slot] - 1].used != used) {
+        slot = (slot + 1) & (rows->slot_count - 1);
+    }
+    return &rows->slots[slot];
+}
+
+static void widen_slots(struct table *table)
+{
+    struct packing_rows *rows = table->rows;
+    clear_slots(rows, rows->slot_count * 2);
+    for (size_t i = table->layer; i < rows->count; i++) {
+        *find_slot(table, rows->rows[i].used) = (uint32_t)i + 1;
+    }
+}
+
+/* False: there are too many rows. */
+static bool offer_row(struct table *table, uint64_t used, uint64_t place)
+{
+    struct packing_rows *rows = table->rows;
+    uint32_t *slot = find_slot(table, used);
+    if (*slot != 0) {
+        struct packing_row *row = &rows->rows[*slot - 1];
+        row->place = place < row->place ? place : row->place;
+        return true;
+    }
+    if (rows->count == PACKING_TABLE_ROWS_MAX) {
+        return false;
+    }
+    rows->rows = array_grown(rows->rows, rows->count, &rows->capacity, sizeof *rows->rows);
+    rows->rows[rows->count++] = (struct packing_row){used, place};
+    *slot = (uint32_t)rows->count;
+    if ((rows->count - table->layer) * 2 > rows->slot_count) {
+        widen_slots(table);
+    }
+    return true;
+}
+
+/* --- what may follow a row --- */
+
+static size_t bin_of_place(const struct table *table, uint64_t place)
+{
+    size_t low = 0;
+    size_t high = table->problem->bin_count;
+    while (low + 1 < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (table->bins[middle].offset <= place) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static size_t count_used(const struct table_kind *kind, uint64_t used)
+{
+    return (size_t)(used >> kind->shift & kind->mask);
+}
+
+static uint64_t sum_used(const struct table *table, uint64_t used)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < table->kind_count; i++) {
+        sum += table->kinds[i].size * count_used(&table->kinds[i], used);
+    }
+    return sum;
+}
+
+static uint64_t all_used(const struct table *table)
+{
+    uint64_t used = 0;
+    for (size_t i = 0; i < table->kind_count; i++) {
+        used |= (uint64_t)table->kinds[i].count << table->kinds[i].shift;
+    }
+    return used;
+}
+
+/* Where an item of the kind ends when it is the next one in the bin; UINT64_MAX: it does not fit.
+ */
+static uint64_t end_in_bin(const struct table *table, const struct table_kind *kind, size_t bin,
+                           uint64_t place)
+{
+    const struct table_bin *at = &table->bins[bin];
+    const uint64_t address = at->start + (place - at->offset);
+    const uint64_t end = place + (align_up(address, kind->align) - address) + kind->size;
+    return end <= at[1].offset ? end : UINT64_MAX;
+}
+
+enum table_step { STEP_DONE = 0, STEP_NOTHING_FITS, STEP_BUDGET };
+
+/* Offers the rows with one more item in this bin. */
+static enum table_step follow_in_bin(struct table *table, uint64_t used, size_t bin, uint64_t place,
+                                     uint64_t place_max)
+{
+    uint64_t steps = 1;
+    enum table_step step = STEP_NOTHING_FITS;
+    for (size_t i = 0; i < table->kind_count; i++) {
+        const struct table_kind *kind = &table->kinds[i];
+        if (count_used(kind, used) == kind->count) {
+            continue;
+        }
+        const uint64_t end = end_in_bin(table, kind, bin, place);
+        if (end == UINT64_MAX) {
+            continue;
+        }
+        step = STEP_DONE;
+        if (end - kind->size <= place_max) {
+            steps++;
+            if (!offer_row(table, used + (UINT64_C(1) << kind->shift), end)) {
+                return STEP_BUDGET;
+            }
+        }
+    }
+    return packing_step(table->packing, steps, &table->limit) ? step : STEP_BUDGET;
+}
+
+/* False: the budget ended. */
+static bool follow_row(struct table *table, const struct packing_row row)
+{
+    /* Up to here no more is lost than the slack. */
+    const uint64_t place_max = sum_used(table, row.used) + table->slack;
+    uint64_t place = row.place;
+    for (size_t bin = bin_of_place(table, place);
+         bin < table->problem->bin_count && place <= place_max;
+         bin++, place = table->bins[bin].offset) {
+        const enum table_step step = follow_in_bin(table, row.used, bin, place, place_max);
+        if (step != STEP_NOTHING_FITS) {
+            return step == STEP_DONE;
+        }
+    }
+    return true;
+}
+
+/* --- the packing --- */
+
+/* The last item of a row, and the row before it, which is one of [first, end). */
+static size_t find_row_before(const struct table *table, size_t row_index, size_t first, size_t end,
+                              size_t *kind_index)
+{
+    const struct packing_row *rows = table->rows->rows;
+    const struct packing_row row = rows[row_index];
+    for (size_t before = first; before < end; before++) {
+        const uint64_t more = row.used - rows[before].used;
+        for (size_t i = 0; i < table->kind_count; i++) {
+            const struct table_kind *kind = &table->kinds[i];
+            if (more != UINT64_C(1) << kind->shift || row.used < rows[before].used) {
+                continue;
+            }
+            const size_t bin = bin_of_place(table, row.place - 1);
+            const uint64_t low = table->bins[bin].offset;
+            const uint64_t place = rows[before].place > low ? rows[before].place : low;
+            if (place <= row.place && end_in_bin(table, kind, bin, place) == row.place) {
+                *kind_index = i;
+                return before;
+            }
+        }
+    }
+    CHECK(false);
+    return end;
+}
+
+/* layers[n]: the first row with n items. */
+static void keep_addresses(struct table *table, const size_t *layers)
+{
+    size_t row = layers[table->problem->item_count];
+    for (size_t n = table->problem->item_count; n > 0; n--) {
+        size_t kind_index = 0;
+        const uint64_t place = table->rows->rows[row].place;
+        row = find_row_before(table, row, layers[n - 1], layers[n], &kind_index);
+        struct table_kind *kind = &table->kinds[kind_index];
+        const struct table_bin *bin = &table->bins[bin_of_place(table, place - 1)];
+        table->packing->addresses[table->order[kind->first++]] = (bin->start + (place - kind->size -
+                                                                                bin->offset)) *
+                                                                 table->problem->granule_bytes;
+    }
+}
+
+/* Makes the rows with n items from those with n - 1; false: the budget ended. */
+static bool make_layer(struct table *table, size_t first, size_t end)
+{
+    clear_slots(table->rows, SLOTS_MIN);
+    table->layer = end;
+    for (size_t i = first; i < end; i++) {
+        if (!follow_row(table, table->rows->rows[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the table takes at most, if every choice of items is a row; UINT64_MAX: more than can be
+ * said.
+ */
+static uint64_t bound_steps(const struct table *table)
+{
+    uint64_t rows = 1;
+    uint64_t more = 0; /* the rows that have one item more, over all rows */
+    for (size_t i = 0; i < table->kind_count; i++) {
+        const uint64_t count = table->kinds[i].count;
+        if (rows > PACKING_TABLE_ROWS_MAX / (count + 1)) {
+            return UINT64_MAX;
+        }
+        more = more * (count + 1) + rows * count;
+        rows *= count + 1;
+    }
+    return more + rows * table->problem->bin_count;
+}
+
+static enum packing_result make_table(struct table *table)
+{
+    const size_t item_count = table->problem->item_count;
+    struct packing_rows *rows = table->rows;
+    size_t *layers = packing_take(table->packing, item_count + 1, sizeof *layers);
+    rows->count = 0;
+    clear_slots(rows, SLOTS_MIN);
+    table->layer = layers[0] = 0;
+    (void)offer_row(table, 0, 0);
+    for (size_t n = 1; n <= item_count; n++) {
+        layers[n] = rows->count;
+        if (!make_layer(table, layers[n - 1], layers[n])) {
+            return PACKING_UNKNOWN;
+        }
+        if (rows->count == layers[n]) {
+            return PACKING_NONE;
+        }
+    }
+    if (table->problem->wants_proof) {
+        keep_addresses(table, layers);
+    }
+    return PACKING_FITS;
+}
+
+/* A question in a thousand needs many rows: their memory does not stay. */
+enum { ROWS_KEPT_MAX = 1 << 14 };
+
+void packing_rows_deinit(struct packing_rows *rows)
+{
+    free(rows->rows);
+    free(rows->slots);
+    *rows = (struct packing_rows){0};
+}
+
+static void trim_rows(struct packing_rows *rows)
+{
+    if (rows->capacity > ROWS_KEPT_MAX || rows->slot_capacity > ROWS_KEPT_MAX) {
+        packing_rows_deinit(rows);
+    }
+}
+
+enum packing_result packing_search_table(struct packing *packing,
+                                         const struct packing_problem *problem, uint64_t limit,
+                                         uint64_t *row_count)
+{
+    struct table table = {
+        .packing = packing, .problem = problem, .limit = limit, .rows = &packing->rows};
+    CHECK(problem->bin_count > 0);
+    CHECK(problem->item_count > 0);
+    if (problem->item_count > PACKING_SEARCH_ITEMS_MAX) {
+        return PACKING_UNKNOWN;
+    }
+    sort_into_kinds(&table);
+    if (!assign_bits(&table)) {
+        return PACKING_UNKNOWN;
+    }
+    sort_bins(&table);
+    /* What is sure to end may take all there is. */
+    if (bound_steps(&table) <= packing->nodes_max - packing->nodes) {
+        table.limit = UINT64_MAX;
+    }
+    table.slack = table.bins[problem->bin_count].offset - sum_used(&table, all_used(&table));
+    const enum packing_result result = make_table(&table);
+    *row_count = packing->rows.count;
+    trim_rows(&packing->rows);
+    return result;
+}
