@@ -17,6 +17,8 @@ struct oracle {
     struct repack repack;
     struct planner *planner;
     struct proof proof;
+    uint64_t nodes_each;
+    uint64_t nodes_spare; /* left for open questions */
 };
 
 struct oracle *oracle_create(void)
@@ -24,7 +26,14 @@ struct oracle *oracle_create(void)
     struct oracle *oracle = calloc(1, sizeof *oracle);
     CHECK(oracle != NULL);
     oracle->planner = planner_create();
+    oracle_reset(oracle, ORACLE_NODES_DEFAULT, ORACLE_NODES_SPARE);
     return oracle;
+}
+
+void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spare)
+{
+    oracle->nodes_each = nodes_each;
+    oracle->nodes_spare = nodes_spare;
 }
 
 void oracle_destroy(struct oracle *oracle)
@@ -232,6 +241,7 @@ static void judge_state(struct oracle *oracle, const struct oom *oom, uint64_t n
 {
     reach_decide_fully(&oracle->reach, oom);
     verdict->nodes = 0;
+    verdict->nodes_max = nodes_max;
     if (!judge_stack(oracle, verdict) && !judge_in_place(oracle, verdict)) {
         judge_repack(oracle, nodes_max, wants_proof, verdict);
     }
@@ -241,10 +251,29 @@ static void judge_state(struct oracle *oracle, const struct oom *oom, uint64_t n
     }
 }
 
+/* Takes from what is spare, and no more than there is: the sum over a run has a bound. */
+static void judge_longer(struct oracle *oracle, const struct oom *oom, struct verdict *verdict)
+{
+    const uint64_t nodes_before = verdict->nodes;
+    const uint64_t nodes_max = oracle->nodes_spare;
+    if (nodes_max <= oracle->nodes_each) {
+        return;
+    }
+    judge_state(oracle, oom, nodes_max, false, verdict);
+    CHECK(verdict->nodes <= nodes_max);
+    oracle->nodes_spare -= verdict->nodes;
+    verdict->nodes += nodes_before;
+}
+
 void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                   struct verdict *verdict)
 {
-    judge_state(oracle, oom, nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max, false, verdict);
+    const uint64_t first_max = nodes_max == 0 ? oracle->nodes_each : nodes_max;
+    judge_state(oracle, oom, first_max, false, verdict);
+    /* What ends sooner is too large for a search, whatever its budget. */
+    if (nodes_max == 0 && verdict->kind == VERDICT_UNKNOWN && verdict->nodes == first_max) {
+        judge_longer(oracle, oom, verdict);
+    }
 }
 
 static void append_reason(struct verdict *verdict, const char *format, ...)
@@ -302,7 +331,7 @@ static void prove_premature(struct oracle *oracle, const struct oom *oom, uint64
 const struct proof *oracle_prove(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                                  struct verdict *verdict)
 {
-    nodes_max = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
+    nodes_max = nodes_max == 0 ? oracle->nodes_each : nodes_max;
     judge_state(oracle, oom, nodes_max, true, verdict);
     if (verdict->kind == VERDICT_PREMATURE) {
         prove_premature(oracle, oom, nodes_max, verdict);

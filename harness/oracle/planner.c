@@ -9,6 +9,8 @@
 
 /* So many choices of programs are tried for the fewest; beyond that, one choice is made smaller. */
 enum { CHOICE_COUNT_MAX = 256 };
+/* Looking for a cheaper plan takes no more, however long it took to find that there is one. */
+#define CHEAPER_NODES_MAX UINT64_C(4000000)
 
 struct candidate {
     uint64_t size_bytes;
@@ -288,6 +290,11 @@ static void choose_fewer_programs(struct planner *planner, const struct oom *oom
     }
 }
 
+static uint64_t cheaper_max(uint64_t nodes_max)
+{
+    return nodes_max < CHEAPER_NODES_MAX ? nodes_max : CHEAPER_NODES_MAX;
+}
+
 static enum plan_result find_by_evicting(struct planner *planner, const struct oom *oom,
                                          uint64_t drain_ns, uint64_t nodes_max,
                                          struct proof_plan *plan)
@@ -301,7 +308,7 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
         return at_most;
     }
     /* One budget for all choices: where it ends, a choice counts as one that does not do. */
-    nodes_left = nodes_max;
+    nodes_left = cheaper_max(nodes_max);
     for (size_t count = 1;
          count <= planner->candidate_count && choices < CHOICE_COUNT_MAX && !is_chosen; count++) {
         is_chosen = choose_programs(planner, oom, drain_ns, &nodes_left, count, &choices);
@@ -310,7 +317,7 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
         choose_fewer_programs(planner, oom, drain_ns, &nodes_left);
     }
     decide_without(planner, oom, drain_ns);
-    if (try_layout(planner, nodes_max, plan) == PLAN_FOUND) {
+    if (try_layout(planner, cheaper_max(nodes_max), plan) == PLAN_FOUND) {
         return PLAN_FOUND;
     }
     /* With another budget the search went another way: all gone is known to do. */
@@ -334,8 +341,10 @@ enum plan_result planner_find(struct planner *planner, const struct oom *oom, ui
     }
     find_candidates(planner, oom, drain_ns);
     decide_without(planner, oom, drain_ns);
-    const enum plan_result moved = try_layout(planner, nodes_max, plan);
-    if (moved == PLAN_FOUND || planner->candidate_count == 0) {
+    const bool is_last = planner->candidate_count == 0;
+    const enum plan_result moved = try_layout(planner, is_last ? nodes_max : cheaper_max(nodes_max),
+                                              plan);
+    if (moved == PLAN_FOUND || is_last) {
         return moved;
     }
     return find_by_evicting(planner, oom, drain_ns, nodes_max, plan);

@@ -23,7 +23,8 @@ struct verdict {
     uint32_t op;
     uint64_t requested_bytes; /* OOMs: image and stack together for a program */
     uint64_t free_bytes;
-    uint64_t nodes; /* of the search */
+    uint64_t nodes;     /* of the search */
+    uint64_t nodes_max; /* OOMs: the budget within which it was decided, or not */
     /* how it came about, in a few words without numbers of this run: verdicts on one rule are told
      * apart by it; "" = by the kind of op */
     char mechanism[VERDICT_MECHANISM_BYTES];

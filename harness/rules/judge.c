@@ -27,6 +27,7 @@ void judge_deinit(struct judge *judge)
 
 void judge_reset(struct judge *judge)
 {
+    oracle_reset(judge->oracle, ORACLE_NODES_DEFAULT, ORACLE_NODES_SPARE);
     *judge = (struct judge){.oracle = judge->oracle,
                             .planner = judge->planner,
                             .oom = judge->oom,

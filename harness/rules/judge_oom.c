@@ -51,7 +51,7 @@ static void explain_premature(struct judge *judge)
     char mechanism[VERDICT_MECHANISM_BYTES];
     shortfall_name(judge->oracle, &judge->oom, &judge->reach, mechanism);
     if (!judge->goes_on || !judge_was_told(judge, RULE_PREMATURE, mechanism)) {
-        (void)oracle_prove(judge->oracle, &judge->oom, judge->nodes_max, verdict);
+        (void)oracle_prove(judge->oracle, &judge->oom, verdict->nodes_max, verdict);
     }
     memcpy(verdict->mechanism, mechanism, sizeof mechanism);
 }

@@ -174,6 +174,7 @@ static void restore_state(struct pass *pass, uint32_t number)
     judge->verdict->kind = pending->verdict.kind;
     judge->verdict->free_bytes = pending->verdict.free_bytes;
     judge->verdict->nodes = pending->nodes;
+    judge->verdict->nodes_max = pending->verdict.nodes_max;
     memcpy(judge->verdict->reason, pending->verdict.reason, sizeof judge->verdict->reason);
 }
 
@@ -206,7 +207,7 @@ bool overlap_oom_finish(struct pass *pass, uint32_t number)
     if (judge->verdict->kind != VERDICT_PREMATURE) {
         return true;
     }
-    (void)oracle_prove(judge->oracle, &judge->oom, judge->nodes_max, judge->verdict);
+    (void)oracle_prove(judge->oracle, &judge->oom, judge->verdict->nodes_max, judge->verdict);
     shortfall_name(judge->oracle, &judge->oom, &judge->reach, judge->verdict->mechanism);
     return false;
 }

@@ -30,7 +30,7 @@ void run_print_certificate(const struct run *run, struct writing *text)
     CHECK(kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
           kind == VERDICT_DISPUTED);
     const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom,
-                                             run->judge.nodes_max, &verdict);
+                                             run->verdict.nodes_max, &verdict);
     CHECK(verdict.kind == kind || kind == VERDICT_DISPUTED);
     certificate_print(&run->judge.oom, proof, &verdict, text);
 }
