@@ -10,7 +10,7 @@ struct script script;
 struct target_instance {
     uint32_t host;
 };
-static struct target_instance instances[HOST_COUNT] = {{0}, {1}};
+static struct target_instance instances[HOST_COUNT] = {{0}, {1}, {2}};
 
 static enum target_result fake_open(const struct target_setup *setup,
                                     const struct device_services *services,

@@ -8,7 +8,7 @@
 
 #include <check.h>
 
-enum { G = 512, HANDLE_COUNT_MAX = 64, HOST_COUNT = 2 };
+enum { G = 512, HANDLE_COUNT_MAX = 64, HOST_COUNT = 3 };
 
 /* What the target answers next, and what it has been told. */
 struct script {

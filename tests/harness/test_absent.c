@@ -254,6 +254,19 @@ START_TEST(what_comes_back_has_a_place_of_its_own_and_its_contents)
 }
 END_TEST
 
+/* A call that failed shows it as well as one that is asked, though nothing is read back then. */
+START_TEST(nothing_comes_back_without_a_copy)
+{
+    start_stranded();
+    BREAKS(use_with(say_0_is_back, 0, TARGET_FAILED), RULE_MOVED_UNASKED);
+    stop();
+    start_stranded();
+    script.at[1].address = 8 * G;
+    BREAKS(report(), RULE_MOVED_UNASKED);
+    stop();
+}
+END_TEST
+
 START_TEST(what_is_in_host_memory_is_neither_used_nor_donated_nor_executed)
 {
     const enum op_kind kinds[] = {OP_USE, OP_DONATE};
@@ -388,6 +401,55 @@ START_TEST(a_block_is_followed_when_the_op_that_moves_it_frees_it)
     script.act = move_1_to_8;
     BREAKS(on_for(OP_FREE_AFTER, 1, 1000), RULE_HELD_MOVED);
     stop();
+}
+END_TEST
+
+static void move_0_then_await_its_use(void)
+{
+    ck_assert_int_eq(copy(0, 8, 2), DEVICE_OK);
+    wait_for(3);
+    lose_address(); /* the handle has ended */
+}
+
+static void await_its_use_then_move_0(void)
+{
+    wait_for(3);
+    ck_assert_int_eq(copy(0, 8, 2), DEVICE_OK);
+    lose_address();
+}
+
+static void bring_the_stage_of_0_to_8(void)
+{
+    ck_assert_int_eq(stage_in(8), DEVICE_OK);
+    lose_address();
+}
+
+/* Nobody can ask where the block went: its bytes say it, also where its use is over when the op
+ * returns, and where what was taken out of it earlier is brought to another place. */
+START_TEST(a_block_in_use_is_not_moved_by_the_op_that_frees_it)
+{
+    const struct {
+        void (*act)(void);
+        enum op_kind kind;
+        enum rule rule;
+    } rows[] = {
+        {move_0_then_await_its_use, OP_FREE, RULE_HELD_MOVED},
+        {move_0_then_await_its_use, OP_FREE_AFTER, RULE_HELD_MOVED},
+        {await_its_use_then_move_0, OP_FREE, RULE_NONE},
+        {await_its_use_then_move_0, OP_FREE_AFTER, RULE_NONE},
+        {bring_the_stage_of_0_to_8, OP_FREE, RULE_HELD_MOVED},
+        {bring_the_stage_of_0_to_8, OP_FREE_AFTER, RULE_HELD_MOVED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        start_with_two(DEFRAG_REPACK);
+        const bool is_staged = rows[i].act == bring_the_stage_of_0_to_8;
+        KEEPS(is_staged ? defragment_with(stage_0_and_leave_it, TARGET_OK) : report());
+        KEEPS(on_for(OP_USE, 0, 1000)); /* op 3 */
+        script.act = rows[i].act;
+        const struct verdict *verdict = on_for(rows[i].kind, 0, 5000);
+        ck_assert_msg(verdict->rule == rows[i].rule, "row %zu: %s", i, verdict->reason);
+        stop();
+    }
 }
 END_TEST
 
@@ -531,12 +593,14 @@ Suite *suite_of_absent(void)
     tcase_add_test(tests, a_block_that_the_device_does_not_take_back_counts_and_has_no_address);
     tcase_add_test(tests, only_a_refused_return_leaves_a_block_in_host_memory);
     tcase_add_test(tests, what_comes_back_has_a_place_of_its_own_and_its_contents);
+    tcase_add_test(tests, nothing_comes_back_without_a_copy);
     tcase_add_test(tests, what_is_in_host_memory_is_neither_used_nor_donated_nor_executed);
     tcase_add_test(tests, an_image_in_host_memory_waits_for_its_return);
     tcase_add_test(tests, an_absent_block_is_freed_like_any_other);
     tcase_add_test(tests, a_run_ends_with_what_is_still_in_host_memory);
     tcase_add_test(tests, a_dying_block_that_comes_back_takes_room_until_it_goes);
     tcase_add_test(tests, a_block_is_followed_when_the_op_that_moves_it_frees_it);
+    tcase_add_test(tests, a_block_in_use_is_not_moved_by_the_op_that_frees_it);
     tcase_add_test(tests, an_out_of_memory_beside_an_absent_block_is_counted_and_not_judged);
     tcase_add_test(tests, the_largest_hole_is_not_compared_while_a_block_is_absent);
     tcase_add_test(tests, the_report_has_a_row_without_an_address_for_each_absent_block);
