@@ -276,6 +276,16 @@ void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_m
     }
 }
 
+void oracle_judge_stack(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                        struct verdict *verdict)
+{
+    CHECK(oom->request.size_bytes == 0);
+    verdict->kind = VERDICT_NONE;
+    if (oom->request.stack_bytes > oom_reservable(oom).low_bytes) {
+        oracle_judge(oracle, oom, nodes_max, verdict);
+    }
+}
+
 static void append_reason(struct verdict *verdict, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void append_reason(struct verdict *verdict, const char *format, ...)

@@ -30,6 +30,11 @@ void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spa
 void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                   struct verdict *verdict);
 
+/* The request, a stack and no block, was granted: judges it like oracle_judge(), as if it had been
+ * refused in this state.  VERDICT_NONE, at once, where no layout is needed to see that it fits. */
+void oracle_judge_stack(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                        struct verdict *verdict);
+
 /* Judges it again and keeps why.  nodes_max: that of the verdict, so that it is the same again; 0 =
  * nodes_each, and nothing spare.  The proof is valid until the oracle is used
  * again.  A plan costs more than the judgement: it looks for few programs to evict and few bytes to

@@ -4,6 +4,7 @@
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_moved.h"
+#include "harness/rules/private/judge_oom.h"
 #include "harness/rules/private/rules.h"
 
 /* What the call was answered, for a request of asked_bytes at a multiple of align_bytes. */
@@ -46,19 +47,24 @@ static void stamp_new(const struct judge *judge, const struct host *host, uint32
     }
 }
 
-/* The stack of the program can be reserved.  A walk over the blocks: only where there is a stack to
- * ask about. */
+/* The stack of the program can be reserved while its image is where it is.  While calls overlap,
+ * where the others are is not known at one instant: only what no state allows is wrong then. */
 static bool check_loaded_stack(struct evidence answer, uint64_t stack_bytes)
 {
     struct judge *judge = answer.judge;
-    if (stack_bytes == 0 || judge->is_overlapping) {
+    struct verdict proof = {.kind = VERDICT_NONE};
+    if (stack_bytes == 0) {
         return true;
     }
-    oom_take(&judge->reservable, answer.host->model, &(struct oom_request){.own_op = OP_NONE}, 0);
-    answer.sight = SIGHT_STACK;
+    answer.reservable_bytes = model_capacity_bytes(answer.host->model) - answer.size_bytes;
     answer.size_bytes = stack_bytes;
-    answer.reservable_bytes = oom_reservable(&judge->reservable).high_bytes;
-    return rule_judge(RULE_STATUS, &answer);
+    answer.sight = SIGHT_STACK;
+    if (!judge->is_overlapping) {
+        judge_loaded_stack(judge, answer.host, answer.call, stack_bytes, &proof);
+        answer.reservable_bytes = oom_reservable(&judge->oom).high_bytes;
+        answer.proof = &proof;
+    }
+    return proof.kind != VERDICT_DISPUTED && rule_judge(RULE_STATUS, &answer);
 }
 
 static bool take_block(struct judge *judge, struct host *host, const struct call *call)
@@ -154,13 +160,19 @@ static bool take_image(struct judge *judge, struct host *host, const struct call
 /* The program runs: its image is there, its stack is reserved. */
 static bool take_execution(struct judge *judge, struct host *host, const struct call *call)
 {
-    const struct evidence stack = {
-        .judge = judge, .host = host, .call = call, .sight = SIGHT_STACK, .slot = call->slot};
+    const uint64_t stack_bytes = model_block(host->model, call->slot)->stack_bytes;
+    /* An execution of no duration is over already; its reservation was made all the same, and
+     * nothing lay there: unless another call got the place since. */
+    const struct evidence stack = {.judge = judge,
+                                   .host = host,
+                                   .call = call,
+                                   .sight = SIGHT_STACK,
+                                   .slot = call->slot,
+                                   .size_bytes = judge->is_overlapping ? 0 : stack_bytes};
     if (!take_image(judge, host, call)) {
         return false;
     }
-    /* An execution of no duration is over already; its reservation was made all the same. */
-    model_reserve_briefly(host->model, model_block(host->model, call->slot)->stack_bytes);
+    model_reserve_briefly(host->model, stack_bytes);
     model_use(host->model, call->slot, call->event);
     return rule_judge(RULE_OVERLAP, &stack);
 }

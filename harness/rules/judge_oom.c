@@ -12,14 +12,11 @@
  * much as the first, and it takes only small states. */
 enum { SECOND_OPINION_PERIOD = 8 };
 
-/* Asks a judge that shares nothing with the oracle, if it is its turn.  True: it comes to another
- * verdict, and *verdict says so. */
-static bool is_disputed(struct judge *judge)
+/* Asks a judge that shares nothing with the oracle.  True: it comes to another verdict, and
+ * *verdict says so. */
+static bool is_disputed(struct judge *judge, struct verdict *verdict)
 {
-    struct verdict *verdict = judge->verdict;
-    const bool is_asked = judge->oom_count++ % SECOND_OPINION_PERIOD == 0 ||
-                          verdict->kind == VERDICT_PREMATURE;
-    const enum verdict_kind second = is_asked ? exhaustive_judge(&judge->oom) : VERDICT_NONE;
+    const enum verdict_kind second = exhaustive_judge(&judge->oom);
     judge->has_second_opinion = second != VERDICT_NONE;
     if (second == VERDICT_NONE || verdict->kind == VERDICT_UNKNOWN || second == verdict->kind) {
         return false;
@@ -72,7 +69,9 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     }
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
     judge->oom_kind = verdict->kind;
-    if (is_disputed(judge)) {
+    const bool is_asked = judge->oom_count++ % SECOND_OPINION_PERIOD == 0 ||
+                          verdict->kind == VERDICT_PREMATURE;
+    if (is_asked && is_disputed(judge, verdict)) {
         judge->oom_kind = VERDICT_NONE;
         return false;
     }
@@ -81,6 +80,23 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
         return judge->goes_on;
     }
     return judge_text(judge, host, call);
+}
+
+/* Whatever the device refused, the allocator may have in mind what it could do otherwise.  Room for
+ * blocks that are absent is not asked for. */
+void judge_loaded_stack(struct judge *judge, const struct host *host, const struct call *call,
+                        uint64_t stack_bytes, struct verdict *proof)
+{
+    const struct oom_request request = {.class = REQUEST_PROGRAM,
+                                        .align_bytes = host->contract.granule_bytes,
+                                        .stack_bytes = stack_bytes,
+                                        .own_op = call->number};
+    oom_take(&judge->oom, host->model, &request, 0);
+    oracle_judge_stack(judge->oracle, &judge->oom, judge->nodes_max, proof);
+    if (proof->kind == VERDICT_JUSTIFIED && is_disputed(judge, proof)) {
+        *judge->verdict = *proof;
+        judge->verdict->op = call->number;
+    }
 }
 
 /* Not when a fault of the device stood in its way. */

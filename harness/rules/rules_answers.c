@@ -82,6 +82,25 @@ static bool judge_presence(const struct evidence *evidence)
                           op_kind_info(kind)->name, evidence_block(evidence)->op);
 }
 
+/* A load that was granted: the oracle does not refute its stack; where it was not asked, the stack
+ * is within the bound. */
+static bool judge_loaded(const struct evidence *evidence)
+{
+    const struct verdict *proof = evidence->proof;
+    const bool is_above_bound = evidence->size_bytes > evidence->reservable_bytes;
+    const bool is_refuted = proof == NULL ? is_above_bound : proof->kind == VERDICT_JUSTIFIED;
+    if (is_refuted && is_above_bound) {
+        return evidence_break(evidence, RULE_STATUS,
+                              "load returned OK for a stack of %" PRIu64
+                              " bytes, but at most %" PRIu64 " can be reserved",
+                              evidence->size_bytes, evidence->reservable_bytes);
+    }
+    return !is_refuted || evidence_break(evidence, RULE_STATUS,
+                                         "load returned OK for a stack of %" PRIu64
+                                         " bytes, but it cannot be reserved: %s",
+                                         evidence->size_bytes, proof->reason);
+}
+
 bool rules_judge_status(const struct evidence *evidence)
 {
     switch (evidence->sight) {
@@ -92,11 +111,7 @@ bool rules_judge_status(const struct evidence *evidence)
                               "%s returned OK for block %" PRIu32 ", which was gone",
                               op_kind_info(evidence->call->op.kind)->name, evidence->call->op.ref);
     case SIGHT_STACK:
-        return evidence->size_bytes <= evidence->reservable_bytes ||
-               evidence_break(evidence, RULE_STATUS,
-                              "load returned OK for a stack of %" PRIu64
-                              " bytes, but at most %" PRIu64 " can be reserved",
-                              evidence->size_bytes, evidence->reservable_bytes);
+        return judge_loaded(evidence);
     default:
         return judge_result(evidence);
     }

@@ -80,7 +80,8 @@ static bool judge_stack(const struct evidence *evidence)
 {
     struct span span;
     const struct model *model = evidence->host->model;
-    const uint64_t stack = model_reserved_bytes(model);
+    const uint64_t reserved = model_reserved_bytes(model);
+    const uint64_t stack = evidence->size_bytes > reserved ? evidence->size_bytes : reserved;
     const bool is_free = stack <= model_capacity_bytes(model) &&
                          !span_map_intersects(model_map(model), 0, stack, &span);
     return is_free || evidence_break(evidence, RULE_OVERLAP,

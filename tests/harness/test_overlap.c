@@ -157,12 +157,35 @@ START_TEST(no_overlapping_call_copies_out_of_the_device)
 }
 END_TEST
 
+/* While calls overlap only the image itself is in the way of its stack for certain. */
+START_TEST(no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for)
+{
+    for (uint64_t stack = 14; stack <= 15; stack++) {
+        start_lanes(DEFRAG_SLIDE);
+        make_block_at_7();
+        struct op pin = op_make(OP_TOUCH);
+        pin.ref = 0;
+        const uint32_t touch = begin_call(pin);
+        struct op op = op_make(OP_LOAD);
+        op.size_bytes = 2 * G;
+        op.stack_bytes = stack * G;
+        const uint32_t load = begin_call(op);
+        script.block = (struct target_block){2, 0, 2 * G};
+        end_call(load);
+        end_call(touch);
+        ck_assert_int_eq(rig.verdicts[load].rule, stack == 14 ? RULE_NONE : RULE_STATUS);
+        stop_lanes();
+    }
+}
+END_TEST
+
 Suite *suite_of_overlap(void)
 {
     Suite *suite = suite_create("overlap");
     TCase *tests = tcase_create("overlap");
     tcase_add_test(tests, a_call_under_way_may_have_pinned_its_block_already);
     tcase_add_test(tests, no_overlapping_call_copies_out_of_the_device);
+    tcase_add_test(tests, no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for);
     suite_add_tcase(suite, tests);
     return suite;
 }

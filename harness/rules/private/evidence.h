@@ -47,6 +47,8 @@ struct evidence {
     uint64_t asked_bytes;         /* that it must have at least */
     uint64_t below_address;       /* of its lower neighbour; 0 = none */
     uint64_t reservable_bytes;    /* SIGHT_STACK: of the size_bytes that it takes */
+    const struct verdict *proof;  /* SIGHT_STACK: of the oracle, as if the stack had been refused
+                                     then; NULL: it was not asked */
     uint64_t count;               /* of regretted requests */
     const char *mechanism;  /* of the finding; NULL: what was looked at tells it (enum sight) */
     bool may_evict;         /* some call that may evict this program is under way */

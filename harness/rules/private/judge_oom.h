@@ -1,4 +1,5 @@
-/* The judgement on requests: an out-of-memory, and what a request cost beyond what it had to. */
+/* The judgement on requests: an out-of-memory, a stack that was granted, and what a request cost
+ * beyond what it had to. */
 #ifndef HARNESS_RULES_PRIVATE_JUDGE_OOM_H
 #define HARNESS_RULES_PRIVATE_JUDGE_OOM_H
 
@@ -7,6 +8,11 @@
 /* Judges the out-of-memory and its error text into *judge->verdict; while a block is absent the
  * verdict stays NONE.  False: a promise is broken and the run ends, or our judges disagree. */
 bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call);
+/* A load returned OK, and its image is in the model: *proof is the oracle's verdict on the state
+ * after it, as if the stack alone had been refused there.  NONE: it can be reserved for certain.
+ * DISPUTED: our judges disagree, and *judge->verdict says so.  judge->oom is that state. */
+void judge_loaded_stack(struct judge *judge, const struct host *host, const struct call *call,
+                        uint64_t stack_bytes, struct verdict *proof);
 /* What the op regrets goes to judge->regret. */
 void judge_look_back(struct judge *judge, const struct host *host, const struct call *call);
 
