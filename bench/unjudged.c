@@ -18,6 +18,12 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     oom->faults_fired = faults_fired;
 }
 
+void oom_add_absent(struct oom *oom, const struct model *model)
+{
+    (void)oom;
+    (void)model;
+}
+
 void oom_deinit(struct oom *oom)
 {
     (void)oom;

@@ -106,6 +106,7 @@ static bool has_ended(json_int_t end, json_int_t time)
 static void read_block(struct check *check, size_t i, json_t *json)
 {
     struct block *block = &check->blocks[i];
+    const bool follows_absent = i > 0 && block[-1].address == IN_HOST_MEMORY;
     const json_int_t floor = i == 0 ? 0 : block[-1].address + block[-1].size;
     const char *kind, *state;
     char what[32];
@@ -119,12 +120,16 @@ static void read_block(struct check *check, size_t i, json_t *json)
     }
     block->is_program = find_word_index(check, what, kind, "buffer|output|program|retired") == 2;
     block->is_live = find_word_index(check, what, state, "dying|live") == 1;
-    require_that(check,
-                 is_valid_align(check, block->align) &&
-                     is_in_range(block->address, floor, check->capacity, block->align) &&
-                     is_in_range(block->size, 1, check->capacity - block->address, check->granule),
-                 "%s: it is not aligned, overlaps the block before it, or is outside the device",
-                 what);
+    const bool is_absent = block->address == IN_HOST_MEMORY;
+    require_that(check, is_absent ? check->defrag == REPACK : !follows_absent,
+                 "%s: it is in host memory without repack, or not among the last", what);
+    require_that(
+        check,
+        is_valid_align(check, block->align) &&
+            (is_absent || is_in_range(block->address, floor, check->capacity, block->align)) &&
+            is_in_range(block->size, 1, check->capacity - (is_absent ? 0 : block->address),
+                        check->granule),
+        "%s: it is not aligned, overlaps the block before it, or is outside the device", what);
     require_that(check,
                  is_in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
                      block->holds >= 0 && block->used_until >= NEVER && block->freed_at >= NEVER &&
@@ -191,7 +196,7 @@ static bool is_evictable(const struct check *check, const struct block *block)
 {
     return check->evicts && block->is_program && block->is_live &&
            has_ended(block->used_until, check->time) && block->fate != GONE &&
-           block - check->blocks != check->own_program;
+           block->address != IN_HOST_MEMORY && block - check->blocks != check->own_program;
 }
 
 /* What can become of each block by that time without evictions, and where the bottom is then. */
@@ -202,9 +207,10 @@ static void set_time(struct check *check, json_int_t time)
     for (struct block *block = check->blocks; block < check->blocks + check->block_count; block++) {
         const bool is_free = block->holds == 0 &&
                              has_ended(block->is_live ? block->used_until : block->freed_at, time);
-        block->fate = !is_free || (block->is_live && check->defrag == NONE) ? FIXED
-                      : block->is_live                                      ? MOVABLE
-                                                                            : GONE;
+        block->fate = is_free && !block->is_live          ? GONE
+                      : block->address == IN_HOST_MEMORY  ? MOVABLE
+                      : !is_free || check->defrag == NONE ? FIXED
+                                                          : MOVABLE;
         if (!has_ended(block->used_until, time) && block->stack > check->bottom) {
             check->bottom = block->stack;
         }

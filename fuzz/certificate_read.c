@@ -133,13 +133,22 @@ static bool read_block(const json_t *json, struct oom_block *block)
            read_time(freed_at, &block->freed_at_ns);
 }
 
+static bool is_copy_refused(const struct oom *oom)
+{
+    return (oom->faults_fired & (1u << FAULT_COPY | 1u << FAULT_HOST_MEMORY)) != 0;
+}
+
 static bool is_block_possible(const struct oom *oom, const struct oom_block *block,
                               uint64_t floor_bytes)
 {
-    return is_align(oom, block->align_bytes) && block->address % block->align_bytes == 0 &&
-           block->address >= floor_bytes && block->address <= oom->capacity_bytes &&
-           block->size_bytes > 0 && block->size_bytes % oom->granule_bytes == 0 &&
-           block->size_bytes <= oom->capacity_bytes - block->address &&
+    const bool is_absent = oom_block_is_absent(block);
+    const uint64_t address = is_absent ? 0 : block->address;
+    return (is_absent ? oom->defrag == DEFRAG_REPACK && !is_copy_refused(oom)
+                      : address >= floor_bytes) &&
+           is_align(oom, block->align_bytes) && address % block->align_bytes == 0 &&
+           address <= oom->capacity_bytes && block->size_bytes > 0 &&
+           block->size_bytes % oom->granule_bytes == 0 &&
+           block->size_bytes <= oom->capacity_bytes - address &&
            is_stack(oom, block->stack_bytes) &&
            (block->kind == BLOCK_PROGRAM || block->stack_bytes == 0) &&
            (block->state == BLOCK_DYING || block->freed_at_ns == 0);
@@ -159,7 +168,7 @@ static bool read_blocks(const json_t *root, struct oom *oom)
             return false;
         }
         block->op = (uint32_t)i;
-        floor_bytes = block->address + block->size_bytes;
+        floor_bytes = oom_block_is_absent(block) ? UINT64_MAX : block->address + block->size_bytes;
     }
     oom->block_count = oom->block_capacity = count;
     return json_is_array(blocks);

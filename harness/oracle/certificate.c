@@ -102,7 +102,7 @@ static void append_block(struct writing *text, const struct oom *oom, const stru
     json_add_number(text, "op", block->op);
     json_add_string(text, "kind", kinds[block->kind]);
     json_add_string(text, "state", block->state == BLOCK_LIVE ? "live" : "dying");
-    append_size(text, "address", block->address);
+    append_or_none(text, "address", block->address, OOM_IN_HOST_MEMORY);
     append_size(text, "size", block->size_bytes);
     append_size(text, "align", block->align_bytes);
     append_size(text, "stack", block->stack_bytes);

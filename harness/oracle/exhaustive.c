@@ -63,10 +63,15 @@ static bool is_dead(const struct oom_block *block, uint64_t now_ns)
     return block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns <= now_ns;
 }
 
+static bool is_in_host_memory(const struct oom_block *block)
+{
+    return block->address == OOM_IN_HOST_MEMORY;
+}
+
 static bool may_move(const struct oom *oom, const struct oom_block *block, uint64_t now_ns)
 {
-    return moves_allowed(oom) != DEFRAG_NONE && block->state == BLOCK_LIVE &&
-           block->hold_count == 0 && !is_used(block, now_ns);
+    return moves_allowed(oom) != DEFRAG_NONE && !is_in_host_memory(block) &&
+           block->state == BLOCK_LIVE && block->hold_count == 0 && !is_used(block, now_ns);
 }
 
 static bool may_be_evicted(const struct oom *oom, const struct oom_block *block, uint64_t now_ns)
@@ -74,7 +79,7 @@ static bool may_be_evicted(const struct oom *oom, const struct oom_block *block,
     const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts
                                                              : oom->program_evicts_program;
     return evicts && !was_refused(oom, FAULT_UNLOAD) && block->kind == BLOCK_PROGRAM &&
-           block->state == BLOCK_LIVE && !is_used(block, now_ns) &&
+           block->state == BLOCK_LIVE && !is_used(block, now_ns) && !is_in_host_memory(block) &&
            block->op != oom->request.own_op;
 }
 
@@ -180,6 +185,10 @@ static bool state_build(struct state *state, const struct oom *oom, uint64_t now
             add_movable(state, block, moves_allowed(oom));
             continue;
         }
+        if (is_in_host_memory(block)) {
+            add_item(state, block->size_bytes, block->align_bytes);
+            continue;
+        }
         if (block->address < bottom) {
             return false;
         }
@@ -240,7 +249,7 @@ static bool is_small(const struct oom *oom)
     size_t loose = 0;
     for (size_t i = 0; i < oom->block_count && loose <= EXHAUSTIVE_LOOSE_MAX; i++) {
         const uint64_t end_ns = may_wait(oom) ? DELAY_NEVER - 1 : 0;
-        loose += may_move(oom, &oom->blocks[i], end_ns) ||
+        loose += is_in_host_memory(&oom->blocks[i]) || may_move(oom, &oom->blocks[i], end_ns) ||
                  may_be_evicted(oom, &oom->blocks[i], end_ns);
     }
     return loose <= EXHAUSTIVE_LOOSE_MAX;

@@ -75,6 +75,21 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     take_blocks(oom, model);
 }
 
+void oom_add_absent(struct oom *oom, const struct model *model)
+{
+    CHECK(oom->defrag == DEFRAG_REPACK);
+    CHECK(oom->block_count == model_map(model)->count);
+    for (size_t i = 0; i < model_absent_count(model); i++) {
+        const uint32_t slot = model_absent_slot(model, i);
+        oom->blocks = array_grown(oom->blocks, oom->block_count, &oom->block_capacity,
+                                  sizeof *oom->blocks);
+        struct oom_block *block = &oom->blocks[oom->block_count++];
+        *block = make_block(model_block(model, slot), oom->due_times_ns[slot],
+                            oom->due_times_ns[oom->due_time_capacity + slot]);
+        block->address = OOM_IN_HOST_MEMORY;
+    }
+}
+
 void oom_deinit(struct oom *oom)
 {
     free(oom->blocks);

@@ -17,11 +17,15 @@ struct oom_request {
     uint32_t own_op;      /* the program that is executed or loaded again; OP_NONE */
 };
 
+/* The address of a block whose contents are in host memory alone: it takes no range now, and may be
+ * brought back to any. */
+#define OOM_IN_HOST_MEMORY UINT64_MAX
+
 /* One block of the heap. */
 struct oom_block {
     uint64_t address, size_bytes; /* multiples of the granule; size_bytes > 0 */
-    uint64_t align_bytes;         /* at least the granule; address is a multiple of it */
-    uint64_t stack_bytes;         /* programs; else 0 */
+    uint64_t align_bytes; /* at least the granule; address is a multiple of it, or in host memory */
+    uint64_t stack_bytes; /* programs; else 0 */
     uint64_t used_until_ns; /* its last use or execution ends; 0 = unused, DELAY_NEVER = never */
     uint64_t freed_at_ns;   /* dying: its last event, uses included, is done; 0 = it waits for holds
                                alone */
@@ -39,7 +43,8 @@ struct oom {
     bool drains, evicts, program_evicts_program;
     uint32_t faults_fired; /* bit per fault_kind: these calls were refused during the op */
     struct oom_request request;
-    struct oom_block *blocks; /* block_count of them, ascending, disjoint */
+    struct oom_block *blocks; /* block_count of them, ascending, disjoint; then those in host
+                                 memory, which are there under DEFRAG_REPACK alone */
     size_t block_count, block_capacity;
     uint64_t *due_times_ns; /* scratch of oom_take */
     size_t due_time_capacity;
@@ -49,7 +54,14 @@ struct oom {
  * events). */
 void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request,
               uint32_t faults_fired);
+/* After oom_take() from the same model: the blocks that are in host memory are among the others. */
+void oom_add_absent(struct oom *oom, const struct model *model);
 void oom_deinit(struct oom *oom);
+
+static inline bool oom_block_is_absent(const struct oom_block *block)
+{
+    return block->address == OOM_IN_HOST_MEMORY;
+}
 
 /* What the programs that execute now reserve at the bottom. */
 uint64_t oom_reserved_bytes(const struct oom *oom);

@@ -188,6 +188,10 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
 {
     const struct reach *reach = &oracle->reach;
     struct reach_gap where = {0};
+    /* What is in host memory has no place next to others. */
+    if (reach->absent_count > 0) {
+        return false;
+    }
     if (reach_slides(reach, &where)) {
         settle_verdict(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
         explain_verdict(oracle, verdict,
@@ -297,11 +301,22 @@ static void append_reason(struct verdict *verdict, const char *format, ...)
     va_end(arguments);
 }
 
+/* Blocks that were in host memory before. */
+static size_t count_returns(const struct proof_plan *plan)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->move_count; i++) {
+        count += plan->moves[i].from == PROOF_IN_HOST_MEMORY;
+    }
+    return count - (size_t)plan->staged_count;
+}
+
 /* What to do, in the order of the plan, without what it does not need. */
 static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
 {
     char size[SIZE_TEXT_BYTES];
-    const size_t moved_count = plan->move_count -
+    const size_t returned_count = count_returns(plan);
+    const size_t moved_count = plan->move_count - returned_count -
                                plan->staged_count; /* a staged block is moved in two halves */
     verdict->reason[0] = '\0';
     if (plan->frees_awaited > 0) {
@@ -318,6 +333,9 @@ static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
             append_reason(verdict, ", %" PRIu64 " of them through host memory", plan->staged_count);
         }
         append_reason(verdict, "), ");
+    }
+    if (returned_count > 0) {
+        append_reason(verdict, "bring blocks back from host memory (%zu), ", returned_count);
     }
     append_reason(verdict, verdict->reason[0] == '\0' ? "with no mitigation " : "then ");
     if (plan->address == UINT64_MAX) {

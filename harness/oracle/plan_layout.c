@@ -53,7 +53,9 @@ static uint64_t cost_of(const struct reach *reach, const uint64_t *to)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < reach->range_count; i++) {
-        bytes += to[i] != reach->ranges[i].start ? reach->ranges[i].size_bytes : 0;
+        const struct reach_range *range = &reach->ranges[i];
+        const bool is_moved = to[i] != range->start && range->start != OOM_IN_HOST_MEMORY;
+        bytes += is_moved ? range->size_bytes : 0;
     }
     return bytes;
 }
@@ -379,6 +381,10 @@ enum plan_result layout_find(struct layout *layout, const struct reach *reach,
         return PLAN_NONE;
     }
     reserve_layout(layout, reach->range_count + 1);
+    if (reach->absent_count > 0) {
+        return reach->defrag == DEFRAG_REPACK ? find_by_packing(layout, reach, repack, nodes_max)
+                                              : PLAN_NONE;
+    }
     const bool slides = find_by_sliding(layout, reach);
     if (reach->defrag != DEFRAG_REPACK || (slides && layout->moved_bytes == 0)) {
         return slides ? PLAN_FOUND : PLAN_NONE;
@@ -399,7 +405,7 @@ enum plan_result layout_exists(const struct reach *reach, struct repack *repack,
     if (reach_is_too_large(reach) || reach_fixed_below(reach) != NULL) {
         return PLAN_NONE;
     }
-    if (reach_slides(reach, &where)) {
+    if (reach->absent_count == 0 && reach_slides(reach, &where)) {
         return PLAN_FOUND;
     }
     if (reach->defrag != DEFRAG_REPACK) {

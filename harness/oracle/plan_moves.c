@@ -145,8 +145,12 @@ static void begin_moves(struct move_order *order, const struct reach *reach, con
     order->move_count = order->ready_count = 0;
     order->staged_count = 0;
     for (size_t i = 0; i < reach->range_count; i++) {
-        occupy_place(order, i, reach->ranges[i].start, reach->ranges[i].size_bytes);
-        order->progress[i] = to[i] != reach->ranges[i].start ? WAITING : AT_HOME;
+        if (reach->ranges[i].start == OOM_IN_HOST_MEMORY) {
+            order->progress[i] = STAGED;
+        } else {
+            occupy_place(order, i, reach->ranges[i].start, reach->ranges[i].size_bytes);
+            order->progress[i] = to[i] != reach->ranges[i].start ? WAITING : AT_HOME;
+        }
         order->waiter_head[i] = order->waiter_next[i] = order->blocker[i] = NOBODY;
     }
 }
@@ -166,6 +170,11 @@ void move_order_find(struct move_order *order, const struct reach *reach, const 
         if (order->progress[i] == WAITING && to[i] < reach->ranges[i].start) {
             try_move(order, reach, to, (uint32_t)i);
             try_ready(order, reach, to);
+        }
+    }
+    for (size_t i = 0; i < reach->range_count; i++) {
+        if (order->progress[i] == STAGED) { /* from the start: it comes last */
+            try_move(order, reach, to, (uint32_t)i);
         }
     }
     for (size_t i = 0; i < reach->range_count; i++) {

@@ -48,8 +48,8 @@ uint64_t reach_drain_ns(const struct oom *oom)
 bool reach_may_evict(const struct oom *oom, const struct oom_block *block, uint64_t until_ns)
 {
     return block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE &&
-           block->used_until_ns <= until_ns && block->op != oom->request.own_op &&
-           may_evict_at_all(oom);
+           !oom_block_is_absent(block) && block->used_until_ns <= until_ns &&
+           block->op != oom->request.own_op && may_evict_at_all(oom);
 }
 
 /* --- the state --- */
@@ -90,13 +90,15 @@ static void take_block(struct reach *reach, const struct reach_limits *limits, s
     if (!is_staying(reach, limits, i)) {
         return;
     }
+    const bool is_absent = oom_block_is_absent(block);
+    reach->absent_count += is_absent;
     reach->ranges[reach->range_count++] = (struct reach_range){
         .start = block->address,
         .size_bytes = block->size_bytes,
         .align_bytes = block->align_bytes,
         .block = (uint32_t)i,
-        .is_movable = reach->defrag != DEFRAG_NONE && block->state == BLOCK_LIVE &&
-                      block->hold_count == 0 && !is_used,
+        .is_movable = is_absent || (reach->defrag != DEFRAG_NONE && block->state == BLOCK_LIVE &&
+                                    block->hold_count == 0 && !is_used),
     };
 }
 
@@ -113,7 +115,7 @@ void reach_decide(struct reach *reach, const struct oom *oom, const struct reach
     const uint64_t size = oom->request.size_bytes;
     reach->need = size > oom->capacity_bytes ? oom->capacity_bytes + oom->granule_bytes
                                              : align_up(size, oom->granule_bytes);
-    reach->range_count = 0;
+    reach->range_count = reach->absent_count = 0;
     reach->frees_awaited = reach->programs_evicted = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
         take_block(reach, limits, i);

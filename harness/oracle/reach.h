@@ -29,7 +29,8 @@ struct reach {
                              when it is larger; 0 = no block is needed */
     struct reach_range *ranges;
     size_t range_count, range_capacity;
-    uint64_t *tops; /* scratch of slides: range_capacity + 1 of them */
+    size_t absent_count; /* of them are in host memory: movable, and at OOM_IN_HOST_MEMORY */
+    uint64_t *tops;      /* scratch of slides: range_capacity + 1 of them */
     uint64_t frees_awaited, programs_evicted;
 };
 void reach_deinit(struct reach *reach);

@@ -21,6 +21,7 @@ void judge_deinit(struct judge *judge)
     free(judge->groups);
     free(judge->places.addresses);
     free(judge->places.stranded);
+    free(judge->holes.holes);
     judge->oracle = NULL;
     judge->groups = NULL;
 }
@@ -36,6 +37,7 @@ void judge_reset(struct judge *judge)
                             .reach = judge->reach,
                             .groups = judge->groups,
                             .places = judge->places,
+                            .holes = judge->holes,
                             .run = judge->run + 1};
 }
 

@@ -43,6 +43,14 @@ struct judge_told {
     size_t count;
 };
 
+/* What was free before an op. */
+struct judge_holes {
+    struct judge_hole {
+        uint64_t start, end;
+    } * holes; /* count of them, ascending */
+    size_t count, capacity;
+};
+
 /* What judging one run needs beside the host. */
 struct judge {
     struct host *hosts; /* host_count of them */
@@ -79,6 +87,7 @@ struct judge {
     uint32_t run;       /* of the runs that this judge has seen: groups of others are none */
     struct reach reach; /* scratch of sums */
     struct judge_places places;
+    struct judge_holes holes; /* before the op under way, while a block is in host memory */
 };
 void judge_init(struct judge *judge);
 void judge_deinit(struct judge *judge);

@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/rules/judge_completions.h"
+#include "harness/rules/private/judge_absent.h"
 #include "harness/rules/private/judge_answer.h"
 #include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_device.h"
@@ -71,11 +72,15 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
     judge->oom_kind = VERDICT_NONE;
     judge->hosts_differ = judge->hosts_differ || has_fault(host);
+    judge_note_holes(judge, host);
     if (!judge_answer(judge, host, call)) {
         return;
     }
     judge_look_back(judge, host, call);
     judge_absorb_all(judge);
+    if (!judge_absent(judge, host, call)) {
+        return;
+    }
     const bool in_full = call->op.kind == OP_REPORT || call->result == TARGET_NO_MEMORY;
     struct target_stats stats = {0};
     host->target->stats(host->instance, &stats);

@@ -29,8 +29,16 @@ static bool is_disputed(struct judge *judge, struct verdict *verdict)
     return true;
 }
 
-/* While a block is absent, the allocator may keep room for what is in host memory, and nobody can
- * see where: neither the answer nor the numbers of its text can be judged. */
+/* Where a call was refused in the op, nobody can see which room the allocator keeps for what is in
+ * host memory. */
+static bool is_excused(const struct host *host)
+{
+    return model_absent_count(host->model) > 0 &&
+           (device_faults_fired(host->device) != 0 || host->contract.defrag != DEFRAG_REPACK);
+}
+
+/* While a block is absent, the numbers of the text leave out the room that is kept for it, and
+ * nobody can see where. */
 static bool judge_text(struct judge *judge, const struct host *host, const struct call *call)
 {
     return rule_judge(RULE_MESSAGE, &(const struct evidence){
@@ -64,8 +72,11 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     }
     verdict->free_bytes = model_free_bytes(host->model);
     oom_take(&judge->oom, host->model, &request, device_faults_fired(host->device));
-    if (model_absent_count(host->model) > 0) {
+    if (is_excused(host)) {
         return judge_text(judge, host, call);
+    }
+    if (model_absent_count(host->model) > 0) {
+        oom_add_absent(&judge->oom, host->model);
     }
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
     judge->oom_kind = verdict->kind;

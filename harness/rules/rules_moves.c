@@ -99,6 +99,15 @@ static bool judge_stranded(const struct evidence *evidence)
                                     : "the contract lets no block move past another");
 }
 
+static bool break_stays(const struct evidence *evidence)
+{
+    return evidence_break(
+        evidence, RULE_MOVED_UNASKED,
+        "block %" PRIu32 " is still in host memory, although no call was refused and [0x%" PRIx64
+        ", 0x%" PRIx64 ") is free",
+        evidence_block(evidence)->op, evidence->address, evidence->address + evidence->size_bytes);
+}
+
 static bool judge_return(const struct evidence *evidence)
 {
     return evidence->has_moved ||
@@ -131,6 +140,8 @@ bool rules_judge_moved_unasked(const struct evidence *evidence)
         return judge_touch(evidence);
     case SIGHT_STRANDED:
         return judge_stranded(evidence);
+    case SIGHT_STAYS:
+        return break_stays(evidence);
     case SIGHT_RETURN:
         return judge_return(evidence);
     case SIGHT_LOST:

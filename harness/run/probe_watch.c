@@ -210,6 +210,9 @@ static struct holes find_holes(const struct oom *oom)
     uint64_t at = reserved > oom->request.stack_bytes ? reserved : oom->request.stack_bytes;
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
+        if (oom_block_is_absent(block)) {
+            break; /* they are last */
+        }
         add_hole(&holes, at, block->address, &oom->request);
         at = block->address + block->size_bytes > at ? block->address + block->size_bytes : at;
     }

@@ -26,6 +26,7 @@ struct document {
 #define USED(address, size, until) BLOCK(buffer, live, address, size, 1, 0, 0, until, 0)
 #define DYING(address, size, holds, freed_at) \
     BLOCK(buffer, dying, address, size, 1, 0, holds, 0, freed_at)
+#define ABSENT(size) BLOCK(buffer, live, -1, size, 1, 0, 0, 0, 0)
 #define IMAGE(address, size, stack, until) \
     BLOCK(program, live, address, size, 1, stack, 0, until, 0)
 #define PROMISE(defrag, drains, evicts, programs)                         \
@@ -769,6 +770,55 @@ START_TEST(unknown_states_the_right_volume_and_that_it_settles_nothing)
 }
 END_TEST
 
+/* --- Blocks in host memory --- */
+
+#define TEN_AND_ABSENT_TWENTY LIVE(0, 10) "," ABSENT(20)
+
+START_TEST(a_block_in_host_memory_is_one_more_to_be_placed)
+{
+    accepts(.claim = "premature", .request = BUFFER(70), .blocks = TEN_AND_ABSENT_TWENTY,
+            .proof = PLAN(0, "", MOVE(1, -1, 10, 20), 30));
+    refutes("ends in host memory", .claim = "premature", .request = BUFFER(70),
+            .blocks = TEN_AND_ABSENT_TWENTY, .proof = PLAN(0, "", "", 10));
+    refutes("another address", .claim = "premature", .request = BUFFER(70),
+            .blocks = TEN_AND_ABSENT_TWENTY, .proof = PLAN(0, "", MOVE(1, 50, 10, 20), 30));
+    accepts(.request = BUFFER(71), .blocks = TEN_AND_ABSENT_TWENTY, .proof = ROUNDING(1, 101, 100));
+    refutes("need and have", .request = BUFFER(71), .blocks = TEN_AND_ABSENT_TWENTY,
+            .proof = ROUNDING(1, 81, 100));
+    /* Held, it has no place to keep. */
+    accepts(.claim = "premature", .request = BUFFER(70),
+            .blocks = BLOCK(buffer, live, -1, 20, 1, 0, 1, 0, 0),
+            .proof = PLAN(0, "", MOVE(0, -1, 0, 20), 20));
+}
+END_TEST
+
+START_TEST(a_block_in_host_memory_goes_when_it_is_freed_and_in_no_other_way)
+{
+    accepts(.claim = "premature", .request = BUFFER(100),
+            .blocks = BLOCK(buffer, dying, -1, 20, 1, 0, 0, 0, 5), .proof = PLAN(5, "", "", 0));
+    refutes("ends in host memory", .claim = "premature", .request = BUFFER(50),
+            .blocks = BLOCK(buffer, dying, -1, 20, 1, 0, 1, 0, 5), .proof = PLAN(0, "", "", 0));
+    refutes("may not be evicted", .claim = "premature", .request = BUFFER(50),
+            .blocks = BLOCK(program, live, -1, 20, 1, 0, 0, 0, 0), .proof = PLAN(0, "0", "", 0));
+    accepts(.request = BUFFER(100), .blocks = BLOCK(program, live, -1, 20, 1, 0, 0, 0, 0),
+            .proof = ROUNDING(1, 120, 100));
+}
+END_TEST
+
+START_TEST(blocks_in_host_memory_come_last_and_only_under_repack)
+{
+    refutes("blocks[1]: it is in host memory without repack, or not among the last",
+            .request = BUFFER(71), .blocks = ABSENT(20) "," LIVE(0, 10),
+            .proof = ROUNDING(1, 101, 100));
+    refutes("blocks[0]: it is in host memory without repack", .contract = CONTRACT(slide),
+            .request = BUFFER(71), .blocks = ABSENT(20), .proof = SPANS);
+    refutes("blocks[0]: it is in host memory without repack", .refused = NO_COPY,
+            .request = BUFFER(71), .blocks = ABSENT(20), .proof = SPANS);
+    refutes("outside the device", .request = BUFFER(71), .blocks = ABSENT(101),
+            .proof = ROUNDING(1, 172, 100));
+}
+END_TEST
+
 Suite *suite_of_certificate_check(void)
 {
     Suite *suite = suite_create("certificate_check");
@@ -808,5 +858,10 @@ Suite *suite_of_certificate_check(void)
     tcase_add_test(premature, a_plan_makes_room_for_the_stack);
     tcase_add_test(premature, unknown_states_the_right_volume_and_that_it_settles_nothing);
     suite_add_tcase(suite, premature);
+    TCase *absent = tcase_create("absent");
+    tcase_add_test(absent, a_block_in_host_memory_is_one_more_to_be_placed);
+    tcase_add_test(absent, a_block_in_host_memory_goes_when_it_is_freed_and_in_no_other_way);
+    tcase_add_test(absent, blocks_in_host_memory_come_last_and_only_under_repack);
+    suite_add_tcase(suite, absent);
     return suite;
 }

@@ -1,6 +1,7 @@
 /* Every suite of the program tests_harness: SUITE(name) is test_name.c. */
 /* clang-format off */
 SUITE(absent)
+SUITE(absent_oom)
 SUITE(certificate)
 SUITE(device)
 SUITE(device_faults)

@@ -154,6 +154,49 @@ static void refuse_to_return_0(void)
 {
     ck_assert_int_eq(stage_in(8), DEVICE_REFUSED);
 }
+static void say_0_is_back_after_a_refusal(void)
+{
+    refuse_to_return_0();
+    say_0_is_back();
+}
+
+/* The next call of the target asks for block 0 back in vain. */
+static void refuse_next_return(void)
+{
+    arm_copy(1);
+    script.act = refuse_to_return_0;
+}
+
+/* As strand_0, for a block 1 of one granule. */
+static void strand_0_for_less(void)
+{
+    ck_assert_int_eq(stage_out(0, 2), DEVICE_OK);
+    ck_assert_int_eq(copy(4, 0, 1), DEVICE_OK);
+    script.at[2].address = 0;
+    ck_assert_int_eq(stage_in(4), DEVICE_REFUSED);
+    lose_address();
+}
+
+/* Block 0 is absent; block 1 lies at [0, 1), block 2 at [2, 4), block 3 at [5, 16): a granule is
+ * free at 1, and one at 4. */
+static void strand_without_room(void)
+{
+    KEEPS(alloc_at(4, 1));
+    KEEPS(alloc_at(2, 2));
+    KEEPS(alloc_at(5, 11));
+    arm_copy(3);
+    KEEPS(defragment_with(strand_0_for_less, TARGET_FAILED));
+    ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 1);
+}
+
+static void start_stranded_without_room(void)
+{
+    prepare();
+    script.contract.defrag = DEFRAG_REPACK;
+    start_hosts(1);
+    KEEPS(alloc_at(0, 2));
+    strand_without_room();
+}
 
 /* Block 0 is absent, block 1 lies at [0, 2). */
 static void start_stranded(void)
@@ -176,8 +219,8 @@ START_TEST(a_block_that_the_device_does_not_take_back_counts_and_has_no_address)
     KEEPS(on(OP_TOUCH, 0));
     KEEPS(on(OP_TOUCH, 1));
     KEEPS(report());
-    KEEPS(use_with(NULL, 0, TARGET_FAILED)); /* nothing was refused in this op */
-    KEEPS(alloc_at(4, 2));                   /* where it was to go is free */
+    refuse_next_return();
+    KEEPS(alloc_at(4, 2)); /* where it was to go is free */
     KEEPS(defragment_with(return_0_to_8, TARGET_OK));
     ck_assert_uint_eq(model_absent_count(model), 0);
     KEEPS(on(OP_TOUCH, 0));
@@ -233,18 +276,27 @@ START_TEST(what_comes_back_has_a_place_of_its_own_and_its_contents)
         void (*act)(void);
         enum rule rule;
     } rows[] = {
-        {return_0_to_8, RULE_NONE},          {return_0_onto_1, RULE_OVERLAP},
-        {return_0_unseen, RULE_CONTENTS},    {return_0_into_the_stack, RULE_OVERLAP},
-        {stage_drop, RULE_CONTENTS},         {return_0_beside_its_alignment, RULE_MISALIGNED},
-        {say_0_is_back, RULE_MOVED_UNASKED},
+        {return_0_to_8, RULE_NONE},
+        {return_0_onto_1, RULE_OVERLAP},
+        {return_0_unseen, RULE_CONTENTS},
+        {return_0_into_the_stack, RULE_OVERLAP},
+        {stage_drop, RULE_CONTENTS},
+        {return_0_beside_its_alignment, RULE_MISALIGNED},
+        {say_0_is_back_after_a_refusal, RULE_MOVED_UNASKED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_stranded();
-        KEEPS(defragment_with(NULL, TARGET_OK));
         if (rows[i].act == return_0_into_the_stack) {
+            refuse_next_return();
             KEEPS(on(OP_FREE, 1));
+            refuse_next_return();
             KEEPS(load_at(14, 1, 4));
-            KEEPS(execute((uint32_t)run_ops(script.run)->count - 1, 1000));
+            const uint32_t load = (uint32_t)run_ops(script.run)->count - 1;
+            refuse_next_return();
+            KEEPS(execute(load, 1000));
+        }
+        if (rows[i].act == say_0_is_back_after_a_refusal) {
+            arm_copy(1);
         }
         (void)defragment_with(rows[i].act, TARGET_OK);
         const struct verdict *verdict = on(OP_TOUCH, 0);
@@ -272,7 +324,7 @@ START_TEST(what_is_in_host_memory_is_neither_used_nor_donated_nor_executed)
     const enum op_kind kinds[] = {OP_USE, OP_DONATE};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         for (int fails = 0; fails < 2; fails++) {
-            start_stranded();
+            start_stranded_without_room();
             struct op op = op_make(kinds[i]);
             op.ref = 0;
             op.size_bytes = kinds[i] == OP_DONATE ? G : 0;
@@ -287,7 +339,7 @@ START_TEST(what_is_in_host_memory_is_neither_used_nor_donated_nor_executed)
             stop();
         }
     }
-    start_stranded();
+    start_stranded_without_room();
     BREAKS(use_with(NULL, 1, TARGET_FAILED), RULE_STATUS); /* another block: no excuse */
     stop();
     start_stranded();
@@ -312,12 +364,11 @@ START_TEST(an_image_in_host_memory_waits_for_its_return)
         script.contract.defrag = DEFRAG_REPACK;
         start_hosts(1);
         KEEPS(load_at(0, 2, 0));
-        KEEPS(alloc_at(4, 2));
-        arm_copy(3);
-        KEEPS(defragment_with(strand_0, TARGET_FAILED));
+        strand_without_room();
         script.result = TARGET_FAILED;
         KEEPS(execute(0, 1000));
         if (returns) {
+            KEEPS(on(OP_FREE, 3));
             KEEPS(defragment_with(return_0_to_8, TARGET_OK));
             KEEPS(execute(0, 1000));
         } else {
@@ -384,20 +435,25 @@ END_TEST
 static void move_1_to_8(void)
 {
     ck_assert_int_eq(copy(0, 8, 2), DEVICE_OK);
+    ck_assert_int_eq(stage_in(12), DEVICE_REFUSED);
     script.at[2] = (struct target_block){2, TARGET_ADDRESS_NONE, 2 * G}; /* the handle has ended */
 }
 
 START_TEST(a_block_is_followed_when_the_op_that_moves_it_frees_it)
 {
     start_stranded();
+    arm_copy(2);
     script.act = move_1_to_8;
     KEEPS(on_for(OP_FREE_AFTER, 1, 1000));
+    refuse_next_return();
     KEEPS(alloc_at(0, 2));
     BREAKS(alloc_at(8, 1), RULE_REUSED_EARLY);
     stop();
 
     start_stranded(); /* not when it was in use before */
+    refuse_next_return();
     KEEPS(on_for(OP_USE, 1, 1000));
+    arm_copy(2);
     script.act = move_1_to_8;
     BREAKS(on_for(OP_FREE_AFTER, 1, 1000), RULE_HELD_MOVED);
     stop();
@@ -455,9 +511,10 @@ END_TEST
 
 /* --- answers that nobody can judge --- */
 
-START_TEST(an_out_of_memory_beside_an_absent_block_is_counted_and_not_judged)
+START_TEST(an_out_of_memory_with_a_refused_return_is_counted_and_not_judged)
 {
     start_stranded();
+    refuse_next_return();
     KEEPS(refuse(1));
     ck_assert_uint_eq(run_totals(script.run)->excused, 1);
     ck_assert_uint_eq(run_totals(script.run)->ooms, 1);
@@ -469,9 +526,117 @@ START_TEST(an_out_of_memory_beside_an_absent_block_is_counted_and_not_judged)
 
     start_stranded();
     script.message = "";
+    refuse_next_return();
     BREAKS(refuse(1), RULE_MESSAGE);
     ck_assert_uint_eq(run_totals(script.run)->excused, 1);
     stop();
+}
+END_TEST
+
+/* Two granules are free in two pieces.  A third one makes room for a request of one granule and for
+ * block 0, if what lies between can move. */
+START_TEST(an_out_of_memory_leaves_room_for_what_is_in_host_memory)
+{
+    const struct {
+        bool has_third, is_held;
+        uint64_t size;
+        enum verdict_kind verdict;
+    } rows[] = {
+        {false, false, 1, VERDICT_JUSTIFIED},
+        {true, false, 1, VERDICT_PREMATURE},
+        {true, true, 1, VERDICT_JUSTIFIED},
+        {true, false, 2, VERDICT_JUSTIFIED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        prepare();
+        script.contract.defrag = DEFRAG_REPACK;
+        start_hosts(1);
+        KEEPS(alloc_at(0, 2));
+        KEEPS(alloc_at(4, 1));
+        KEEPS(alloc_at(2, 2));
+        KEEPS(alloc_at(5, rows[i].has_third ? 10 : 11));
+        arm_copy(3);
+        KEEPS(defragment_with(strand_0_for_less, TARGET_FAILED));
+        for (uint32_t block = 1; rows[i].is_held && block <= 3; block++) {
+            KEEPS(on(OP_HOLD, block));
+        }
+        const struct verdict *verdict = refuse(rows[i].size);
+        ck_assert_msg(verdict->kind == rows[i].verdict, "row %zu: %s", i, verdict->reason);
+        ck_assert_uint_eq(run_totals(script.run)->excused, 0);
+        stop();
+    }
+}
+END_TEST
+
+/* Nobody may say for ever that a device refused once. */
+START_TEST(one_refused_return_is_no_excuse_for_ever)
+{
+    start_stranded();
+    JUDGED(refuse(1), VERDICT_PREMATURE);
+    stop();
+}
+END_TEST
+
+/* --- the first call that the device grants --- */
+
+START_TEST(a_block_for_which_there_is_room_is_back_after_a_call)
+{
+    const enum op_kind kinds[] = {OP_DEFRAGMENT, OP_HOLD, OP_FREE, OP_USE};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        start_stranded();
+        KEEPS(report());
+        KEEPS(on(OP_TOUCH, 0));
+        refuse_next_return();
+        KEEPS(on_for(OP_USE, 1, 5));
+        const struct verdict *verdict = on_for(kinds[i], 1, 1000);
+        ck_assert_msg(verdict->rule == RULE_MOVED_UNASKED, "row %zu: %s", i, verdict->reason);
+        ck_assert_ptr_nonnull(strstr(verdict->reason, "is still in host memory"));
+        stop();
+    }
+}
+END_TEST
+
+/* There is room from the op after the one that made it on. */
+START_TEST(a_block_without_room_stays_in_host_memory)
+{
+    for (int returns = 0; returns < 2; returns++) {
+        start_stranded_without_room();
+        KEEPS(use_with(NULL, 0, TARGET_FAILED)); /* nothing was refused in this op */
+        KEEPS(on(OP_HOLD, 1));
+        KEEPS(on(OP_FREE, 3));
+        if (returns) {
+            KEEPS(defragment_with(return_0_to_8, TARGET_OK));
+        } else {
+            BREAKS(defragment_with(NULL, TARGET_OK), RULE_MOVED_UNASKED);
+        }
+        stop();
+    }
+}
+END_TEST
+
+/* Block 0 needs a multiple of eight granules: one of two holes of two granules is no room for it.
+ */
+START_TEST(room_for_a_block_is_aligned_as_the_block_is)
+{
+    for (uint64_t hole = 6; hole <= 8; hole += 2) {
+        prepare();
+        script.contract.defrag = DEFRAG_REPACK;
+        start_hosts(1);
+        struct op op = op_make(OP_ALLOC);
+        op.size_bytes = 2 * G;
+        op.align_log2 = 12;
+        script.block = (struct target_block){1, 0, 2 * G};
+        KEEPS(step(op));
+        KEEPS(alloc_at(4, 1));
+        KEEPS(alloc_at(2, 2));
+        KEEPS(alloc_at(5, hole - 5));
+        KEEPS(alloc_at(hole + 2, 14 - hole));
+        arm_copy(3);
+        KEEPS(defragment_with(strand_0_for_less, TARGET_FAILED));
+        const struct verdict *verdict = on(OP_HOLD, 1);
+        ck_assert_int_eq(verdict->rule, hole == 8 ? RULE_MOVED_UNASKED : RULE_NONE);
+        stop();
+    }
 }
 END_TEST
 
@@ -548,6 +713,12 @@ static void move_1_needlessly(void)
     script.at[2].address = 12 * G;
 }
 
+static void move_1_to_4_needlessly(void)
+{
+    ck_assert_int_eq(copy(0, 4, 1), DEVICE_OK);
+    script.at[2].address = 4 * G;
+}
+
 static void move_1_needlessly_and_return_0(void)
 {
     move_1_needlessly();
@@ -561,16 +732,17 @@ START_TEST(no_regret_is_counted_while_a_block_is_absent)
     KEEPS(alloc_at(4, 1));
     ck_assert_uint_eq(run_totals(script.run)->regretted, 0);
     stop();
-    for (int returns = 0; returns < 2; returns++) {
-        start_stranded();
-        if (returns) {
-            KEEPS(defragment_with(return_0_to_8, TARGET_OK));
-        }
-        script.act = move_1_needlessly;
-        KEEPS(alloc_at(4, 1));
-        ck_assert_uint_eq(run_totals(script.run)->regretted, returns ? 1 : 0);
-        stop();
-    }
+    start_stranded_without_room();
+    script.act = move_1_to_4_needlessly;
+    KEEPS(alloc_at(1, 1));
+    ck_assert_uint_eq(run_totals(script.run)->regretted, 0);
+    stop();
+    start_stranded();
+    KEEPS(defragment_with(return_0_to_8, TARGET_OK));
+    script.act = move_1_needlessly;
+    KEEPS(alloc_at(4, 1));
+    ck_assert_uint_eq(run_totals(script.run)->regretted, 1);
+    stop();
 }
 END_TEST
 
@@ -601,7 +773,12 @@ Suite *suite_of_absent(void)
     tcase_add_test(tests, a_dying_block_that_comes_back_takes_room_until_it_goes);
     tcase_add_test(tests, a_block_is_followed_when_the_op_that_moves_it_frees_it);
     tcase_add_test(tests, a_block_in_use_is_not_moved_by_the_op_that_frees_it);
-    tcase_add_test(tests, an_out_of_memory_beside_an_absent_block_is_counted_and_not_judged);
+    tcase_add_test(tests, an_out_of_memory_with_a_refused_return_is_counted_and_not_judged);
+    tcase_add_test(tests, an_out_of_memory_leaves_room_for_what_is_in_host_memory);
+    tcase_add_test(tests, one_refused_return_is_no_excuse_for_ever);
+    tcase_add_test(tests, a_block_for_which_there_is_room_is_back_after_a_call);
+    tcase_add_test(tests, a_block_without_room_stays_in_host_memory);
+    tcase_add_test(tests, room_for_a_block_is_aligned_as_the_block_is);
     tcase_add_test(tests, the_largest_hole_is_not_compared_while_a_block_is_absent);
     tcase_add_test(tests, the_report_has_a_row_without_an_address_for_each_absent_block);
     tcase_add_test(tests, no_memory_is_retired_while_a_block_is_absent);

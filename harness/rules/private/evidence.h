@@ -22,6 +22,7 @@ enum sight {
     SIGHT_TAKEN,     /* the same, and another block is there */
     SIGHT_TOUCH,     /* where a block is that nothing was to move */
     SIGHT_STRANDED,  /* after the op the block is in host memory alone */
+    SIGHT_STAYS,     /* it still is, though a range at `address` was free before and after the op */
     SIGHT_RETURN,    /* a block that was there is at `address` again */
     SIGHT_RETAKEN,   /* the same, and `other` is there */
     SIGHT_LOST,      /* the block has no address, and host memory does not hold it */
