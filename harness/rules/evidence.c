@@ -24,6 +24,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_TAKEN] = "place of another block",
         [SIGHT_TOUCH] = "place without a move",
         [SIGHT_STRANDED] = "left in host memory",
+        [SIGHT_STAYS] = "stays in host memory",
         [SIGHT_RETURN] = "back from host memory",
         [SIGHT_RETAKEN] = "back onto another block",
         [SIGHT_LOST] = "lost",
@@ -43,6 +44,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         return evidence->may_evict ? "program that is not loaded" : "request that may not evict";
     default:
         CHECK(evidence->sight < sizeof names / sizeof names[0]);
+        CHECK(names[evidence->sight] != NULL);
         return names[evidence->sight];
     }
 }
