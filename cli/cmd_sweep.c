@@ -185,25 +185,11 @@ static enum exit_code sweep_plan(const struct arguments *arguments, const struct
 /* --- what it takes --- */
 
 /* --faults: none alone, over what a job says. */
-static const char *const taken_options[] = {"--sweep",
-                                            "--job",
-                                            "--target",
-                                            "--target-option",
-                                            "--chip",
-                                            "--capacity",
-                                            "--hosts",
-                                            "--seed",
-                                            "--ops",
-                                            "--workers",
-                                            "--out",
-                                            "--json",
-                                            "--shrink-budget",
-                                            "--trial-timeout",
-                                            "--op-timeout",
-                                            "--regret-max",
-                                            "--weights",
-                                            "--faults",
-                                            NULL};
+static const char *const taken_options[] = {
+    "--sweep",      "--job",      "--target",        "--target-option", "--chip",
+    "--capacity",   "--hosts",    "--seed",          "--ops",           "--workers",
+    "--out",        "--json",     "--shrink-budget", "--trial-timeout", "--op-timeout",
+    "--regret-max", "--rounding", "--weights",       "--faults",        NULL};
 
 static enum exit_code check_options(const struct arguments *arguments)
 {

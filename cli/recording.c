@@ -55,7 +55,13 @@ static void drop_options(const char *path, const char *named_target,
             "%s: its options are for target %s and are not passed to %s:%s; --target-option passes them",
             path, named_target, arguments->run.target, writing_string(&dropped));
     }
+    if (setup->has_rounding && !arguments->run.has_rounding) {
+        message_note(
+            "%s: its rounding is for target %s and does not hold for %s; --rounding sets one", path,
+            named_target, arguments->run.target);
+    }
     setup->option_count = 0;
+    setup->has_rounding = false;
     writing_deinit(&dropped);
 }
 

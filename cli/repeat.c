@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
+#include "harness/op/rounding.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,5 +47,10 @@ void repeat_setup(struct writing *text, const struct arguments *arguments)
     repeat_number(text, "--hosts", arguments->run.host_count);
     if (arguments->run.has_regret_max) {
         writing_append_format(text, " --regret-max %" PRIu64, arguments->run.regret_max);
+    }
+    if (arguments->run.has_rounding) {
+        char rounding[ROUNDING_TEXT_BYTES];
+        rounding_print(&arguments->run.rounding, rounding);
+        repeat_option(text, "--rounding", rounding);
     }
 }

@@ -73,6 +73,7 @@ static void take_setup(struct player *player, const struct setup *setup, const c
 {
     setup_copy(&player->setup, setup);
     player->setup.search_nodes_max = PLAYER_NODES_MAX;
+    player->setup.has_rounding = false; /* the target is held to its own contract */
     player_keep_known_options(player->target, &player->setup);
     if (nodes != NULL && has_option(player->target, nodes_option)) {
         CHECK(setup_set_option(&player->setup, nodes_option, nodes));

@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TARGET_ABI_VERSION 2u
+#define TARGET_ABI_VERSION 3u
+/* Still loaded.  The table is the same; the contract ends before `rounding`, and nothing is
+ * promised there. */
+#define TARGET_ABI_VERSION_OLDEST 2u
 
 /* Mitigations in the documented order; `order` in the contract lists each at most once. */
 enum mitigation {
@@ -32,6 +35,22 @@ enum defrag_contract {
     DEFRAG_REPACK    /* any movable block may go to any span */
 };
 
+/* How large a block may be: docs/promise.md gives the formula and examples. */
+enum rounding_kind {
+    ROUNDING_GRANULE = 0, /* the request, rounded up to granules */
+    ROUNDING_ANY,         /* nothing is promised: what plug-ins of ABI version 2 get */
+    ROUNDING_CLASSES      /* size classes: powers of two, each doubling cut into `steps` */
+};
+
+/* Plain data, so that anybody can compute the sizes and an op list can name them. */
+struct target_rounding {
+    enum rounding_kind kind;
+    uint32_t steps;          /* classes: equal ones in each doubling, a power of two, 1..64 */
+    uint64_t smallest_bytes; /* classes: the smallest class, 0..2^50; 0 = one granule */
+    uint64_t overhead_bytes; /* granule, classes: 0..2^50, that a block may have beyond its rounded
+                                size, as a header or a remainder too small to split off */
+};
+
 /* What the allocator promises; the oracle judges it by exactly this. */
 struct target_contract {
     uint64_t granule_bytes; /* power of two; addresses and block sizes are multiples of it */
@@ -46,6 +65,7 @@ struct target_contract {
     bool thread_safe;            /* calls may come from several threads at once */
     bool resumes; /* it calls again after DEVICE_PARTIAL; if false the device never answers so */
     enum mitigation order[MITIGATION_ORDER_COUNT];
+    struct target_rounding rounding; /* since ABI version 3; all zero = granules alone */
 };
 
 enum device_result {
@@ -137,7 +157,8 @@ struct target_program {
 };
 
 /* Where a block is.  handle is the target's own name for it and never 0 while the block or
- * program lives.  size_bytes counts what the block takes, rounding included. */
+ * program lives.  size_bytes counts what the block takes, rounding included: at least what was
+ * asked, at most what contract.rounding allows. */
 struct target_block {
     uint64_t handle;
     uint64_t address;

@@ -1,6 +1,7 @@
 #include "reports/json_lines.h"
 
 #include "harness/base/json.h"
+#include "harness/op/rounding.h"
 
 #include <string.h>
 
@@ -12,6 +13,11 @@ static void append_setup(struct writing *text, const struct setup *setup)
     json_add_number(text, "hosts", setup->host_count);
     if (setup->has_regret_max) {
         json_add_number(text, "regret_max", setup->regret_max);
+    }
+    if (setup->has_rounding) {
+        char rounding[ROUNDING_TEXT_BYTES];
+        rounding_print(&setup->rounding, rounding);
+        json_add_string(text, "rounding", rounding);
     }
     json_nest(text, "options", '{');
     for (uint32_t i = 0; i < setup->option_count; i++) {

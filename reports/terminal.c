@@ -1,6 +1,7 @@
 #include "reports/terminal.h"
 
 #include "harness/base/size.h"
+#include "harness/op/rounding.h"
 #include "reports/table.h"
 
 #include <inttypes.h>
@@ -37,6 +38,20 @@ static void append_setup(struct writing *text, const struct setup *setup)
     if (setup->has_regret_max) {
         writing_append_format(text, ", %" PRIu64 " regrets allowed", setup->regret_max);
     }
+    if (setup->has_rounding) {
+        char rounding[ROUNDING_TEXT_BYTES];
+        rounding_print(&setup->rounding, rounding);
+        writing_append_format(text, ", rounding %s", rounding);
+    }
+}
+
+static bool is_same_rounding(const struct setup *a, const struct setup *b)
+{
+    const struct target_rounding *left = &a->rounding;
+    const struct target_rounding *right = &b->rounding;
+    return a->has_rounding == b->has_rounding && left->kind == right->kind &&
+           left->steps == right->steps && left->smallest_bytes == right->smallest_bytes &&
+           left->overhead_bytes == right->overhead_bytes;
 }
 
 static bool is_same_setup(const struct setup *a, const struct setup *b)
@@ -44,7 +59,8 @@ static bool is_same_setup(const struct setup *a, const struct setup *b)
     bool is_same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 &&
                    a->seed == b->seed && a->capacity_bytes == b->capacity_bytes &&
                    a->host_count == b->host_count && a->option_count == b->option_count &&
-                   a->has_regret_max == b->has_regret_max && a->regret_max == b->regret_max;
+                   a->has_regret_max == b->has_regret_max && a->regret_max == b->regret_max &&
+                   is_same_rounding(a, b);
     for (uint32_t i = 0; is_same && i < a->option_count; i++) {
         is_same = strcmp(a->options[i].key, b->options[i].key) == 0 &&
                   strcmp(a->options[i].value, b->options[i].value) == 0;

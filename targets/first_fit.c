@@ -1,6 +1,7 @@
 /* What a naive allocator does: the highest hole that fits, no mitigation of any kind.  It keeps the
  * contract `none`; the options defrag, drains and evicts change only what it declares, so that a
- * harness can be seen to catch a lie. */
+ * harness can be seen to catch a lie.  The option rounding changes what it does and declares: its
+ * blocks then have size classes. */
 #include "targets/private/first_fit_heap.h"
 #include "targets/private/option.h"
 #include "targets/targets.h"
@@ -13,7 +14,8 @@
 static const char option_help[] = "defrag=none|slide|repack\n"
                                   "granule=N\n"
                                   "drains=yes|no\n"
-                                  "evicts=yes|no\n";
+                                  "evicts=yes|no\n"
+                                  "rounding=granule|pow2|classes8\n";
 
 enum { MESSAGE_BYTES = 1024, ALIGN_LOG2_MAX = 21 };
 
@@ -40,6 +42,9 @@ static bool read_option(struct target_contract *contract, const struct target_op
     }
     if (option_is(option, "evicts")) {
         return option_read_flag(option, &contract->evicts, reason);
+    }
+    if (option_is(option, "rounding")) {
+        return option_read_rounding(option, &contract->rounding, reason);
     }
     return option_refuse_key(option, option_help, reason);
 }
@@ -175,6 +180,19 @@ static bool is_valid_size(uint64_t bytes)
     return bytes > 0 && bytes <= UINT64_C(1) << 63;
 }
 
+/* The size of the block for a request of so many bytes, at most 2^63. */
+static uint64_t find_block_bytes(const struct target_instance *instance, uint64_t bytes)
+{
+    const struct target_rounding *rounding = &instance->contract.rounding;
+    uint64_t power = 1;
+    while (power < bytes) {
+        power *= 2;
+    }
+    const uint64_t step = rounding->kind == ROUNDING_CLASSES ? power / 2 / rounding->steps : 0;
+    return first_fit_in_granules(&instance->heap,
+                                 step <= 1 ? bytes : (bytes + (step - 1)) / step * step);
+}
+
 static struct first_fit_node *node_of(uint64_t handle)
 {
     return (struct first_fit_node *)(uintptr_t)handle;
@@ -201,7 +219,7 @@ static enum target_result target_alloc(struct target_instance *instance,
     }
     const uint64_t granule = instance->contract.granule_bytes;
     const struct first_fit_wanted wanted = {
-        .size_bytes = first_fit_in_granules(&instance->heap, request->size_bytes),
+        .size_bytes = find_block_bytes(instance, request->size_bytes),
         .align_bytes = align > granule ? align : granule,
         .floor_bytes = instance->heap.reserved_bytes,
         .like = {.tag = request->tag, .kind = request->kind}};
@@ -296,7 +314,7 @@ static enum target_result target_load(struct target_instance *instance,
     }
     const uint64_t stack = first_fit_in_granules(&instance->heap, program->stack_bytes);
     struct first_fit_wanted wanted = {
-        .size_bytes = first_fit_in_granules(&instance->heap, program->image_bytes),
+        .size_bytes = find_block_bytes(instance, program->image_bytes),
         .align_bytes = instance->contract.granule_bytes,
         .floor_bytes = instance->heap.reserved_bytes,
         .like = {.kind = BLOCK_PROGRAM,

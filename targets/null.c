@@ -90,7 +90,9 @@ static enum target_result target_open(const struct target_setup *setup,
     for (uint32_t i = 0; i < slot_count; i++) {
         instance->free_slots[i] = (uint32_t)slot_count - 1 - i;
     }
-    *contract = (struct target_contract){.granule_bytes = granule_bytes};
+    *contract = (struct target_contract){
+        .granule_bytes = granule_bytes,
+        .rounding = {.kind = ROUNDING_CLASSES, .steps = 1, .smallest_bytes = slot_bytes}};
     *out = instance;
     return TARGET_OK;
 }

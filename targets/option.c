@@ -47,6 +47,24 @@ bool option_read_defrag(const struct target_option *option, enum defrag_contract
     return refuse_value(option, "none, slide, repack", reason);
 }
 
+bool option_read_rounding(const struct target_option *option, struct target_rounding *value,
+                          const struct option_reason *reason)
+{
+    static const struct {
+        const char *name;
+        struct target_rounding rounding;
+    } choices[] = {{"granule", {.kind = ROUNDING_GRANULE}},
+                   {"pow2", {.kind = ROUNDING_CLASSES, .steps = 1}},
+                   {"classes8", {.kind = ROUNDING_CLASSES, .steps = 8}}};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+        if (strcmp(option->value, choices[i].name) == 0) {
+            *value = choices[i].rounding;
+            return true;
+        }
+    }
+    return refuse_value(option, "granule, pow2, classes8", reason);
+}
+
 static bool is_valid_granule(uint64_t granule_bytes)
 {
     return granule_bytes > 0 && granule_bytes <= GRANULE_BYTES_MAX &&

@@ -84,15 +84,17 @@ static enum plugin_result check_groups(const struct target *target,
     return PLUGIN_OK;
 }
 
+/* Version 3 added to the end of the contract alone, so the table has the same fields in both. */
 enum plugin_result plugin_check_table(const struct target *target, char reason[PLUGIN_REASON_BYTES])
 {
     /* The first two fields are the same in every version; nothing else is read before they are
      * right. */
-    if (target->abi_version != TARGET_ABI_VERSION) {
-        (void)snprintf(
-            reason, PLUGIN_REASON_BYTES,
-            "it was built for ABI version %u, but this program needs version %u: build it again",
-            target->abi_version, TARGET_ABI_VERSION);
+    if (target->abi_version < TARGET_ABI_VERSION_OLDEST ||
+        target->abi_version > TARGET_ABI_VERSION) {
+        (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                       "it was built for ABI version %u, but this program loads versions %u and "
+                       "%u: build it again",
+                       target->abi_version, TARGET_ABI_VERSION_OLDEST, TARGET_ABI_VERSION);
         return PLUGIN_OTHER_ABI;
     }
     if (target->size_bytes < sizeof *target) {
@@ -100,7 +102,7 @@ enum plugin_result plugin_check_table(const struct target *target, char reason[P
             reason, PLUGIN_REASON_BYTES,
             "its hbmstress_target has %u bytes, but in ABI version %u it has %zu: set size_bytes to "
             "sizeof(struct target)",
-            target->size_bytes, TARGET_ABI_VERSION, sizeof *target);
+            target->size_bytes, target->abi_version, sizeof *target);
         return PLUGIN_TOO_SMALL;
     }
     const enum plugin_result result = check_required(target, reason);

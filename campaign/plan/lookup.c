@@ -150,6 +150,10 @@ enum exit_code setup_override(struct setup *setup, const struct run_options *opt
         setup->has_regret_max = true;
         setup->regret_max = options->regret_max;
     }
+    if (options->has_rounding) {
+        setup->has_rounding = true;
+        setup->rounding = options->rounding;
+    }
     if (options->lanes.has_races) {
         setup->checks_races = options->lanes.checks_races;
     }

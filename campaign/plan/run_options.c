@@ -2,7 +2,9 @@
 
 #include "campaign/plan/op_options.h"
 #include "harness/base/size.h"
+#include "harness/op/rounding.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Capacities above 2^50 are no device's. */
@@ -176,6 +178,18 @@ static const char *set_regret_max(struct run_options *options, const char *value
     options->has_regret_max = true;
     return option_set_number(&options->regret_max, value, 0, UINT64_MAX,
                              "is not a number from 0 to 2^64-1 (0 = none is allowed)");
+}
+
+static const char *set_rounding(struct run_options *options, const char *value)
+{
+    static char wrong[ROUNDING_REASON_BYTES + 16];
+    struct rounding_error error;
+    options->has_rounding = true;
+    if (rounding_parse(value, strlen(value), &options->rounding, &error)) {
+        return NULL;
+    }
+    (void)snprintf(wrong, sizeof wrong, "is wrong: %s", error.reason);
+    return wrong;
 }
 
 static const char *set_seeds(struct run_options *options, const char *value)
@@ -381,6 +395,13 @@ const struct run_option_row run_option_rows[] = {
      .set = set_regret_max,
      .key = "regret_max",
      .field = FLAGGED(regret_max, has_regret_max)},
+    {.name = "--rounding",
+     .argument = "ROUNDING",
+     .summary =
+         "how large blocks may be: granule, any or classes=N [smallest=SIZE] [overhead=SIZE] (default: the file's or the target's contract)",
+     .set = set_rounding,
+     .key = "rounding",
+     .field = FLAGGED(rounding, has_rounding)},
     {.name = "--lanes",
      .argument = "N",
      .summary = "client threads, 2 to 16, whose calls are interleaved (docs/interleavings.md)",

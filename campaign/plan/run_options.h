@@ -29,11 +29,12 @@ struct run_options {
     uint64_t host_count, worker_count;
     uint64_t shard_index, shard_count; /* index from 0; count 0 = not given */
     uint64_t regret_max;
+    struct target_rounding rounding;
     uint64_t trial_count_max; /* --seeds */
     struct fault_options faults;
     uint16_t weights[OP_KIND_COUNT];
     struct lane_options lanes;
-    bool has_seed, has_regret_max, has_faults, has_weights, is_json;
+    bool has_seed, has_regret_max, has_rounding, has_faults, has_weights, is_json;
 };
 
 /* Nothing given: the defaults alone. */

@@ -5,11 +5,14 @@
 #include "harness/device/device_guard.h"
 #include "harness/device/host_memory.h"
 #include "harness/model/model_update.h"
+#include "harness/op/rounding.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define GRANULE_BYTES_MAX ((uint64_t)1 << 30)
+/* The first ABI version whose contract has a rounding. */
+#define ABI_VERSION_OF_ROUNDING 3u
 
 /* What one op may do to the device.  An honest mitigation moves each block, awaits each event and
  * evicts each program about once, and may start over after each eviction; 64 times all of that is
@@ -43,11 +46,23 @@ static bool is_sound_contract(const struct target *target, const struct target_c
     } else if (contract->programs &&
                (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
         what = "it promises programs but lacks load(), execute() or unload()";
+    } else {
+        what = rounding_flaw(&contract->rounding);
     }
     if (what != NULL) {
         snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);
     }
     return what == NULL;
+}
+
+/* What the setup says of it wins: so a user can promise it for a plug-in that cannot. */
+static void complete_rounding(struct host *host, const struct setup *setup)
+{
+    if (setup->has_rounding) {
+        host->contract.rounding = setup->rounding;
+    } else if (host->target->abi_version < ABI_VERSION_OF_ROUNDING) {
+        host->contract.rounding = (struct target_rounding){.kind = ROUNDING_ANY};
+    }
 }
 
 enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason,
@@ -68,8 +83,10 @@ enum target_result host_open_target(struct host *host, const struct setup *setup
     const struct device_services *services = host->guarded == NULL
                                                  ? device_services(host->device)
                                                  : guarded_device_services(host->guarded);
-    return host->target->open(&target_setup, services, &host->instance, &host->contract, reason,
-                              reason_bytes);
+    const enum target_result result = host->target->open(&target_setup, services, &host->instance,
+                                                         &host->contract, reason, reason_bytes);
+    complete_rounding(host, setup);
+    return result;
 }
 
 /* Contents are stamped with the slot. */

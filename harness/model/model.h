@@ -24,8 +24,9 @@ struct block {
     uint64_t size_bytes; /* what it takes; a multiple of the granule */
     uint64_t handle;     /* the target's */
     uint64_t requested_bytes;
-    uint64_t align_bytes; /* at least the granule */
-    uint64_t stack_bytes; /* programs: as asked, rounded up to granules */
+    uint64_t promised_bytes; /* the most that it may take by the contract; UINT64_MAX = anything */
+    uint64_t align_bytes;    /* at least the granule */
+    uint64_t stack_bytes;    /* programs: as asked, rounded up to granules */
     uint64_t stack_requested_bytes;
     uint32_t op;         /* the op that made it */
     uint32_t hold_count; /* external references */

@@ -1,5 +1,6 @@
 #include "harness/base/check.h"
 #include "harness/model/private/model_state.h"
+#include "harness/op/rounding.h"
 
 /* --- slots --- */
 
@@ -64,7 +65,17 @@ static struct slot_list *find_list(struct model *model, enum block_kind kind)
 
 /* --- what ops do --- */
 
-static struct block make_block(uint32_t op, const struct model_new *what,
+/* What went bad was asked for by nobody: it has the size that it has. */
+static uint64_t find_promised_bytes(const struct target_contract *contract,
+                                    const struct model_new *what, const struct target_block *at)
+{
+    return what->kind == BLOCK_RETIRED
+               ? at->size_bytes
+               : rounding_bytes_max(&contract->rounding, contract->granule_bytes,
+                                    what->requested_bytes);
+}
+
+static struct block make_block(const struct model *model, const struct model_new *what,
                                const struct target_block *at)
 {
     return (struct block){
@@ -75,7 +86,8 @@ static struct block make_block(uint32_t op, const struct model_new *what,
         .align_bytes = what->align_bytes,
         .stack_bytes = what->stack_bytes,
         .stack_requested_bytes = what->stack_requested_bytes,
-        .op = op,
+        .promised_bytes = find_promised_bytes(&model->contract, what, at),
+        .op = model->op,
         .live_index = SLOT_NONE,
         .state = BLOCK_LIVE,
         .kind = (uint8_t)what->kind,
@@ -95,7 +107,7 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
         slot_list_add(&model->free_slots, taken);
         return false;
     }
-    model->blocks[taken] = make_block(model->op, what, at);
+    model->blocks[taken] = make_block(model, what, at);
     if (what->kind != BLOCK_RETIRED) {
         map_op(model, model->op, taken);
         add_to_list(model, find_list(model, what->kind), taken);
@@ -155,7 +167,8 @@ void model_release(struct model *model, uint32_t slot)
     model_settle(model, slot);
 }
 
-/* The new block keeps the slot: its place, uses and the waits of its events go on. */
+/* The new block keeps the slot: its place, what is promised of its size, uses and the waits of its
+ * events go on. */
 uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new *what,
                       const struct target_block *at)
 {

@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 #include "harness/op/fit.h"
+#include "harness/op/rounding.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,6 +167,11 @@ static void print_head(FILE *stream, const struct setup *setup)
     if (setup->granule_bytes != 0) {
         size_print(setup->granule_bytes, size);
         fprintf(stream, "granule %s\n", size);
+    }
+    if (setup->has_rounding) {
+        char rounding[ROUNDING_TEXT_BYTES];
+        rounding_print(&setup->rounding, rounding);
+        fprintf(stream, "rounding %s\n", rounding);
     }
     fprintf(stream, "hosts %" PRIu32 "\n", setup->host_count);
     const uint32_t *at = setup->coordinate;

@@ -1,4 +1,5 @@
 #include "harness/op/private/ops_parse.h"
+#include "harness/op/rounding.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -92,6 +93,17 @@ static bool parse_granule(struct parser *parser, struct word word)
     }
     return is_power(parser->setup->granule_bytes, 1, 65536) ||
            parser_fail(parser, word.text, "the granule must be a power of two from 1 to 64K");
+}
+
+/* It goes on to the end of its line. */
+static bool parse_rounding(struct parser *parser, struct word word)
+{
+    struct rounding_error error;
+    const struct word all = parser_rest(parser, word.text);
+    parser->at = parser->line_end;
+    parser->setup->has_rounding = true;
+    return rounding_parse(all.text, all.length, &parser->setup->rounding, &error) ||
+           parser_fail(parser, all.text + error.at, "rounding: %s", error.reason);
 }
 
 static bool parse_hosts(struct parser *parser, struct word word)
@@ -195,6 +207,7 @@ static const struct {
     {"chip", parse_chip, false},
     {"capacity", parse_capacity, false},
     {"granule", parse_granule, false},
+    {"rounding", parse_rounding, false},
     {"hosts", parse_hosts, false},
     {"coordinate", parse_coordinate, false},
     {"target", parse_target, false},
@@ -233,7 +246,7 @@ bool parser_head(struct parser *parser, struct word key)
     return parser_fail(
         parser, key.text,
         "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
-        "(scenario, chip, capacity, granule, hosts, coordinate, target, option, seed, search_nodes, "
-        "regret_max, check_races, tag)",
+        "(scenario, chip, capacity, granule, rounding, hosts, coordinate, target, option, seed, "
+        "search_nodes, regret_max, check_races, tag)",
         shown(key), key.text);
 }

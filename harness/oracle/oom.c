@@ -26,9 +26,12 @@ static void reserve_blocks(struct oom *oom, const struct model *model)
 static struct oom_block make_block(const struct block *block, uint64_t wait_due_ns,
                                    uint64_t use_due_ns)
 {
+    const uint64_t judged_bytes = block->size_bytes < block->promised_bytes ? block->size_bytes
+                                                                            : block->promised_bytes;
     return (struct oom_block){
         .address = block->address,
-        .size_bytes = block->size_bytes,
+        .size_bytes = judged_bytes,
+        .surplus_bytes = block->size_bytes - judged_bytes,
         .align_bytes = block->align_bytes,
         .stack_bytes = block->stack_bytes,
         .used_until_ns = use_due_ns,
@@ -116,16 +119,19 @@ struct oom_bounds oom_reservable(const struct oom *oom)
     bool is_found = false;
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        all_bytes += block->size_bytes;
+        const uint64_t taken_bytes = block->size_bytes + block->surplus_bytes;
+        all_bytes += taken_bytes;
         is_found = is_found || oom->defrag == DEFRAG_NONE || block->state != BLOCK_LIVE ||
                    block->hold_count > 0 || block->used_until_ns > 0;
         fixed += !is_found;
-        movable_bytes += is_found ? 0 : block->size_bytes;
+        movable_bytes += is_found ? 0 : taken_bytes;
     }
     const uint64_t lowest_fixed = is_found ? oom->blocks[fixed].address : oom->capacity_bytes;
     uint64_t aligned = lowest_fixed;
     for (size_t i = fixed; i-- > 0;) {
-        aligned = align_down(aligned - oom->blocks[i].size_bytes, oom->blocks[i].align_bytes);
+        const struct oom_block *block = &oom->blocks[i];
+        aligned = align_down(aligned - block->size_bytes - block->surplus_bytes,
+                             block->align_bytes);
     }
     const uint64_t slid = lowest_fixed - movable_bytes;
     const uint64_t roomy = oom->capacity_bytes - all_bytes; /* free and reserved bytes */

@@ -11,7 +11,9 @@ enum request_class { REQUEST_BUFFER = 0, REQUEST_PROGRAM };
 /* What was refused. */
 struct oom_request {
     enum request_class class;
-    uint64_t size_bytes;  /* as asked; 0 = no block is needed (a loaded program's stack alone) */
+    uint64_t size_bytes;  /* that its block needs, as rounding_bytes_needed() says; 0 = no block is
+                             needed (a loaded program's stack alone) */
+    uint64_t asked_bytes; /* what the error text must print; it decides nothing */
     uint64_t align_bytes; /* at least the granule */
     uint64_t stack_bytes; /* programs: rounded up to granules */
     uint32_t own_op;      /* the program that is executed or loaded again; OP_NONE */
@@ -23,7 +25,9 @@ struct oom_request {
 
 /* One block of the heap. */
 struct oom_block {
-    uint64_t address, size_bytes; /* multiples of the granule; size_bytes > 0 */
+    uint64_t address, size_bytes; /* multiples of the granule; size_bytes > 0, and no more than the
+                                     contract's rounding allows */
+    uint64_t surplus_bytes;       /* that it has beyond them: they count as free */
     uint64_t align_bytes; /* at least the granule; address is a multiple of it, or in host memory */
     uint64_t stack_bytes; /* programs; else 0 */
     uint64_t used_until_ns; /* its last use or execution ends; 0 = unused, DELAY_NEVER = never */
@@ -66,9 +70,9 @@ static inline bool oom_block_is_absent(const struct oom_block *block)
 /* What the programs that execute now reserve at the bottom. */
 uint64_t oom_reserved_bytes(const struct oom *oom);
 
-/* The most that could be reserved there: bounds of what the message may print as reservable.  The
- * request plays no part.  Where movable blocks have alignments above the granule, high leaves out
- * what aligning them costs. */
+/* The most that could be reserved there, with blocks as large as they are, surplus and all: bounds
+ * of what the message may print as reservable.  The request plays no part.  Where movable blocks
+ * have alignments above the granule, high leaves out what aligning them costs. */
 struct oom_bounds {
     uint64_t low_bytes, high_bytes;
 };

@@ -134,4 +134,8 @@ RULE(MISUSE, misuse,
      "only the lane that holds a lock releases it, and nothing is destroyed while in use",
      ROAD("scheduler"),
      "race_unlocks_twice")
+RULE(TOO_LARGE, too_large,
+     "a block is no larger than the contract's rounding allows",
+     JUDGE(rules_judge_too_large),
+     "plant_too_large")
 /* clang-format on */

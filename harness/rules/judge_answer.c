@@ -97,7 +97,7 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
     }
     model_reserve_briefly(host->model, what.stack_bytes);
     stamp_new(judge, host, slot);
-    return true;
+    return rule_judge(RULE_TOO_LARGE, &answer);
 }
 
 static bool take_donation(struct judge *judge, struct host *host, const struct call *call)
@@ -154,7 +154,7 @@ static bool take_image(struct judge *judge, struct host *host, const struct call
         return check_clash(answer, other);
     }
     stamp_new(judge, host, call->slot);
-    return true;
+    return rule_judge(RULE_TOO_LARGE, &answer);
 }
 
 /* The program runs: its image is there, its stack is reserved. */

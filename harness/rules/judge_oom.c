@@ -66,7 +66,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     const struct oom_request request = judge_request(host, call);
     struct verdict *verdict = judge->verdict;
     /* Each is at most 2^63. */
-    if (__builtin_add_overflow(request.size_bytes, request.stack_bytes,
+    if (__builtin_add_overflow(request.asked_bytes, request.stack_bytes,
                                &verdict->requested_bytes)) {
         verdict->requested_bytes = UINT64_MAX;
     }

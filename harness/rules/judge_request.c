@@ -1,6 +1,7 @@
 #include "harness/rules/judge_request.h"
 
 #include "harness/base/align.h"
+#include "harness/op/rounding.h"
 
 uint64_t judge_align_bytes(const struct host *host, const struct op *op)
 {
@@ -14,13 +15,19 @@ bool judge_is_request(const struct op *op)
            op->kind == OP_EXECUTE;
 }
 
+uint64_t judge_needed_bytes(const struct host *host, uint64_t asked_bytes)
+{
+    return rounding_bytes_needed(&host->contract.rounding, host->contract.granule_bytes,
+                                 asked_bytes);
+}
+
 struct oom_request judge_request(const struct host *host, const struct call *call)
 {
     const struct op *op = &call->op;
     const uint64_t granule = host->contract.granule_bytes;
     struct oom_request request = {
         .class = op->kind == OP_ALLOC || op->kind == OP_OUTPUT ? REQUEST_BUFFER : REQUEST_PROGRAM,
-        .size_bytes = op->size_bytes,
+        .asked_bytes = op->size_bytes,
         .align_bytes = judge_align_bytes(host, op),
         .own_op = OP_NONE,
     };
@@ -29,9 +36,12 @@ struct oom_request judge_request(const struct host *host, const struct call *cal
         request.stack_bytes = align_up(op->stack_bytes, granule);
     } else if (op->kind == OP_EXECUTE) {
         const struct block *program = model_block(host->model, call->slot);
-        request.size_bytes = program->state == BLOCK_GONE ? program->requested_bytes : 0;
+        request.asked_bytes = program->state == BLOCK_GONE ? program->requested_bytes : 0;
         request.stack_bytes = program->stack_bytes;
         request.own_op = program->op;
+    }
+    if (request.asked_bytes > 0) {
+        request.size_bytes = judge_needed_bytes(host, request.asked_bytes);
     }
     return request;
 }

@@ -8,6 +8,8 @@
 bool judge_is_request(const struct op *op);
 /* The alignment that the op asks for, at least the granule. */
 uint64_t judge_align_bytes(const struct host *host, const struct op *op);
+/* What a request of so many bytes needs by the host's contract. */
+uint64_t judge_needed_bytes(const struct host *host, uint64_t asked_bytes);
 /* The request of the call as the model stands now. */
 struct oom_request judge_request(const struct host *host, const struct call *call);
 

@@ -16,10 +16,16 @@ static bool is_oom(const struct overlap_call *over)
 /* --- what may have been felt already --- */
 
 /* The image of a program that was evicted may be back already. */
-static void blur_reload(const struct call *call, uint64_t stack_bytes, struct oom *oom)
+static void blur_reload(const struct pass *pass, const struct overlap_call *over, struct oom *oom)
 {
+    const struct call *call = &over->call;
+    const uint32_t slot = slot_named(over->host, call);
+    const uint64_t promised = slot == SLOT_NONE
+                                  ? UINT64_MAX
+                                  : model_block(over->host->model, slot)->promised_bytes;
+    const uint64_t size = call->block.size_bytes < promised ? call->block.size_bytes : promised;
     const uint64_t start = call->block.address;
-    const uint64_t end = start + call->block.size_bytes;
+    const uint64_t end = start + size;
     size_t at = 0;
     while (at < oom->block_count && oom->blocks[at].address + oom->blocks[at].size_bytes <= start) {
         at++;
@@ -31,9 +37,10 @@ static void blur_reload(const struct call *call, uint64_t stack_bytes, struct oo
                               sizeof *oom->blocks);
     memmove(&oom->blocks[at + 1], &oom->blocks[at], (oom->block_count - at) * sizeof *oom->blocks);
     oom->blocks[at] = (struct oom_block){.address = start,
-                                         .size_bytes = end - start,
+                                         .size_bytes = size,
+                                         .surplus_bytes = call->block.size_bytes - size,
                                          .align_bytes = oom->granule_bytes,
-                                         .stack_bytes = stack_bytes,
+                                         .stack_bytes = stack_of(pass, over),
                                          .used_until_ns = DELAY_NEVER,
                                          .op = call->op.ref,
                                          .kind = BLOCK_PROGRAM,
@@ -59,7 +66,7 @@ static void blur_call(const struct pass *pass, const struct overlap_call *over, 
 {
     const struct call *call = &over->call;
     if (call->op.kind == OP_EXECUTE && call->result == TARGET_OK) {
-        blur_reload(call, stack_of(pass, over), oom);
+        blur_reload(pass, over, oom);
     }
     for (size_t i = 0; i < oom->block_count; i++) {
         if (oom->blocks[i].op == call->op.ref) {
@@ -182,8 +189,8 @@ static uint64_t requested_bytes(const struct overlap_call *over)
 {
     const struct oom_request request = judge_request(over->host, &over->call);
     uint64_t bytes = 0;
-    return __builtin_add_overflow(request.size_bytes, request.stack_bytes, &bytes) ? UINT64_MAX
-                                                                                   : bytes;
+    return __builtin_add_overflow(request.asked_bytes, request.stack_bytes, &bytes) ? UINT64_MAX
+                                                                                    : bytes;
 }
 
 bool overlap_oom_finish(struct pass *pass, uint32_t number)

@@ -141,7 +141,7 @@ static bool judge_numbers(const struct evidence *evidence)
     const struct model *model = host->model;
     const bool is_program = judge->oom.request.class == REQUEST_PROGRAM;
     const struct block *program = call->slot == SLOT_NONE ? NULL : model_block(model, call->slot);
-    const uint64_t requested = judge->oom.request.size_bytes;
+    const uint64_t requested = judge->oom.request.asked_bytes;
     const struct message_expected expected = {
         .is_program = is_program,
         .requested_bytes = requested,

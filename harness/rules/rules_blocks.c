@@ -1,5 +1,6 @@
 /* Where a block is, and how large: of the range that a call was given, and of the place that a
  * block has after an op. */
+#include "harness/op/rounding.h"
 #include "harness/rules/private/rules.h"
 
 #include <inttypes.h>
@@ -10,6 +11,23 @@ bool rules_judge_too_small(const struct evidence *evidence)
            evidence_break(evidence, RULE_TOO_SMALL,
                           "the block has %" PRIu64 " bytes for a request of %" PRIu64,
                           evidence->size_bytes, evidence->asked_bytes);
+}
+
+/* The size of a donated block was judged when it was made. */
+bool rules_judge_too_large(const struct evidence *evidence)
+{
+    const struct target_contract *contract = &evidence->host->contract;
+    const uint64_t most = rounding_bytes_max(&contract->rounding, contract->granule_bytes,
+                                             evidence->asked_bytes);
+    char text[ROUNDING_TEXT_BYTES];
+    if (evidence->size_bytes <= most) {
+        return true;
+    }
+    rounding_print(&contract->rounding, text);
+    return evidence_break(evidence, RULE_TOO_LARGE,
+                          "the block has %" PRIu64 " bytes for a request of %" PRIu64
+                          "; its contract (rounding %s) allows %" PRIu64,
+                          evidence->size_bytes, evidence->asked_bytes, text, most);
 }
 
 static bool is_in_device(const struct evidence *evidence)

@@ -45,7 +45,8 @@ static enum judge_sums find_sums(struct judge *judge, const struct host *host,
     }
     struct oom_request request = judge_request(host, call);
     if (call->op.kind == OP_EXECUTE) {
-        request.size_bytes = model_block(host->model, call->slot)->requested_bytes;
+        request.size_bytes = judge_needed_bytes(
+            host, model_block(host->model, call->slot)->requested_bytes);
     }
     oom_take(&judge->reservable, host->model, &request, 0);
     const struct target_contract *contract = &judge->hosts[0].contract;

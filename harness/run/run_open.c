@@ -4,6 +4,7 @@
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 #include "harness/device/timeline.h"
+#include "harness/op/rounding.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,17 @@ static struct run *make_run(const struct setup *setup)
     return run;
 }
 
+/* What the target chose is part of the setup from here on.  Plain granules are what a list without
+ * the line means. */
+static void take_contract(struct setup *setup, const struct target_contract *contract)
+{
+    setup->granule_bytes = contract->granule_bytes;
+    setup->has_rounding = setup->has_rounding || !rounding_is_plain(&contract->rounding);
+    if (setup->has_rounding) {
+        setup->rounding = contract->rounding;
+    }
+}
+
 /* NULL: the target refused; the run is gone. */
 static struct run *begin_run(struct run *run, const struct target *target,
                              struct device_guard *guard, char reason[RUN_REASON_BYTES])
@@ -78,7 +90,7 @@ static struct run *begin_run(struct run *run, const struct target *target,
         run_destroy(run);
         return NULL;
     }
-    run->setup.granule_bytes = run->hosts[0].contract.granule_bytes;
+    take_contract(&run->setup, &run->hosts[0].contract);
     run->judge.hosts = run->hosts;
     run->judge.host_count = run->setup.host_count;
     run->judge.timeline = run->timeline;
@@ -149,7 +161,9 @@ struct run *run_begin_again(struct run *run, const struct target *target, const 
 {
     CHECK(run->timeline == NULL);
     CHECK(run->setup.host_count == setup->host_count);
-    run->setup.granule_bytes = setup->granule_bytes; /* it may be the target's to choose */
+    run->setup.granule_bytes = setup->granule_bytes; /* they may be the target's to choose */
+    run->setup.has_rounding = setup->has_rounding;
+    run->setup.rounding = setup->rounding;
     return begin_run(run, target, NULL, reason);
 }
 

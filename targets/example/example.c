@@ -50,9 +50,10 @@ static enum target_result example_open(const struct target_setup *setup,
     made->granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512;
     made->stats.bytes_limit = setup->capacity_bytes;
     /* Everything else is false: no queued frees, no programs, no mitigation, free wording of
-     * messages. */
+     * messages.  A block is as large as its request, rounded up to granules. */
     *contract = (struct target_contract){.granule_bytes = made->granule_bytes,
-                                         .defrag = DEFRAG_NONE};
+                                         .defrag = DEFRAG_NONE,
+                                         .rounding = {.kind = ROUNDING_GRANULE}};
     *instance = made;
     return TARGET_OK;
 }

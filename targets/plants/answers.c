@@ -78,6 +78,23 @@ static enum target_result alloc_too_small(struct plant *plant, const struct targ
     return result;
 }
 
+/* A hole is handed out whole (pytorch pull 44742: blocks above a limit are never split).  Later
+ * requests are refused for it, and with blocks of that size each refusal is right. */
+static enum target_result alloc_whole_hole(struct plant *plant,
+                                           const struct target_request *request,
+                                           struct target_block *block)
+{
+    struct target_request bent = *request;
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    const bool is_smaller = request->size_bytes > 0 &&
+                            request->size_bytes < stats.largest_free_block_bytes;
+    if (is_smaller && request->align_bytes <= plant->contract.granule_bytes) {
+        bent.size_bytes = stats.largest_free_block_bytes;
+    }
+    return plant_inner_alloc(plant, &bent, block);
+}
+
 /* The place of a queued free is on the free list although the device still writes there
  * (pytorch#196258: the wait went to another queue). */
 static enum target_result alloc_reusing_early(struct plant *plant,

@@ -35,6 +35,8 @@ PLANT(answers, misaligned, "misaligned",
       .alloc = alloc_misaligned)
 PLANT(answers, too_small, "too_small", "sometimes rounds a size down",
       .alloc = alloc_too_small)
+PLANT(answers, too_large, "too_large", "gives a request the whole of the largest hole",
+      .alloc = alloc_whole_hole)
 PLANT(moves, contents, "contents", "sometimes a move leaves its last granule behind",
       .copy = copy_torn)
 PLANT(answers, reused_early, "reused_early", "sometimes places a block on a queued free",

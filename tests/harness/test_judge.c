@@ -23,7 +23,7 @@ START_TEST(a_new_block_is_whole_inside_aligned_and_disjoint)
         enum rule rule;
     } rows[] = {
         {{9, 4 * G, 2 * G}, RULE_NONE},           {{9, 0, 2 * G}, RULE_NONE},
-        {{9, 14 * G, 2 * G}, RULE_NONE},          {{9, 4 * G, 3 * G}, RULE_NONE},
+        {{9, 14 * G, 2 * G}, RULE_NONE},          {{9, 4 * G, 3 * G}, RULE_TOO_LARGE},
         {{0, 4 * G, 2 * G}, RULE_HANDLE},         {{9, 4 * G, G}, RULE_TOO_SMALL},
         {{9, 15 * G, 2 * G}, RULE_OUTSIDE},       {{9, UINT64_MAX - G + 1, 2 * G}, RULE_OUTSIDE},
         {{9, 4 * G, UINT64_MAX}, RULE_OUTSIDE},   {{9, 4 * G + 1, 2 * G}, RULE_MISALIGNED},
@@ -165,7 +165,9 @@ END_TEST
 
 START_TEST(a_copy_may_lose_the_rest_of_the_last_granule)
 {
-    start();
+    prepare();
+    script.contract.rounding.kind = ROUNDING_ANY;
+    start_hosts(1);
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = G;
     script.block = (struct target_block){1, 0, 2 * G};

@@ -76,6 +76,8 @@ START_TEST(text_to_ops_to_text_is_the_identity)
     setup.granule_bytes = 1024;
     setup.coordinate[2] = 1;
     setup.seed = UINT64_MAX;
+    setup.has_rounding = _i % 2 == 1;
+    setup.rounding = (struct target_rounding){ROUNDING_CLASSES, 8, 4096, 512};
     setup_set_option(&setup, "defrag", "slide");
     setup_set_tag(&setup, 3, "params/w0 f32[8,128]");
     op_list_init(&list);
@@ -90,6 +92,8 @@ START_TEST(text_to_ops_to_text_is_the_identity)
     ck_assert_msg(ops_file_parse(text, length, &read_setup, &read_list, &error) == OPS_FILE_OK,
                   "%zu:%zu: %s", error.line, error.column, error.reason);
     ck_assert_uint_eq(read_list.count, list.count);
+    ck_assert(read_setup.has_rounding == setup.has_rounding);
+    ck_assert_uint_eq(read_setup.rounding.smallest_bytes, setup.has_rounding ? 4096 : 0);
     for (size_t i = 0; i < list.count; i++) {
         ck_assert(op_equal(&list.ops[i], &read_list.ops[i]));
     }
@@ -173,6 +177,11 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\n0: alloc size=1K\n1: switch op=0 point=1 to=1 point=2\n", 3, 29,
      "'point' is given twice"},
     {"hbmstress-ops 1\nseed 1\ncapacity 1M\nseed 2\n", 4, 1, "'seed' is given twice"},
+    {"hbmstress-ops 1\nrounding granule\nrounding any\n", 3, 1, "'rounding' is given twice"},
+    {"hbmstress-ops 1\nrounding \n", 2, 10, "rounding: '' is not one of granule, any, classes=N"},
+    {"hbmstress-ops 1\nrounding  class=8\n", 2, 11, "did you mean 'classes=8'?"},
+    {"hbmstress-ops 1\nrounding classes=7 overhead=4K\n", 2, 18, "the nearest is classes=8"},
+    {"hbmstress-ops 1\nrounding classes=8 overhead=4Q\n", 2, 29, "not a size from 1 to 1P"},
     {"hbmstress-ops 1\ncheck_races yes\ncheck_races yes\n", 3, 1, "'check_races' is given twice"},
     {"hbmstress-ops 1\noption a=1\noption b=1\noption a=2\n", 4, 8,
      "the option 'a' is given twice"},

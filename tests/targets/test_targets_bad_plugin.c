@@ -19,8 +19,10 @@ void hbmstress_other(void)
 #else
 extern const struct target hbmstress_target;
 const struct target hbmstress_target = {
-#ifdef BAD_ABI
+#if defined(BAD_ABI)
     .abi_version = TARGET_ABI_VERSION + 41,
+#elif defined(BAD_OLD_ABI)
+    .abi_version = 1,
 #else
     .abi_version = TARGET_ABI_VERSION,
 #endif

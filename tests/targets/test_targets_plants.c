@@ -46,6 +46,7 @@ static const struct ground grounds[] = {
     {"plant_outside", "training_step"},
     {"plant_misaligned", "fragmentation_storm"},
     {"plant_too_small", "training_step"},
+    {"plant_too_large", "training_step"},
     {"plant_contents", "defrag_published"},
     {"plant_reused_early", "queued_free_race"},
     {"plant_held_moved", "training_step"},

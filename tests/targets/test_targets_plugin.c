@@ -38,13 +38,51 @@ START_TEST(tables_that_are_wrong_are_refused)
 {
     check_refused(BAD_PLUGIN_DIR "/bad_no_symbol.so", PLUGIN_NO_SYMBOL, "hbmstress_target");
     check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI,
-                  "version 43, but this program needs version 2");
+                  "version 44, but this program loads versions 2 and 3");
+    check_refused(BAD_PLUGIN_DIR "/bad_old_abi.so", PLUGIN_OTHER_ABI,
+                  "version 1, but this program loads versions 2 and 3");
     check_refused(BAD_PLUGIN_DIR "/bad_size.so", PLUGIN_TOO_SMALL, "sizeof(struct target)");
     check_refused(BAD_PLUGIN_DIR "/bad_no_stats.so", PLUGIN_LACKS_CALL, "lacks stats()");
     check_refused(BAD_PLUGIN_DIR "/bad_hold.so", PLUGIN_INCONSISTENT, "hold() but not release()");
     check_refused(BAD_PLUGIN_DIR "/bad_programs.so", PLUGIN_INCONSISTENT, "but not execute()");
     check_refused(BAD_PLUGIN_DIR "/bad_defragment.so", PLUGIN_INCONSISTENT,
                   "defragment() but not locate()");
+}
+END_TEST
+
+/* The first rule that a plug-in breaks, which was compiled against the table of that version. */
+static const char *run_loose(const char *path, uint32_t abi_version, bool is_held_to_granules)
+{
+    struct plugin plugin = {0};
+    struct setup setup;
+    struct trial trial;
+    char reason[PLUGIN_REASON_BYTES] = "";
+    ck_assert_msg(plugin_load(&plugin, path, reason) == PLUGIN_OK, "%s", reason);
+    ck_assert_uint_eq(plugin.target->abi_version, abi_version);
+    setup_init(&setup);
+    (void)snprintf(setup.target, sizeof setup.target, "%s", plugin.target->name);
+    setup.seed = 1;
+    setup.has_rounding = is_held_to_granules;
+    const struct trial_plan plan = {.target = plugin.target,
+                                    .scenario = scenario_find("fragmentation_storm"),
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = 2000};
+    ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+    const char *broken = trial.first.kind == VERDICT_NONE ? "none"
+                                                          : rule_info(trial.first.rule)->name;
+    const bool has_ooms = trial.totals.ooms > 0;
+    ck_assert(has_ooms || trial.first.kind != VERDICT_NONE);
+    trial_deinit(&trial);
+    plugin_unload(&plugin);
+    return broken;
+}
+
+START_TEST(a_plugin_of_version_2_promises_nothing_of_sizes)
+{
+    ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_2.so", 2, false), "none");
+    ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_2.so", 2, true), "too_large");
+    ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_3.so", 3, false), "too_large");
 }
 END_TEST
 
@@ -106,6 +144,7 @@ Suite *suite_of_targets_plugin(void)
     suite_add_tcase(suite, loader);
     tcase_add_test(loader, files_that_are_no_plugin_are_refused);
     tcase_add_test(loader, tables_that_are_wrong_are_refused);
+    tcase_add_test(loader, a_plugin_of_version_2_promises_nothing_of_sizes);
     tcase_add_test(loader, names_are_told_from_files);
     tcase_add_test(loader, a_name_without_a_folder_is_looked_for_here);
     tcase_add_test(loader, the_example_keeps_its_promises);
