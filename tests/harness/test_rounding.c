@@ -465,9 +465,10 @@ struct rig {
     struct oom oom;
 };
 
-static void rig_init(struct rig *rig, const char *rounding)
+static void rig_init(struct rig *rig, const char *rounding, enum defrag_contract defrag)
 {
-    const struct target_contract contract = {.granule_bytes = G, .rounding = parse(rounding)};
+    const struct target_contract contract = {
+        .granule_bytes = G, .defrag = defrag, .rounding = parse(rounding)};
     *rig = (struct rig){.timeline = timeline_create()};
     rig->model = model_create(16 * G, &contract, rig->timeline);
 }
@@ -507,30 +508,43 @@ static void check_refusal(struct rig *rig, uint64_t asked, enum verdict_kind kin
 START_TEST(what_a_block_has_too_much_counts_as_free)
 {
     struct rig rig;
-    rig_init(&rig, "granule");
+    rig_init(&rig, "granule", DEFRAG_NONE);
     (void)rig_add(&rig, 0, BLOCK_BUFFER, 2, 0, 16);
     check_refusal(&rig, 14, VERDICT_PREMATURE);
     check_refusal(&rig, 15, VERDICT_JUSTIFIED);
     /* What is counted is what there is. */
     ck_assert_uint_eq(model_free_bytes(rig.model), 0);
     ck_assert_uint_eq(model_largest_hole_bytes(rig.model), 0);
-    ck_assert_uint_eq(oom_reservable(&rig.oom).high_bytes, 0);
     rig_deinit(&rig);
-    rig_init(&rig, "any");
+    rig_init(&rig, "any", DEFRAG_NONE);
     (void)rig_add(&rig, 0, BLOCK_BUFFER, 2, 0, 16);
     check_refusal(&rig, 1, VERDICT_JUSTIFIED);
     rig_deinit(&rig);
-    rig_init(&rig, "classes=1");
+    rig_init(&rig, "classes=1", DEFRAG_NONE);
     (void)rig_add(&rig, 0, BLOCK_BUFFER, 3, 0, 3); /* smaller than its class: as it is */
     check_refusal(&rig, 13, VERDICT_PREMATURE);
     rig_deinit(&rig);
 }
 END_TEST
 
+START_TEST(what_is_reservable_is_what_there_is)
+{
+    struct rig rig;
+    for (enum defrag_contract defrag = DEFRAG_SLIDE; defrag <= DEFRAG_REPACK; defrag++) {
+        rig_init(&rig, "granule", defrag);
+        (void)rig_add(&rig, 0, BLOCK_BUFFER, 2, 0, 10);
+        check_refusal(&rig, 14, VERDICT_PREMATURE);
+        ck_assert_uint_eq(oom_reservable(&rig.oom).low_bytes, 6 * G);
+        ck_assert_uint_eq(oom_reservable(&rig.oom).high_bytes, 6 * G);
+        rig_deinit(&rig);
+    }
+}
+END_TEST
+
 START_TEST(a_donated_block_keeps_what_was_promised_of_it)
 {
     struct rig rig;
-    rig_init(&rig, "granule");
+    rig_init(&rig, "granule", DEFRAG_NONE);
     const uint32_t slot = rig_add(&rig, 0, BLOCK_BUFFER, 8, 0, 16);
     model_begin_op(rig.model, 1);
     const struct model_new what = {.requested_bytes = G, .align_bytes = G, .kind = BLOCK_OUTPUT};
@@ -544,7 +558,7 @@ END_TEST
 START_TEST(retired_memory_is_as_large_as_it_is)
 {
     struct rig rig;
-    rig_init(&rig, "granule");
+    rig_init(&rig, "granule", DEFRAG_NONE);
     (void)rig_add(&rig, 0, BLOCK_RETIRED, 0, 4, 12);
     check_refusal(&rig, 4, VERDICT_PREMATURE);
     check_refusal(&rig, 5, VERDICT_JUSTIFIED);
@@ -578,6 +592,7 @@ Suite *suite_of_rounding(void)
     tcase_add_test(oom, a_certificate_names_the_bytes_that_the_contract_needs);
     tcase_add_test(oom, hosts_are_held_against_each_other_by_what_their_classes_need);
     tcase_add_test(oom, what_a_block_has_too_much_counts_as_free);
+    tcase_add_test(oom, what_is_reservable_is_what_there_is);
     tcase_add_test(oom, a_donated_block_keeps_what_was_promised_of_it);
     tcase_add_test(oom, retired_memory_is_as_large_as_it_is);
     return suite;
