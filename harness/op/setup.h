@@ -37,8 +37,7 @@ struct setup {
     uint64_t search_nodes_max; /* budget of one verdict; 0 = ORACLE_NODES_DEFAULT */
     bool has_regret_max;       /* more than regret_max regretted requests break a promise */
     uint64_t regret_max;
-    bool
-        has_rounding; /* rounding is what blocks are held to, whatever the target's contract says */
+    bool has_rounding; /* blocks are held to rounding, whatever the target's contract says */
     struct target_rounding rounding;
     bool checks_races; /* plain accesses of lanes are held to happens-before: explore/order.h */
     bool has_tags;     /* at least one is named */

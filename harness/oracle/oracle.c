@@ -240,6 +240,27 @@ static bool judge_stack(struct oracle *oracle, struct verdict *verdict)
     return false;
 }
 
+static void append_reason(struct verdict *verdict, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void append_reason(struct verdict *verdict, const char *format, ...)
+{
+    const size_t used = strlen(verdict->reason);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(verdict->reason + used, sizeof verdict->reason - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Otherwise a reader would hold the reason against the bytes that were asked. */
+static void explain_need(const struct oom_request *request, struct verdict *verdict)
+{
+    char size[SIZE_TEXT_BYTES];
+    if (request->asked_bytes > 0 && request->size_bytes > request->asked_bytes) {
+        size_print_field(request->size_bytes, size);
+        append_reason(verdict, "; by its contract's rounding the request needs %s", size);
+    }
+}
+
 static void judge_state(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                         bool wants_proof, struct verdict *verdict)
 {
@@ -253,6 +274,7 @@ static void judge_state(struct oracle *oracle, const struct oom *oom, uint64_t n
         CHECK(verdict->kind == VERDICT_JUSTIFIED);
         snprintf(verdict->reason, sizeof verdict->reason, "the request is larger than the device");
     }
+    explain_need(&oom->request, verdict);
 }
 
 /* Takes from what is spare, and no more than there is: the sum over a run has a bound. */
@@ -288,17 +310,6 @@ void oracle_judge_stack(struct oracle *oracle, const struct oom *oom, uint64_t n
     if (oom->request.stack_bytes > oom_reservable(oom).low_bytes) {
         oracle_judge(oracle, oom, nodes_max, verdict);
     }
-}
-
-static void append_reason(struct verdict *verdict, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void append_reason(struct verdict *verdict, const char *format, ...)
-{
-    const size_t used = strlen(verdict->reason);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(verdict->reason + used, sizeof verdict->reason - used, format, arguments);
-    va_end(arguments);
 }
 
 /* Blocks that were in host memory before. */

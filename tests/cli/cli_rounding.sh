@@ -62,6 +62,7 @@ option rounding=pow2
 OPS
 expect_exit 0 replay finer.ops
 expect_text out.txt "justified: requested 17K"
+expect_text out.txt "the request is larger than the device; by its contract's rounding the request needs 32.0K"
 sed 's/^granule 512/&\nrounding classes=8/' finer.ops >too_fine.ops
 expect_exit 1 replay too_fine.ops
 expect_text out.txt "premature"
