@@ -9,6 +9,7 @@
 #include "harness/generate/scenario.h"
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
+#include "harness/oracle/largest.h"
 #include "harness/oracle/verdict.h"
 #include "harness/run/growth.h"
 #include "harness/run/run_findings.h"
@@ -48,6 +49,13 @@ const char *run_message(const struct run *run); /* error text of the last op, or
  * the oracle's certificate to the text.  It is judged again, with its proof kept: only callers that
  * ask pay for it. */
 void run_print_certificate(const struct run *run, struct writing *text);
+/* As above: the state that decided, and why the verdict holds.  The proof is valid until the run is
+ * asked again or goes on. */
+const struct oom *run_oom(const struct run *run);
+const struct proof *run_prove(const struct run *run);
+/* As above: the largest request that the state had room for.  nodes_max bounds the searches; 0 =
+ * the budget of the run. */
+struct oracle_largest run_find_largest(const struct run *run, uint64_t nodes_max);
 const struct op_list *run_ops(const struct run *run); /* recorded so far, resolved */
 const struct run_totals *run_totals(const struct run *run);
 const struct setup *run_setup(const struct run *run);

@@ -23,16 +23,41 @@ const char *run_message(const struct run *run)
     return run->message;
 }
 
-void run_print_certificate(const struct run *run, struct writing *text)
+/* Judges it again, with the proof kept. */
+static const struct proof *prove_verdict(const struct run *run, struct verdict *verdict)
 {
     const enum verdict_kind kind = run->verdict.kind;
-    struct verdict verdict = {.op = run->verdict.op};
     CHECK(kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
           kind == VERDICT_DISPUTED);
+    *verdict = (struct verdict){.op = run->verdict.op};
     const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom,
-                                             run->verdict.nodes_max, &verdict);
-    CHECK(verdict.kind == kind || kind == VERDICT_DISPUTED);
+                                             run->verdict.nodes_max, verdict);
+    CHECK(verdict->kind == kind || kind == VERDICT_DISPUTED);
+    return proof;
+}
+
+void run_print_certificate(const struct run *run, struct writing *text)
+{
+    struct verdict verdict;
+    const struct proof *proof = prove_verdict(run, &verdict);
     certificate_print(&run->judge.oom, proof, &verdict, text);
+}
+
+const struct oom *run_oom(const struct run *run)
+{
+    return &run->judge.oom;
+}
+
+const struct proof *run_prove(const struct run *run)
+{
+    struct verdict verdict;
+    return prove_verdict(run, &verdict);
+}
+
+struct oracle_largest run_find_largest(const struct run *run, uint64_t nodes_max)
+{
+    return oracle_find_largest(run->judge.oracle, &run->judge.oom, run->verdict.kind,
+                               nodes_max == 0 ? run->judge.nodes_max : nodes_max);
 }
 
 const struct op_list *run_ops(const struct run *run)

@@ -1,0 +1,76 @@
+#include "harness/oracle/largest.h"
+
+#include "harness/base/align.h"
+#include "harness/base/check.h"
+
+/* No size may take more of the budget than this part of what is left: the sizes around a hard one
+ * are mostly easy. */
+enum { NODES_DIVISOR = 4 };
+
+struct halving {
+    struct oracle *oracle;
+    const struct oom *oom;
+    uint64_t fits, fails; /* granules: the first fits or is 0, the second does not or may not */
+    uint64_t nodes_left;
+    bool is_exact; /* the second is proved */
+};
+
+/* A stack without an image: the program is there already. */
+static bool is_stack_alone(const struct oom *oom)
+{
+    return oom->request.class == REQUEST_PROGRAM && oom->request.size_bytes == 0;
+}
+
+static enum verdict_kind judge_size(struct halving *halving, uint64_t granules)
+{
+    struct oom other = *halving->oom; /* the blocks are shared, and nobody changes them */
+    struct verdict verdict = {.kind = VERDICT_NONE};
+    const uint64_t share = halving->nodes_left / NODES_DIVISOR;
+    uint64_t *size = is_stack_alone(&other) ? &other.request.stack_bytes
+                                            : &other.request.size_bytes;
+    *size = granules * other.granule_bytes;
+    oracle_judge(halving->oracle, &other, share > 0 ? share : 1, &verdict);
+    halving->nodes_left -= verdict.nodes < halving->nodes_left ? verdict.nodes
+                                                               : halving->nodes_left;
+    return verdict.kind;
+}
+
+/* Begins with what the verdict says. */
+static void begin_halving(struct halving *halving, enum verdict_kind known)
+{
+    const struct oom *oom = halving->oom;
+    const uint64_t size = is_stack_alone(oom) ? oom->request.stack_bytes : oom->request.size_bytes;
+    const uint64_t capacity = oom->capacity_bytes / oom->granule_bytes;
+    halving->fails = capacity + 1;
+    halving->is_exact = true;
+    if (size > oom->capacity_bytes) {
+        CHECK(known != VERDICT_PREMATURE);
+        return;
+    }
+    const uint64_t asked = align_up(size, oom->granule_bytes) / oom->granule_bytes;
+    halving->fits = known == VERDICT_PREMATURE ? asked : 0;
+    halving->fails = known == VERDICT_JUSTIFIED && asked <= capacity ? asked : halving->fails;
+}
+
+struct oracle_largest oracle_find_largest(struct oracle *oracle, const struct oom *oom,
+                                          enum verdict_kind known, uint64_t nodes_max)
+{
+    const uint64_t nodes = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
+    struct halving halving = {.oracle = oracle, .oom = oom, .nodes_left = nodes};
+    begin_halving(&halving, known);
+    while (halving.fails - halving.fits > 1) {
+        const uint64_t middle = halving.fits + (halving.fails - halving.fits) / 2;
+        const enum verdict_kind kind = judge_size(&halving, middle);
+        if (kind == VERDICT_PREMATURE) {
+            halving.fits = middle;
+            continue;
+        }
+        halving.fails = middle;
+        halving.is_exact = kind == VERDICT_JUSTIFIED;
+    }
+    const uint64_t stack = is_stack_alone(oom) ? 0 : oom->request.stack_bytes;
+    const uint64_t bytes = halving.fits * oom->granule_bytes;
+    return (struct oracle_largest){.bytes = halving.fits == 0 ? 0 : bytes + stack,
+                                   .nodes = nodes - halving.nodes_left,
+                                   .is_exact = halving.is_exact};
+}
