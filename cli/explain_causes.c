@@ -34,6 +34,9 @@ static void append_cause_line(struct explanation *explanation, const struct diag
     char name[SETUP_NAME_BYTES];
     json_open(text, "cause");
     json_add_string(text, "cause", diagnosis->cause->name);
+    if (diagnosis->kind != NULL) {
+        json_add_string(text, "kind", diagnosis->kind);
+    }
     json_add_string(text, "level", confidence_name(diagnosis->confidence));
     json_add_number(text, "confidence", diagnosis->confidence);
     if (diagnosis->op != OP_NONE) {
@@ -60,7 +63,7 @@ static void explain_heading(struct explanation *explanation, size_t count)
     }
     writing_append(text, "\nDiagnosis");
     if (kind == VERDICT_PREMATURE) {
-        writing_append(text, " (the out-of-memory was premature; this is what made memory tight)");
+        writing_append(text, " (the out-of-memory was premature)");
     }
     writing_append(text, "\n");
     if (count == 0) {

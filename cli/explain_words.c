@@ -179,7 +179,7 @@ static void explain_defragment(struct explanation *explanation)
     if (explanation->contract->defrag == DEFRAG_NONE) {
         writing_append(text, "is not promised by this target: nothing ever moves");
     } else if (occupancy->free_bytes < explanation->verdict->requested_bytes) {
-        writing_append(text, "cannot help: the request is larger than all free memory");
+        writing_append(text, "cannot help alone: the request is larger than all free memory");
     } else {
         append_sum(text, &occupancy->movable, "block");
         writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE

@@ -6,6 +6,21 @@ const struct cause *const causes[CAUSE_COUNT] = {
 #undef CAUSE
 };
 
+bool cause_may_accompany(enum cause_claim claim, enum evidence_room room)
+{
+    static const bool may_accompany[CAUSE_CLAIM_COUNT][EVIDENCE_ROOM_COUNT] = {
+        [CLAIM_ROOM] = {[ROOM_AT_ONCE] = true, [ROOM_AFTER_EFFORTS] = true},
+        [CLAIM_NO_ROOM] = {[ROOM_NONE] = true},
+        [CLAIM_TIGHT] = {[ROOM_NONE] = true, [ROOM_AFTER_EFFORTS] = true, [ROOM_UNKNOWN] = true},
+        [CLAIM_GROWTH] = {[ROOM_NOT_JUDGED] = true,
+                          [ROOM_NONE] = true,
+                          [ROOM_AT_ONCE] = true,
+                          [ROOM_AFTER_EFFORTS] = true,
+                          [ROOM_UNKNOWN] = true},
+    };
+    return may_accompany[claim][room];
+}
+
 /* Keeps the diagnoses in order: few of them, and equal ones stay as the table has them. */
 static void insert_diagnosis(struct diagnosis *diagnoses, size_t count,
                              const struct diagnosis *diagnosis)
@@ -21,12 +36,10 @@ static void insert_diagnosis(struct diagnosis *diagnoses, size_t count,
  * proved: it was full. */
 enum { CONFIDENCE_ALONE = 90 };
 
-static bool is_simply_full(const struct evidence *evidence,
-                           const struct diagnosis diagnoses[CAUSE_COUNT], size_t count)
+static bool is_simply_full(const struct diagnosis diagnoses[CAUSE_COUNT], size_t count)
 {
     return count == 1 && diagnoses[0].cause == &cause_exhausted &&
-           diagnoses[0].confidence < CONFIDENCE_ALONE &&
-           evidence->verdict->kind == VERDICT_JUSTIFIED;
+           diagnoses[0].confidence < CONFIDENCE_ALONE;
 }
 
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT])
@@ -35,7 +48,7 @@ size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[C
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         struct diagnosis diagnosis;
         diagnosis_init(&diagnosis, causes[i]);
-        if (causes[i]->needs_oom && !evidence_has_oom(evidence)) {
+        if (!cause_may_accompany(causes[i]->claim, evidence->room)) {
             continue;
         }
         causes[i]->find(evidence, &diagnosis);
@@ -43,7 +56,7 @@ size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[C
             insert_diagnosis(diagnoses, count++, &diagnosis);
         }
     }
-    if (is_simply_full(evidence, diagnoses, count)) {
+    if (is_simply_full(diagnoses, count)) {
         diagnoses[0].confidence = CONFIDENCE_ALONE;
     }
     return count;

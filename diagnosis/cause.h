@@ -5,10 +5,20 @@
 
 #include "diagnosis/diagnosis.h"
 
+/* What a cause says of the room that the request had.  The verdict decides which of these may be
+ * said beside it: cause_may_accompany is the only place that knows. */
+enum cause_claim {
+    CLAIM_ROOM = 0, /* there was room: the target refused what fits */
+    CLAIM_NO_ROOM,  /* there was none: it is full, in pieces, or in the wrong place */
+    CLAIM_TIGHT,    /* nothing, but it names what takes the memory: it had to be tight for that */
+    CLAIM_GROWTH,   /* nothing at all: it is worth saying of any run */
+    CAUSE_CLAIM_COUNT
+};
+
 struct cause {
     const char *name;    /* lower case, underscores */
     const char *summary; /* one line */
-    bool needs_oom;      /* it is asked only when there was an out-of-memory */
+    enum cause_claim claim;
     /* Fills the diagnosis, which is initialised; a confidence below DIAGNOSIS_POSSIBLE: it is not
      * this.  O(ops + blocks), but for leak, growing_set and still_growing: O(tags + blocks) beside
      * a constant of 10 ms for each tag that may grow. */
@@ -28,7 +38,11 @@ enum {
 /* In the order in which equally sure diagnoses are told. */
 extern const struct cause *const causes[CAUSE_COUNT];
 
-/* Asks every cause; diagnoses[0..result) are those that are told, the surest first. */
+/* Whether a cause with that claim may be told of a request that had that room. */
+bool cause_may_accompany(enum cause_claim claim, enum evidence_room room);
+
+/* Asks every cause that may accompany the verdict; diagnoses[0..result) are those that are told,
+ * the surest first.  That of CLAIM_ROOM leads whenever the out-of-memory was premature. */
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT]);
 
 /* "sure", "likely" or "possible". */

@@ -21,6 +21,7 @@ struct diagnosis_number {
  * makes them visible. */
 struct diagnosis {
     const struct cause *cause;
+    const char *kind;    /* lower case, underscores: which form of the cause; NULL = it has one */
     uint32_t confidence; /* percent: how sure it is that this is why */
     bool has_tag;
     uint8_t tag;

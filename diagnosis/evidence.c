@@ -251,6 +251,21 @@ static void collect_numbers(struct evidence *evidence, const struct run *run,
     }
 }
 
+static enum evidence_room find_room(const struct evidence *evidence)
+{
+    if (!evidence_has_oom(evidence)) {
+        return ROOM_NOT_JUDGED;
+    }
+    switch (evidence->verdict->kind) {
+    case VERDICT_JUSTIFIED:
+        return ROOM_NONE;
+    case VERDICT_PREMATURE:
+        return fit_has_efforts(&evidence->fit) ? ROOM_AFTER_EFFORTS : ROOM_AT_ONCE;
+    default:
+        return ROOM_UNKNOWN;
+    }
+}
+
 void evidence_take(const struct history *history, const struct run *run,
                    const struct verdict *verdict, struct evidence *evidence)
 {
@@ -264,6 +279,10 @@ void evidence_take(const struct history *history, const struct run *run,
         evidence->op = &evidence->ops->ops[verdict->op];
         evidence->host = evidence->op->host;
     }
+    if (verdict->kind == VERDICT_PREMATURE) {
+        fit_take(run, history->has_lanes, &evidence->fit);
+    }
+    evidence->room = find_room(evidence);
     const struct model *model = run_model(run, evidence->host);
     collect_numbers(evidence, run, model);
     collect_blocks(evidence, model);

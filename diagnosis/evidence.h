@@ -3,6 +3,7 @@
 #ifndef DIAGNOSIS_EVIDENCE_H
 #define DIAGNOSIS_EVIDENCE_H
 
+#include "diagnosis/fit.h"
 #include "diagnosis/history.h"
 #include "harness/run/run.h"
 
@@ -24,6 +25,16 @@ struct evidence_block {
     bool waits_for_ever; /* event_op's event is lost */
 };
 
+/* Whether the explained request had room, as the verdict has it. */
+enum evidence_room {
+    ROOM_NOT_JUDGED,    /* there was no out-of-memory */
+    ROOM_NONE,          /* justified */
+    ROOM_AT_ONCE,       /* premature: a hole took it as things lay */
+    ROOM_AFTER_EFFORTS, /* premature: after mitigations that were left */
+    ROOM_UNKNOWN,       /* the search ended, or our own judges disagree */
+    EVIDENCE_ROOM_COUNT
+};
+
 /* Open to read; evidence_take() fills it. */
 struct evidence {
     const struct history *history;
@@ -32,6 +43,8 @@ struct evidence {
     const struct verdict *verdict; /* on the out-of-memory; kind NONE: there was none */
     const struct op *op;           /* that ran out of memory; NULL */
     const struct target_contract *contract;
+    enum evidence_room room;
+    struct fit fit; /* of ROOM_AT_ONCE and ROOM_AFTER_EFFORTS; else all zero */
     uint32_t host, host_count;
     /* block_count of them by address; absent ones and evicted programs at the end */
     struct evidence_block *blocks;
@@ -49,7 +62,8 @@ struct evidence {
 };
 
 /* Looks at the run as it is now: after the op of the verdict, or after the last op and before
- * run_finish().  history, run and verdict outlive the evidence.  O(ops + blocks log blocks). */
+ * run_finish().  history, run and verdict outlive the evidence.  O(ops + blocks log blocks); a
+ * premature out-of-memory is judged once more, for its plan. */
 void evidence_take(const struct history *history, const struct run *run,
                    const struct verdict *verdict, struct evidence *evidence);
 void evidence_deinit(struct evidence *evidence);

@@ -140,7 +140,7 @@ static void describe_copy(const struct evidence *evidence, const struct set *set
     }
     diagnosis_describe(
         diagnosis,
-        ". Since op %u, %s of the same sizes were allocated%s while the first %zu blocks (%s, up to op %u) are still live. Freeing or donating them before would have made room.",
+        ". Since op %u, %s of the same sizes were allocated%s while the first %zu blocks (%s, up to op %u) are still live. Freeing or donating them before would have left that much more free.",
         diagnosis->op, diagnosis_size(copy->new_bytes).text,
         copy->has_request ? " or requested" : "", copy->split, diagnosis_size(copy->old_bytes).text,
         set->blocks[copy->split - 1]->op);
@@ -211,6 +211,6 @@ static void find_copies(const struct evidence *evidence, struct diagnosis *diagn
 const struct cause cause_copies = {
     .name = "copies",
     .summary = "a set of buffers is allocated again while the first is still live",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_copies,
 };

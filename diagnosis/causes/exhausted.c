@@ -66,6 +66,6 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
 const struct cause cause_exhausted = {
     .name = "exhausted",
     .summary = "the request and the blocks in use need more than the device has",
-    .needs_oom = true,
+    .claim = CLAIM_NO_ROOM,
     .find = find_exhausted,
 };

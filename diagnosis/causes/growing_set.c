@@ -57,6 +57,6 @@ static void find_growing_set(const struct evidence *evidence, struct diagnosis *
 const struct cause cause_growing_set = {
     .name = "growing_set",
     .summary = "one tag needs more and more, in blocks that are replaced",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_growing_set,
 };

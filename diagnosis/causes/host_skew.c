@@ -96,11 +96,10 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
     diagnosis_number(diagnosis, "host", evidence->host);
     diagnosis_number(diagnosis, "in_use_bytes", own);
     diagnosis_number(diagnosis, "median_of_others_bytes", others);
-    diagnosis_describe(
-        diagnosis,
-        "Host %u has %s in use; the median of the other hosts (%u) is %s. With as little, the request would have had room.",
-        evidence->host, diagnosis_size(own).text, evidence->host_count - 1,
-        diagnosis_size(others).text);
+    diagnosis_describe(diagnosis,
+                       "Host %u has %s in use; the median of the other hosts (%u) is %s.",
+                       evidence->host, diagnosis_size(own).text, evidence->host_count - 1,
+                       diagnosis_size(others).text);
     const int tag = find_skewed_tag(evidence, &beyond_bytes);
     if (tag >= 0) {
         diagnosis->has_tag = true;
@@ -114,6 +113,6 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
 const struct cause cause_host_skew = {
     .name = "host_skew",
     .summary = "this host uses more memory than the others",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_host_skew,
 };

@@ -107,6 +107,6 @@ static void find_leak(const struct evidence *evidence, struct diagnosis *diagnos
 const struct cause cause_leak = {
     .name = "leak",
     .summary = "blocks of one tag are allocated all the time and never freed",
-    .needs_oom = false,
+    .claim = CLAIM_GROWTH,
     .find = find_leak,
 };

@@ -1,11 +1,13 @@
 /* Every cause: one line each, in the order in which equally sure diagnoses are reported. */
 /* clang-format off */
+CAUSE(refused_though_it_fits)
 CAUSE(leak)
 CAUSE(copies)
 CAUSE(queued_frees)
 CAUSE(references)
 CAUSE(program_reload)
 CAUSE(fragmented)
+CAUSE(out_of_place)
 CAUSE(host_skew)
 CAUSE(spike)
 CAUSE(padding)

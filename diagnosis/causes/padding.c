@@ -106,6 +106,6 @@ static void find_padding(const struct evidence *evidence, struct diagnosis *diag
 const struct cause cause_padding = {
     .name = "padding",
     .summary = "padding takes memory that the request could use",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_padding,
 };

@@ -79,7 +79,7 @@ static void find_program_reload(const struct evidence *evidence, struct diagnosi
     diagnosis_number(diagnosis, "stack_bytes", program->image_stack_bytes);
     diagnosis_describe(
         diagnosis,
-        "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, but no longer fits. ",
+        "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded. It was evicted, and has to be loaded again. ",
         evidence_tag_name(evidence, program->tag, name), program->op,
         diagnosis_size(program->size_bytes).text, diagnosis_size(program->image_stack_bytes).text);
     if (eviction != NULL) {
@@ -90,6 +90,6 @@ static void find_program_reload(const struct evidence *evidence, struct diagnosi
 const struct cause cause_program_reload = {
     .name = "program_reload",
     .summary = "a program was evicted, and buffers took its memory",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_program_reload,
 };

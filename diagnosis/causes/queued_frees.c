@@ -67,7 +67,7 @@ static void describe_queue(const struct evidence *evidence, const struct queue *
                        diagnosis_size(most->bytes).text, most->event_op,
                        op_print(&evidence->ops->ops[most->event_op], op));
     if (most->is_lost) {
-        diagnosis_describe(diagnosis, "which is lost: waiting cannot help.");
+        diagnosis_describe(diagnosis, "which is lost: no wait ends it.");
     } else if (evidence->contract->drains) {
         diagnosis_describe(diagnosis, "which has not ended.");
     } else {
@@ -104,6 +104,6 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
 const struct cause cause_queued_frees = {
     .name = "queued_frees",
     .summary = "freed memory is not available yet, because it waits for an event",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_queued_frees,
 };

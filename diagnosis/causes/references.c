@@ -96,6 +96,6 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
 const struct cause cause_references = {
     .name = "references",
     .summary = "a reference holds blocks that are no longer needed",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_references,
 };

@@ -87,7 +87,7 @@ static void describe_rise(const struct evidence *evidence, const struct history_
     diagnosis_number(diagnosis, "peak_before_bytes", rise->peak_before_bytes);
     diagnosis_describe(
         diagnosis,
-        "Op %u took %s at once for '%s', and its block is still there. Before, at most %s were in use; with that, the request would have fitted.",
+        "Op %u took %s at once for '%s', and its block is still there. Before, at most %s were in use.",
         rise->op, diagnosis_size(rise->bytes).text, evidence_tag_name(evidence, tag, name),
         diagnosis_size(rise->peak_before_bytes).text);
 }
@@ -132,6 +132,6 @@ static void find_spike(const struct evidence *evidence, struct diagnosis *diagno
 const struct cause cause_spike = {
     .name = "spike",
     .summary = "one op took or requests far more than any before",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_spike,
 };

@@ -119,6 +119,6 @@ static void find_still_growing(const struct evidence *evidence, struct diagnosis
 const struct cause cause_still_growing = {
     .name = "still_growing",
     .summary = "one tag grows to the end, and the op list is too short to show why",
-    .needs_oom = true,
+    .claim = CLAIM_TIGHT,
     .find = find_still_growing,
 };

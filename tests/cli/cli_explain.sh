@@ -4,18 +4,44 @@ causes=$(realpath "$2")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 
-# The surest cause of each story comes first, after the verdict, in lines that fit.
+# The surest cause of each story comes first, after the verdict, in lines that fit.  One story is a refusal of what fits.
 for file in "$causes"/*.ops; do
     name=$(basename "$file" .ops)
-    expect_exit 0 explain "$file"
-    expect_text out.txt "Verdict: justified"
-    sed -n '/^Diagnosis$/,$p' out.txt >diagnosis.txt
+    case $name in
+    refused_though_it_fits) exit_code=1 verdict=premature ;;
+    *) exit_code=0 verdict=justified ;;
+    esac
+    expect_exit $exit_code explain "$file"
+    expect_text out.txt "Verdict: $verdict"
+    sed -n '/^Diagnosis/,$p' out.txt >diagnosis.txt
     case $name in
     *-near) expect_no_text diagnosis.txt "  ${name%-near} (" ;;
     *) sed -n 2p diagnosis.txt | grep -Eq "^  $name \((sure|likely), [0-9]+ %\): " || fail "$name is not first: $(head -n 2 diagnosis.txt)" ;;
     esac
     awk 'length > 120 { exit 1 }' diagnosis.txt || fail "$name: the diagnosis is wider than 120 columns"
 done
+
+# A premature out-of-memory is never said to be one of a full device, or of one in pieces.
+printf 'hbmstress-ops 1\ncapacity 63M\ntarget plant_premature_rounded\n0: output size=40M align=16K\n' >fits.ops
+expect_exit 1 explain fits.ops
+expect_no_text out.txt "fragmented"
+expect_no_text out.txt "in pieces"
+expect_text out.txt "refused_though_it_fits (sure, 99 %): the target refused a request that fits"
+tr -s '\n ' ' ' <out.txt >words.txt
+expect_text words.txt "A hole of 63.00M at 0x0 takes the request (40.00M; the hole is 23.00M larger), and no mitigation is needed."
+expect_text words.txt "Rounded up to 64.00M, it would fit no hole. The numbers point to a rounding up before the fit test. Remedy:"
+expect_exit 1 explain fits.ops --json
+[ "$(grep -c '"type":"cause"' out.txt)" = 1 ] || fail "more than one cause: $(cat out.txt)"
+expect_text out.txt '"cause":"refused_though_it_fits","kind":"rounding","level":"sure","confidence":99,"op":0,"numbers":{"hole_address":0,"hole_bytes":66060288,"spare_bytes":24117248,"rounded_bytes":67108864}'
+
+# Nor is one that a mitigation would have met; what makes memory tight is told then, too.
+printf 'hbmstress-ops 1\ncapacity 64M\ntarget plant_premature_undrained\n0: alloc size=40M\n1: use block=0 delay=1ms\n2: free_after block=0 event=1\n3: alloc size=40M\n' >tight.ops
+expect_exit 1 explain tight.ops
+tr -s '\n ' ' ' <out.txt >words.txt
+expect_text words.txt "would take the request (40.00M; the hole is 24.00M larger) after waiting for queued frees (1)."
+expect_text words.txt "made 0 waits, 0 moves and 0 evictions. The numbers point to waiting that was left out, or that ended early."
+grep -q '^  queued_frees (sure, 90 %)' out.txt || fail "no queued frees: $(cat out.txt)"
+expect_no_text out.txt "exhausted"
 
 # Who holds the rest: how long ago the oldest and the newest of them were made.
 expect_exit 0 explain "$causes/leak.ops"

@@ -3,4 +3,5 @@
 SUITE(causes)
 SUITE(leak)
 SUITE(remedies)
+SUITE(verdicts)
 SUITE(what_if)
