@@ -21,6 +21,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* What a replay spends on the largest requests beside justified verdicts: a unit is a block that is
+ * looked at, some 10 ns.  Those beside the others are always found. */
+#define LARGEST_WORK_MAX (UINT64_C(1) << 26)
+enum { LARGEST_JUDGEMENTS = 32, LARGEST_WORK_OF_NODE = 16 };
+
 /* What outlives a target that takes the process with it; shared with the child. */
 struct replay_state {
     uint32_t op_count; /* ops that ended */
@@ -45,6 +50,8 @@ struct replaying {
     char signature[SIGNATURE_BYTES];          /* of the last finding */
     char certificate_path[OUTPUT_PATH_BYTES]; /* of the last one */
     char partial[FILE_PATH_BYTES];            /* where each is written until it is whole */
+    uint64_t largest_work;                    /* spent so far */
+    struct oracle_largest largest;            /* of the last out-of-memory */
 };
 
 static void print_finding(struct replaying *replaying, const struct verdict *verdict,
@@ -92,6 +99,19 @@ static const char *save_certificate(struct replaying *replaying, const struct ve
     return NULL;
 }
 
+/* How much the client could have had instead; NULL: that is not looked for any more. */
+static const struct oracle_largest *find_largest(struct replaying *replaying, const struct run *run,
+                                                 const struct verdict *verdict)
+{
+    if (verdict->kind == VERDICT_JUSTIFIED && replaying->largest_work > LARGEST_WORK_MAX) {
+        return NULL;
+    }
+    replaying->largest = run_find_largest(run, ORACLE_LARGEST_NODES);
+    replaying->largest_work += LARGEST_JUDGEMENTS * (run_oom(run)->block_count + 1) +
+                               LARGEST_WORK_OF_NODE * replaying->largest.nodes;
+    return &replaying->largest;
+}
+
 /* An OOM: its certificate is checked if it is kept or one of the sample. */
 static void process_oom(struct replaying *replaying, const struct run *run,
                         const struct verdict *verdict)
@@ -100,6 +120,7 @@ static void process_oom(struct replaying *replaying, const struct run *run,
     struct verdict checked = *verdict;
     struct report_finding finding = {.verdict = &checked, .message = run_message(run)};
     finding.signature = checked.kind == VERDICT_PREMATURE ? replaying->signature : NULL;
+    finding.largest = find_largest(replaying, run, verdict);
     char reason[CERTIFICATE_REASON_BYTES];
     const bool is_saved = replaying->arguments->certificates != NULL;
     /* The list of a dispute ends with the op in question. */

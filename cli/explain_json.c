@@ -1,6 +1,7 @@
 /* An explanation as a line of JSON. */
 #include "cli/private/explain_parts.h"
 #include "harness/base/json.h"
+#include "reports/refusals.h"
 
 static void append_sum(struct writing *text, const char *key, const struct occupancy_sum *sum)
 {
@@ -50,6 +51,11 @@ void explain_in_json(struct explanation *explanation)
         json_unnest(text, '}');
     }
     json_unnest(text, ']');
+    if (verdict->kind != VERDICT_BROKEN) {
+        const struct oracle_largest largest = run_find_largest(explanation->run, 0);
+        refusals_add_largest(text, &largest);
+        refusals_add_share(text, run_totals(explanation->run));
+    }
     json_add_string(text, "reason", verdict->reason);
     json_add_string(text, "message", run_message(explanation->run));
     json_close(text);

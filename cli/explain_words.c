@@ -4,6 +4,7 @@
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
+#include "reports/refusals.h"
 #include "reports/table.h"
 
 #include <inttypes.h>
@@ -227,6 +228,22 @@ static void explain_verdict(struct explanation *explanation)
     writing_append(text, "\n");
 }
 
+/* How much the client could have had, and how the target did up to here. */
+static void explain_refusals(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct run_totals *totals = run_totals(explanation->run);
+    const struct oracle_largest largest = run_find_largest(explanation->run, 0);
+    writing_append(text, "  Largest request: ");
+    refusals_append_largest(text, &largest);
+    writing_append(text, "\n");
+    if (totals->premature > 0) {
+        writing_append(text, "  Refusals so far: ");
+        refusals_append_share(text, totals);
+        writing_append(text, "\n");
+    }
+}
+
 static void append_import(struct writing *text, const struct arguments *arguments)
 {
     writing_append(text, "hbmstress import");
@@ -267,6 +284,7 @@ void explain_in_words(struct explanation *explanation)
     }
     explain_verdict(explanation);
     if (explanation->verdict->kind != VERDICT_BROKEN) {
+        explain_refusals(explanation);
         explain_proof(explanation);
     }
 }

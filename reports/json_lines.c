@@ -2,6 +2,7 @@
 
 #include "harness/base/json.h"
 #include "harness/op/rounding.h"
+#include "reports/refusals.h"
 
 #include <string.h>
 
@@ -162,6 +163,7 @@ static void append_oom(struct writing *text, const char *type, const struct repo
     json_add_string(text, "verdict", verdict_name(verdict->kind));
     json_add_number(text, "requested_bytes", verdict->requested_bytes);
     json_add_number(text, "free_bytes", verdict->free_bytes);
+    refusals_add_largest(text, finding->largest);
     append_words(text, finding);
 }
 
@@ -276,6 +278,7 @@ void json_line_result(struct writing *text, const struct report_result *result)
     json_add_string(text, "name", result->name);
     json_add_number(text, "trials", result->trials);
     append_totals(text, &result->totals);
+    refusals_add_share(text, &result->totals);
     json_add_number(text, "drains", result->totals.drains);
     json_add_number(text, "moves", result->totals.moves);
     json_add_number(text, "moved_bytes", result->totals.moved_bytes);
@@ -303,6 +306,7 @@ void json_line_end(struct writing *text, const struct report_end *end)
     json_open(text, "end");
     json_add_number(text, "seed", end->seed);
     append_totals(text, &end->totals);
+    refusals_add_share(text, &end->totals);
     if (end->known_count > 0) {
         json_add_number(text, "known_findings", end->known_count);
     }

@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"
+#include "reports/refusals.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -157,12 +158,23 @@ static void append_number_line(struct writing *body, const char *name, uint64_t 
     writing_append_format(body, "%s: %" PRIu64 "\n", name, value);
 }
 
+static void append_largest_line(struct writing *body, const struct oracle_largest *largest)
+{
+    if (largest == NULL) {
+        return;
+    }
+    writing_append(body, "largest request: ");
+    refusals_append_largest(body, largest);
+    writing_append(body, "\n");
+}
+
 static void suite_add_finding(struct suite *suite, const struct report_known *finding)
 {
     struct writing body;
     writing_init(&body);
     writing_append(&body, "\n");
     append_line(&body, "message", finding->message);
+    append_largest_line(&body, finding->largest);
     append_number_line(&body, "count", finding->count);
     append_line(&body, "job", finding->first.scenario);
     append_number_line(&body, "trial", finding->first.trial);
@@ -213,6 +225,10 @@ static void suite_add_promises(struct suite *suite, const struct report_result *
                           "%" PRIu64 " broken promises and %" PRIu64
                           " premature out-of-memories in %" PRIu64 " trials",
                           totals->broken, totals->premature, result->trials);
+    if (totals->premature > 0) {
+        writing_append(&message, "; of the out-of-memories, ");
+        refusals_append_share(&message, totals);
+    }
     suite_add_case(suite, "every promise is kept", result->elapsed_ns,
                    &(struct outcome){.kind = OUTCOME_FAILED,
                                      .type = "broken",

@@ -54,12 +54,13 @@ struct report_strike {
 struct report_finding {
     struct report_place place;
     const struct verdict *verdict;
-    const char *rule;                  /* NULL: an OOM that breaks no promise */
-    const char *message;               /* the target's error text */
-    const char *repro;                 /* path; NULL = not kept */
-    const char *replay;                /* the one line that runs it again; NULL = none */
-    const char *certificate;           /* path; NULL = not kept */
-    uint64_t lane_count, switch_count; /* of the repro; 0 lanes = it has none */
+    const char *rule;                     /* NULL: an OOM that breaks no promise */
+    const char *message;                  /* the target's error text */
+    const char *repro;                    /* path; NULL = not kept */
+    const char *replay;                   /* the one line that runs it again; NULL = none */
+    const char *certificate;              /* path; NULL = not kept */
+    uint64_t lane_count, switch_count;    /* of the repro; 0 lanes = it has none */
+    const struct oracle_largest *largest; /* that would have been served instead; NULL = unasked */
     const char *signature; /* of a broken promise: under it equal ones are counted; NULL = none */
     uint64_t seed;         /* of the trial */
     uint64_t op_count;     /* of the repro */
@@ -124,6 +125,7 @@ struct report_known {
     uint64_t count;                           /* verdicts with this signature */
     uint64_t op_count;                        /* of the shortest repro */
     const char *reason, *message;             /* of the shortest repro's verdict */
+    const struct oracle_largest *largest;     /* of the same verdict; NULL = it is no OOM */
     const char *repro, *replay, *certificate; /* NULL = not kept */
     bool is_known;                            /* it is in the baseline */
 };

@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/json.h"
+#include "reports/refusals.h"
 
 enum { SUMMARY_VERSION = 1 };
 
@@ -22,6 +23,7 @@ static void append_counts(struct writing *text, uint64_t trials, const struct ru
     json_add_number(text, "premature", totals->premature);
     json_add_number(text, "unknown", totals->unknown);
     json_add_number(text, "broken", totals->broken);
+    refusals_add_share(text, totals);
 }
 
 static void append_head(struct writing *text, const struct report_campaign *campaign)
@@ -74,6 +76,7 @@ static void append_finding(struct writing *text, const struct report_known *find
     append_optional(text, "certificate", finding->certificate);
     append_optional(text, "reason", finding->reason);
     append_optional(text, "message", finding->message);
+    refusals_add_largest(text, finding->largest);
     if (finding->is_known) {
         json_add_boolean(text, "known", true);
     }

@@ -2,6 +2,7 @@
 
 #include "harness/base/size.h"
 #include "harness/op/rounding.h"
+#include "reports/refusals.h"
 #include "reports/table.h"
 
 #include <inttypes.h>
@@ -161,6 +162,16 @@ static void append_field(struct writing *text, const char *name, const char *val
     writing_append(text, "\n");
 }
 
+static void append_largest(struct writing *text, const struct oracle_largest *largest)
+{
+    if (largest == NULL) {
+        return;
+    }
+    writing_append_format(text, "  %-8s", "largest");
+    refusals_append_largest(text, largest);
+    writing_append(text, "\n");
+}
+
 void terminal_finding(struct writing *text, const struct report_finding *finding)
 {
     if (finding->is_only_counted) {
@@ -185,6 +196,7 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     append_field(text, "finding", finding->signature);
     append_field(text, "reason", verdict->reason);
     append_field(text, "message", finding->message);
+    append_largest(text, finding->largest);
     if (finding->repro != NULL) {
         append_field(text, "repro", finding->repro);
         writing_append_format(text, "  %-8s%" PRIu64, "ops",
@@ -210,6 +222,7 @@ void terminal_oom(struct writing *text, const struct report_finding *finding)
     writing_append(text, "\n");
     append_field(text, "reason", verdict->reason);
     append_field(text, "message", finding->message);
+    append_largest(text, finding->largest);
     append_field(text, "proof", finding->certificate);
 }
 
@@ -291,6 +304,21 @@ static void print_table(struct writing *text, const char *const *titles, size_t 
     table_deinit(&table);
 }
 
+/* One line, or none when nothing was refused too early; name NULL: of the whole run. */
+static void append_share(struct writing *text, const char *name, const struct run_totals *totals)
+{
+    if (totals->premature == 0) {
+        return;
+    }
+    if (name != NULL) {
+        writing_append_visible(text, name);
+        writing_append(text, ": ");
+    }
+    writing_append(text, "refusals: ");
+    refusals_append_share(text, totals);
+    writing_append(text, "\n");
+}
+
 static void append_notes(struct writing *text, const struct report_result *result)
 {
     char first[SIZE_TEXT_BYTES], last[SIZE_TEXT_BYTES];
@@ -356,6 +384,9 @@ void terminal_results(struct writing *text, const struct report_result *results,
     writing_append(text, "\n");
     for (size_t i = 0; i < count; i++) {
         append_notes(text, &results[i]);
+        if (count > 1) {
+            append_share(text, results[i].name, &results[i].totals);
+        }
     }
     append_probes(text, results, count);
 }
@@ -443,6 +474,7 @@ void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     append_regret(text, totals);
+    append_share(text, NULL, totals);
     writing_append_format(text, "%s%s: %" PRIu64 " ops, ",
                           end->is_interrupted ? "interrupted; so far " : "", describe_end(end),
                           totals->ops);

@@ -10,6 +10,17 @@
 
 /* --- what is known of them --- */
 
+/* The largest request that would have been served, if it is a refusal. */
+static void note_largest(const struct trial_result *trial_result, struct finding *finding)
+{
+    const struct saved_oom *premature = trial_result_premature(trial_result);
+    finding->has_largest = premature != NULL;
+    if (premature != NULL) { /* member by member: what is saved has no padding of unknown bytes */
+        finding->largest.bytes = premature->largest.bytes;
+        finding->largest.is_exact = premature->largest.is_exact;
+    }
+}
+
 /* One that was not seen before. */
 static struct finding *add_finding(struct campaign *campaign,
                                    const struct trial_result *trial_result, const char *signature)
@@ -21,6 +32,7 @@ static struct finding *add_finding(struct campaign *campaign,
     snprintf(first.rule, sizeof first.rule, "%s", trial_result_rule(trial_result));
     snprintf(first.reason, sizeof first.reason, "%s", head->first.reason);
     snprintf(first.message, sizeof first.message, "%s", head->message);
+    note_largest(trial_result, &first);
     first.part = head->task.part;
     first.trial = head->task.trial;
     first.seed = plan_trial_seed(&campaign->plan->parts[head->task.part], head->task.trial);
@@ -67,6 +79,7 @@ static void note_saved_files(struct campaign *campaign, const struct trial_resul
     snprintf(known->base, sizeof known->base, "%s", saved->base);
     snprintf(known->reason, sizeof known->reason, "%s", trial_result->head.first.reason);
     snprintf(known->message, sizeof known->message, "%s", trial_result->head.message);
+    note_largest(trial_result, known);
     known->op_count = saved->op_count;
     known->has_certificate = saved->has_certificate;
     campaign->at->state.certificate_count += saved->has_certificate;
@@ -84,6 +97,8 @@ static void report_one_finding(struct campaign *campaign, const struct trial_res
     struct repro_store_paths paths;
     finding.rule = trial_result_rule(trial_result);
     finding.signature = head->signature;
+    const struct saved_oom *premature = trial_result_premature(trial_result);
+    finding.largest = premature == NULL ? NULL : &premature->largest;
     if (saved != NULL && saved->result == REPRO_STORE_SAVED) {
         repro_store_paths_init(&paths, &campaign->repro_store, "repros", saved->base);
         campaign_add_files(&finding, &paths, saved);

@@ -3,6 +3,7 @@
 #include "campaign/base/message.h"
 #include "harness/base/json.h"
 #include "reports/json_lines.h"
+#include "reports/refusals.h"
 
 #include <inttypes.h>
 
@@ -23,6 +24,7 @@ static void lines_add_paths(struct lines *lines, size_t line_end,
     }
     /* Two bytes end a line: the bracket and the newline. */
     writing_append_bytes(&lines->to, lines->from->bytes + lines->done, line_end - 2 - lines->done);
+    refusals_add_largest(&lines->to, finding->largest);
     json_line_paths(&lines->to, finding->repro, finding->certificate);
     json_close(&lines->to);
     lines->done = line_end;
@@ -71,6 +73,7 @@ static void save_oom(struct campaign *campaign, const struct trial_result *trial
     struct report_finding finding = campaign_finding(campaign, trial_result, &oom->verdict,
                                                      oom->message);
     finding.certificate = paths.certificate;
+    finding.largest = &oom->largest;
     note_saved(campaign, "certificates", saved.base, ".json");
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
         note_saved(campaign, "repros", saved.base, ".ops");

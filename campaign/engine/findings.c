@@ -95,7 +95,8 @@ static void fill_known(struct report_known *known, const struct finding *finding
                                    .op_count = finding->op_count,
                                    .is_known = finding->is_known != 0,
                                    .reason = finding->reason,
-                                   .message = finding->message};
+                                   .message = finding->message,
+                                   .largest = finding->has_largest != 0 ? &finding->largest : NULL};
     if (finding->base[0] == '\0') {
         return;
     }

@@ -25,6 +25,8 @@ struct finding {
     uint64_t op_count;              /* of the repro */
     uint64_t has_certificate;       /* 1 = beside the repro */
     uint64_t is_known;              /* 1 = it is in the baseline */
+    uint64_t has_largest; /* 1 = it is a premature OOM; largest belongs to reason and message */
+    struct oracle_largest largest;
 };
 
 struct findings {

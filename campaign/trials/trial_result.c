@@ -39,6 +39,16 @@ const char *trial_result_rule(const struct trial_result *trial_result)
     return rule_info(trial_result->head.first.rule)->name;
 }
 
+void trial_result_select(struct trial_result *trial_result, size_t finding)
+{
+    struct trial_result_head *head = &trial_result->head;
+    CHECK(finding < head->findings.count);
+    const struct run_finding *found = &head->findings.findings[finding];
+    head->first = found->verdict;
+    memcpy(head->signature, found->signature, sizeof head->signature);
+    memcpy(head->message, found->message, sizeof head->message);
+}
+
 const struct saved_oom *trial_result_dispute(const struct trial_result *trial_result)
 {
     for (size_t i = 0; i < trial_result->head.saved_count; i++) {
@@ -49,14 +59,17 @@ const struct saved_oom *trial_result_dispute(const struct trial_result *trial_re
     return NULL;
 }
 
-void trial_result_select(struct trial_result *trial_result, size_t finding)
+const struct saved_oom *trial_result_premature(const struct trial_result *trial_result)
 {
-    struct trial_result_head *head = &trial_result->head;
-    CHECK(finding < head->findings.count);
-    const struct run_finding *found = &head->findings.findings[finding];
-    head->first = found->verdict;
-    memcpy(head->signature, found->signature, sizeof head->signature);
-    memcpy(head->message, found->message, sizeof head->message);
+    const struct verdict *first = &trial_result->head.first;
+    for (size_t i = 0; i < trial_result->head.saved_count; i++) {
+        const struct verdict *saved = &trial_result->head.saved[i].verdict;
+        if (first->kind == VERDICT_PREMATURE && saved->kind == VERDICT_PREMATURE &&
+            saved->op == first->op) {
+            return &trial_result->head.saved[i];
+        }
+    }
+    return NULL;
 }
 
 struct last_words *last_words_create(void)
@@ -259,6 +272,7 @@ static void add_certificate(struct listening *listening, const struct run *run,
         return;
     }
     snprintf(saved.message, sizeof saved.message, "%s", run_message(run));
+    saved.largest = run_find_largest(run, ORACLE_LARGEST_NODES);
     const bool is_line = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
     saved.all_end = is_line ? trial_result->all.length : 0;
     saved.notable_end = verdict->kind == VERDICT_UNKNOWN ? trial_result->notable.length : 0;

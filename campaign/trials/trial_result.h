@@ -40,6 +40,7 @@ enum {
 struct saved_oom {
     struct verdict verdict;
     char message[OBSERVATION_MESSAGE_BYTES];
+    struct oracle_largest largest; /* that would have been served instead */
     uint64_t all_end, notable_end; /* of its line in all and in notable; 0 = it has none there */
     uint64_t certificate_start, certificate_bytes; /* in certificates; 0 bytes = it has none */
 };
@@ -89,6 +90,8 @@ const char *trial_result_rule(const struct trial_result *trial_result);
 
 /* The OOM on which our judges disagree; NULL: there is none. */
 const struct saved_oom *trial_result_dispute(const struct trial_result *trial_result);
+/* That of the selected finding, if it is premature; else NULL. */
+const struct saved_oom *trial_result_premature(const struct trial_result *trial_result);
 
 /* What a worker leaves behind when its target takes it down: how, and the ops that were chosen so
  * far. It lies in memory that the parent shares. */

@@ -2,6 +2,8 @@
 
 #include "harness/base/check.h"
 
+#include <inttypes.h>
+
 /* A blank after each comma and colon is for documents that people read, too. */
 static void append_sign(struct writing *text, const char *sign)
 {
@@ -63,6 +65,16 @@ void json_add_boolean(struct writing *text, const char *key, bool value)
 {
     begin_member(text, key);
     writing_append(text, value ? "true" : "false");
+}
+
+void json_add_fraction(struct writing *text, const char *key, uint64_t part, uint64_t whole)
+{
+    const uint64_t million = 1000000;
+    const uint64_t share = whole == 0                    ? 0
+                           : part > UINT64_MAX / million ? part / (whole / million)
+                                                         : part * million / whole;
+    begin_member(text, key);
+    writing_append_format(text, "%" PRIu64 ".%06" PRIu64, share / million, share % million);
 }
 
 void json_add_seconds(struct writing *text, const char *key, uint64_t duration_ns)

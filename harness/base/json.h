@@ -18,6 +18,9 @@ void json_add_number(struct writing *text, const char *key, uint64_t value);
 /* -1, where a number has no value. */
 void json_add_no_number(struct writing *text, const char *key);
 void json_add_boolean(struct writing *text, const char *key, bool value);
+/* part of whole as a number from 0 to 1 with six digits, rounded down; 0 when whole is 0.  part is
+ * at most whole. */
+void json_add_fraction(struct writing *text, const char *key, uint64_t part, uint64_t whole);
 void json_add_seconds(struct writing *text, const char *key, uint64_t duration_ns);
 void json_nest(struct writing *text, const char *key, char bracket); /* '{' or '[' */
 void json_unnest(struct writing *text, char bracket);                /* '}' or ']' */

@@ -5,6 +5,10 @@
 
 #include "harness/oracle/oracle.h"
 
+/* Enough for most states, and 50 ms at most: what a campaign spends on a verdict that it reports.
+ */
+#define ORACLE_LARGEST_NODES UINT64_C(200000)
+
 struct oracle_largest {
     uint64_t bytes; /* whole granules, and of a program its stack as well; 0 = not one granule */
     uint64_t nodes; /* that the searches took */

@@ -30,7 +30,10 @@ expect_text out.txt "refused_though_it_fits (sure, 99 %): the target refused a r
 tr -s '\n ' ' ' <out.txt >words.txt
 expect_text words.txt "A hole of 63.00M at 0x0 takes the request (40.00M; the hole is 23.00M larger), and no mitigation is needed."
 expect_text words.txt "Rounded up to 64.00M, it would fit no hole. The numbers point to a rounding up before the fit test. Remedy:"
+expect_text out.txt "  Largest request: 63.00M (66060288 bytes) would have been served"
+expect_text out.txt "  Refusals so far: 1 of 1 judged was premature (100.00 %)"
 expect_exit 1 explain fits.ops --json
+expect_text out.txt '"largest_served_bytes":66060288,"premature_share":1.000000,'
 [ "$(grep -c '"type":"cause"' out.txt)" = 1 ] || fail "more than one cause: $(cat out.txt)"
 expect_text out.txt '"cause":"refused_though_it_fits","kind":"rounding","level":"sure","confidence":99,"op":0,"numbers":{"hole_address":0,"hole_bytes":66060288,"spare_bytes":24117248,"rounded_bytes":67108864}'
 

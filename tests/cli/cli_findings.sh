@@ -12,10 +12,26 @@ storm() { # CODE ARGUMENT...
 }
 storm 0 --out naive
 expect_text out.txt "every promise kept"
+expect_no_text out.txt "refusals: "
+expect_text naive/summary.json '"premature_share":0.000000'
 storm 1 --out slide --target-option defrag=slide
 expect_text out.txt "BROKEN premature"
 expect_text out.txt "were counted but not saved"
 expect_text out.txt "finding 1: premature in "
+
+# How many refusals were premature, of those that were judged; and what each would have been served.
+grep -Eq '^refusals: [0-9]+ of [0-9]+ judged (was|were) premature \([0-9]+\.[0-9]{2} %\)$' out.txt || fail "no share: $(cat out.txt)"
+grep -Eq '^  largest [0-9.]+[KMG] \([0-9]+ bytes\) would have been served$' out.txt || fail "no largest request: $(cat out.txt)"
+for kind in scenario end; do
+    grep "\"type\":\"$kind\"" slide/results.jsonl | grep -Eq '"premature_share":0\.[0-9]*[1-9][0-9]*,' || fail "no share in the line $kind"
+done
+grep '"verdict":"premature"' slide/results.jsonl | grep '"certificate"' | grep -vq '"largest_served_bytes":[1-9]' && fail "a finding without its largest request"
+grep '"verdict":"justified"' slide/results.jsonl | grep '"certificate"' | grep -vq '"largest_served_bytes":[0-9]' &&
+    fail "a saved verdict without its largest request"
+grep '"verdict":"justified"' slide/results.jsonl | grep -v '"certificate"' | grep -q '"largest_served_bytes"' &&
+    fail "a verdict that nobody saves costs more than it must"
+grep -q '"largest_served_bytes":[1-9]' slide/summary.json || fail "the summary has no largest request"
+grep -q '^largest request: .* would have been served$' slide/junit.xml || fail "the JUnit file has no largest request"
 signatures=$(grep -o '"signature":"[^"]*"' slide/results.jsonl | sort -u | wc -l)
 [ "$(find slide/repros -name 'premature-fragmentation_storm-*.ops' | wc -l)" = "$signatures" ] ||
     fail "should keep one repro a signature, $signatures"
@@ -24,6 +40,7 @@ tail -n 1 slide/results.jsonl | grep -q '^{"type":"end",.*"exit":1}$' || fail "t
 for repro in slide/repros/*.ops; do
     expect_exit 1 replay "$repro" --json
     expect_text out.txt '"verdict":"premature"'
+    grep '"type":"verdict"' out.txt | grep -vq '"largest_served_bytes":' && fail "a replayed verdict without its largest request"
     expect_exit 0 replay "$repro" --target-option defrag=none
     expect_exit 0 replay "$repro" --target hbm
     expect_text err.txt "$repro: its options are for target first_fit and are not passed to hbm: defrag=slide;"

@@ -34,6 +34,32 @@ START_TEST(commas_stand_between_members_and_nowhere_else)
 }
 END_TEST
 
+START_TEST(a_fraction_has_six_digits_and_no_rounding_up)
+{
+    static const struct {
+        uint64_t part, whole;
+        const char *digits;
+    } cases[] = {
+        {0, 0, "0.000000"},
+        {0, 7, "0.000000"},
+        {12, 3400, "0.003529"},
+        {2, 3, "0.666666"},
+        {7, 7, "1.000000"},
+        {999999999, 1000000000, "0.999999"},
+        {UINT64_MAX / 2, UINT64_MAX, "0.500000"},
+        {UINT64_MAX, UINT64_MAX, "1.000000"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[64];
+        writing_clear(&text);
+        writing_append(&text, "{");
+        json_add_fraction(&text, "share", cases[i].part, cases[i].whole);
+        snprintf(expected, sizeof expected, "{\"share\":%s", cases[i].digits);
+        ck_assert_str_eq(text.bytes, expected);
+    }
+}
+END_TEST
+
 START_TEST(a_spaced_document_has_blanks_but_none_at_the_end_of_a_line)
 {
     text.is_spaced = true;
@@ -82,6 +108,7 @@ Suite *suite_of_json(void)
     Suite *suite = suite_create("json");
     TCase *members = tcase_create("members");
     tcase_add_checked_fixture(members, setup_text, teardown_text);
+    tcase_add_test(members, a_fraction_has_six_digits_and_no_rounding_up);
     tcase_add_test(members, commas_stand_between_members_and_nowhere_else);
     tcase_add_test(members, a_spaced_document_has_blanks_but_none_at_the_end_of_a_line);
     tcase_add_test(members, any_key_and_string_are_read_back);

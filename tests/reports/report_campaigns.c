@@ -83,6 +83,8 @@ static const struct report_result hostile_results[] = {
      .growing_tag = hostile_text},
 };
 
+static const struct oracle_largest largest = {.bytes = 8192, .is_exact = true};
+
 static const struct report_known findings[] = {
     {.signature = "premature in alloc",
      .rule = "premature",
@@ -92,6 +94,7 @@ static const struct report_known findings[] = {
      .op_count = 12,
      .reason = "it fits at 4096",
      .message = "RESOURCE_EXHAUSTED: no room",
+     .largest = &largest,
      .repro = "out/repros/p.ops",
      .replay = "hbmstress replay out/repros/p.ops",
      .certificate = "out/certificates/p.json"},

@@ -224,6 +224,85 @@ START_TEST(lines_have_the_documented_fields)
 }
 END_TEST
 
+START_TEST(the_share_of_premature_refusals_is_told_when_there_are_some)
+{
+    struct report_result results[] = {
+        {.name = "storm", .totals = {.justified = 3000, .premature = 12, .unknown = 40}},
+        {.name = "leak", .totals = {.justified = 388}}};
+    struct report_end end = {.totals = {.justified = 3388, .premature = 12, .unknown = 40}};
+    struct writing text;
+    writing_init(&text);
+    json_line_end(&text, &end);
+    json_t *line = read_line(&text);
+    ck_assert_double_eq_tol(json_real_value(json_object_get(line, "premature_share")), 0.003529,
+                            1e-9);
+    json_decref(line);
+    json_line_result(&text, &results[0]);
+    line = read_line(&text);
+    ck_assert_double_eq_tol(json_real_value(json_object_get(line, "premature_share")), 0.003984,
+                            1e-9);
+    json_decref(line);
+
+    terminal_end(&text, &end);
+    ck_assert_ptr_nonnull(
+        strstr(writing_string(&text), "refusals: 12 of 3400 judged were premature (0.35 %)\n"));
+    writing_clear(&text);
+    terminal_results(&text, results, 2);
+    ck_assert_ptr_nonnull(strstr(writing_string(&text),
+                                 "storm: refusals: 12 of 3012 judged were premature (0.39 %)\n"));
+    ck_assert_ptr_null(strstr(writing_string(&text), "leak: refusals"));
+    writing_clear(&text);
+    end.totals = results[1].totals;
+    terminal_end(&text, &end);
+    ck_assert_ptr_null(strstr(writing_string(&text), "refusals"));
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(a_refusal_says_what_would_have_been_served)
+{
+    static const struct {
+        struct oracle_largest largest;
+        const char *words;
+        bool is_bound;
+    } cases[] = {
+        {{.bytes = 1 << 20, .is_exact = true},
+         "1.00M (1048576 bytes) would have been served\n",
+         false},
+        {{.bytes = 1 << 20}, "at least 1.00M (1048576 bytes) would have been served\n", true},
+        {{.is_exact = true}, "no size would have been served\n", false},
+        {{0}, "not found within the budget\n", true},
+    };
+    const struct verdict verdict = {.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE};
+    struct writing text;
+    writing_init(&text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[128];
+        const struct report_finding finding = {
+            .verdict = &verdict, .rule = "premature", .message = "", .largest = &cases[i].largest};
+        json_line_finding(&text, &finding);
+        json_t *line = read_line(&text);
+        ck_assert_int_eq(read_number(line, "largest_served_bytes"),
+                         (json_int_t)cases[i].largest.bytes);
+        ck_assert_int_eq(json_object_get(line, "largest_served_at_least") != NULL,
+                         cases[i].is_bound);
+        json_decref(line);
+        snprintf(expected, sizeof expected, "  largest %s", cases[i].words);
+        terminal_finding(&text, &finding);
+        ck_assert_ptr_nonnull(strstr(writing_string(&text), expected));
+        writing_clear(&text);
+        terminal_oom(&text, &finding);
+        ck_assert_ptr_nonnull(strstr(writing_string(&text), expected));
+        writing_clear(&text);
+    }
+    const struct report_finding unasked = {.verdict = &verdict, .rule = "premature", .message = ""};
+    json_line_finding(&text, &unasked);
+    terminal_finding(&text, &unasked);
+    ck_assert_ptr_null(strstr(writing_string(&text), "largest"));
+    writing_deinit(&text);
+}
+END_TEST
+
 START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
 {
     struct report_end end = {.totals = {.regretted = 3,
@@ -277,6 +356,8 @@ Suite *suite_of_cli_reports(void)
     tcase_add_test(tests, nothing_that_acts_on_a_terminal_gets_through);
     tcase_add_test(tests, columns_are_as_wide_as_their_widest_cell);
     tcase_add_test(tests, lines_have_the_documented_fields);
+    tcase_add_test(tests, the_share_of_premature_refusals_is_told_when_there_are_some);
+    tcase_add_test(tests, a_refusal_says_what_would_have_been_served);
     tcase_add_test(tests, regret_is_told_by_kind_and_not_at_all_when_there_was_none);
     tcase_add_test(tests, a_rate_needs_no_wide_numbers);
     suite_add_tcase(suite, tests);

@@ -56,6 +56,8 @@ START_TEST(it_begins_with_how_the_campaign_went)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         expect_number(summary, keys[i], values[i]);
     }
+    ck_assert_double_eq_tol(json_real_value(json_object_get(summary, "premature_share")), 0.0,
+                            1e-9);
     json_decref(summary);
 }
 END_TEST
@@ -103,6 +105,9 @@ START_TEST(a_finding_says_where_it_was_and_how_to_see_it_again)
     expect_word(first, "certificate", "out/certificates/p.json");
     expect_word(first, "reason", "it fits at 4096");
     expect_word(first, "message", "RESOURCE_EXHAUSTED: no room");
+    expect_number(first, "largest_served_bytes", 8192);
+    ck_assert_ptr_null(json_object_get(first, "largest_served_at_least"));
+    ck_assert_ptr_null(json_object_get(json_array_get(findings, 1), "largest_served_bytes"));
     ck_assert_ptr_null(json_object_get(json_array_get(findings, 2), "repro"));
     json_decref(summary);
 }
@@ -166,13 +171,13 @@ START_TEST(members_come_in_one_order_and_lists_a_line_each)
         "{\"format\":\"hbmstress-summary\",\"version\":1,\n"
         "\"seed\":7,\"target\":\"hbm\",\"exit\":0,\"seconds\":2.000,\n"
         "\"trials\":43,\"ops\":86000,\"ooms\":13,\"justified\":13,\"premature\":0,\"unknown\":0,\"broken\":0,"
-        "\"disputed\":0,\n"
+        "\"premature_share\":0.000000,\"disputed\":0,\n"
         "\"jobs\":[\n"
         "{\"name\":\"storm\",\"scenario\":\"fragmentation_storm\",\"trials\":40,\"ops\":80000,\"ooms\":12,"
-        "\"justified\":12,\"premature\":0,\"unknown\":0,\"broken\":0,\"findings\":0,\"seconds\":2.500,"
+        "\"justified\":12,\"premature\":0,\"unknown\":0,\"broken\":0,\"premature_share\":0.000000,\"findings\":0,\"seconds\":2.500,"
         "\"finished\":true},\n"
         "{\"name\":\"leak\",\"scenario\":\"slow_leak\",\"trials\":3,\"ops\":6000,\"ooms\":1,"
-        "\"justified\":1,\"premature\":0,\"unknown\":0,\"broken\":0,\"findings\":0,\"seconds\":0.500,"
+        "\"justified\":1,\"premature\":0,\"unknown\":0,\"broken\":0,\"premature_share\":0.000000,\"findings\":0,\"seconds\":0.500,"
         "\"finished\":false}],\n"
         "\"findings\":[],\n"
         "\"probes\":{\n\"evicted_then_moved\":12},\n"
