@@ -25,7 +25,8 @@ struct search_state {
     struct run_totals totals;
     struct verdict first;
     char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to it */
-    char reason[RUN_REASON_BYTES];           /* why the target cannot be run so */
+    struct oracle_largest largest; /* that would have been served, if it is a premature refusal */
+    char reason[RUN_REASON_BYTES]; /* why the target cannot be run so */
     bool is_done, is_refused;
 };
 
@@ -71,13 +72,16 @@ static void print_start(struct schedule_search *schedule_search)
 
 /* --- the search, in the child --- */
 
-static void save_message(void *context, const struct run *run, const struct verdict *verdict)
+static void save_answer(void *context, const struct run *run, const struct verdict *verdict)
 {
     const struct schedule_search *schedule_search = context;
     if (verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE ||
         verdict->kind == VERDICT_DISPUTED) {
         snprintf(schedule_search->state->message, sizeof schedule_search->state->message, "%s",
                  run_message(run));
+    }
+    if (verdict->kind == VERDICT_PREMATURE) {
+        schedule_search->state->largest = run_find_largest(run, ORACLE_LARGEST_NODES);
     }
 }
 
@@ -86,7 +90,7 @@ static void search_list(void *context, int file)
     struct schedule_search *schedule_search = context;
     struct search_state *state = schedule_search->state;
     const struct recording *recording = schedule_search->recording;
-    const struct run_listener listener = {schedule_search, save_message};
+    const struct run_listener listener = {schedule_search, save_answer};
     const struct lanes_witness witness = last_words_witness(schedule_search->words);
     struct lanes_search search = lane_options_search(&schedule_search->wanted,
                                                      recording->setup.seed);
@@ -214,18 +218,21 @@ static enum exit_code save_broken(struct schedule_search *schedule_search)
     } else {
         name_search(schedule_search);
     }
-    const struct report_finding finding = {.verdict = &schedule_search->state->first,
-                                           .rule = name_rule(&schedule_search->state->first),
-                                           .message = schedule_search->state->message,
-                                           .signature = schedule_search->signature,
-                                           .replay = writing_string(&schedule_search->replay),
-                                           .repro = schedule_search->arguments->run.out == NULL ||
-                                                            code != EXIT_KEPT
-                                                        ? NULL
-                                                        : schedule_search->repro,
-                                           .op_count = shrunk.ops.count,
-                                           .lane_count = lanes_count(&shrunk.ops),
-                                           .switch_count = lanes_switch_count(&shrunk.ops)};
+    const struct report_finding finding = {
+        .verdict = &schedule_search->state->first,
+        .rule = name_rule(&schedule_search->state->first),
+        .message = schedule_search->state->message,
+        .largest = schedule_search->state->first.kind == VERDICT_PREMATURE
+                       ? &schedule_search->state->largest
+                       : NULL,
+        .signature = schedule_search->signature,
+        .replay = writing_string(&schedule_search->replay),
+        .repro = schedule_search->arguments->run.out == NULL || code != EXIT_KEPT
+                     ? NULL
+                     : schedule_search->repro,
+        .op_count = shrunk.ops.count,
+        .lane_count = lanes_count(&shrunk.ops),
+        .switch_count = lanes_switch_count(&shrunk.ops)};
     (void)reporter_finding(&schedule_search->reporter, REPORT_FINDING, &finding);
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);

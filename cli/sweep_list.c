@@ -143,6 +143,7 @@ static void print_finding(struct sweeping *sweeping, const struct part *part,
                                      .rule = is_dispute ? NULL
                                                         : rule_info(note->verdict.rule)->name,
                                      .message = note->message,
+                                     .largest = note->has_largest ? &note->largest : NULL,
                                      .seed = note->setup.seed};
     if (sweeping->is_failed || sweeping->output.is_failed) {
         return; /* one line tells of a full disk */

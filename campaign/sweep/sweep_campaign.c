@@ -201,6 +201,10 @@ static void send_finding(void *context, const struct sweep_finding *finding)
     sent->note.setup = *finding->setup;
     sent->note.ops.count = finding->ops->count;
     snprintf(sent->note.message, sizeof sent->note.message, "%s", finding->message);
+    sent->note.has_largest = finding->verdict->kind == VERDICT_PREMATURE;
+    if (sent->note.has_largest) {
+        sent->note.largest = run_find_largest(finding->run, ORACLE_LARGEST_NODES);
+    }
     (void)(file_write_all(sending->file, sent, sizeof *sent) &&
            file_write_all(sending->file, finding->ops->ops,
                           finding->ops->count * sizeof *finding->ops->ops));

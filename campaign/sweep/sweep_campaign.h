@@ -11,6 +11,8 @@ struct sweep_note {
     struct sweep_place place;
     struct verdict verdict;
     char message[OBSERVATION_MESSAGE_BYTES];
+    bool has_largest; /* it is a premature out-of-memory */
+    struct oracle_largest largest;
     uint64_t trial; /* whose list it is */
     bool is_whole;  /* its process ended with it: no shorter list can be tried */
     struct setup setup;

@@ -63,7 +63,8 @@ struct sweep_finding {
     struct sweep_place place;
     const struct setup *setup;
     const struct verdict *verdict;
-    const char *message; /* the target's words, or "" */
+    const char *message;   /* the target's words, or "" */
+    const struct run *run; /* just after the op; NULL in the phase SWEEP_OPEN */
     /* as run, everything put in: it replays by itself. Empty in the phase SWEEP_OPEN */
     const struct op_list *ops;
 };

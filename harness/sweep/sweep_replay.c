@@ -135,6 +135,7 @@ static void tell_verdict(const struct sweep_replay *replay, const struct verdict
                                           .setup = run_setup(replay->run),
                                           .verdict = verdict,
                                           .message = run_message(replay->run),
+                                          .run = replay->run,
                                           .ops = run_ops(replay->run)};
     sweep_tell(replay->sweep, replay->result, &finding);
 }
@@ -147,7 +148,11 @@ static void tell_refused(const struct sweep *sweep, struct sweep_result *result,
     snprintf(verdict.reason, sizeof verdict.reason, "the target accepted this setup before: %.180s",
              reason);
     sweep_tell(sweep, result,
-               &(struct sweep_finding){result->place, setup, &verdict, reason, &none});
+               &(struct sweep_finding){.place = result->place,
+                                       .setup = setup,
+                                       .verdict = &verdict,
+                                       .message = reason,
+                                       .ops = &none});
 }
 
 /* --- ops --- */

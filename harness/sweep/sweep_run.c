@@ -159,7 +159,11 @@ static bool tell_open(const struct sweep *sweep, struct sweep_result *result,
     snprintf(verdict.reason, sizeof verdict.reason, "%s: %s",
              sweep_place_print(&result->place, place), what);
     sweep_tell(sweep, result,
-               &(struct sweep_finding){result->place, setup, &verdict, reason, &none});
+               &(struct sweep_finding){.place = result->place,
+                                       .setup = setup,
+                                       .verdict = &verdict,
+                                       .message = reason,
+                                       .ops = &none});
     return false;
 }
 

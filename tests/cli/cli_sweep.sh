@@ -29,6 +29,10 @@ for workers in 1 3; do
 done
 cmp -s with_1.txt with_3.txt || fail "another number of workers gives other lines"
 
+# A premature refusal says what would have been served.
+expect_exit 1 run eviction_pressure --sweep --target plant_premature_defragmented_once --ops 120 --seed 1 --capacity 64M --json
+grep -m 1 '"verdict":"premature"' out.txt | grep -q '"largest_served_bytes":[1-9]' || fail "no largest request: $(grep -m 1 premature out.txt)"
+
 # What breaks is shrunk and kept, and its list shows it alone.
 sweep 1 --target "$flawed" --target-option flaw=counters --out counters
 expect_text out.txt "BROKEN counters"
