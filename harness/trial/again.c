@@ -5,32 +5,16 @@
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
 #include "harness/lanes/lanes.h"
+#include "harness/trial/process_memory.h"
 #include "harness/trial/trial_run.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a build with sanitizers, whose heap is not malloc's; elsewhere it is NULL. */
-extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
-
 /* Whatever fills once, fills the first time; what grows each time is left behind. */
-enum { REPLAY_COUNT = 4 };
-
-static uint64_t heap_bytes(void)
-{
-    if (__sanitizer_get_current_allocated_bytes != NULL) {
-        return __sanitizer_get_current_allocated_bytes();
-    }
-#if __GLIBC_PREREQ(2, 33)
-    const struct mallinfo2 heap = mallinfo2();
-    return (uint64_t)heap.uordblks + (uint64_t)heap.hblkhd;
-#else
-    return 0; /* an older one counts in 32 bits */
-#endif
-}
+enum { REPLAY_COUNT = 4, REPLAY_COUNT_MAX = 8 };
 
 struct replaying {
     const struct target *target;
@@ -66,41 +50,77 @@ static void *replay_list(void *context)
     return NULL;
 }
 
-/* Returns by how much the heap grew.  In a thread of its own: at its end malloc takes back the
- * small pieces that it keeps for each thread, which look as if they were in use. */
-static uint64_t replay_measured(struct replaying *replaying)
+/* In a thread of its own: at its end malloc takes back the small pieces that it keeps for each
+ * thread, and its arena. */
+static void replay_in_thread(struct replaying *replaying)
 {
     pthread_t thread;
-    const uint64_t before_bytes = heap_bytes();
     if (pthread_create(&thread, NULL, replay_list, replaying) != 0) {
         (void)replay_list(replaying);
-        return 0;
+        return;
     }
     (void)pthread_join(thread, NULL);
-    const uint64_t after_bytes = heap_bytes();
-    return after_bytes > before_bytes ? after_bytes - before_bytes : 0;
+}
+
+/* What the runs before left in the process, from one look to the next. */
+struct leftovers {
+    uint32_t thread_count;
+    bool is_known; /* the looks say something */
+    struct process_memory last;
+    unsigned run_count;   /* that could be measured */
+    uint64_t least_bytes; /* that one of them left behind */
+};
+
+static void leftovers_begin(struct leftovers *leftovers)
+{
+    *leftovers = (struct leftovers){.thread_count = process_thread_count(),
+                                    .least_bytes = UINT64_MAX};
+    leftovers->is_known = process_memory_look(leftovers->thread_count, &leftovers->last);
+}
+
+static void leftovers_take_run(struct leftovers *leftovers)
+{
+    struct process_memory now;
+    leftovers->is_known = leftovers->is_known && process_memory_look(leftovers->thread_count, &now);
+    if (!leftovers->is_known) {
+        return;
+    }
+    const struct process_memory last = leftovers->last;
+    leftovers->last = now;
+    if (now.arena_count != last.arena_count) {
+        return;
+    }
+    const uint64_t grown_bytes = now.held_bytes > last.held_bytes ? now.held_bytes - last.held_bytes
+                                                                  : 0;
+    leftovers->run_count++;
+    leftovers->least_bytes = grown_bytes < leftovers->least_bytes ? grown_bytes
+                                                                  : leftovers->least_bytes;
 }
 
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken)
 {
-    uint64_t least_bytes = UINT64_MAX;
+    struct leftovers leftovers;
     struct replaying replaying = {target, trial, broken};
     broken->kind = VERDICT_NONE;
-    for (unsigned i = 0; i < REPLAY_COUNT; i++) {
-        const uint64_t grown_bytes = replay_measured(&replaying);
+    leftovers_begin(&leftovers);
+    for (unsigned i = 0; i < REPLAY_COUNT_MAX && leftovers.run_count < REPLAY_COUNT; i++) {
+        replay_in_thread(&replaying);
         if (broken->kind != VERDICT_NONE) {
             return true;
         }
-        least_bytes = grown_bytes < least_bytes ? grown_bytes : least_bytes;
-        if (least_bytes == 0) {
+        leftovers_take_run(&leftovers);
+        if (!leftovers.is_known || leftovers.least_bytes == 0) {
             return false;
         }
+    }
+    if (leftovers.run_count < REPLAY_COUNT) {
+        return false;
     }
     *broken = (struct verdict){
         .kind = VERDICT_BROKEN, .rule = RULE_HOST_MEMORY, .op = (uint32_t)trial->ops.count};
     snprintf(broken->reason, sizeof broken->reason,
              "each of %d runs left at least %" PRIu64 " bytes of the process's memory behind",
-             REPLAY_COUNT, least_bytes);
+             REPLAY_COUNT, leftovers.least_bytes);
     return true;
 }
 

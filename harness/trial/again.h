@@ -8,8 +8,9 @@
 #include "harness/run/trial.h"
 
 /* Nothing ended the trial, whatever else it found.  Runs its list again in this process: once, and
- * while the heap grows up to 4 times.  True when that breaks a promise: then *broken is the
- * verdict. */
+ * while each run leaves memory behind up to 4 times that can be compared
+ * (harness/trial/process_memory.h), 8 in all.  No other thread of the process may allocate
+ * meanwhile.  True when that breaks a promise: then *broken is the verdict. */
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
 
 /* The same for a trial whose list was run with many schedules and broke nothing: one of them is
