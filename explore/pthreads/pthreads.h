@@ -7,12 +7,11 @@
  *
  * What they model: mutexes (normal, recursive, errorcheck; adaptive ones are normal), condition
  * variables, read-write locks, spin locks, semaphores, barriers, pthread_once, threads, keys,
- * clocks, sleeps, sched_yield.  Time in a lane is virtual, of every clock.  A signal wakes the
+ * clocks, sleeps, sched_yield; and the same under the names of C11 (mtx_, cnd_, thrd_, tss_,
+ * call_once).  Time in a lane is virtual, of every clock.  A signal wakes the
  * waiter that has waited longest: which one wakes is not a choice.
  *
  * What they do not:
- *   - C11 (mtx_lock, cnd_wait, thrd_create ...), whose functions call glibc's own inner ones: they
- *     block for real;
  *   - robust and process-shared objects, priorities and their protocols: taken for plain ones;
  *   - cancellation and signals to lanes (ENOTSUP); the handlers of pthread_cleanup_push do not run
  *     at pthread_exit;

@@ -1,5 +1,6 @@
 /* Barriers and pthread_once. */
 #include "explore/private/check.h"
+#include "explore/pthreads/private/pthreads_c11.h"
 #include "explore/pthreads/private/pthreads_link.h"
 #include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_run.h"
@@ -130,4 +131,16 @@ INTERPOSED int pthread_once(pthread_once_t *control, void (*routine)(void))
         return REAL(pthread_once)(control, routine);
     }
     return pass_once(scheduler, control, routine, __builtin_return_address(0));
+}
+
+/* The same of C11. */
+INTERPOSED void call_once(once_flag *flag, void (*routine)(void))
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        REAL(call_once)(flag, routine);
+        return;
+    }
+    (void)pass_once(scheduler, (pthread_once_t *)(void *)flag, routine,
+                    __builtin_return_address(0));
 }

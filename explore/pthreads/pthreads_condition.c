@@ -1,3 +1,4 @@
+#include "explore/pthreads/private/pthreads_c11.h"
 #include "explore/pthreads/private/pthreads_link.h"
 #include "explore/pthreads/private/pthreads_mutex.h"
 #include "explore/pthreads/private/pthreads_real.h"
@@ -78,18 +79,34 @@ static int wake_waiters(struct scheduler *scheduler, pthread_cond_t *condition, 
     return 0;
 }
 
+static void begin_condition(struct scheduler *scheduler, const pthread_cond_t *condition,
+                            const void *place)
+{
+    const struct object *object = find_condition(scheduler, condition);
+    if (object->detail != 0 || object->count != 0) {
+        pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
+                        place);
+    }
+}
+
+static void end_condition(struct scheduler *scheduler, const pthread_cond_t *condition,
+                          const void *place)
+{
+    const struct ending ending = {.place = place, .is_counted = true};
+    const struct object *object = find_condition(scheduler, condition);
+    scheduler_step(scheduler,
+                   &(struct step){.kind = STEP_ATOMIC, .object = condition, .place = place});
+    pthreads_check_unused(scheduler, object, &ending);
+    scheduler_object_forget(scheduler, condition);
+}
+
 /* --- what the code under test calls --- */
 
 INTERPOSED int pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        const struct object *object = find_condition(scheduler, condition);
-        if (object->detail != 0 || object->count != 0) {
-            pthreads_misuse(scheduler, object,
-                            "initialises, while another lane is in a call on it,",
-                            __builtin_return_address(0));
-        }
+        begin_condition(scheduler, condition, __builtin_return_address(0));
     }
     return REAL(pthread_cond_init)(condition, attributes);
 }
@@ -98,13 +115,7 @@ INTERPOSED int pthread_cond_destroy(pthread_cond_t *condition)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        const struct ending ending = {.place = __builtin_return_address(0), .is_counted = true};
-        const struct object *object = find_condition(scheduler, condition);
-        scheduler_step(
-            scheduler,
-            &(struct step){.kind = STEP_ATOMIC, .object = condition, .place = ending.place});
-        pthreads_check_unused(scheduler, object, &ending);
-        scheduler_object_forget(scheduler, condition);
+        end_condition(scheduler, condition, __builtin_return_address(0));
     }
     return REAL(pthread_cond_destroy)(condition);
 }
@@ -157,4 +168,74 @@ INTERPOSED int pthread_cond_broadcast(pthread_cond_t *condition)
         return REAL(pthread_cond_broadcast)(condition);
     }
     return wake_waiters(scheduler, condition, LANE_COUNT_MAX, __builtin_return_address(0));
+}
+
+/* --- the same of C11 --- */
+
+static pthread_cond_t *condition_of_c11(cnd_t *condition)
+{
+    return (pthread_cond_t *)(void *)condition;
+}
+
+INTERPOSED int cnd_init(cnd_t *condition)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        begin_condition(scheduler, condition_of_c11(condition), __builtin_return_address(0));
+    }
+    return REAL(cnd_init)(condition);
+}
+
+INTERPOSED void cnd_destroy(cnd_t *condition)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        end_condition(scheduler, condition_of_c11(condition), __builtin_return_address(0));
+    }
+    REAL(cnd_destroy)(condition);
+}
+
+INTERPOSED int cnd_wait(cnd_t *condition, mtx_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(cnd_wait)(condition, mutex);
+    }
+    return c11_result(wait_on_condition(scheduler, &(struct wait){condition_of_c11(condition),
+                                                                  (pthread_mutex_t *)(void *)mutex,
+                                                                  0, __builtin_return_address(0)}));
+}
+
+INTERPOSED int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
+                             const struct timespec *restrict time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(cnd_timedwait)(condition, mutex, time);
+    }
+    return c11_result(wait_on_condition_until(scheduler,
+                                              &(struct wait){condition_of_c11(condition),
+                                                             (pthread_mutex_t *)(void *)mutex, 0,
+                                                             __builtin_return_address(0)},
+                                              time));
+}
+
+INTERPOSED int cnd_signal(cnd_t *condition)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(cnd_signal)(condition);
+    }
+    return c11_result(
+        wake_waiters(scheduler, condition_of_c11(condition), 1, __builtin_return_address(0)));
+}
+
+INTERPOSED int cnd_broadcast(cnd_t *condition)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(cnd_broadcast)(condition);
+    }
+    return c11_result(wake_waiters(scheduler, condition_of_c11(condition), LANE_COUNT_MAX,
+                                   __builtin_return_address(0)));
 }

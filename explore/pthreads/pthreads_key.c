@@ -1,5 +1,6 @@
 /* Keys: the numbers are the process's, the values in a lane are the lane's. */
 #include "explore/private/check.h"
+#include "explore/pthreads/private/pthreads_c11.h"
 #include "explore/pthreads/private/pthreads_link.h"
 #include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_run.h"
@@ -129,4 +130,26 @@ INTERPOSED int pthread_setspecific(pthread_key_t key, const void *value)
     }
     set_value(scheduler, key, (uintptr_t)value);
     return 0;
+}
+
+/* --- the same of C11 --- */
+
+INTERPOSED int tss_create(tss_t *key, tss_dtor_t destructor)
+{
+    return c11_result(pthread_key_create(key, destructor));
+}
+
+INTERPOSED void tss_delete(tss_t key)
+{
+    (void)pthread_key_delete(key);
+}
+
+INTERPOSED void *tss_get(tss_t key)
+{
+    return pthread_getspecific(key);
+}
+
+INTERPOSED int tss_set(tss_t key, void *value)
+{
+    return c11_result(pthread_setspecific(key, value));
 }

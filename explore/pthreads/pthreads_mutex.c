@@ -1,5 +1,6 @@
 #include "explore/pthreads/private/pthreads_mutex.h"
 
+#include "explore/pthreads/private/pthreads_c11.h"
 #include "explore/pthreads/private/pthreads_link.h"
 #include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_run.h"
@@ -236,4 +237,67 @@ INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *mutex)
         return REAL(pthread_mutex_unlock)(mutex);
     }
     return unlock_mutex(scheduler, mutex, __builtin_return_address(0));
+}
+
+/* --- the same of C11 --- */
+
+static pthread_mutex_t *mutex_of_c11(mtx_t *mutex)
+{
+    return (pthread_mutex_t *)(void *)mutex;
+}
+
+INTERPOSED int mtx_init(mtx_t *mutex, int type)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        begin_mutex_step(scheduler, mutex_of_c11(mutex), __builtin_return_address(0));
+    }
+    return REAL(mtx_init)(mutex, type);
+}
+
+INTERPOSED void mtx_destroy(mtx_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        REAL(mtx_destroy)(mutex);
+        return;
+    }
+    (void)destroy_mutex(scheduler, mutex_of_c11(mutex), __builtin_return_address(0));
+}
+
+INTERPOSED int mtx_lock(mtx_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(mtx_lock)(mutex);
+    }
+    return c11_result(mutex_enter(scheduler, mutex_of_c11(mutex), __builtin_return_address(0)));
+}
+
+INTERPOSED int mtx_trylock(mtx_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(mtx_trylock)(mutex);
+    }
+    return c11_result(try_lock_mutex(scheduler, mutex_of_c11(mutex), __builtin_return_address(0)));
+}
+
+INTERPOSED int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(mtx_timedlock)(mutex, time);
+    }
+    return c11_result(
+        lock_mutex_until(scheduler, mutex_of_c11(mutex), time, __builtin_return_address(0)));
+}
+
+INTERPOSED int mtx_unlock(mtx_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(mtx_unlock)(mutex);
+    }
+    return c11_result(unlock_mutex(scheduler, mutex_of_c11(mutex), __builtin_return_address(0)));
 }

@@ -2,6 +2,7 @@
 
 #include "explore/order.h"
 #include "explore/private/check.h"
+#include "explore/pthreads/private/pthreads_c11.h"
 #include "explore/pthreads/private/pthreads_link.h"
 #include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_run.h"
@@ -23,12 +24,20 @@ _Noreturn static void end_thread(struct scheduler *scheduler, void *result)
     scheduler_lane_exit(scheduler);
 }
 
+/* A result of C11 is an int: it travels as glibc's does. */
+static void *result_of_c11(int result)
+{
+    return (void *)(uintptr_t)(unsigned)result;
+}
+
 static void run_thread(void *context)
 {
     const struct thread *thread = context;
     struct scheduler *scheduler = scheduler_current();
     pthreads_acquire(scheduler, thread);
-    end_thread(scheduler, thread->routine(thread->argument));
+    end_thread(scheduler, thread->c11_routine != NULL
+                              ? result_of_c11(thread->c11_routine(thread->argument))
+                              : thread->routine(thread->argument));
 }
 
 static bool is_starting_detached(const pthread_attr_t *attributes)
@@ -240,4 +249,62 @@ INTERPOSED pthread_t pthread_self(void)
 {
     struct scheduler *scheduler = scheduler_current();
     return scheduler == NULL ? REAL(pthread_self)() : thread_id(scheduler_lane(scheduler));
+}
+
+/* --- the same of C11 --- */
+
+INTERPOSED int thrd_create(thrd_t *id, thrd_start_t routine, void *argument)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(thrd_create)(id, routine, argument);
+    }
+    const struct thread thread = {.c11_routine = routine, .argument = argument};
+    return c11_result(create_thread(scheduler, id, &thread, __builtin_return_address(0)));
+}
+
+INTERPOSED int thrd_join(thrd_t id, int *result)
+{
+    struct scheduler *scheduler = scheduler_current();
+    void *given = NULL;
+    struct join attempt = {.result = &given, .place = __builtin_return_address(0)};
+    if (!thread_id_is_lane(id)) {
+        return REAL(thrd_join)(id, result);
+    }
+    if (scheduler == NULL || !thread_id_find(scheduler, id, &attempt.lane)) {
+        return thrd_error;
+    }
+    const int error = join_thread(scheduler, &attempt);
+    if (error == 0 && result != NULL) {
+        *result = (int)(uintptr_t)given;
+    }
+    return c11_result(error);
+}
+
+INTERPOSED int thrd_detach(thrd_t id)
+{
+    uint8_t lane;
+    struct scheduler *scheduler = scheduler_current();
+    if (!thread_id_is_lane(id)) {
+        return REAL(thrd_detach)(id);
+    }
+    return scheduler != NULL && thread_id_find(scheduler, id, &lane)
+               ? c11_result(detach_thread(scheduler, lane))
+               : thrd_error;
+}
+
+INTERPOSED _Noreturn void thrd_exit(int result)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        REAL(thrd_exit)(result);
+        abort();
+    }
+    end_thread(scheduler, result_of_c11(result));
+}
+
+INTERPOSED thrd_t thrd_current(void)
+{
+    struct scheduler *scheduler = scheduler_current();
+    return scheduler == NULL ? REAL(thrd_current)() : thread_id(scheduler_lane(scheduler));
 }

@@ -1,5 +1,6 @@
 /* Clocks, sleeps and sched_yield.  All clocks of a lane show the virtual time, so a deadline that
  * code computes from any of them is one of the virtual time, too. */
+#include "explore/pthreads/private/pthreads_c11.h"
 #include "explore/pthreads/private/pthreads_link.h"
 #include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_run.h"
@@ -138,4 +139,25 @@ INTERPOSED int timespec_get(struct timespec *time, int base)
     }
     *time = read_clock(scheduler);
     return base;
+}
+
+/* The same of C11. */
+INTERPOSED void thrd_yield(void)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        REAL(thrd_yield)();
+        return;
+    }
+    scheduler_yield(scheduler, __builtin_return_address(0));
+}
+
+/* No signal ends a lane's sleep; -1 is for one that was. */
+INTERPOSED int thrd_sleep(const struct timespec *delay, struct timespec *left)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(thrd_sleep)(delay, left);
+    }
+    return sleep_for_delay(scheduler, delay, __builtin_return_address(0)) == 0 ? 0 : -2;
 }

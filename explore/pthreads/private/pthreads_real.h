@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,6 +88,26 @@ enum real_name {
     REAL_gettimeofday,
     REAL_time,
     REAL_timespec_get,
+    REAL_mtx_init,
+    REAL_mtx_destroy,
+    REAL_mtx_lock,
+    REAL_mtx_trylock,
+    REAL_mtx_timedlock,
+    REAL_mtx_unlock,
+    REAL_cnd_init,
+    REAL_cnd_destroy,
+    REAL_cnd_wait,
+    REAL_cnd_timedwait,
+    REAL_cnd_signal,
+    REAL_cnd_broadcast,
+    REAL_call_once,
+    REAL_thrd_create,
+    REAL_thrd_join,
+    REAL_thrd_detach,
+    REAL_thrd_exit,
+    REAL_thrd_current,
+    REAL_thrd_sleep,
+    REAL_thrd_yield,
     REAL_COUNT
 };
 

@@ -11,6 +11,7 @@
 /* By lane.  A client's lane has one, too. */
 struct thread {
     void *(*routine)(void *argument);
+    int (*c11_routine)(void *argument); /* instead of it; NULL: of a thread of pthreads */
     void *argument, *result;
     bool is_detached, is_joined;
 };
