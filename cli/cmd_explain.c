@@ -193,6 +193,9 @@ static void explain_lanes(const struct work *work, int file)
         explanation.text.length == 0) { /* a call that did not come back is not heard */
         explain_nothing(&explanation, &recording->ops);
     }
+    if (trial.totals.not_modelled > 0) {
+        message_note("the replay ended: it met what is not modelled: %s", trial.why_not_modelled);
+    }
     const enum exit_code code = totals_exit_code(&trial.totals);
     (void)(file_write_all(file, &code, sizeof code) &&
            file_write_all(file, text.bytes, text.length) &&

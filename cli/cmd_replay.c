@@ -256,6 +256,10 @@ static void replay_list(void *context, int file)
     if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
                      reason)) {
         replaying->state->totals = trial.totals;
+        if (trial.totals.not_modelled > 0) {
+            message_note("the replay ended: it met what is not modelled: %s",
+                         trial.why_not_modelled);
+        }
         if (replaying->arguments->replay_count != 0) {
             repeat_list(replaying, &trial);
         } else {

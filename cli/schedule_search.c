@@ -99,6 +99,9 @@ static void search_list(void *context, int file)
     state->is_refused = !lanes_search(recording->target, &recording->setup, &schedule_search->plain,
                                       &search, &listener, &trial, &state->found, state->reason);
     state->totals = trial.totals;
+    if (trial.totals.not_modelled > 0) {
+        message_note("the search ended: it met what is not modelled: %s", trial.why_not_modelled);
+    }
     state->first = trial.first;
     if (state->first.kind != VERDICT_NONE) {
         (void)file_write_all(file, trial.ops.ops, trial.ops.count * sizeof *trial.ops.ops);

@@ -42,10 +42,16 @@ static void park_thread(struct carrier *carrier)
     atomic_store_explicit(&carrier->parked, FUTEX_CLEAR, memory_order_relaxed);
 }
 
+void carrier_note_task(struct carrier *carrier)
+{
+    atomic_store_explicit(&carrier->task, (int)syscall(SYS_gettid), memory_order_relaxed);
+}
+
 /* Comes back to its top after each body, and when a body is given up. */
 static void *carry_lanes(void *context)
 {
     struct carrier *carrier = context;
+    carrier_note_task(carrier);
     (void)_setjmp(carrier->top);
     for (;;) {
         scheduler_of_thread = NULL;

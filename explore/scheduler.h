@@ -32,7 +32,9 @@ enum scheduler_outcome {
     SCHEDULER_STUCK,  /* the lane reached no step for 10 s of processor time (10 s of the clock when
                          it used none): it waits for, or  spins on, what the scheduler does not see
                        */
-    SCHEDULER_STOPPED /* scheduler_stop() */
+    SCHEDULER_NOT_MODELLED, /* the lane has slept in the kernel for half a second: it waits for what
+                               the scheduler does not see.  Nobody did anything wrong */
+    SCHEDULER_STOPPED       /* scheduler_stop() */
 };
 const char *scheduler_outcome_name(enum scheduler_outcome outcome);
 

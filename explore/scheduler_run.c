@@ -16,8 +16,9 @@ enum { REPIN_PERIOD = 1024 };
 
 const char *scheduler_outcome_name(enum scheduler_outcome outcome)
 {
-    static const char *const names[] = {"finished", "deadlock", "livelock", "lost_wakeup",
-                                        "race",     "misuse",   "stuck",    "stopped"};
+    static const char *const names[] = {"finished",    "deadlock",     "livelock",
+                                        "lost_wakeup", "race",         "misuse",
+                                        "stuck",       "not_modelled", "stopped"};
     EXPLORE_CHECK((unsigned)outcome < sizeof names / sizeof names[0]);
     return names[outcome];
 }
@@ -166,6 +167,8 @@ void scheduler_run(struct scheduler *scheduler, const struct scheduler_plan *pla
     EXPLORE_CHECK(scheduler->lane_count <= LANE_COUNT_MAX);
     scheduler_begin_lane(scheduler, 0, plan->body, plan->context);
     scheduler->running_thread = pthread_self();
+    carrier_note_task(&scheduler->main);
+    atomic_store(&scheduler->running_task, &scheduler->main.task);
     scheduler_note_thread(scheduler);
     scheduler_watch_begin(scheduler);
     if (scheduler->backend == SCHEDULER_FIBERS) {

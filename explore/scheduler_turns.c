@@ -32,7 +32,9 @@ void scheduler_note_thread(struct scheduler *scheduler)
     EXPLORE_CHECK(scheduler->backend == SCHEDULER_FIBERS ||
                   scheduler->lanes[scheduler->current].has_carrier);
     if (scheduler->backend == SCHEDULER_THREADS) {
-        scheduler->running_thread = scheduler_carrier_of(scheduler, scheduler->current)->thread;
+        struct carrier *carrier = scheduler_carrier_of(scheduler, scheduler->current);
+        scheduler->running_thread = carrier->thread;
+        atomic_store_explicit(&scheduler->running_task, &carrier->task, memory_order_relaxed);
     }
 }
 

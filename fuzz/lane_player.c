@@ -144,11 +144,12 @@ static bool run_in_lanes(struct lane_player *player, const struct input *input,
                                     .strategy = is_replay ? &strategy_replay : &strategy_choices,
                                     .state = is_replay ? player->replay : (void *)&player->choices};
     const bool was_run = lanes_run(player->lanes, &plan, listener, trial, &report, reason);
-    if (trial->first.kind != VERDICT_NONE) { /* lanes may stand where the promise broke */
+    const bool is_not_modelled = was_run && trial->totals.not_modelled > 0;
+    if (trial->first.kind != VERDICT_NONE || is_not_modelled) { /* lanes may stand half-way */
         lanes_destroy(player->lanes);
         player->lanes = NULL;
     }
-    return was_run;
+    return was_run && !is_not_modelled;
 }
 
 /* A target that was given few nodes may answer too early: only without that bound it is held to it,

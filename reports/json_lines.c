@@ -201,6 +201,9 @@ static void append_totals(struct writing *text, const struct run_totals *totals)
     if (totals->excused > 0) {
         json_add_number(text, "excused", totals->excused);
     }
+    if (totals->not_modelled > 0) {
+        json_add_number(text, "not_modelled", totals->not_modelled);
+    }
     json_add_number(text, "broken", totals->broken);
     if (totals->schedules > 0) {
         json_add_number(text, "schedules", totals->schedules);

@@ -435,7 +435,9 @@ static const char *describe_end(const struct report_end *end)
     case 1:
         return "a promise was broken";
     case 3:
-        return "no promise broken, but an OOM stayed unknown";
+        return totals->unknown == 0 && totals->not_modelled > 0
+                   ? "no promise broken, but not every trial could be modelled"
+                   : "no promise broken, but an OOM stayed unknown";
     default:
         return "the harness failed";
     }
@@ -495,6 +497,9 @@ void terminal_end(struct writing *text, const struct report_end *end)
     if (totals->schedules > 0) {
         writing_append_format(text, "%" PRIu64 " schedules with %" PRIu64 " switches, ",
                               totals->schedules, totals->switches);
+    }
+    if (totals->not_modelled > 0) {
+        writing_append_format(text, "%" PRIu64 " trials not modelled, ", totals->not_modelled);
     }
     terminal_seconds(text, end->elapsed_ns);
     writing_append_format(text, "; seed %" PRIu64 "%s%s\n", end->seed,

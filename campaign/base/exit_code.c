@@ -8,5 +8,5 @@ enum exit_code totals_exit_code(const struct run_totals *totals)
     if (totals->premature + totals->broken > 0) {
         return EXIT_BROKEN;
     }
-    return totals->unknown > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
+    return totals->unknown + totals->not_modelled > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
 }

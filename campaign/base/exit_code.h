@@ -6,11 +6,12 @@
 
 /* The exit codes; fixed for ever. */
 enum exit_code {
-    EXIT_KEPT = 0,    /* every promise kept, every OOM judged */
-    EXIT_BROKEN = 1,  /* a promise was broken */
-    EXIT_USAGE = 2,   /* bad usage or bad input: nothing was run */
-    EXIT_UNKNOWN = 3, /* no promise broken, but an OOM stayed unknown */
-    EXIT_HARNESS = 4  /* the harness itself failed: no disk, a worker that died of our own fault */
+    EXIT_KEPT = 0,   /* every promise kept, every OOM judged */
+    EXIT_BROKEN = 1, /* a promise was broken */
+    EXIT_USAGE = 2,  /* bad usage or bad input: nothing was run */
+    EXIT_UNKNOWN =
+        3,           /* no promise broken, but an OOM stayed unknown, or a trial was not modelled */
+    EXIT_HARNESS = 4 /* the harness itself failed: no disk, a worker that died of our own fault */
 };
 
 /* How it ended, as an exit code. */

@@ -86,9 +86,21 @@ bool campaign_canary_is_settled(const struct campaign *campaign)
            campaign->at->state.canary_trials >= CANARY_TRIAL_COUNT_MAX;
 }
 
+/* Once in a part: its other trials meet the same. */
+static void note_not_modelled(const struct campaign *campaign, const struct trial_result_head *head)
+{
+    const struct part *part = &campaign->plan->parts[head->task.part];
+    if (head->totals.not_modelled > 0 &&
+        campaign->at->parts[head->task.part].totals.not_modelled == 0) {
+        message_note("%s, trial %" PRIu64 " was not modelled: %s", part->name, head->task.trial,
+                     head->reason);
+    }
+}
+
 /* Of the jobs; takes over the judgement. */
 static void take_trial(struct campaign *campaign, struct trial_result *trial_result)
 {
+    note_not_modelled(campaign, &trial_result->head);
     count_trial(campaign, &trial_result->head);
     campaign_report_ooms(campaign, trial_result);
     campaign_report_dispute(campaign, trial_result);

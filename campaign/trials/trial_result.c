@@ -320,7 +320,7 @@ static void run_again(struct trial_result *trial_result, const struct target *ta
     const bool is_repeatable = has_lanes ? trial->totals.points > 0 && trial->findings.count == 0
                                          : !trial_is_ended(trial);
     struct verdict broken;
-    if (!trial_result->head.task.is_sampled || !is_repeatable ||
+    if (!trial_result->head.task.is_sampled || !is_repeatable || trial->totals.not_modelled > 0 ||
         !(has_lanes ? again_breaks_lanes(target, trial, &broken)
                     : again_breaks(target, trial, &broken))) {
         return;
@@ -335,6 +335,9 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
     struct trial_result_head *head = &trial_result->head;
     head->totals = trial->totals;
     head->digest = trial->digest;
+    if (trial->totals.not_modelled > 0) {
+        snprintf(head->reason, sizeof head->reason, "%s", trial->why_not_modelled);
+    }
     run_again(trial_result, target, trial);
     run_findings_copy(&head->findings, &trial->findings);
     run_findings_settle(&head->findings);

@@ -258,6 +258,13 @@ static enum workers_result listen_to_worker(struct workers *workers, struct work
                                           trial_result);
     writing_clear(&worker->input);
     worker->is_busy = false;
+    /* Its lanes stand where they waited, and what they hold is lost: the next trial would wait,
+     * too.
+     */
+    if (good && trial_result->head.totals.not_modelled > 0) {
+        child_kill(&worker->child);
+        (void)bury_worker(worker);
+    }
     return good ? WORKERS_READY : WORKERS_FAILED;
 }
 

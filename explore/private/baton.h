@@ -14,6 +14,7 @@ struct carrier {
     struct fiber fiber;
     pthread_t thread;
     bool has_thread, is_main;
+    _Atomic int task;        /* the kernel's number of the thread; 0: not known yet */
     _Atomic uint32_t turn;   /* 1: it may go on; a futex */
     _Atomic uint32_t parked; /* the thread stands at its top, with no body under way; a futex */
     bool is_under_way;       /* the thread had a turn since it was started */
@@ -30,6 +31,8 @@ void carrier_init_main(struct carrier *carrier, struct scheduler *scheduler);
 void carrier_init(struct carrier *carrier, struct scheduler *scheduler,
                   enum scheduler_backend backend);
 void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend);
+/* The calling thread is what carries it. */
+void carrier_note_task(struct carrier *carrier);
 /* On its next turn it runs body(context), which must not return: it hands the turn on with
  * carrier_end(). */
 void carrier_start(struct carrier *carrier, enum scheduler_backend backend,

@@ -4,6 +4,7 @@
 
 #include "explore/private/baton.h"
 #include "explore/private/scheduler_objects.h"
+#include "explore/private/task.h"
 
 struct lane {
     struct carrier carrier;
@@ -45,8 +46,13 @@ struct scheduler {
     int processor;                /* on which the threads of lanes run; -1 = not chosen */
     /* For the watch, which is a thread of its own. */
     _Atomic uint64_t step_total;
-    _Atomic bool is_watched, is_running;
+    _Atomic bool is_running; /* a run is under way */
+    _Atomic bool is_watched; /* and no step may take long */
     pthread_t watch, running_thread;
+    _Atomic(_Atomic int *) running_task; /* the kernel's number of that thread */
+    _Atomic uint32_t accused;            /* enum accused: what the signal is for */
+    _Atomic uint64_t accused_step_total; /* it is for a lane that has reached no step since */
+    struct sleep_call sleep_call;        /* in which it was found asleep */
     bool has_watch;
     _Atomic uint32_t watch_ends; /* a futex */
     jmp_buf stuck_exit;

@@ -19,7 +19,8 @@
  *     before the run is free in it.  Semaphores, and what pthread_once has done, are what their
  *     memory says, in the run and after it;
  *   - keys: a process has PTHREAD_KEYS_MAX of them, and those that a run leaves behind stay taken;
- *   - waiting by futex, poll, select, pipes. */
+ *   - waiting by futex, poll, select, pipes: such a wait ends the run with SCHEDULER_NOT_MODELLED.
+ */
 #ifndef EXPLORE_PTHREADS_PTHREADS_H
 #define EXPLORE_PTHREADS_PTHREADS_H
 

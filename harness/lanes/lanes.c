@@ -40,6 +40,7 @@ static void finish_lanes(struct lanes *lanes)
     lanes_device_complete_all(lanes);
     lane_calls_finish(&lanes->calls);
     collect_trial(lanes, run);
+    lanes->is_collected = true;
     lanes->calls.run = NULL; /* no event of it completes any more */
     scheduler_events_changed(lanes->scheduler);
     run_end(run);
@@ -139,7 +140,7 @@ static void begin_lanes(struct lanes *lanes, const struct lanes_plan *plan)
     CHECK(lanes->calls.run == NULL);
     CHECK(plan->strategy != NULL);
     lanes->plan = plan;
-    lanes->is_refused = false;
+    lanes->is_refused = lanes->is_collected = false;
     if (!plan->is_again) {
         make_for_list(lanes, plan->ops->count);
     }
@@ -157,6 +158,7 @@ static enum rule find_rule(enum scheduler_outcome outcome)
     switch (outcome) { /* no default: the compiler names an outcome that is missing */
     case SCHEDULER_FINISHED:
     case SCHEDULER_STOPPED:
+    case SCHEDULER_NOT_MODELLED:
         break; /* no verdict of the scheduler */
     case SCHEDULER_STUCK:
         return RULE_HANG;
@@ -176,13 +178,27 @@ static enum rule find_rule(enum scheduler_outcome outcome)
 }
 
 /* The run ended in the target's open(). */
-static void take_outcome_of_open(struct trial *trial, const struct setup *setup)
+static void begin_empty_trial(struct trial *trial, const struct setup *setup)
 {
     CHECK(setup->host_count >= 1);
-    CHECK(trial->first.kind == VERDICT_BROKEN);
     trial->setup = *setup;
-    trial->totals.broken = 1;
     op_list_init(&trial->ops);
+}
+
+static void take_outcome_of_open(struct trial *trial, const struct setup *setup)
+{
+    CHECK(trial->first.kind == VERDICT_BROKEN);
+    begin_empty_trial(trial, setup);
+    trial->totals.broken = 1;
+}
+
+/* Nobody broke anything: what the run showed up to there counts, and no more is known. */
+static void take_not_modelled(struct trial *trial, const struct scheduler_report *report)
+{
+    CHECK(report->text[0] != '\0');
+    trial->totals.not_modelled = 1;
+    snprintf(trial->why_not_modelled, sizeof trial->why_not_modelled, "%.*s",
+             (int)sizeof trial->why_not_modelled - 1, report->text);
 }
 
 /* The scheduler ended the run, not the judge: that is a broken promise of its own. */
@@ -214,13 +230,20 @@ static void end_lanes(struct lanes *lanes, const struct scheduler_report *report
     CHECK(lanes->calls.trial != NULL);
     const struct lanes_plan *plan = lanes->plan;
     struct trial *trial = lanes->calls.trial;
-    if (report->outcome != SCHEDULER_FINISHED && report->outcome != SCHEDULER_STOPPED) {
+    const bool is_not_modelled = report->outcome == SCHEDULER_NOT_MODELLED;
+    if (report->outcome != SCHEDULER_FINISHED && report->outcome != SCHEDULER_STOPPED &&
+        !is_not_modelled) {
         take_outcome(lanes, report);
     }
     if (lanes->calls.run != NULL) { /* given up half-way */
         collect_trial(lanes, lanes->calls.run);
         run_abandon(lanes->calls.run);
         lanes->calls.run = NULL;
+    } else if (is_not_modelled && !lanes->is_collected) {
+        begin_empty_trial(trial, plan->setup);
+    }
+    if (is_not_modelled) {
+        take_not_modelled(trial, report);
     }
     if (!lanes->is_refused && !(plan->is_again && trial->first.kind == VERDICT_NONE)) {
         lanes_append_schedule(&trial->ops, report->switches, report->deviation_count);

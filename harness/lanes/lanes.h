@@ -42,8 +42,9 @@ struct lanes_plan {
     const struct lanes_watch *watch; /* NULL: nobody is told */
 };
 /* Runs the list once.  trial->ops is the list with the schedule that was taken; *report (its
- * pointers valid until the next run of lanes) says how the scheduler ended.  False: the target
- * cannot be opened, or not be run so (reason). */
+ * pointers valid until the next run of lanes) says how the scheduler ended.  A run that met what
+ * the scheduler does not see counts in trial->totals.not_modelled, and is over; these lanes are not
+ * to run again.  False: the target cannot be opened, or not be run so (reason). */
 bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
                const struct run_listener *listener, struct trial *trial,
                struct scheduler_report *report, char reason[RUN_REASON_BYTES]);

@@ -194,6 +194,10 @@ static bool run_once(struct searching *searching, const struct run_listener *lis
     run_findings_copy(&trial->findings, &one.findings);
     trial->digest ^= one.digest * (searching->found->schedule_count | 1);
     const bool is_broken = one.first.kind != VERDICT_NONE;
+    const bool is_not_modelled = one.totals.not_modelled > 0;
+    if (is_not_modelled) {
+        memcpy(trial->why_not_modelled, one.why_not_modelled, sizeof trial->why_not_modelled);
+    }
     if (!searching->plan.is_again || is_broken) {
         trial->setup = one.setup;
     }
@@ -201,7 +205,7 @@ static bool run_once(struct searching *searching, const struct run_listener *lis
         op_list_copy(&trial->ops, &one.ops);
     }
     trial_deinit(&one);
-    return !is_broken && has_more;
+    return !is_broken && !is_not_modelled && has_more;
 }
 
 bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,

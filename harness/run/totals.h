@@ -14,7 +14,8 @@ struct run_totals {
     uint64_t skipped;
     uint64_t ooms, justified, premature, unknown, broken, disputed;
     uint64_t drains, moves, moved_bytes, stagings, evictions; /* device calls that were granted */
-    uint64_t excused; /* OOMs that were not judged: a block was in host memory */
+    uint64_t excused;      /* OOMs that were not judged: a block was in host memory */
+    uint64_t not_modelled; /* trials that ended because a lane waited for what nobody sees */
     uint64_t search_nodes;
     uint64_t second_opinions;            /* OOMs that the exhaustive judge judged, too */
     uint64_t regretted, regrets_unknown; /* requests; regret.h says what */

@@ -9,7 +9,9 @@ struct trial {
     struct verdict first; /* of its findings the gravest; NONE = there are none */
     struct run_totals totals;
     uint64_t digest;
-    struct op_list ops; /* recorded; the caller deinits */
+    char why_not_modelled[RUN_REASON_BYTES]; /* who waited where, when totals.not_modelled is not 0
+                                              */
+    struct op_list ops;                      /* recorded; the caller deinits */
     struct setup setup;
     struct run_findings findings; /* all of them, on this list */
 };

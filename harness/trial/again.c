@@ -20,12 +20,13 @@ struct replaying {
     const struct target *target;
     const struct trial *trial;
     struct verdict *broken;
+    bool is_not_modelled; /* the run ended early, and shows nothing */
 };
 
 /* host_memory_guard is of the whole process; nobody else runs meanwhile. */
 static void *replay_list(void *context)
 {
-    const struct replaying *replaying = context;
+    struct replaying *replaying = context;
     const struct trial *trial = replaying->trial;
     struct verdict *broken = replaying->broken;
     struct trial again;
@@ -34,12 +35,13 @@ static void *replay_list(void *context)
     const bool ran = trial_replay(replaying->target, &trial->setup, &trial->ops, NULL, &again,
                                   reason);
     host_memory_guard(false);
+    replaying->is_not_modelled = ran && again.totals.not_modelled > 0;
     const bool same = ran && again.digest == trial->digest &&
                       again.findings.count == trial->findings.count;
     if (ran) {
         trial_deinit(&again);
     }
-    if (same) {
+    if (same || replaying->is_not_modelled) {
         return NULL;
     }
     *broken = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
@@ -100,7 +102,7 @@ static void leftovers_take_run(struct leftovers *leftovers)
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken)
 {
     struct leftovers leftovers;
-    struct replaying replaying = {target, trial, broken};
+    struct replaying replaying = {.target = target, .trial = trial, .broken = broken};
     broken->kind = VERDICT_NONE;
     leftovers_begin(&leftovers);
     for (unsigned i = 0; i < REPLAY_COUNT_MAX && leftovers.run_count < REPLAY_COUNT; i++) {
@@ -109,7 +111,7 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
             return true;
         }
         leftovers_take_run(&leftovers);
-        if (!leftovers.is_known || leftovers.least_bytes == 0) {
+        if (replaying.is_not_modelled || !leftovers.is_known || leftovers.least_bytes == 0) {
             return false;
         }
     }
@@ -158,7 +160,7 @@ bool again_breaks_lanes(const struct target *target, struct trial *trial, struct
     const bool was_run = run_drawn(target, trial, &one);
     if (was_run && one.first.kind != VERDICT_NONE) {
         *broken = one.first;
-    } else if (was_run) {
+    } else if (was_run && one.totals.not_modelled == 0) {
         (void)again_breaks(target, &one, broken);
     }
     if (broken->kind != VERDICT_NONE) {

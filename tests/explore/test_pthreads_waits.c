@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
@@ -479,9 +480,68 @@ static void compute_then_wait_body(void *context)
 
 START_TEST(a_wait_in_a_raw_futex_is_noticed_after_a_computation)
 {
+    for (int backend = SCHEDULER_FIBERS; backend <= SCHEDULER_THREADS; backend++) {
+        struct outcomes outcomes;
+        rig_run((enum scheduler_backend)backend, 1, compute_then_wait_body, &outcomes);
+        ck_assert_uint_eq(outcomes.counts[SCHEDULER_NOT_MODELLED], 1);
+        ck_assert_msg(strstr(outcomes.text, "waits in futex at compute_then_wait_body+0x") != NULL,
+                      "%s", outcomes.text);
+    }
+}
+END_TEST
+
+/* While nobody else may run, too: a target closes then. */
+static void wait_alone_body(void *context)
+{
+    (void)context;
+    scheduler_alone(scheduler_current(), true);
+    (void)syscall(SYS_futex, &never_set, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
+START_TEST(a_wait_is_noticed_within_a_second_where_computing_may_take_long)
+{
+    struct timespec before, after;
     struct outcomes outcomes;
-    rig_run(SCHEDULER_FIBERS, 1, compute_then_wait_body, &outcomes);
-    ck_assert_uint_eq(outcomes.counts[SCHEDULER_STUCK], 1);
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    rig_run(SCHEDULER_THREADS, 1, wait_alone_body, &outcomes);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    ck_assert_uint_eq(outcomes.counts[SCHEDULER_NOT_MODELLED], 1);
+    /* As long again is for a busy machine. */
+    ck_assert_int_le(after.tv_sec - before.tv_sec, 2);
+}
+END_TEST
+
+static int output[2];
+
+/* More than a pipe holds. */
+static void write_much_body(void *context)
+{
+    (void)context;
+    static const char bytes[1 << 17];
+    ck_assert_int_eq(write(output[1], bytes, sizeof bytes), (ssize_t)sizeof bytes);
+}
+
+static void *read_late(void *argument)
+{
+    static char bytes[1 << 17];
+    (void)poll(NULL, 0, 1500);
+    for (size_t left = sizeof bytes; left > 0;) {
+        const ssize_t length = read(output[0], bytes, left);
+        ck_assert_int_gt(length, 0);
+        left -= (size_t)length;
+    }
+    return argument;
+}
+
+START_TEST(what_a_lane_writes_may_wait_for_its_reader)
+{
+    pthread_t reader;
+    struct outcomes outcomes;
+    ck_assert_int_eq(pipe(output), 0);
+    ck_assert_int_eq(pthread_create(&reader, NULL, read_late, NULL), 0);
+    rig_run(SCHEDULER_FIBERS, 1, write_much_body, &outcomes);
+    ck_assert_uint_eq(outcomes.counts[SCHEDULER_FINISHED], 1);
+    ck_assert_int_eq(pthread_join(reader, NULL), 0);
 }
 END_TEST
 
@@ -489,6 +549,8 @@ static void add_spin_tests(TCase *tests)
 {
     tcase_add_test(tests, a_spin_on_a_plain_variable_is_noticed_and_its_place_named);
     tcase_add_test(tests, a_wait_in_a_raw_futex_is_noticed_after_a_computation);
+    tcase_add_test(tests, a_wait_is_noticed_within_a_second_where_computing_may_take_long);
+    tcase_add_test(tests, what_a_lane_writes_may_wait_for_its_reader);
 }
 #endif
 

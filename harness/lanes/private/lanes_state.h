@@ -20,6 +20,7 @@ struct lanes {
     uint64_t awaiting;    /* bit per lane that waits for one */
     uint64_t completed_count, look_count;
     bool is_refused;
+    bool is_collected; /* the ops are over, and the trial has all of them */
     struct lane_task {
         struct lanes *lanes;
         uint8_t lane;
