@@ -172,6 +172,19 @@ static enum exit_code choose_capacity(const char *path, struct setup *setup)
     return EXIT_KEPT;
 }
 
+/* A list with lanes needs a target that a scheduler can run, unless they run freely. */
+static enum exit_code check_lanes(const char *path, const struct arguments *arguments,
+                                  const struct recording *recording)
+{
+    char reason[LANES_WHY_NOT_BYTES];
+    if (!lanes_are_in(&recording->ops) || arguments->run.lanes.backend == LANE_BACKEND_FREE ||
+        !lanes_why_not_scheduled(recording->target, reason)) {
+        return EXIT_KEPT;
+    }
+    return message_fail(EXIT_USAGE, "%s: target '%s' cannot be run with lanes: %s", path,
+                        recording->setup.target, reason);
+}
+
 enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
                               struct recording *recording)
 {
@@ -192,6 +205,9 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
     }
     if (code == EXIT_KEPT) {
         code = lookup_target(recording->setup.target, &recording->target);
+    }
+    if (code == EXIT_KEPT) {
+        code = check_lanes(path, arguments, recording);
     }
     if (code != EXIT_KEPT) {
         return code;

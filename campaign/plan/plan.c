@@ -100,6 +100,12 @@ static enum exit_code try_target(struct part *part, uint64_t duration_ns)
         return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s",
                             part->setup.target, target_probe.why_no_lanes);
     }
+    char reason[LANES_WHY_NOT_BYTES];
+    if (code == EXIT_KEPT && part->lanes.lane_count != 0 &&
+        part->lanes.backend != LANE_BACKEND_FREE && lanes_why_not_scheduled(part->target, reason)) {
+        return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s",
+                            part->setup.target, reason);
+    }
     if (code == EXIT_KEPT && part->scenario->needs_programs && !target_probe.has_programs) {
         snprintf(part->note, sizeof part->note,
                  "skipped: it needs programs, and target %s has none", part->target->name);

@@ -19,8 +19,9 @@
  *     before the run is free in it.  Semaphores, and what pthread_once has done, are what their
  *     memory says, in the run and after it;
  *   - keys: a process has PTHREAD_KEYS_MAX of them, and those that a run leaves behind stay taken;
- *   - waiting by futex, poll, select, pipes: such a wait ends the run with SCHEDULER_NOT_MODELLED.
- */
+ *   - waiting by futex, poll, select, pipes and the like: explore/pthreads/pthreads_imports.h has a
+ *     table of such functions; a wait that no import shows ends the run with
+ *     SCHEDULER_NOT_MODELLED. */
 #ifndef EXPLORE_PTHREADS_PTHREADS_H
 #define EXPLORE_PTHREADS_PTHREADS_H
 

@@ -2,6 +2,7 @@
 
 #include "explore/order.h"
 #include "explore/pthreads/pthreads.h"
+#include "explore/pthreads/pthreads_imports.h"
 #include "explore/strategies/strategy_replay.h"
 #include "harness/base/check.h"
 #include "harness/lanes/private/lanes_state.h"
@@ -19,6 +20,17 @@ const char *lanes_why_not(const struct target_contract *contract)
     return !contract->thread_safe    ? "its contract does not allow calls from several threads"
            : !contract->queues_frees ? "it accepts no queued frees, so its calls cannot overlap"
                                      : NULL;
+}
+
+/* By a function of its own: a table may be a copy that lies elsewhere. */
+bool lanes_why_not_scheduled(const struct target *target, char reason[LANES_WHY_NOT_BYTES])
+{
+    const struct pthreads_unmodelled *found = pthreads_find_unmodelled((const void *)target->open);
+    if (found != NULL) {
+        snprintf(reason, LANES_WHY_NOT_BYTES, "it imports %s, which %s; lanes model %s",
+                 found->name, found->reason, pthreads_modelled);
+    }
+    return found != NULL;
 }
 
 static void collect_trial(struct lanes *lanes, const struct run *run)
@@ -261,6 +273,11 @@ bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
     const char *why_not = lanes_why_not_list(plan->ops);
     if (why_not != NULL) {
         snprintf(reason, RUN_REASON_BYTES, "%s", why_not);
+        return false;
+    }
+    char why_not_scheduled[LANES_WHY_NOT_BYTES];
+    if (!plan->is_again && lanes_why_not_scheduled(plan->target, why_not_scheduled)) {
+        snprintf(reason, RUN_REASON_BYTES, "it cannot be run with lanes: %s", why_not_scheduled);
         return false;
     }
     begin_lanes(lanes, plan);

@@ -51,6 +51,11 @@ bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
 /* Why a target with that contract cannot be run with lanes, in words; NULL: it can. */
 const char *lanes_why_not(const struct target_contract *contract);
 
+/* Why a scheduler cannot run lanes of that target, in words; false: it can.  Lanes that run freely
+ * need no scheduler. */
+enum { LANES_WHY_NOT_BYTES = 224 };
+bool lanes_why_not_scheduled(const struct target *target, char reason[LANES_WHY_NOT_BYTES]);
+
 /* Where the lanes of that target run when nobody says. */
 enum scheduler_backend lanes_backend(const struct setup *setup);
 

@@ -1,5 +1,6 @@
 /* Every suite of the program tests_explore: SUITE(name) is test_name.c. */
 /* clang-format off */
+SUITE(imports)
 SUITE(order)
 SUITE(place)
 SUITE(strategies)

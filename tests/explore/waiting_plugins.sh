@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sound plug-ins that wait in ways of their own: threads of C11 are modelled, and a wait that shows only when it is met ends the trial and accuses nobody.
+# Sound plug-ins that wait in ways of their own: threads of C11 are modelled, an import that is not is refused before
+# anything runs, and a wait that shows only when it is met ends the trial and accuses nobody.
 #
 #     tests/explore/waiting_plugins.sh HBMSTRESS WAITS_C11.so WAITS_POLL.so WAITS_FUTEX.so
 set -euo pipefail
@@ -32,8 +33,17 @@ for lanes in 2 4; do
 done
 expect 0 "${scenario[@]}" --target "$c11" --ops 500
 
+refused="target '$poll' cannot be run with lanes: it imports p[a-z]*, which .*; lanes model locks, .* of POSIX and C11$"
+expect 2 "${scenario[@]}" --target "$poll" --lanes 2 --ops 500
+[[ $(wc -l <"$out/errors") == 1 ]] || fail "not one line"
+grep -q "$refused" "$out/errors" || fail "another message"
 printf '%s\n' 'hbmstress-ops 1' 'capacity 64K' '' '0: alloc size=8K' '1: alloc size=8K lane=1' '2: free block=0' \
     '3: alloc size=40K lane=1' >"$out/two.ops"
+for how in "" "--strategy random"; do
+    # shellcheck disable=SC2086
+    expect 2 replay "$out/two.ops" --target "$poll" $how
+    grep -q "cannot be run with lanes: it imports p" "$out/errors" || fail "another message"
+done
 # Nothing is to be modelled without lanes, or without a scheduler.
 expect 0 "${scenario[@]}" --target "$poll" --ops 500
 expect 0 "${scenario[@]}" --target "$poll" --lanes 2 --free-running --schedules 5 --ops 500
