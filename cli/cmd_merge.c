@@ -160,6 +160,8 @@ static void add_numbers(struct merging *merging)
         }
     }
     merging->at.state.end.seed = merging->description.head.setup.seed;
+    merging->at.state.end.allowed = allowance_of_run(&merging->description.head.allowance,
+                                                     merging->at.state.end.totals.ooms);
 }
 
 /* --- files --- */
@@ -335,7 +337,7 @@ static enum exit_code merged_exit_code(const struct merging *merging, struct cam
     if (findings_new_count(&merging->at.findings) == 0) {
         totals.broken = totals.premature = 0;
     }
-    const enum exit_code code = totals_exit_code(&totals);
+    const enum exit_code code = totals_exit_code_within(&totals, &state->end.allowed);
     /* What was not run has not shown what it was to show. */
     return code == EXIT_KEPT && state->end.is_interrupted ? EXIT_HARNESS : code;
 }

@@ -118,17 +118,23 @@ static enum exit_code run_subcommand(const struct arguments *arguments)
     return arguments->has_sweep ? cmd_sweep_run(arguments) : run_anew(arguments);
 }
 
-static const char *const options[] = {"--job",           "--target",        "--target-option",
-                                      "--chip",          "--capacity",      "--hosts",
-                                      "--seed",          "--ops",           "--time",
-                                      "--workers",       "--out",           "--baseline",
-                                      "--json",          "--replay-sample", "--shrink-budget",
-                                      "--results-limit", "--trial-timeout", "--op-timeout",
-                                      "--regret-max",    "--rounding",      "--seeds",
-                                      "--faults",        "--weights",       "--lanes",
-                                      "--schedules",     "--strategy",      "--backend",
-                                      "--free-running",  "--check-races",   "--resume",
-                                      "--shard",         "--sweep",         NULL};
+static const char *const options[] = {"--job",           "--target",
+                                      "--target-option", "--chip",
+                                      "--capacity",      "--hosts",
+                                      "--seed",          "--ops",
+                                      "--time",          "--workers",
+                                      "--out",           "--baseline",
+                                      "--json",          "--replay-sample",
+                                      "--shrink-budget", "--results-limit",
+                                      "--trial-timeout", "--op-timeout",
+                                      "--regret-max",    "--rounding",
+                                      "--unknown-rate",  "--seeds",
+                                      "--faults",        "--weights",
+                                      "--lanes",         "--schedules",
+                                      "--strategy",      "--backend",
+                                      "--free-running",  "--check-races",
+                                      "--resume",        "--shard",
+                                      "--sweep",         NULL};
 
 const struct subcommand subcommand_run = {
     .name = "run",

@@ -44,7 +44,8 @@ static enum exit_code choose_exit_code(const struct sweeping *sweeping)
     if (sweeping->findings > 0) {
         return EXIT_BROKEN;
     }
-    if (sweeping->is_incomplete || sweeping->end.totals.unknown > 0) {
+    if (sweeping->is_incomplete ||
+        report_allowed_is_exceeded(&sweeping->end.allowed, &sweeping->end.totals)) {
         return EXIT_UNKNOWN;
     }
     /* A sweep that was cut short has not shown that every promise is kept. */
@@ -58,13 +59,14 @@ static void append_meaning(struct writing *text, const struct sweeping *sweeping
     }
     if (sweeping->findings > 0) {
         writing_append_format(text, "promises broken %" PRIu64 " times", sweeping->findings);
-    } else if (sweeping->end.totals.unknown > 0) {
+    } else if (report_allowed_is_exceeded(&sweeping->end.allowed, &sweeping->end.totals)) {
         writing_append_format(text, "no promise broken, but %" PRIu64 " OOMs stayed unknown",
                               sweeping->end.totals.unknown);
+    } else if (sweeping->is_incomplete) {
+        writing_append(text, "no promise broken, but the sweep could not fail every call");
     } else {
-        writing_append(text, sweeping->is_incomplete
-                                 ? "no promise broken, but the sweep could not fail every call"
-                                 : "every promise kept");
+        writing_append(text, "every promise kept");
+        terminal_unknown(text, &sweeping->end);
     }
 }
 
@@ -100,6 +102,7 @@ static void print_end(struct sweeping *sweeping)
     sweeping->end.seed = sweeping->plan->setup.seed;
     totals->broken = sweeping->findings > totals->premature ? sweeping->findings - totals->premature
                                                             : 0;
+    sweeping->end.allowed = allowance_of_run(&sweeping->plan->allowance, totals->ooms);
     sweeping->end.exit_code = (int)choose_exit_code(sweeping);
     json_line_end(&sweeping->text, &sweeping->end);
     sweeping_put_line(sweeping);

@@ -304,6 +304,26 @@ void json_line_result(struct writing *text, const struct report_result *result)
     json_close(text);
 }
 
+static void append_classes(struct writing *text, const char *key,
+                           const uint64_t counts[OOM_CLASS_COUNT])
+{
+    json_nest(text, key, '{');
+    for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
+        json_add_number(text, oom_class_name((enum oom_class)i), counts[i]);
+    }
+    json_unnest(text, '}');
+}
+
+void json_add_unknown(struct writing *text, const struct report_end *end)
+{
+    if (end->totals.unknown > 0) {
+        append_classes(text, "unknown_by_class", end->totals.unknown_by_class);
+    }
+    if (end->allowed.has_unknown_rate) {
+        append_classes(text, "unknown_allowed", end->allowed.unknown);
+    }
+}
+
 void json_line_end(struct writing *text, const struct report_end *end)
 {
     json_open(text, "end");
@@ -314,6 +334,7 @@ void json_line_end(struct writing *text, const struct report_end *end)
         json_add_number(text, "known_findings", end->known_count);
     }
     json_add_number(text, "disputed", end->totals.disputed);
+    json_add_unknown(text, end);
     json_add_number(text, "second_opinions", end->totals.second_opinions);
     json_add_number(text, "certificates_checked", end->certificates_checked);
     append_regret(text, &end->totals);

@@ -20,6 +20,8 @@ void json_line_trial(struct writing *text, const struct report_trial *trial);
 void json_line_canary(struct writing *text, const struct report_canary *canary);
 void json_line_result(struct writing *text, const struct report_result *result);
 void json_line_end(struct writing *text, const struct report_end *end);
+/* Members: what stayed unknown, and what was allowed to; nothing without either. */
+void json_add_unknown(struct writing *text, const struct report_end *end);
 /* The lines of the jobs, of the canary, and of the end. */
 void json_line_campaign(struct writing *text, const struct report_campaign *campaign);
 /* A file that was checked; result is "valid", "refuted" or "unreadable". */

@@ -236,11 +236,38 @@ static void suite_add_promises(struct suite *suite, const struct report_result *
     writing_deinit(&message);
 }
 
-static void suite_add_ooms(struct suite *suite, const struct report_result *result)
+static void suite_add_skipped(struct suite *suite, const char *name, const char *message)
+{
+    suite_add_case(suite, name, 0, &(struct outcome){.kind = OUTCOME_SKIPPED, .message = message});
+}
+
+/* Nothing failed, but the case would claim too much if it passed. */
+static void suite_add_unjudged(struct suite *suite, const struct run_totals *totals)
+{
+    struct writing message;
+    writing_init(&message);
+    if (totals->excused > 0) {
+        writing_append_format(&message, "%" PRIu64 " answers were not judged", totals->excused);
+    }
+    if (totals->unknown > 0) {
+        writing_append_format(&message, "%s%" PRIu64 " verdicts stayed unknown, which is allowed",
+                              totals->excused > 0 ? "; " : "", totals->unknown);
+    }
+    suite_add_skipped(suite, "every out-of-memory is judged", writing_string(&message));
+    writing_deinit(&message);
+}
+
+/* allows_unknown: the campaign has no more of them than its job allows. */
+static void suite_add_ooms(struct suite *suite, const struct report_result *result,
+                           bool allows_unknown)
 {
     const struct run_totals *totals = &result->totals;
-    if (totals->unknown == 0 && totals->disputed == 0) {
+    if (totals->unknown + totals->disputed + totals->excused == 0) {
         suite_add_case(suite, "every out-of-memory is judged", 0, &passed);
+        return;
+    }
+    if (totals->disputed == 0 && (totals->unknown == 0 || allows_unknown)) {
+        suite_add_unjudged(suite, totals);
         return;
     }
     /* That our own judges disagree weighs more: then no verdict counts. */
@@ -259,11 +286,6 @@ static void suite_add_ooms(struct suite *suite, const struct report_result *resu
     writing_deinit(&message);
 }
 
-static void suite_add_skipped(struct suite *suite, const char *name, const char *message)
-{
-    suite_add_case(suite, name, 0, &(struct outcome){.kind = OUTCOME_SKIPPED, .message = message});
-}
-
 static void document_add_job(struct document *document, const struct report_campaign *campaign,
                              size_t part)
 {
@@ -274,7 +296,9 @@ static void document_add_job(struct document *document, const struct report_camp
     suite_add_property(&suite, "scenario", result->scenario);
     if (report_result_has_run(result)) {
         suite_add_promises(&suite, result);
-        suite_add_ooms(&suite, result);
+        suite_add_ooms(
+            &suite, result,
+            !report_allowed_is_exceeded(&campaign->end->allowed, &campaign->end->totals));
     } else {
         const char *why = result->note != NULL ? result->note : "no trial ran";
         suite_add_skipped(&suite, "every promise is kept", why);

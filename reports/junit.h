@@ -11,7 +11,8 @@
  * campaign->start->part_count.
  *
  * The suite of a job has the cases "every promise is kept" and "every out-of-memory is judged",
- * both skipped when the job did not run, and a failed one for each finding that was seen first in
+ * both skipped when the job did not run (the second also when all that was not judged is excused or
+ * allowed), and a failed one for each finding that was seen first in
  * it, named by its signature.  The suite "campaign" has the canary, the probes, whether the harness
  * kept running, and findings of no listed job.
  *

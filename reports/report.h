@@ -101,6 +101,23 @@ static inline bool report_result_has_run(const struct report_result *result)
     return result->trials > 0 || result->totals.ops > 0 || result->finding_count > 0;
 }
 
+/* What the job lets pass: so many out-of-memories that stay unknown, by class. */
+struct report_allowed {
+    uint64_t unknown[OOM_CLASS_COUNT];
+    uint64_t has_unknown_rate; /* the job gives a rate, so the numbers are worth saying */
+};
+
+/* Whether more stayed unknown than is allowed. */
+static inline bool report_allowed_is_exceeded(const struct report_allowed *allowed,
+                                              const struct run_totals *totals)
+{
+    bool is_exceeded = false;
+    for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
+        is_exceeded = is_exceeded || totals->unknown_by_class[i] > allowed->unknown[i];
+    }
+    return is_exceeded;
+}
+
 /* How it all ended. */
 struct report_end {
     uint64_t seed;
@@ -111,7 +128,8 @@ struct report_end {
     uint64_t verdicts_omitted; /* justified ones that the results file leaves out */
     uint64_t trials_omitted;   /* the same */
     uint64_t certificates_checked;
-    uint64_t known_count; /* findings that the baseline knows */
+    uint64_t known_count;          /* findings that the baseline knows */
+    struct report_allowed allowed; /* set when all is done */
     int exit_code;
     bool is_interrupted;
 };

@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/json.h"
+#include "reports/json_lines.h"
 #include "reports/refusals.h"
 
 enum { SUMMARY_VERSION = 1 };
@@ -43,6 +44,10 @@ static void append_head(struct writing *text, const struct report_campaign *camp
     json_break(text, 0);
     append_counts(text, end->trials, &end->totals);
     json_add_number(text, "disputed", end->totals.disputed);
+    if (end->totals.excused > 0) {
+        json_add_number(text, "excused", end->totals.excused);
+    }
+    json_add_unknown(text, end);
     json_break(text, 0);
 }
 

@@ -416,30 +416,61 @@ void terminal_canary(struct writing *text, const struct report_canary *canary)
                           canary->trials == 1 ? "" : "s");
 }
 
-static const char *describe_end(const struct report_end *end)
+void terminal_unknown(struct writing *text, const struct report_end *end)
+{
+    for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
+        const uint64_t unknown = end->totals.unknown_by_class[i];
+        if (unknown > 0) {
+            writing_append_format(text, ", %" PRIu64 " unknown of %" PRIu64 " allowed (%s)",
+                                  unknown, end->allowed.unknown[i],
+                                  oom_class_name((enum oom_class)i));
+        }
+    }
+}
+
+/* Every promise is kept.  What the run does not answer for is counted, too. */
+static void append_kept(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
-    if (end->exit_code == 0 && end->known_count > 0) {
-        return "nothing but known findings";
+    const bool has_known = end->exit_code == 0 && end->known_count > 0;
+    writing_append(text, has_known ? "nothing but known findings" : "every promise kept");
+    if (!has_known && totals->excused + totals->unknown + totals->not_modelled == 0) {
+        writing_append(text, ", every OOM judged");
     }
+    if (totals->excused > 0) {
+        writing_append_format(text, ", %" PRIu64 " answer%s not judged", totals->excused,
+                              totals->excused == 1 ? "" : "s");
+    }
+    terminal_unknown(text, end);
+}
+
+static void append_unknown_beyond(struct writing *text, const struct report_end *end)
+{
+    writing_append(text, "no promise broken, but an OOM stayed unknown");
+    if (end->allowed.has_unknown_rate) {
+        terminal_unknown(text, end);
+    }
+}
+
+static void append_meaning(struct writing *text, const struct report_end *end)
+{
+    const struct run_totals *totals = &end->totals;
+    /* Exit code 4, where the rest matters, is no failure of ours. */
+    const bool is_cut = end->is_interrupted &&
+                        totals->broken + totals->premature + totals->not_modelled == 0 &&
+                        !report_allowed_is_exceeded(&end->allowed, totals);
     if (totals->disputed > 0) {
-        return "internal error: the two judges disagree, so no verdict counts";
-    }
-    if (end->is_interrupted && totals->broken + totals->premature + totals->unknown == 0) {
-        return "every promise kept, every OOM judged"; /* exit code 4 where the rest matters is no
-                                                          failure of ours */
-    }
-    switch (end->exit_code) {
-    case 0:
-        return "every promise kept, every OOM judged";
-    case 1:
-        return "a promise was broken";
-    case 3:
-        return totals->unknown == 0 && totals->not_modelled > 0
-                   ? "no promise broken, but not every trial could be modelled"
-                   : "no promise broken, but an OOM stayed unknown";
-    default:
-        return "the harness failed";
+        writing_append(text, "internal error: the two judges disagree, so no verdict counts");
+    } else if (end->exit_code == 0 || is_cut) {
+        append_kept(text, end);
+    } else if (end->exit_code == 1) {
+        writing_append(text, "a promise was broken");
+    } else if (end->exit_code == 3 && totals->unknown == 0 && totals->not_modelled > 0) {
+        writing_append(text, "no promise broken, but not every trial could be modelled");
+    } else if (end->exit_code == 3) {
+        append_unknown_beyond(text, end);
+    } else {
+        writing_append(text, "the harness failed");
     }
 }
 
@@ -477,9 +508,9 @@ void terminal_end(struct writing *text, const struct report_end *end)
     const struct run_totals *totals = &end->totals;
     append_regret(text, totals);
     append_share(text, NULL, totals);
-    writing_append_format(text, "%s%s: %" PRIu64 " ops, ",
-                          end->is_interrupted ? "interrupted; so far " : "", describe_end(end),
-                          totals->ops);
+    writing_append(text, end->is_interrupted ? "interrupted; so far " : "");
+    append_meaning(text, end);
+    writing_append_format(text, ": %" PRIu64 " ops, ", totals->ops);
     if (totals->skipped > 0) {
         writing_append_format(text, "%" PRIu64 " skipped, ", totals->skipped);
     }

@@ -29,6 +29,9 @@ void terminal_canary(struct writing *text, const struct report_canary *canary);
 /* The last lines: what was regretted, what it all means, and the seed again. */
 void terminal_end(struct writing *text, const struct report_end *end);
 
+/* ", 1 unknown of 2 allowed (aligned)" for each class that stayed unknown; nothing without any. */
+void terminal_unknown(struct writing *text, const struct report_end *end);
+
 /* All of these at the end of a campaign, and where its files are. */
 void terminal_campaign(struct writing *text, const struct report_campaign *campaign);
 

@@ -2,11 +2,18 @@
 
 enum exit_code totals_exit_code(const struct run_totals *totals)
 {
+    return totals_exit_code_within(totals, &(const struct report_allowed){0});
+}
+
+enum exit_code totals_exit_code_within(const struct run_totals *totals,
+                                       const struct report_allowed *allowed)
+{
     if (totals->disputed > 0) {
         return EXIT_HARNESS;
     }
     if (totals->premature + totals->broken > 0) {
         return EXIT_BROKEN;
     }
-    return totals->unknown + totals->not_modelled > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
+    return report_allowed_is_exceeded(allowed, totals) || totals->not_modelled > 0 ? EXIT_UNKNOWN
+                                                                                   : EXIT_KEPT;
 }

@@ -60,6 +60,7 @@ void campaign_describe(const struct run_options *options, const struct plan *pla
     description->head.argument_count = options->raw_count;
     description->head.has_canary = plan->has_canary;
     description->head.requires_probes = plan->has_required_probes;
+    description->head.allowance = plan->allowance;
     memcpy(description->head.seed_source, plan->seed_source, sizeof description->head.seed_source);
     description->parts = calloc(plan->count, sizeof *description->parts);
     CHECK(description->parts != NULL);

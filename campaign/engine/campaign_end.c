@@ -26,7 +26,9 @@ enum exit_code campaign_exit_code(struct campaign *campaign)
     if (findings_new_count(&campaign->at->findings) == 0) {
         totals.broken = totals.premature = 0;
     }
-    const enum exit_code code = totals_exit_code(&totals);
+    const struct report_allowed allowed = allowance_of_run(&campaign->plan->allowance,
+                                                           end->totals.ooms);
+    const enum exit_code code = totals_exit_code_within(&totals, &allowed);
     /* A job that was cut short has not shown what it was to show. */
     return code == EXIT_KEPT && campaign->plan->has_canary && !campaign->at->state.is_finished
                ? EXIT_HARNESS
@@ -61,6 +63,7 @@ void campaign_report_end(struct campaign *campaign)
     state->end.seed = campaign->plan->setup.seed;
     state->end.known_count = findings_shown_count(&campaign->at->findings) -
                              findings_new_count(&campaign->at->findings);
+    state->end.allowed = allowance_of_run(&campaign->plan->allowance, state->end.totals.ooms);
     state->end.exit_code = (int)campaign_exit_code(campaign);
     campaign_view_clear(&campaign->view);
     report_what_is_missing(campaign);

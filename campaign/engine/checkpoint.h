@@ -5,6 +5,7 @@
 #ifndef CAMPAIGN_ENGINE_CHECKPOINT_H
 #define CAMPAIGN_ENGINE_CHECKPOINT_H
 
+#include "campaign/base/allowance.h"
 #include "campaign/base/message.h"
 #include "campaign/engine/findings.h"
 #include "campaign/trials/trials.h"
@@ -33,6 +34,7 @@ struct campaign_head {
     uint64_t shard_index, shard_count;
     uint64_t part_count, argument_count;
     uint64_t has_canary, requires_probes;
+    struct allowance allowance;
     char seed_source[SEED_SOURCE_BYTES]; /* "" = it was said, or drawn */
 };
 struct campaign_description {

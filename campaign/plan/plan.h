@@ -33,10 +33,11 @@ struct plan {
     struct setup setup; /* what was said for all parts */
     uint32_t shard_index,
         shard_count; /* of the trials numbered i, those with i % shard_count == shard_index */
-    bool has_required_probes; /* the campaign fails unless every state probe is hit */
-    bool has_canary;          /* the last part is the canary: it is no job of the user's, see
-                                 campaign/plan/canary.h */
-    uint64_t duration_ns;     /* wall time of the whole run; UINT64_MAX = not bounded */
+    bool has_required_probes;   /* the campaign fails unless every state probe is hit */
+    bool has_canary;            /* the last part is the canary: it is no job of the user's, see
+                                   campaign/plan/canary.h */
+    struct allowance allowance; /* of the whole run */
+    uint64_t duration_ns;       /* wall time of the whole run; UINT64_MAX = not bounded */
     /* "" or the commit that setup.seed comes from, for messages: "of commit 4a07…". */
     char seed_source[SEED_SOURCE_BYTES];
 };

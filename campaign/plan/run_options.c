@@ -192,6 +192,13 @@ static const char *set_rounding(struct run_options *options, const char *value)
     return wrong;
 }
 
+static const char *set_unknown_rate(struct run_options *options, const char *value)
+{
+    options->has_unknown_rate = true;
+    options->allowance.has_unknown_rate = 1;
+    return allowance_parse_rates(value, options->allowance.unknown_rates);
+}
+
 static const char *set_seeds(struct run_options *options, const char *value)
 {
     return option_set_number(&options->trial_count_max, value, 1, UINT64_MAX - 1,
@@ -402,6 +409,14 @@ const struct run_option_row run_option_rows[] = {
      .set = set_rounding,
      .key = "rounding",
      .field = FLAGGED(rounding, has_rounding)},
+    {.name = "--unknown-rate",
+     .argument = "LIST",
+     .summary =
+         "CLASS:RATE,...: which share of all out-of-memories may stay unknown (plain, aligned, held; default none)",
+     .set = set_unknown_rate,
+     .key = "unknown_rate",
+     .is_global = true,
+     .field = FLAGGED(allowance, has_unknown_rate)},
     {.name = "--lanes",
      .argument = "N",
      .summary = "client threads, 2 to 16, whose calls are interleaved (docs/interleavings.md)",

@@ -3,6 +3,7 @@
 #ifndef CAMPAIGN_PLAN_RUN_OPTIONS_H
 #define CAMPAIGN_PLAN_RUN_OPTIONS_H
 
+#include "campaign/base/allowance.h"
 #include "campaign/plan/lane_options.h"
 #include "harness/generate/faulting.h"
 #include "harness/op/setup.h"
@@ -30,11 +31,12 @@ struct run_options {
     uint64_t shard_index, shard_count; /* index from 0; count 0 = not given */
     uint64_t regret_max;
     struct target_rounding rounding;
+    struct allowance allowance;
     uint64_t trial_count_max; /* --seeds */
     struct fault_options faults;
     uint16_t weights[OP_KIND_COUNT];
     struct lane_options lanes;
-    bool has_seed, has_regret_max, has_rounding, has_faults, has_weights, is_json;
+    bool has_seed, has_regret_max, has_rounding, has_faults, has_weights, has_unknown_rate, is_json;
 };
 
 /* Nothing given: the defaults alone. */

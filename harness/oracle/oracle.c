@@ -150,6 +150,20 @@ static void fill_refutation(struct oracle *oracle, const struct packing_answer *
 
 /* --- the verdict --- */
 
+/* In the state that decides: a block that is gone there, or need not stay, makes nothing hard. */
+static enum oom_class classify_oom(const struct reach *reach)
+{
+    const struct oom *oom = reach->oom;
+    bool is_aligned = reach->need > 0 && reach->align > oom->granule_bytes;
+    bool is_held = false;
+    for (size_t i = 0; i < reach->range_count; i++) {
+        const struct reach_range *range = &reach->ranges[i];
+        is_aligned = is_aligned || (range->is_movable && range->align_bytes > oom->granule_bytes);
+        is_held = is_held || (!range->is_movable && oom->blocks[range->block].hold_count > 0);
+    }
+    return is_aligned ? OOM_ALIGNED : is_held ? OOM_HELD : OOM_PLAIN;
+}
+
 static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_proof,
                          struct verdict *verdict)
 {
@@ -167,6 +181,7 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
     }
     if (answer.result == PACKING_UNKNOWN) {
         settle_verdict(oracle, verdict, VERDICT_UNKNOWN, PROOF_BUDGET);
+        verdict->oom_class = classify_oom(&oracle->reach);
         oracle->proof.nodes = answer.nodes;
         fill_need_and_have(oracle, 1);
         explain_verdict(oracle, verdict,

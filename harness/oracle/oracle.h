@@ -23,10 +23,10 @@ void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spa
 
 /* Judges an OOM.  nodes_max: the budget; 0 = nodes_each, and if that does not suffice, what is left
  * of nodes_spare.  Sets kind (justified, premature, unknown), rule, nodes,
- * nodes_max and reason of *verdict, nothing else.  It decides in the state
- * with every completable queued free done and every evictable idle program gone: whatever else the
- * mitigations reach has no more room and no more freedom to move, so a placement exists in some
- * reachable state if and only if one exists there. */
+ * nodes_max and reason of *verdict, and oom_class of an unknown one, nothing else.  It decides in
+ * the state with every completable queued free done and every evictable idle program gone: whatever
+ * else the mitigations reach has no more room and no more freedom to move, so a placement exists in
+ * some reachable state if and only if one exists there. */
 void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                   struct verdict *verdict);
 

@@ -12,3 +12,11 @@ const char *verdict_name(enum verdict_kind kind)
     CHECK(kind < sizeof names / sizeof names[0]);
     return names[kind];
 }
+
+const char *oom_class_name(enum oom_class class)
+{
+    static const char *const names[] = {
+        [OOM_PLAIN] = "plain", [OOM_ALIGNED] = "aligned", [OOM_HELD] = "held"};
+    CHECK(class < sizeof names / sizeof names[0]);
+    return names[class];
+}

@@ -17,14 +17,24 @@ enum verdict_kind {
 };
 enum { VERDICT_REASON_BYTES = 512, VERDICT_MECHANISM_BYTES = 96 };
 
+/* What makes an OOM hard to decide: a search seldom ends early in a plain one. */
+enum oom_class {
+    OOM_PLAIN = 0, /* none of the others */
+    OOM_ALIGNED,   /* the request or a movable block needs more alignment than the granule */
+    OOM_HELD,      /* not aligned, and an external reference keeps a block in its place */
+    OOM_CLASS_COUNT
+};
+const char *oom_class_name(enum oom_class class); /* "plain", ... */
+
 struct verdict {
     enum verdict_kind kind;
     enum rule rule;
     uint32_t op;
     uint64_t requested_bytes; /* OOMs: image and stack together for a program */
     uint64_t free_bytes;
-    uint64_t nodes;     /* of the search */
-    uint64_t nodes_max; /* OOMs: the budget within which it was decided, or not */
+    uint64_t nodes;           /* of the search */
+    uint64_t nodes_max;       /* OOMs: the budget within which it was decided, or not */
+    enum oom_class oom_class; /* of an unknown OOM */
     /* how it came about, in a few words without numbers of this run: verdicts on one rule are told
      * apart by it; "" = by the kind of op */
     char mechanism[VERDICT_MECHANISM_BYTES];

@@ -182,6 +182,7 @@ static void restore_state(struct pass *pass, uint32_t number)
     judge->verdict->free_bytes = pending->verdict.free_bytes;
     judge->verdict->nodes = pending->nodes;
     judge->verdict->nodes_max = pending->verdict.nodes_max;
+    judge->verdict->oom_class = pending->verdict.oom_class;
     memcpy(judge->verdict->reason, pending->verdict.reason, sizeof judge->verdict->reason);
 }
 

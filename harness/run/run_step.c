@@ -145,7 +145,10 @@ static void count_verdict(struct run *run, const struct call *call, enum verdict
     totals->ooms += is_oom;
     totals->justified += oom_kind == VERDICT_JUSTIFIED;
     totals->premature += oom_kind == VERDICT_PREMATURE;
-    totals->unknown += oom_kind == VERDICT_UNKNOWN;
+    if (oom_kind == VERDICT_UNKNOWN) {
+        totals->unknown++;
+        totals->unknown_by_class[verdict->oom_class]++;
+    }
     totals->excused += is_oom && oom_kind == VERDICT_NONE && verdict->kind != VERDICT_DISPUTED;
     totals->broken += verdict->kind == VERDICT_BROKEN;
     totals->disputed += verdict->kind == VERDICT_DISPUTED;

@@ -118,12 +118,80 @@ START_TEST(a_refused_device_call_excuses_the_mitigation_it_belongs_to)
 }
 END_TEST
 
+/* --- what makes an unknown one hard --- */
+
+/* Spans that are full but for a little each, and a request for all of these together: bounds say
+ * nothing, and one step of a search finds nothing. */
+enum { SPAN_COUNT = 8, SPAN_BLOCK_COUNT = 9, HARD_COUNT = SPAN_COUNT * (SPAN_BLOCK_COUNT + 1) };
+
+static void fill_hard_oom(struct oom *oom, struct oom_block blocks[HARD_COUNT])
+{
+    uint64_t at = 0;
+    uint64_t gaps = 0;
+    for (size_t i = 0; i < HARD_COUNT; i++) {
+        const bool is_fixed = i % (SPAN_BLOCK_COUNT + 1) == SPAN_BLOCK_COUNT;
+        const uint64_t granules = is_fixed ? 1 : 11 + i * 7919 % 37;
+        const uint64_t gap = is_fixed ? 3 + i % 5 : 0;
+        at += gap * GRANULE;
+        gaps += gap;
+        blocks[i] = (struct oom_block){.address = at,
+                                       .size_bytes = granules * GRANULE,
+                                       .align_bytes = GRANULE,
+                                       .used_until_ns = is_fixed ? DELAY_NEVER : 0,
+                                       .op = (uint32_t)i,
+                                       .state = BLOCK_LIVE};
+        at += granules * GRANULE;
+    }
+    *oom = (struct oom){
+        .capacity_bytes = at,
+        .granule_bytes = GRANULE,
+        .defrag = DEFRAG_REPACK,
+        .request = {.size_bytes = gaps * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE},
+        .blocks = blocks,
+        .block_count = HARD_COUNT};
+}
+
+static void expect_class(struct oracle *oracle, const struct oom *oom, enum oom_class class)
+{
+    struct verdict verdict = {0};
+    oracle_judge(oracle, oom, 1, &verdict);
+    ck_assert_int_eq(verdict.kind, VERDICT_UNKNOWN);
+    ck_assert_str_eq(oom_class_name(verdict.oom_class), oom_class_name(class));
+}
+
+START_TEST(an_unknown_verdict_says_what_makes_it_hard)
+{
+    struct oom oom;
+    struct oom_block blocks[HARD_COUNT];
+    struct oracle *oracle = oracle_create();
+    fill_hard_oom(&oom, blocks);
+    expect_class(oracle, &oom, OOM_PLAIN);
+    struct oom_block *fixed = &blocks[SPAN_BLOCK_COUNT];
+    fixed->used_until_ns = 0;
+    fixed->hold_count = 1;
+    expect_class(oracle, &oom, OOM_HELD);
+    fixed->align_bytes = fixed->address & -fixed->address; /* it does not move: no matter */
+    ck_assert_uint_gt(fixed->align_bytes, GRANULE);
+    expect_class(oracle, &oom, OOM_HELD);
+    oom.request.align_bytes = 2 * GRANULE;
+    expect_class(oracle, &oom, OOM_ALIGNED);
+    oom.request.align_bytes = GRANULE;
+    blocks[0].align_bytes = 2 * GRANULE; /* at address 0 */
+    expect_class(oracle, &oom, OOM_ALIGNED);
+    fixed->hold_count = 0;
+    fixed->used_until_ns = DELAY_NEVER;
+    expect_class(oracle, &oom, OOM_ALIGNED);
+    oracle_destroy(oracle);
+}
+END_TEST
+
 Suite *suite_of_oracle(void)
 {
     Suite *suite = suite_create("oracle");
     TCase *tests = tcase_create("oracle");
     tcase_add_test(tests, draining_one_free_ends_the_uses_that_are_due_before_it);
     tcase_add_test(tests, a_refused_device_call_excuses_the_mitigation_it_belongs_to);
+    tcase_add_test(tests, an_unknown_verdict_says_what_makes_it_hard);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -56,6 +56,7 @@ static const struct report_result findings_results[] = {
                 .justified = 9899990,
                 .premature = 8,
                 .unknown = 2,
+                .unknown_by_class = {1, 1, 0},
                 .broken = 3},
      .elapsed_ns = 700000000000},
     {.name = "leak",
@@ -79,7 +80,8 @@ static const struct report_result hostile_results[] = {
      .trials = 1,
      .finding_count = 1,
      .note = hostile_text,
-     .totals = {.ops = 5, .ooms = 2, .unknown = 1, .disputed = 1, .broken = 1},
+     .totals =
+         {.ops = 5, .ooms = 2, .unknown = 1, .unknown_by_class = {1}, .disputed = 1, .broken = 1},
      .growing_tag = hostile_text},
 };
 
@@ -163,6 +165,7 @@ static const struct report_end findings_end = {.seed = 7,
                                                           .justified = 9899993,
                                                           .premature = 8,
                                                           .unknown = 2,
+                                                          .unknown_by_class = {1, 1, 0},
                                                           .broken = 4}};
 static const struct report_end hostile_end = {
     .seed = 9,

@@ -339,6 +339,70 @@ START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
 }
 END_TEST
 
+/* --- the closing line --- */
+
+struct closing {
+    struct report_end end;
+    const char *line;
+};
+
+START_TEST(the_closing_line_claims_no_more_than_is_true)
+{
+    const struct closing closings[] = {
+        {{.exit_code = 0}, "every promise kept, every OOM judged: "},
+        {{.totals = {.excused = 1}}, "every promise kept, 1 answer not judged: "},
+        {{.totals = {.excused = 7}, .exit_code = 4, .is_interrupted = true},
+         "interrupted; so far every promise kept, 7 answers not judged: "},
+        {{.totals = {.unknown = 1, .unknown_by_class = {0, 1, 0}},
+          .allowed = {.unknown = {9, 2, 9}, .has_unknown_rate = 1}},
+         "every promise kept, 1 unknown of 2 allowed (aligned): "},
+        {{.totals = {.excused = 3, .unknown = 5, .unknown_by_class = {2, 0, 3}},
+          .allowed = {.unknown = {2, 0, 3}, .has_unknown_rate = 1}},
+         "every promise kept, 3 answers not judged, 2 unknown of 2 allowed (plain), 3 unknown of 3 "
+         "allowed (held): "},
+        {{.totals = {.unknown = 1, .unknown_by_class = {1}}, .exit_code = 3},
+         "no promise broken, but an OOM stayed unknown: "},
+        {{.totals = {.unknown = 1, .unknown_by_class = {1}},
+          .allowed = {.unknown = {0, 8, 8}, .has_unknown_rate = 1},
+          .exit_code = 3},
+         "no promise broken, but an OOM stayed unknown, 1 unknown of 0 allowed (plain): "},
+        {{.totals = {.excused = 7, .broken = 1}, .exit_code = 1}, "a promise was broken: "},
+        {{.totals = {.excused = 7}, .exit_code = 4}, "the harness failed: "},
+    };
+    struct writing text;
+    writing_init(&text);
+    for (size_t i = 0; i < sizeof closings / sizeof *closings; i++) {
+        writing_clear(&text);
+        terminal_end(&text, &closings[i].end);
+        const char *line = writing_string(&text);
+        ck_assert_msg(strncmp(line, closings[i].line, strlen(closings[i].line)) == 0, "%s", line);
+    }
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(what_is_unknown_and_allowed_has_its_members)
+{
+    struct report_end end = {.totals = {.unknown = 5, .unknown_by_class = {2, 0, 3}},
+                             .allowed = {.unknown = {4, 5, 6}}};
+    struct writing text;
+    writing_init(&text);
+    json_line_end(&text, &end);
+    json_t *line = read_line(&text);
+    ck_assert_int_eq(read_number(json_object_get(line, "unknown_by_class"), "held"), 3);
+    ck_assert_ptr_null(json_object_get(line, "unknown_allowed"));
+    json_decref(line);
+    end.allowed.has_unknown_rate = 1;
+    end.totals = (struct run_totals){0};
+    json_line_end(&text, &end);
+    line = read_line(&text);
+    ck_assert_ptr_null(json_object_get(line, "unknown_by_class"));
+    ck_assert_int_eq(read_number(json_object_get(line, "unknown_allowed"), "aligned"), 5);
+    json_decref(line);
+    writing_deinit(&text);
+}
+END_TEST
+
 START_TEST(a_rate_needs_no_wide_numbers)
 {
     ck_assert_uint_eq(per_second(5, 0), 0);
@@ -359,6 +423,8 @@ Suite *suite_of_cli_reports(void)
     tcase_add_test(tests, the_share_of_premature_refusals_is_told_when_there_are_some);
     tcase_add_test(tests, a_refusal_says_what_would_have_been_served);
     tcase_add_test(tests, regret_is_told_by_kind_and_not_at_all_when_there_was_none);
+    tcase_add_test(tests, the_closing_line_claims_no_more_than_is_true);
+    tcase_add_test(tests, what_is_unknown_and_allowed_has_its_members);
     tcase_add_test(tests, a_rate_needs_no_wide_numbers);
     suite_add_tcase(suite, tests);
     return suite;

@@ -154,6 +154,37 @@ START_TEST(one_broken_promise_of_any_kind_fails_its_job)
 }
 END_TEST
 
+START_TEST(a_case_does_not_pass_where_something_was_not_judged)
+{
+    const struct setup setup = {.target = "hbm", .host_count = 1};
+    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}};
+    const struct report_start start = {
+        .subcommand = "campaign", .setup = &setup, .parts = &part, .part_count = 1};
+    struct report_result result = {
+        .name = "job", .scenario = "job", .trials = 1, .totals = {.ooms = 9, .excused = 2}};
+    struct report_end end = {.totals = result.totals};
+    const struct report_campaign campaign = {
+        .start = &start, .results = &result, .result_count = 1, .end = &end};
+    writing_clear(&text);
+    junit_print(&text, &campaign);
+    expect_part(writing_string(&text), "<skipped message=\"2 answers were not judged\"/>");
+
+    result.totals.unknown = result.totals.unknown_by_class[OOM_HELD] = 3;
+    end = (struct report_end){.totals = result.totals, .allowed = {.unknown = {0, 0, 3}}};
+    writing_clear(&text);
+    junit_print(&text, &campaign);
+    expect_part(writing_string(&text),
+                "<skipped message=\"2 answers were not judged; 3 verdicts stayed unknown, which is "
+                "allowed\"/>");
+
+    end.allowed.unknown[OOM_HELD] = 2;
+    writing_clear(&text);
+    junit_print(&text, &campaign);
+    expect_part(writing_string(&text),
+                "<failure type=\"unknown\" message=\"3 of 9 verdicts stayed unknown\"/>");
+}
+END_TEST
+
 START_TEST(foreign_text_stays_text)
 {
     writing_clear(&text);
@@ -199,6 +230,7 @@ Suite *suite_of_reports_junit(void)
     tcase_add_test(tests, what_did_not_hold_is_not_a_passed_case);
     tcase_add_test(tests, a_campaign_without_findings_passes);
     tcase_add_test(tests, one_broken_promise_of_any_kind_fails_its_job);
+    tcase_add_test(tests, a_case_does_not_pass_where_something_was_not_judged);
     tcase_add_test(tests, foreign_text_stays_text);
     tcase_add_test(tests, the_same_campaign_gives_the_same_bytes);
     suite_add_tcase(suite, tests);
