@@ -60,7 +60,8 @@ static bool may_evict(const struct pass *pass, const struct host *host)
 
 static bool take_eviction(struct pass *pass, struct host *host, const struct device_call *unload)
 {
-    if (!judge_eviction(pass->judge, host, unload, may_evict(pass, host))) {
+    if (!overlap_effects_bring(pass, host, unload->from - 1) ||
+        !judge_eviction(pass->judge, host, unload, may_evict(pass, host))) {
         return false;
     }
     model_evict(host->model, judge_unloaded_slot(host, unload));
@@ -70,6 +71,9 @@ static bool take_eviction(struct pass *pass, struct host *host, const struct dev
 
 static bool take_copy(struct pass *pass, struct host *host, const struct device_call *made)
 {
+    if (!overlap_effects_bring_source(pass, host, made)) {
+        return false;
+    }
     if (made->kind != DEVICE_CALL_STAGE_OUT) {
         overlap_effects_give_way(pass, host, made);
     }
@@ -295,6 +299,8 @@ bool judge_overlap(struct judge *judge, struct overlap *overlap,
     judge->is_overlapping = true;
     judge->is_spending = judge->has_second_opinion = false;
     judge->regret = (struct regret){0};
+    pass.moves.let_go = overlap_effects_let_go;
+    pass.moves.context = &pass;
     begin_pass(&pass);
     clear_verdict(judge->verdict, overlap->calls[0].call.number);
     const char *message = judge->message;

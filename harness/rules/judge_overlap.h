@@ -4,8 +4,10 @@
  * Device calls and completions have their place in the time of an overlap
  * (harness/rules/overlap.h); of a call's own effect only the bounds are known.  What takes memory
  * takes effect as soon as its range is free, what gives memory back as late as the others' answers
- * allow: of all orders that explain the answers this one leaves the least room at every instant, so
- * an out-of-memory that it does not excuse no order excuses. */
+ * allow.  That order leaves the least room at every instant, but for one thing: who gets the place
+ * of what is given back may get more than that.  So an out-of-memory that it does not excuse is
+ * held against those orders, too (harness/rules/private/overlap_orders.h), and premature only if
+ * none excuses it. */
 #ifndef HARNESS_RULES_JUDGE_OVERLAP_H
 #define HARNESS_RULES_JUDGE_OVERLAP_H
 

@@ -15,7 +15,7 @@ static bool is_taking_memory(const struct call *call)
            (kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_LOAD || kind == OP_EXECUTE);
 }
 
-static bool is_giving_back(const struct call *call)
+bool overlap_effects_gives_back(const struct call *call)
 {
     const uint8_t kind = call->op.kind;
     return is_granted(call) &&
@@ -41,6 +41,17 @@ static bool is_range_free(const struct host *host, const struct target_block *bl
     return !span_map_intersects(model_map(host->model), block->address,
                                 block->address + block->size_bytes, &span) &&
            block->address >= model_reserved_bytes(host->model);
+}
+
+bool overlap_effects_is_taking(const struct pass *pass, uint32_t number)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    const struct target_block *block = &over->call.block;
+    const uint64_t capacity = model_capacity_bytes(over->host->model);
+    return is_taking_memory(&over->call) && has_new_range(over->host, &over->call) &&
+           block->size_bytes > 0 && block->size_bytes <= capacity &&
+           block->address <= capacity - block->size_bytes &&
+           block->address >= model_reserved_bytes(over->host->model);
 }
 
 /* --- one effect --- */
@@ -95,7 +106,7 @@ static void give_back_block(struct pass *pass, const struct host *host, uint32_t
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const struct overlap_call *over = call_at(pass, i);
-        if (is_open(pass, i) && over->host == host && is_giving_back(&over->call) &&
+        if (is_open(pass, i) && over->host == host && overlap_effects_gives_back(&over->call) &&
             over->call.op.ref == op) {
             (void)take_effect(pass, i);
         }
@@ -154,23 +165,6 @@ static bool has_same_range(const struct pass *pass, const struct target_block *b
            is_on_range(block, 0, stack_of(pass, other));
 }
 
-/* Whether another call that has not had its effect yet, but returns before this one, got the same
- * range, or the stack there: then that was over before this one got it. */
-static bool is_rivalled(const struct pass *pass, uint32_t number)
-{
-    const struct overlap_call *over = call_at(pass, number);
-    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
-        const struct overlap_call *other = call_at(pass, i);
-        if (i != number && !pass->pending[i].is_done && other->host == over->host &&
-            is_taking_memory(&other->call) &&
-            pass->pending[i].return_index <= pass->pending[number].return_index &&
-            has_same_range(pass, &over->call.block, other)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_leaving(const struct target_block *block, const struct device_call *made)
 {
     return (made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_OUT) &&
@@ -182,6 +176,23 @@ static bool is_overwriting(const struct target_block *block, const struct device
 {
     return (made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_IN) &&
            is_on_range(block, made->to, made->to + made->bytes);
+}
+
+/* Whether the block of the call, in a range that is free now, is copied away before the call
+ * `until` returns: what is copied can only be this block. */
+static bool is_left_before(const struct pass *pass, uint32_t number, uint32_t until)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    const struct overlap_mark *returns = &pass->overlap->marks[pass->pending[until].return_index];
+    const uint32_t host = over->host->index;
+    size_t count = 0;
+    const struct device_call *calls = device_calls(over->host->device, &count);
+    for (size_t i = pass->device_call_counts[host]; i < returns->device_call_counts[host]; i++) {
+        if (calls[i].result == DEVICE_OK && is_leaving(&over->call.block, &calls[i])) {
+            return !overlap_moves_ends_at(over->host, over->call.number, over->call.block.address);
+        }
+    }
+    return false;
 }
 
 /* Whether something is copied to its range before it returns, and it is not the block itself that
@@ -202,7 +213,51 @@ static bool is_overwritten(const struct pass *pass, uint32_t number)
         has_left = has_left || is_leaving(block, &calls[i]);
         if (is_overwriting(block, &calls[i])) {
             return !has_left ||
-                   !overlap_moves_ends_elsewhere(over->host, over->call.number, block->address);
+                   overlap_moves_ends_at(over->host, over->call.number, block->address);
+        }
+    }
+    return false;
+}
+
+/* Whether the program that the call loads is evicted before the call `number` returns. */
+static bool is_evicted_before(const struct pass *pass, uint32_t load, uint32_t number)
+{
+    const struct overlap_call *over = call_at(pass, load);
+    const struct overlap_mark *returns = &pass->overlap->marks[pass->pending[number].return_index];
+    const uint32_t host = over->host->index;
+    size_t count = 0;
+    const struct device_call *calls = device_calls(over->host->device, &count);
+    for (size_t i = pass->device_call_counts[host]; i < returns->device_call_counts[host]; i++) {
+        if (over->call.op.kind == OP_LOAD && calls[i].kind == DEVICE_CALL_UNLOAD &&
+            calls[i].result == DEVICE_OK && calls[i].from == (uint64_t)over->call.number + 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of two calls that take memory, which had it first: one whose program was evicted since, else the
+ * one that returns first. */
+static bool is_before(const struct pass *pass, uint32_t first, uint32_t second)
+{
+    if (is_evicted_before(pass, first, second) != is_evicted_before(pass, second, first)) {
+        return is_evicted_before(pass, first, second);
+    }
+    return pass->pending[first].return_index <= pass->pending[second].return_index;
+}
+
+/* Whether another call that has not had its effect yet, but had it before this one, got the same
+ * range, or the stack there: then that was over before this one got it.  Not when the block of this
+ * one was moved out of its way. */
+static bool is_rivalled(const struct pass *pass, uint32_t number)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const struct overlap_call *other = call_at(pass, i);
+        if (i != number && !pass->pending[i].is_done && other->host == over->host &&
+            is_taking_memory(&other->call) && has_same_range(pass, &over->call.block, other) &&
+            is_before(pass, i, number) && !is_left_before(pass, number, i)) {
+            return true;
         }
     }
     return false;
@@ -267,4 +322,96 @@ bool overlap_effects_finish(struct pass *pass, uint32_t number)
         make_room_for_stack(pass, over);
     }
     return take_effect(pass, number);
+}
+
+/* --- what the device was asked to do says that they had it --- */
+
+bool overlap_effects_bring(struct pass *pass, const struct host *host, uint64_t op)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const struct overlap_call *over = call_at(pass, i);
+        if (is_open(pass, i) && over->host == host && is_granted(&over->call) &&
+            over->call.op.kind == OP_LOAD && over->call.number == op) {
+            return overlap_effects_finish(pass, i);
+        }
+    }
+    return true;
+}
+
+/* Whether some call under way gives the block back and has not in the model. */
+static bool is_being_given_back(const struct pass *pass, const struct host *host, uint32_t op)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const struct overlap_call *over = call_at(pass, i);
+        if (is_open(pass, i) && over->host == host && overlap_effects_gives_back(&over->call) &&
+            over->call.op.ref == op) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether what is copied must be what the model has there. */
+static bool is_source_staying(const struct pass *pass, const struct host *host,
+                              const struct device_call *made)
+{
+    const uint64_t end = made->from + made->bytes;
+    struct span span;
+    for (uint64_t at = made->from;
+         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+        if (!is_being_given_back(pass, host, model_block(host->model, (uint32_t)span.owner)->op)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether it may be: a block that was not freed yet lies just there. */
+static bool is_source_known(const struct host *host, const struct device_call *made)
+{
+    struct span span;
+    return span_map_intersects(model_map(host->model), made->from, made->from + 1, &span) &&
+           span.start == made->from && span.end == made->from + made->bytes &&
+           model_block(host->model, (uint32_t)span.owner)->state == BLOCK_LIVE;
+}
+
+/* Whether the call got just what is copied, and it is somewhere else in the end. */
+static bool is_source_of(const struct overlap_call *over, const struct device_call *made)
+{
+    const struct target_block *block = &over->call.block;
+    return over->call.op.kind != OP_EXECUTE && block->address == made->from &&
+           block->size_bytes == made->bytes &&
+           !overlap_moves_ends_at(over->host, over->call.number, block->address);
+}
+
+bool overlap_effects_bring_source(struct pass *pass, const struct host *host,
+                                  const struct device_call *made)
+{
+    if (made->kind == DEVICE_CALL_STAGE_IN || is_source_staying(pass, host, made)) {
+        return true;
+    }
+    const bool is_known = is_source_known(host, made);
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const struct overlap_call *over = call_at(pass, i);
+        if (is_open(pass, i) && over->host == host && overlap_effects_is_taking(pass, i) &&
+            is_source_of(over, made) && (!is_known || is_overwritten(pass, i))) {
+            pass->current = i;
+            return overlap_effects_finish(pass, i);
+        }
+    }
+    return true;
+}
+
+void overlap_effects_let_go(void *context, const struct host *host, uint32_t slot)
+{
+    struct pass *pass = context;
+    const struct block *block = model_block(host->model, slot);
+    const uint32_t op = block->op;
+    for (uint32_t i = 0; i < pass->overlap->call_count && block->hold_count > 0; i++) {
+        const struct overlap_call *over = call_at(pass, i);
+        if (is_open(pass, i) && over->host == host && is_granted(&over->call) &&
+            over->call.op.kind == OP_RELEASE && over->call.op.ref == op) {
+            (void)take_effect(pass, i);
+        }
+    }
 }

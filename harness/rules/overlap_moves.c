@@ -122,6 +122,12 @@ bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t
     return find_final(host, op, &final) && final != address;
 }
 
+bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t address)
+{
+    uint64_t final = 0;
+    return find_final(host, op, &final) && final == address;
+}
+
 /* --- taking them in --- */
 
 /* Blocks that will be elsewhere in the end make room: another one goes where they were. */
@@ -190,6 +196,9 @@ static bool move_block(const struct taking *taking, uint32_t slot, uint64_t to)
                                       .address = to,
                                       .may_be_absent = has_no_place(taking)};
     uint32_t other = SLOT_NONE;
+    if (block->hold_count > 0) {
+        taking->moves->let_go(taking->moves->context, host, slot);
+    }
     if (!rule_judge(RULE_HELD_MOVED, &evidence)) {
         return false;
     }

@@ -1,8 +1,8 @@
 #include "harness/rules/private/overlap_oom.h"
 
-#include "harness/base/array.h"
 #include "harness/oracle/shortfall.h"
 #include "harness/rules/judge_request.h"
+#include "harness/rules/private/overlap_orders.h"
 #include "harness/rules/private/rules.h"
 
 #include <string.h>
@@ -33,19 +33,15 @@ static void blur_reload(const struct pass *pass, const struct overlap_call *over
     if (call->block.size_bytes == 0 || (at < oom->block_count && oom->blocks[at].address < end)) {
         return; /* it was never away, or is not back yet */
     }
-    oom->blocks = array_grown(oom->blocks, oom->block_count, &oom->block_capacity,
-                              sizeof *oom->blocks);
-    memmove(&oom->blocks[at + 1], &oom->blocks[at], (oom->block_count - at) * sizeof *oom->blocks);
-    oom->blocks[at] = (struct oom_block){.address = start,
-                                         .size_bytes = size,
-                                         .surplus_bytes = call->block.size_bytes - size,
-                                         .align_bytes = oom->granule_bytes,
-                                         .stack_bytes = stack_of(pass, over),
-                                         .used_until_ns = DELAY_NEVER,
-                                         .op = call->op.ref,
-                                         .kind = BLOCK_PROGRAM,
-                                         .state = BLOCK_LIVE};
-    oom->block_count++;
+    overlap_orders_put(oom, &(struct oom_block){.address = start,
+                                                .size_bytes = size,
+                                                .surplus_bytes = call->block.size_bytes - size,
+                                                .align_bytes = oom->granule_bytes,
+                                                .stack_bytes = stack_of(pass, over),
+                                                .used_until_ns = DELAY_NEVER,
+                                                .op = call->op.ref,
+                                                .kind = BLOCK_PROGRAM,
+                                                .state = BLOCK_LIVE});
 }
 
 /* What is held or used does not move, what is freed may be stuck behind an event that never comes.
@@ -117,7 +113,6 @@ static void keep_state(struct pass *pass, uint32_t number, const struct verdict 
     pass->oom = pending->oom; /* its memory is used again */
     pending->oom = saved;
     pending->verdict = *verdict;
-    pending->verdict.free_bytes = model_free_bytes(call_at(pass, number)->host->model);
     pending->has_oom = true;
 }
 
@@ -134,23 +129,53 @@ static void take_verdict(struct pass *pass, uint32_t number, const struct verdic
     }
 }
 
-/* Holds the out-of-memory against this instant: as the model has it, then as it may be felt. */
-static void judge_instant(struct pass *pass, uint32_t number)
+static uint64_t sum_blocks(const struct oom *oom)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        bytes += oom->blocks[i].size_bytes;
+    }
+    return bytes;
+}
+
+/* Holds the out-of-memory against one order of effects: as it leaves the blocks, then as it may be
+ * felt. */
+static void judge_order(struct pass *pass, uint32_t number, const struct overlap_orders *orders,
+                        uint32_t set)
 {
     const struct judge *judge = pass->judge;
-    struct overlap_call *over = call_at(pass, number);
-    over->call.slot = slot_named(over->host, &over->call);
+    const struct overlap_call *over = call_at(pass, number);
     const struct oom_request request = judge_request(over->host, &over->call);
     const int last = may_be_blurred(pass, number);
     for (int with_blur = 0; with_blur <= last && !pass->pending[number].is_excused; with_blur++) {
         struct verdict verdict = {.op = over->call.number};
         oom_take(&pass->oom, over->host->model, &request, device_faults_fired(over->host->device));
+        const uint64_t before = sum_blocks(&pass->oom);
+        if (set != 0 && !overlap_orders_apply(pass, orders, set, &pass->oom)) {
+            return;
+        }
+        verdict.free_bytes = model_free_bytes(over->host->model) + before - sum_blocks(&pass->oom);
         if (with_blur != 0) {
             blur_state(pass, number, &pass->oom);
         }
         oracle_judge(judge->oracle, &pass->oom, judge->nodes_max, &verdict);
         take_verdict(pass, number, &verdict);
     }
+}
+
+/* Holds the out-of-memory against this instant: in the order that leaves least room as a rule, then
+ * in each other one in which somebody got the place of something else. */
+static void judge_instant(struct pass *pass, uint32_t number)
+{
+    struct overlap_call *over = call_at(pass, number);
+    over->call.slot = slot_named(over->host, &over->call);
+    const struct overlap_orders orders = overlap_orders_find(pass, number);
+    for (uint32_t set = 0; set >> orders.taker_count == 0 && !pass->pending[number].is_excused;
+         set++) {
+        judge_order(pass, number, &orders, set);
+    }
+    /* In an order that is not looked at it may have been right. */
+    pass->pending[number].was_blind = pass->pending[number].was_blind || orders.has_more;
 }
 
 void overlap_oom_ask(struct pass *pass)

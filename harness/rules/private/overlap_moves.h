@@ -12,8 +12,11 @@ struct young {
     uint32_t slot;
 };
 
-/* Zero is a valid start. */
+/* Zero is a valid start, but for let_go. */
 struct overlap_moves {
+    /* a held block moves: it was released before if it could be */
+    void (*let_go)(void *context, const struct host *host, uint32_t slot);
+    void *context;
     bool has_moved;      /* something was copied or staged */
     struct young *young; /* blocks that came into being meanwhile; young_count of them */
     size_t young_count, young_capacity;
@@ -29,6 +32,8 @@ bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct
 /* Whether what the op made is somewhere else than at address in the end, as far as it can be asked.
  */
 bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address);
+/* Whether it is there in the end, as far as it can be asked. */
+bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t address);
 /* What came into being is written to the stages that were taken out of it and have not ended;
  * before places are looked for.  It may be in host memory alone though nothing was copied over its
  * place: that is kept for another block. */

@@ -1,0 +1,144 @@
+#include "harness/rules/private/overlap_orders.h"
+
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+#include "harness/rules/judge_request.h"
+#include "harness/rules/private/overlap_effects.h"
+
+#include <string.h>
+
+struct overlap_orders overlap_orders_find(const struct pass *pass, uint32_t number)
+{
+    struct overlap_orders orders = {0};
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        if (i == number || !is_open(pass, i) ||
+            call_at(pass, i)->host != call_at(pass, number)->host ||
+            !overlap_effects_is_taking(pass, i)) {
+            continue;
+        }
+        if (orders.taker_count == OVERLAP_ORDERS_TAKER_COUNT_MAX) {
+            orders.has_more = true;
+            return orders;
+        }
+        orders.takers[orders.taker_count++] = i;
+    }
+    return orders;
+}
+
+/* --- who makes way --- */
+
+/* Whether the event that the free waits for, if any, is done. */
+static bool is_event_done(const struct pass *pass, const struct call *call)
+{
+    const struct timeline *timeline = pass->judge->timeline;
+    return call->op.kind != OP_FREE_AFTER ||
+           (timeline_state(timeline, call->event) == EVENT_DONE &&
+            timeline_completed_index(timeline, call->event) < pass->judge->absorbed_count);
+}
+
+/* Whether calls under way may have made the block go, or have made it, so that it was not there
+ * yet.  What is used, or waits for an event, is there. */
+static bool may_be_gone(const struct pass *pass, const struct host *host,
+                        const struct oom_block *block)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const struct overlap_call *over = call_at(pass, i);
+        if (over->host != host || !pass->pending[i].is_under_way) {
+            continue;
+        }
+        if (over->call.number == block->op) {
+            return true;
+        }
+        if (!pass->pending[i].is_done && overlap_effects_gives_back(&over->call) &&
+            over->call.op.ref == block->op && block->used_until_ns == 0 &&
+            block->freed_at_ns == 0 && is_event_done(pass, &over->call)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: something in the range stays. */
+static bool clear_range(const struct pass *pass, const struct host *host, uint64_t start,
+                        uint64_t end, struct oom *oom)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block block = oom->blocks[i];
+        if (block.address >= end || block.address + block.size_bytes <= start) {
+            oom->blocks[kept++] = block;
+        } else if (!may_be_gone(pass, host, &block)) {
+            return false;
+        }
+    }
+    oom->block_count = kept;
+    return true;
+}
+
+/* --- who takes --- */
+
+void overlap_orders_put(struct oom *oom, const struct oom_block *block)
+{
+    size_t at = 0;
+    while (at < oom->block_count && oom->blocks[at].address < block->address) {
+        at++;
+    }
+    CHECK(at == 0 ||
+          oom->blocks[at - 1].address + oom->blocks[at - 1].size_bytes <= block->address);
+    CHECK(at == oom->block_count || block->address + block->size_bytes <= oom->blocks[at].address);
+    oom->blocks = array_grown(oom->blocks, oom->block_count, &oom->block_capacity,
+                              sizeof *oom->blocks);
+    memmove(&oom->blocks[at + 1], &oom->blocks[at], (oom->block_count - at) * sizeof *oom->blocks);
+    oom->blocks[at] = *block;
+    oom->block_count++;
+}
+
+static struct oom_block make_block(const struct pass *pass, const struct overlap_call *over)
+{
+    const struct op *op = &over->call.op;
+    const bool is_execution = op->kind == OP_EXECUTE;
+    const uint64_t granule = over->host->contract.granule_bytes;
+    return (struct oom_block){
+        .address = over->call.block.address,
+        .size_bytes = over->call.block.size_bytes,
+        .align_bytes = is_execution ? granule : judge_align_bytes(over->host, op),
+        .stack_bytes = is_execution          ? stack_of(pass, over)
+                       : op->kind == OP_LOAD ? align_up(op->stack_bytes, granule)
+                                             : 0,
+        .used_until_ns = is_execution ? DELAY_NEVER : 0,
+        .op = is_execution ? op->ref : over->call.number,
+        .kind = is_execution || op->kind == OP_LOAD ? BLOCK_PROGRAM
+                : op->kind == OP_OUTPUT             ? BLOCK_OUTPUT
+                                                    : BLOCK_BUFFER,
+        .state = BLOCK_LIVE,
+    };
+}
+
+/* Everything makes way before anything is taken: takers do not make way for each other. */
+bool overlap_orders_apply(const struct pass *pass, const struct overlap_orders *orders,
+                          uint32_t set, struct oom *oom)
+{
+    struct oom_block taken[OVERLAP_ORDERS_TAKER_COUNT_MAX];
+    size_t count = 0;
+    for (uint32_t i = 0; i < orders->taker_count; i++) {
+        const struct overlap_call *over = call_at(pass, orders->takers[i]);
+        const struct oom_block block = make_block(pass, over);
+        const uint64_t end = block.address + block.size_bytes;
+        if ((set >> i & 1) == 0) {
+            continue;
+        }
+        for (size_t k = 0; k < count; k++) {
+            if (taken[k].address < end && block.address < taken[k].address + taken[k].size_bytes) {
+                return false;
+            }
+        }
+        if (!clear_range(pass, over->host, block.address, end, oom)) {
+            return false;
+        }
+        taken[count++] = block;
+    }
+    for (size_t k = 0; k < count; k++) {
+        overlap_orders_put(oom, &taken[k]);
+    }
+    return true;
+}
