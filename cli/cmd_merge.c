@@ -184,7 +184,7 @@ static bool copy_file(const char *from, const char *to)
 /* "FOLDER/FILE", and nothing outside of these folders: a shard may come from anywhere. */
 static bool is_saved_name(const char *name)
 {
-    static const char *const folders[] = {"repros/", "certificates/", "disputes/"};
+    static const char *const folders[] = {"repros/", "certificates/", "disputes/", "unrepeated/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         const size_t length = strlen(folders[i]);
         if (strncmp(name, folders[i], length) == 0) {

@@ -204,6 +204,9 @@ static void append_totals(struct writing *text, const struct run_totals *totals)
     if (totals->not_modelled > 0) {
         json_add_number(text, "not_modelled", totals->not_modelled);
     }
+    if (totals->unrepeated > 0) {
+        json_add_number(text, "unrepeated", totals->unrepeated);
+    }
     json_add_number(text, "broken", totals->broken);
     if (totals->schedules > 0) {
         json_add_number(text, "schedules", totals->schedules);
@@ -332,6 +335,9 @@ void json_line_end(struct writing *text, const struct report_end *end)
     refusals_add_share(text, &end->totals);
     if (end->known_count > 0) {
         json_add_number(text, "known_findings", end->known_count);
+    }
+    if (end->totals.unrepeated == 0) {
+        json_add_number(text, "unrepeated", 0);
     }
     json_add_number(text, "disputed", end->totals.disputed);
     json_add_unknown(text, end);

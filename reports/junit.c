@@ -212,10 +212,32 @@ static void suite_add_setup(struct suite *suite, const struct setup *setup)
                        setup->capacity_bytes == 0 ? "drawn by each trial" : text);
 }
 
-static void suite_add_promises(struct suite *suite, const struct report_result *result)
+/* What could not be repeated proves neither that a promise is kept nor that it is broken. */
+static void suite_add_unrepeated(struct suite *suite, const struct report_result *result,
+                                 bool is_allowed)
+{
+    struct writing message;
+    writing_init(&message);
+    writing_append_format(&message, "%" PRIu64 " verdicts could not be repeated%s",
+                          result->totals.unrepeated, is_allowed ? ", which is allowed" : "");
+    suite_add_case(suite, "every promise is kept", result->elapsed_ns,
+                   &(struct outcome){.kind = is_allowed ? OUTCOME_SKIPPED : OUTCOME_FAILED,
+                                     .type = is_allowed ? NULL : "unrepeated",
+                                     .message = writing_string(&message)});
+    writing_deinit(&message);
+}
+
+static void suite_add_promises(struct suite *suite, const struct report_result *result,
+                               bool allows_unrepeated)
 {
     const struct run_totals *totals = &result->totals;
-    if (totals->broken == 0 && totals->premature == 0 && result->finding_count == 0) {
+    const bool is_kept = totals->broken == 0 && totals->premature == 0 &&
+                         result->finding_count == 0;
+    if (is_kept && totals->unrepeated > 0) {
+        suite_add_unrepeated(suite, result, allows_unrepeated);
+        return;
+    }
+    if (is_kept) {
         suite_add_case(suite, "every promise is kept", result->elapsed_ns, &passed);
         return;
     }
@@ -295,10 +317,10 @@ static void document_add_job(struct document *document, const struct report_camp
     suite_add_setup(&suite, campaign->start->parts[part].setup);
     suite_add_property(&suite, "scenario", result->scenario);
     if (report_result_has_run(result)) {
-        suite_add_promises(&suite, result);
-        suite_add_ooms(
-            &suite, result,
-            !report_allowed_is_exceeded(&campaign->end->allowed, &campaign->end->totals));
+        suite_add_promises(&suite, result,
+                           campaign->end->totals.unrepeated <= campaign->end->allowed.unrepeated);
+        suite_add_ooms(&suite, result,
+                       !report_allowed_is_unknown(&campaign->end->allowed, &campaign->end->totals));
     } else {
         const char *why = result->note != NULL ? result->note : "no trial ran";
         suite_add_skipped(&suite, "every promise is kept", why);

@@ -101,21 +101,30 @@ static inline bool report_result_has_run(const struct report_result *result)
     return result->trials > 0 || result->totals.ops > 0 || result->finding_count > 0;
 }
 
-/* What the job lets pass: so many out-of-memories that stay unknown, by class. */
+/* What the job lets pass: so many out-of-memories that stay unknown, by class, and so many verdicts
+ * that cannot be repeated. */
 struct report_allowed {
     uint64_t unknown[OOM_CLASS_COUNT];
+    uint64_t unrepeated;
     uint64_t has_unknown_rate; /* the job gives a rate, so the numbers are worth saying */
 };
 
 /* Whether more stayed unknown than is allowed. */
+static inline bool report_allowed_is_unknown(const struct report_allowed *allowed,
+                                             const struct run_totals *totals)
+{
+    bool is_unknown = false;
+    for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
+        is_unknown = is_unknown || totals->unknown_by_class[i] > allowed->unknown[i];
+    }
+    return is_unknown;
+}
+
+/* The same, or more could not be repeated. */
 static inline bool report_allowed_is_exceeded(const struct report_allowed *allowed,
                                               const struct run_totals *totals)
 {
-    bool is_exceeded = false;
-    for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
-        is_exceeded = is_exceeded || totals->unknown_by_class[i] > allowed->unknown[i];
-    }
-    return is_exceeded;
+    return report_allowed_is_unknown(allowed, totals) || totals->unrepeated > allowed->unrepeated;
 }
 
 /* How it all ended. */

@@ -47,6 +47,9 @@ static void append_head(struct writing *text, const struct report_campaign *camp
     if (end->totals.excused > 0) {
         json_add_number(text, "excused", end->totals.excused);
     }
+    if (end->totals.unrepeated > 0) {
+        json_add_number(text, "unrepeated", end->totals.unrepeated);
+    }
     json_add_unknown(text, end);
     json_break(text, 0);
 }

@@ -428,13 +428,22 @@ void terminal_unknown(struct writing *text, const struct report_end *end)
     }
 }
 
+static void append_unrepeated(struct writing *text, const struct report_end *end)
+{
+    if (end->totals.unrepeated > 0) {
+        writing_append_format(text, ", %" PRIu64 " unrepeated of %" PRIu64 " allowed",
+                              end->totals.unrepeated, end->allowed.unrepeated);
+    }
+}
+
 /* Every promise is kept.  What the run does not answer for is counted, too. */
 static void append_kept(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     const bool has_known = end->exit_code == 0 && end->known_count > 0;
     writing_append(text, has_known ? "nothing but known findings" : "every promise kept");
-    if (!has_known && totals->excused + totals->unknown + totals->not_modelled == 0) {
+    if (!has_known &&
+        totals->excused + totals->unknown + totals->unrepeated + totals->not_modelled == 0) {
         writing_append(text, ", every OOM judged");
     }
     if (totals->excused > 0) {
@@ -442,14 +451,19 @@ static void append_kept(struct writing *text, const struct report_end *end)
                               totals->excused == 1 ? "" : "s");
     }
     terminal_unknown(text, end);
+    append_unrepeated(text, end);
 }
 
-static void append_unknown_beyond(struct writing *text, const struct report_end *end)
+/* No promise is broken for certain, and more is left open than allowed. */
+static void append_open(struct writing *text, const struct report_end *end)
 {
-    writing_append(text, "no promise broken, but an OOM stayed unknown");
+    writing_append(text, report_allowed_is_unknown(&end->allowed, &end->totals)
+                             ? "no promise broken, but an OOM stayed unknown"
+                             : "no promise broken for certain, but a verdict cannot be repeated");
     if (end->allowed.has_unknown_rate) {
         terminal_unknown(text, end);
     }
+    append_unrepeated(text, end);
 }
 
 static void append_meaning(struct writing *text, const struct report_end *end)
@@ -468,7 +482,7 @@ static void append_meaning(struct writing *text, const struct report_end *end)
     } else if (end->exit_code == 3 && totals->unknown == 0 && totals->not_modelled > 0) {
         writing_append(text, "no promise broken, but not every trial could be modelled");
     } else if (end->exit_code == 3) {
-        append_unknown_beyond(text, end);
+        append_open(text, end);
     } else {
         writing_append(text, "the harness failed");
     }

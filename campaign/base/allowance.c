@@ -113,7 +113,8 @@ const char *allowance_parse_rates(const char *text, struct rate rates[OOM_CLASS_
 struct report_allowed allowance_of_run(const struct allowance *allowance, uint64_t ooms)
 {
     __extension__ typedef unsigned __int128 wide;
-    struct report_allowed allowed = {.has_unknown_rate = allowance->has_unknown_rate};
+    struct report_allowed allowed = {.has_unknown_rate = allowance->has_unknown_rate,
+                                     .unrepeated = allowance->unrepeated};
     for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
         const struct rate *rate = &allowance->unknown_rates[i];
         CHECK(rate->part <= rate->whole);

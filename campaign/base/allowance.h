@@ -1,4 +1,5 @@
-/* What a job lets pass without a failure: the rate of out-of-memories that may stay unknown. */
+/* What a job lets pass without a failure: the rate of out-of-memories that may stay unknown, and
+ * the number of verdicts that nobody can repeat. */
 #ifndef CAMPAIGN_BASE_ALLOWANCE_H
 #define CAMPAIGN_BASE_ALLOWANCE_H
 
@@ -12,7 +13,7 @@ struct rate {
 /* Saved as bytes, so without padding. */
 struct allowance {
     struct rate unknown_rates[OOM_CLASS_COUNT];
-    uint64_t has_unknown_rate;
+    uint64_t has_unknown_rate, unrepeated;
 };
 
 /* "plain:1e-8 aligned:1/1000": each class at most once, separated by commas or blanks.  Returns

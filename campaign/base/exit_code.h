@@ -9,7 +9,8 @@ enum exit_code {
     EXIT_KEPT = 0,   /* every promise kept, every OOM judged that is not excused or allowed */
     EXIT_BROKEN = 1, /* a promise was broken */
     EXIT_USAGE = 2,  /* bad usage or bad input: nothing was run */
-    /* no promise broken, but more OOMs stayed unknown than allowed, or a trial was not modelled */
+    /* no promise broken, but more OOMs stayed unknown, or verdicts unrepeated, than allowed, or a
+     * trial was not modelled */
     EXIT_UNKNOWN = 3,
     EXIT_HARNESS = 4 /* the harness itself failed: no disk, a worker that died of our own fault */
 };

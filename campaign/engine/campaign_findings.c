@@ -119,11 +119,27 @@ static void report_one_finding(struct campaign *campaign, const struct trial_res
 /* What the process in the background works on: it has its own copy of all of it. */
 static void shrink_pending(void *context, int file)
 {
-    const struct campaign *campaign = context;
+    struct campaign *campaign = context;
+    struct trial_result *trial_result = &campaign->pending;
+    const struct finding *known = findings_find(&campaign->at->findings,
+                                                trial_result->head.signature);
     struct saved_repro saved;
+    struct op_list shown;
     memset(&saved, 0, sizeof saved);
-    saved = repro_store_take(&campaign->repro_store, campaign->plan, &campaign->pending,
-                             campaign->pending_finding == 0, &campaign->at->findings);
+    op_list_init(&shown);
+    /* A second one of a finding needs no proof that there is such a finding. */
+    if (known->count == 1 && known->moved_count == 0 &&
+        campaign_may_be_unrepeated(campaign, trial_result) &&
+        !campaign_repeats(campaign, trial_result, &shown)) {
+        saved = repro_store_take_unrepeated(&campaign->repro_store, campaign->plan, trial_result);
+    } else {
+        if (shown.count > 0) {
+            op_list_copy(&trial_result->ops, &shown);
+        }
+        saved = repro_store_take(&campaign->repro_store, campaign->plan, trial_result,
+                                 campaign->pending_finding == 0, &campaign->at->findings);
+    }
+    op_list_deinit(&shown);
     (void)file_write_all(file, &saved, sizeof saved);
 }
 
@@ -152,6 +168,10 @@ static bool begin_finding(struct campaign *campaign)
 static void end_finding(struct campaign *campaign, const struct saved_repro *saved)
 {
     const struct trial_result *trial_result = &campaign->pending;
+    if (saved != NULL && saved->result == REPRO_STORE_UNREPEATED) {
+        campaign_end_unrepeated(campaign, saved);
+        return;
+    }
     if (saved != NULL && saved->result == REPRO_STORE_DISPUTED) {
         campaign_report_shrunk_dispute(campaign, trial_result, saved);
         return;

@@ -32,6 +32,13 @@ struct finding *findings_add(struct findings *findings, const struct finding *fi
     return &findings->findings[findings->count++];
 }
 
+void findings_forget(struct findings *findings, const char *signature)
+{
+    CHECK(findings->count > 0);
+    CHECK(strcmp(findings->findings[findings->count - 1].signature, signature) == 0);
+    findings->count--;
+}
+
 static char *text_replay(const char *path)
 {
     char *word = malloc(SHELL_WORD_BYTES(strlen(path)));

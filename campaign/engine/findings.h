@@ -40,6 +40,9 @@ struct finding *findings_find(const struct findings *findings, const char *signa
 /* Appends one; stays where it is until the next is added. */
 struct finding *findings_add(struct findings *findings, const struct finding *finding);
 
+/* Removes the one that was added last, which has that signature. */
+void findings_forget(struct findings *findings, const char *signature);
+
 /* Whether one more verdict of it is worth shrinking: where all showed another finding, only every
  * so often. */
 bool finding_is_to_shrink(const struct finding *finding);

@@ -256,6 +256,35 @@ struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
     return save_list(repro_store, plan, trial_result, is_leading, known, false);
 }
 
+struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_store,
+                                               const struct plan *plan,
+                                               const struct trial_result *trial_result)
+{
+    char headline[512];
+    const struct part *part = &plan->parts[trial_result->head.task.part];
+    struct saving saving = {.repro_store = repro_store,
+                            .trial_result = trial_result,
+                            .rule = trial_result_rule(trial_result),
+                            .part = part->name,
+                            .seed = plan_trial_seed(part, trial_result->head.task.trial)};
+    CHECK(saving.rule != NULL && trial_result->head.has_list);
+    saving_begin(&saving, "unrepeated", saving.rule, OP_NONE);
+    snprintf(headline, sizeof headline,
+             "broke %s once in trial %" PRIu64 " of %s, and could not be repeated", saving.rule,
+             trial_result->head.task.trial, saving.part);
+    const struct repro repro = {.setup = &trial_result->setup,
+                                .ops = &trial_result->ops,
+                                .headline = headline,
+                                .signature = trial_result->head.signature,
+                                .reason = trial_result->head.first.reason,
+                                .message = trial_result->head.message,
+                                .replay = saving.paths.replay};
+    saving.saved.op_count = trial_result->ops.count;
+    saving.saved.result = write_repro(&saving, &repro) ? REPRO_STORE_UNREPEATED
+                                                       : REPRO_STORE_FAILED;
+    return saving.saved;
+}
+
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
                                         const struct plan *plan,
                                         const struct trial_result *trial_result,

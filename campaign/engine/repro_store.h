@@ -21,7 +21,8 @@ enum repro_store_result {
                            */
     REPRO_STORE_DISPUTED, /* the checker does not accept the certificate of the shrunk list: that is
                         saved in OUT/disputes */
-    REPRO_STORE_FAILED    /* a file could not be written: a message was given */
+    REPRO_STORE_UNREPEATED, /* nobody could repeat it: the whole list is saved in OUT/unrepeated */
+    REPRO_STORE_FAILED      /* a file could not be written: a message was given */
 };
 
 /* What became of a verdict; a plain value, because it is made in a process of its own. */
@@ -47,6 +48,11 @@ struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
                                           const struct trial_result *trial_result, bool is_leading,
                                           const struct findings *known);
 
+/* The same for one that could not be repeated. */
+struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_store,
+                                               const struct plan *plan,
+                                               const struct trial_result *trial_result);
+
 /* oom is one of the judgement's, justified, unknown or disputed; lists of these are saved whole, up
  * to it. */
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
@@ -61,7 +67,7 @@ void repro_store_forget(const struct repro_store *repro_store, const char *base)
 struct repro_store_paths {
     char repro[OUTPUT_PATH_BYTES], certificate[OUTPUT_PATH_BYTES], replay[OUTPUT_REPLAY_BYTES];
 };
-/* folder: "repros" or "disputes". */
+/* folder: "repros", "disputes" or "unrepeated". */
 void repro_store_paths_init(struct repro_store_paths *paths, const struct repro_store *repro_store,
                             const char *folder, const char *base);
 

@@ -350,7 +350,9 @@ static enum exit_code plan_whole_run(const struct run_options *options, const st
         return message_fail(EXIT_USAGE, "%s: more than 16 target options in all", options->job);
     }
     plan->duration_ns = given.duration_ns == 0 ? UINT64_MAX : given.duration_ns;
-    plan->allowance = given.allowance;
+    plan->allowance.has_unknown_rate = given.has_unknown_rate;
+    memcpy(plan->allowance.unknown_rates, given.unknown_rates, sizeof given.unknown_rates);
+    plan->allowance.unrepeated = given.unrepeated_max;
     setup_init(&plan->setup);
     plan->shard_index = (uint32_t)options->shard_index;
     plan->shard_count = options->shard_count == 0 ? 1 : (uint32_t)options->shard_count;

@@ -195,8 +195,13 @@ static const char *set_rounding(struct run_options *options, const char *value)
 static const char *set_unknown_rate(struct run_options *options, const char *value)
 {
     options->has_unknown_rate = true;
-    options->allowance.has_unknown_rate = 1;
-    return allowance_parse_rates(value, options->allowance.unknown_rates);
+    return allowance_parse_rates(value, options->unknown_rates);
+}
+
+static const char *set_allow_unrepeated(struct run_options *options, const char *value)
+{
+    return option_set_number(&options->unrepeated_max, value, 0, UINT64_MAX,
+                             "is not a number from 0 to 2^64-1 (0 = none is allowed)");
 }
 
 static const char *set_seeds(struct run_options *options, const char *value)
@@ -416,7 +421,15 @@ const struct run_option_row run_option_rows[] = {
      .set = set_unknown_rate,
      .key = "unknown_rate",
      .is_global = true,
-     .field = FLAGGED(allowance, has_unknown_rate)},
+     .field = FLAGGED(unknown_rates, has_unknown_rate)},
+    {.name = "--allow-unrepeated",
+     .argument = "N",
+     .summary =
+         "verdicts of free-running lanes that cannot be repeated and are no failure (default 0)",
+     .set = set_allow_unrepeated,
+     .key = "allow_unrepeated",
+     .is_global = true,
+     .field = FIELD(unrepeated_max)},
     {.name = "--lanes",
      .argument = "N",
      .summary = "client threads, 2 to 16, whose calls are interleaved (docs/interleavings.md)",

@@ -31,7 +31,8 @@ struct run_options {
     uint64_t shard_index, shard_count; /* index from 0; count 0 = not given */
     uint64_t regret_max;
     struct target_rounding rounding;
-    struct allowance allowance;
+    struct rate unknown_rates[OOM_CLASS_COUNT];
+    uint64_t unrepeated_max;  /* --allow-unrepeated */
     uint64_t trial_count_max; /* --seeds */
     struct fault_options faults;
     uint16_t weights[OP_KIND_COUNT];

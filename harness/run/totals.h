@@ -16,7 +16,8 @@ struct run_totals {
     uint64_t ooms, justified, premature, unknown, broken, disputed;
     uint64_t drains, moves, moved_bytes, stagings, evictions; /* device calls that were granted */
     uint64_t unknown_by_class[OOM_CLASS_COUNT];
-    uint64_t excused;      /* OOMs that were not judged: a block was in host memory */
+    uint64_t unrepeated; /* verdicts of lanes that nobody scheduled, and that nobody could repeat */
+    uint64_t excused;    /* OOMs that were not judged: a block was in host memory */
     uint64_t not_modelled; /* trials that ended because a lane waited for what nobody sees */
     uint64_t search_nodes;
     uint64_t second_opinions;            /* OOMs that the exhaustive judge judged, too */

@@ -1,6 +1,6 @@
 /* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
  * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_ooms.c, campaign_save.c,
- * campaign_report.c and campaign_trials.c. */
+ * campaign_report.c, campaign_trials.c and campaign_unrepeated.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 #define CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 
@@ -73,6 +73,19 @@ void campaign_take_findings(struct campaign *campaign);
 /* Looks for the end of what is shrunk in the background.  Ctrl-C ends it and keeps the whole list.
  */
 void campaign_poll_shrinking(struct campaign *campaign);
+
+/* --- campaign_unrepeated.c --- */
+
+/* Whether the verdict of the trial counts only if it can be repeated: nobody scheduled the lanes,
+ * and it is no crash, hang or overrun. */
+bool campaign_may_be_unrepeated(const struct campaign *campaign,
+                                const struct trial_result *trial_result);
+/* Looks for it again, for a minute at most.  *shown: the list with the schedule that shows it, or
+ * empty. */
+bool campaign_repeats(const struct campaign *campaign, const struct trial_result *trial_result,
+                      struct op_list *shown);
+/* The verdict of `pending`, counted as a finding that was not seen before, is none after all. */
+void campaign_end_unrepeated(struct campaign *campaign, const struct saved_repro *saved);
 
 /* --- campaign_trials.c --- */
 

@@ -1,0 +1,101 @@
+#include "campaign/process/repeat.h"
+
+#include "campaign/base/interrupt.h"
+#include "campaign/process/child.h"
+#include "harness/base/check.h"
+#include "harness/base/random.h"
+
+#include <string.h>
+
+/* --- in the child --- */
+
+/* One search, which ends with the first verdict that breaks a promise: it goes on behind those with
+ * other signatures.  True: one had the same. */
+static bool search_signature(const struct repeat *repeat, const struct lanes_search *how,
+                             struct op_list *shown)
+{
+    char reason[RUN_REASON_BYTES], signature[SIGNATURE_BYTES];
+    bool is_same = false, goes_on = true;
+    struct lanes_search search = *how;
+    while (goes_on && !is_same) {
+        struct trial trial;
+        struct lanes_found found;
+        if (!lanes_search(repeat->target, repeat->setup, repeat->ops, &search, NULL, &trial, &found,
+                          reason)) {
+            return false;
+        }
+        signature_print(&trial.first, &trial.ops, signature);
+        is_same = signature_stands_for(signature, repeat->signature);
+        if (is_same && !search.is_free_running) {
+            op_list_copy(shown, &trial.ops);
+        }
+        goes_on = trial.first.kind != VERDICT_NONE && found.schedule_count > 0 &&
+                  found.schedule_count < search.schedule_count_max;
+        search.schedule_count_max -= goes_on ? found.schedule_count : 0;
+        search.seed = random_derive(search.seed, 1);
+        trial_deinit(&trial);
+    }
+    return is_same;
+}
+
+/* Answers with the count of ops and these, or with nothing. */
+static void search_and_answer(void *context, int file)
+{
+    const struct repeat *repeat = context;
+    struct op_list shown;
+    bool is_same = false;
+    op_list_init(&shown);
+    for (size_t i = 0; i < repeat->search_count && !is_same; i++) {
+        is_same = search_signature(repeat, &repeat->searches[i], &shown);
+    }
+    if (is_same) {
+        const uint64_t count = shown.count;
+        (void)(file_write_all(file, &count, sizeof count) &&
+               file_write_all(file, shown.ops, shown.count * sizeof *shown.ops));
+    }
+    op_list_deinit(&shown);
+}
+
+/* --- in the parent --- */
+
+/* False: there is no answer. */
+static bool take_shown(const struct writing *answer, struct op_list *shown)
+{
+    uint64_t count;
+    if (answer->length < sizeof count) {
+        return false;
+    }
+    memcpy(&count, answer->bytes, sizeof count);
+    if (count > (answer->length - sizeof count) / sizeof(struct op)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        struct op op;
+        memcpy(&op, answer->bytes + sizeof count + i * sizeof op, sizeof op);
+        op_list_append(shown, &op);
+    }
+    return true;
+}
+
+bool repeat_shows(const struct repeat *repeat, struct op_list *shown)
+{
+    struct repeat work = *repeat;
+    const struct child_job job = {.work = search_and_answer,
+                                  .context = &work,
+                                  .duration_ns = repeat->duration_ns,
+                                  .is_interruptible = true};
+    struct writing answer;
+    struct death *death = death_create();
+    CHECK(repeat->search_count > 0);
+    op_list_clear(shown);
+    if (death == NULL) {
+        return true;
+    }
+    writing_init(&answer);
+    const enum child_end end = child_work(&job, &answer, death);
+    const bool is_late = end == CHILD_STOPPED && !interrupt_is_requested();
+    const bool is_shown = end == CHILD_DONE ? take_shown(&answer, shown) : !is_late;
+    writing_deinit(&answer);
+    death_destroy(death);
+    return is_shown;
+}
