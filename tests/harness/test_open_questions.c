@@ -114,6 +114,28 @@ START_TEST(what_a_table_says_is_proved_and_planned_and_tried)
 }
 END_TEST
 
+/* With so many blocks a whole table has too many rows for the budget. */
+enum { LARGER_COUNT = 100, LARGER_NODES_MAX = 800000, LARGER_MOVABLE_MAX = 26 };
+
+START_TEST(a_narrow_table_finds_what_a_whole_one_cannot)
+{
+    struct rig rig = rig_create(5);
+    uint64_t found = 0;
+    for (int i = 0; i < LARGER_COUNT; i++) {
+        struct verdict verdict = {0};
+        random_oom_draw_aligned(&rig.random, LARGER_MOVABLE_MAX, &rig.oom);
+        oracle_judge(rig.oracle, &rig.oom, LARGER_NODES_MAX, &verdict);
+        if (verdict.kind == VERDICT_PREMATURE && is_by_table(&verdict)) {
+            (void)prove(&rig, &verdict);
+            found++;
+        }
+    }
+    printf("tables: %" PRIu64 " of %d larger lists fit\n", found, LARGER_COUNT);
+    ck_assert_uint_ge(found, 2);
+    rig_deinit(&rig);
+}
+END_TEST
+
 /* --- what is spare --- */
 
 enum { NODES_EACH = 10000, NODES_SPARE = 16 * NODES_EACH, OPEN_MOVABLE_MAX = 14 };
@@ -189,6 +211,7 @@ Suite *suite_of_open_questions(void)
     tcase_set_timeout(tables, 300);
     tcase_add_test(tables, every_small_list_with_alignments_is_decided);
     tcase_add_test(tables, what_a_table_says_is_proved_and_planned_and_tried);
+    tcase_add_test(tables, a_narrow_table_finds_what_a_whole_one_cannot);
     suite_add_tcase(suite, tables);
     TCase *spare = tcase_create("spare");
     tcase_set_timeout(spare, 300);

@@ -100,7 +100,14 @@ static bool fill_sizes(struct packing *packing, const struct packing_problem *pr
 /* --- cheapest first --- */
 
 /* Which attempts to fill are made before the searches, and how the budget is shared. */
-enum { ATTEMPTS_FIRST = 4, SHARE_FIRST = 64, SHARE_FILL = 8, SHARE_TABLE = 4, SHARE_PLACES = 2 };
+enum {
+    ATTEMPTS_FIRST = 4,
+    SHARE_FIRST = 64,
+    SHARE_FILL = 8,
+    SHARE_TABLE = 4,
+    SHARE_PLACES = 2,
+    SHARE_NARROW = 4
+};
 /* So many of the largest items are tried alone, twice as many each time, in so many steps. */
 enum { LARGE_ITEMS_MIN = 4, LARGE_ITEMS_MAX = 64, LARGE_ITEMS_STEPS = 1 << 13 };
 
@@ -143,8 +150,17 @@ static bool large_items_refute(struct packing *packing, struct packing_answer *a
 static enum packing_result try_table(struct packing *packing, const struct packing_problem *problem,
                                      uint64_t limit, struct packing_answer *answer)
 {
+    /* Narrow tables cost some hundred thousand steps, and find a packing if there are many. */
+    static const size_t widths[] = {256, 2048, PACKING_TABLE_ROWS_MAX};
+    enum packing_result result = PACKING_UNKNOWN;
     uint64_t row_count = 0;
-    const enum packing_result result = packing_search_table(packing, problem, limit, &row_count);
+    const uint64_t nodes_end = packing->nodes + limit;
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0] && result == PACKING_UNKNOWN; i++) {
+        const uint64_t left = nodes_end > packing->nodes ? nodes_end - packing->nodes : 0;
+        const bool is_last = widths[i] == PACKING_TABLE_ROWS_MAX;
+        result = packing_search_table(packing, problem, widths[i],
+                                      is_last ? left : left / SHARE_NARROW, &row_count);
+    }
     return settle_answer(answer, result, PACKING_BY_TABLE, row_count);
 }
 

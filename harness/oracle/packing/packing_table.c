@@ -41,6 +41,7 @@ struct table {
     uint32_t *order; /* the items of the problem, by kind */
     size_t kind_count;
     uint64_t slack, limit;
+    size_t width; /* rows that are kept with as many items */
     struct packing_rows *rows;
     size_t layer; /* the first row of those that are being made */
 };
@@ -364,8 +365,44 @@ static bool make_layer(struct table *table, size_t first, size_t end)
     return true;
 }
 
-/* What the table takes at most, if every choice of items is a row; UINT64_MAX: more than can be
- * said.
+struct thinned {
+    struct packing_row row;
+    uint64_t lost;
+};
+
+static int compare_thinned(const void *a, const void *b)
+{
+    const struct thinned *left = a;
+    const struct thinned *right = b;
+    if (left->lost != right->lost) {
+        return left->lost < right->lost ? -1 : 1;
+    }
+    return left->row.used < right->row.used ? -1 : left->row.used > right->row.used;
+}
+
+/* False: rows were left out. */
+static bool thin_layer(struct table *table)
+{
+    struct packing_rows *rows = table->rows;
+    const size_t count = rows->count - table->layer;
+    if (count <= table->width) {
+        return true;
+    }
+    struct thinned *thinned = array_resized(NULL, count * sizeof *thinned);
+    for (size_t i = 0; i < count; i++) {
+        const struct packing_row row = rows->rows[table->layer + i];
+        thinned[i] = (struct thinned){row, row.place - sum_used(table, row.used)};
+    }
+    qsort(thinned, count, sizeof *thinned, compare_thinned);
+    for (size_t i = 0; i < table->width; i++) {
+        rows->rows[table->layer + i] = thinned[i].row;
+    }
+    rows->count = table->layer + table->width;
+    free(thinned);
+    return false;
+}
+
+/* What the table takes at most, if every choice of items is a row; UINT64_MAX: too many.
  */
 static uint64_t bound_steps(const struct table *table)
 {
@@ -386,6 +423,7 @@ static enum packing_result make_table(struct table *table)
 {
     const size_t item_count = table->problem->item_count;
     struct packing_rows *rows = table->rows;
+    bool is_whole = true;
     size_t *layers = packing_take(table->packing, item_count + 1, sizeof *layers);
     rows->count = 0;
     clear_slots(rows, SLOTS_MIN);
@@ -397,8 +435,9 @@ static enum packing_result make_table(struct table *table)
             return PACKING_UNKNOWN;
         }
         if (rows->count == layers[n]) {
-            return PACKING_NONE;
+            return is_whole ? PACKING_NONE : PACKING_UNKNOWN;
         }
+        is_whole = thin_layer(table) && is_whole;
     }
     if (table->problem->wants_proof) {
         keep_addresses(table, layers);
@@ -424,11 +463,14 @@ static void trim_rows(struct packing_rows *rows)
 }
 
 enum packing_result packing_search_table(struct packing *packing,
-                                         const struct packing_problem *problem, uint64_t limit,
-                                         uint64_t *row_count)
+                                         const struct packing_problem *problem, size_t width,
+                                         uint64_t limit, uint64_t *row_count)
 {
-    struct table table = {
-        .packing = packing, .problem = problem, .limit = limit, .rows = &packing->rows};
+    struct table table = {.packing = packing,
+                          .problem = problem,
+                          .limit = limit,
+                          .width = width,
+                          .rows = &packing->rows};
     CHECK(problem->bin_count > 0);
     CHECK(problem->item_count > 0);
     if (problem->item_count > PACKING_SEARCH_ITEMS_MAX) {
@@ -440,7 +482,8 @@ enum packing_result packing_search_table(struct packing *packing,
     }
     sort_bins(&table);
     /* What is sure to end may take all there is. */
-    if (bound_steps(&table) <= packing->nodes_max - packing->nodes) {
+    if (width == PACKING_TABLE_ROWS_MAX &&
+        bound_steps(&table) <= packing->nodes_max - packing->nodes) {
         table.limit = UINT64_MAX;
     }
     table.slack = table.bins[problem->bin_count].offset - sum_used(&table, all_used(&table));

@@ -120,13 +120,13 @@ enum packing_result packing_search_bins(struct packing *packing, uint64_t limit)
 enum packing_result packing_search_aligned(struct packing *packing,
                                            const struct packing_problem *problem, uint64_t limit);
 
-/* All orders of items at once, in more than `limit` steps only if it is sure to end.  UNKNOWN at
- * once where the counts of equal items take more than 63 bits.  FITS sets the addresses when they
- * are wanted; *row_count: what NONE took.
- */
+/* All orders of items at once, in more than `limit` steps only if it is sure to end.  Of the rows
+ * with as many items no more than `width` are kept; PACKING_TABLE_ROWS_MAX: all, and only then may
+ * it say NONE.  UNKNOWN at once where the counts of equal items take more than 63 bits.  FITS sets
+ * the addresses when they are wanted; *row_count: what NONE took. */
 enum packing_result packing_search_table(struct packing *packing,
-                                         const struct packing_problem *problem, uint64_t limit,
-                                         uint64_t *row_count);
+                                         const struct packing_problem *problem, size_t width,
+                                         uint64_t limit, uint64_t *row_count);
 void packing_rows_deinit(struct packing_rows *rows);
 
 /* --- packing_place.c --- */
