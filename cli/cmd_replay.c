@@ -147,6 +147,17 @@ static void process_oom(struct replaying *replaying, const struct run *run,
     }
 }
 
+/* An OOM beside which the op broke a rule: its verdict comes first. */
+static void print_hidden_oom(struct replaying *replaying, const struct run *run)
+{
+    const struct verdict *hidden = run_hidden_oom(run);
+    if (hidden != NULL) {
+        replaying->state->ooms_seen++;
+        print_oom(replaying,
+                  &(const struct report_finding){.verdict = hidden, .message = run_message(run)});
+    }
+}
+
 static void print_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct replaying *replaying = context;
@@ -160,6 +171,7 @@ static void print_verdict(void *context, const struct run *run, const struct ver
     case VERDICT_NONE:
         return;
     case VERDICT_BROKEN:
+        print_hidden_oom(replaying, run);
         print_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run));
         return;
     default:

@@ -279,6 +279,21 @@ static void add_certificate(struct listening *listening, const struct run *run,
     head->saved[head->saved_count++] = saved;
 }
 
+/* The line of an OOM that is no finding of its own. */
+static void append_verdict_line(struct listening *listening, const struct run *run,
+                                const struct verdict *verdict)
+{
+    struct trial_result *trial_result = listening->trial_result;
+    const size_t start = trial_result->all.length;
+    json_line_verdict(&trial_result->all, &(struct report_finding){.place = listening->place,
+                                                                   .verdict = verdict,
+                                                                   .message = run_message(run)});
+    if (verdict->kind == VERDICT_UNKNOWN) {
+        writing_append_bytes(&trial_result->notable, trial_result->all.bytes + start,
+                             trial_result->all.length - start);
+    }
+}
+
 static void note_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct listening *listening = context;
@@ -288,24 +303,15 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     if (verdict->kind == VERDICT_NONE) {
         return;
     }
+    const struct verdict *hidden = run_hidden_oom(run);
+    const struct verdict *oom = hidden != NULL ? hidden : verdict;
+    const bool is_open = oom->kind == VERDICT_JUSTIFIED || oom->kind == VERDICT_UNKNOWN;
     /* Under each schedule the list meets much the same OOMs: they are counted. */
-    if (current.words->has_lanes &&
-        (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN)) {
+    if (current.words->has_lanes && is_open) {
         return;
     }
-    const bool is_told_as_finding = verdict->kind != VERDICT_PREMATURE ||
-                                    is_new_finding(run, verdict);
-    if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN ||
-        !is_told_as_finding) {
-        const size_t start = trial_result->all.length;
-        json_line_verdict(&trial_result->all,
-                          &(struct report_finding){.place = listening->place,
-                                                   .verdict = verdict,
-                                                   .message = run_message(run)});
-        if (verdict->kind == VERDICT_UNKNOWN) {
-            writing_append_bytes(&trial_result->notable, trial_result->all.bytes + start,
-                                 trial_result->all.length - start);
-        }
+    if (is_open || (oom->kind == VERDICT_PREMATURE && !is_new_finding(run, oom))) {
+        append_verdict_line(listening, run, oom);
     }
     if (verdict->kind != VERDICT_BROKEN) {
         add_certificate(listening, run, verdict);

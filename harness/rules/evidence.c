@@ -58,9 +58,15 @@ static bool is_graver(const struct verdict *verdict, enum rule rule)
            (verdict->kind != VERDICT_DISPUTED && rule_gravity(rule) > rule_gravity(verdict->rule));
 }
 
-static void set_verdict(struct verdict *verdict, enum rule rule, const char *mechanism,
+/* What was said on an out-of-memory is kept: there is one verdict on each. */
+static void set_verdict(struct judge *judge, enum rule rule, const char *mechanism,
                         const char *format, va_list arguments)
 {
+    struct verdict *verdict = judge->verdict;
+    if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN) {
+        judge->oom_verdict = *verdict;
+        judge->hides_oom = true;
+    }
     verdict->kind = VERDICT_BROKEN;
     verdict->rule = rule;
     (void)snprintf(verdict->mechanism, sizeof verdict->mechanism, "%s", mechanism);
@@ -78,7 +84,7 @@ static bool break_rule(const struct evidence *evidence, enum rule rule, const ch
     CHECK(strcmp(rule_info(rule)->judge, rule_info(judge->asked)->judge) == 0);
     judge->has_wrong_status = judge->has_wrong_status || rule == RULE_STATUS;
     if (!(goes_on && judge_was_told(judge, rule, mechanism)) && is_graver(judge->verdict, rule)) {
-        set_verdict(judge->verdict, rule, mechanism, format, arguments);
+        set_verdict(judge, rule, mechanism, format, arguments);
     }
     return goes_on;
 }

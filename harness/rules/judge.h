@@ -76,8 +76,10 @@ struct judge {
     bool cannot_follow;    /* the model does not know any more what the target has */
     struct judge_told told;
     enum verdict_kind oom_kind; /* on the call under way; NONE: not judged, or no OOM */
-    bool has_second_opinion;    /* the exhaustive judge judged the last op, too */
-    uint64_t oom_count;         /* judged so far */
+    bool hides_oom;             /* *verdict is on a broken rule, and oom_verdict on the OOM */
+    struct verdict oom_verdict;
+    bool has_second_opinion; /* the exhaustive judge judged the last op, too */
+    uint64_t oom_count;      /* judged so far */
     uint64_t nodes_max;
     uint64_t absorbed_count;    /* completed events that the models know */
     enum rule asked;            /* the rule that is being judged */

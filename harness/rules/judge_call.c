@@ -71,6 +71,7 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->regret = (struct regret){0};
     judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
     judge->oom_kind = VERDICT_NONE;
+    judge->hides_oom = false;
     judge->hosts_differ = judge->hosts_differ || has_fault(host);
     judge_note_holes(judge, host);
     if (!judge_answer(judge, host, call)) {

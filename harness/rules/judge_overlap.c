@@ -156,6 +156,7 @@ static void clear_verdict(struct verdict *verdict, uint32_t op)
 static void begin_verdict(struct judge *judge, const struct overlap_call *over)
 {
     clear_verdict(judge->verdict, over->call.number);
+    judge->hides_oom = false;
     judge->message = over->message == NULL ? "" : over->message;
 }
 

@@ -43,6 +43,9 @@ const struct verdict *run_finish(struct run *run);
 bool run_is_broken(const struct run *run);
 /* What was found so far, disputes among it; run_finish() may add to it. */
 const struct run_findings *run_findings(const struct run *run);
+/* The verdict on the out-of-memory of the last op, where the verdict of run_step() is on a rule
+ * that the op broke besides; NULL: there is none. */
+const struct verdict *run_hidden_oom(const struct run *run);
 const struct observation *run_observation(const struct run *run); /* of the last op */
 const char *run_message(const struct run *run); /* error text of the last op, or "" */
 /* After a verdict on an out-of-memory (a disputed one, too), until the next step: appends

@@ -13,6 +13,11 @@ const struct run_findings *run_findings(const struct run *run)
     return &run->findings;
 }
 
+const struct verdict *run_hidden_oom(const struct run *run)
+{
+    return run->judge.hides_oom ? &run->judge.oom_verdict : NULL;
+}
+
 const struct observation *run_observation(const struct run *run)
 {
     return &run->observation;
