@@ -83,7 +83,12 @@ static bool break_rule(const struct evidence *evidence, enum rule rule, const ch
                                                         : name_sight(evidence, rule);
     CHECK(strcmp(rule_info(rule)->judge, rule_info(judge->asked)->judge) == 0);
     judge->has_wrong_status = judge->has_wrong_status || rule == RULE_STATUS;
-    if (!(goes_on && judge_was_told(judge, rule, mechanism)) && is_graver(judge->verdict, rule)) {
+    /* What breaks a rule in the same op as what is told of it comes from that; what a graver rule
+     * hides is told when it shows alone. */
+    const bool is_graver_now = is_graver(judge->verdict, rule);
+    const bool was_told = goes_on && (is_graver_now || judge->verdict->rule == rule) &&
+                          judge_was_told(judge, rule, mechanism);
+    if (is_graver_now && !was_told) {
         set_verdict(judge, rule, mechanism, format, arguments);
     }
     return goes_on;

@@ -107,3 +107,9 @@ PLANT(deaths, counters_failed, "counters", "counts a granule as used for each ca
 PLANT(deaths, overlap_half_unload, "overlap",
       "counts half of an image as free when its eviction was refused",
       .alloc = alloc_in_half, .unload = unload_half)
+PLANT(classes, classes_rounding, "premature",
+      "finds a hole by its size class, of which there are eight for each doubling",
+      .alloc = alloc_by_class)
+PLANT(classes, classes_leaking, "premature",
+      "the same, and the memory of each 50th free is never found again",
+      .alloc = alloc_by_class, .free = free_losing)

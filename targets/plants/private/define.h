@@ -38,6 +38,9 @@
 #ifndef PLANT_IN_answers
 #define PLANT_IN_answers(...)
 #endif
+#ifndef PLANT_IN_classes
+#define PLANT_IN_classes(...)
+#endif
 #ifndef PLANT_IN_deaths
 #define PLANT_IN_deaths(...)
 #endif

@@ -1,0 +1,78 @@
+#include "targets/plants/private/plant.h"
+
+#include "targets/targets.h"
+
+/* A pair of allocators with size classes, eight for each doubling: in the first, classes are all
+ * that is wrong; the second also loses memory, and nothing but its refusals shows that. */
+
+enum { CLASSES_PER_DOUBLING = 8, FREES_PER_LOSS = 50 };
+#define SIZE_BYTES_MAX (UINT64_C(1) << 63)
+
+/* From one class to the next, around this many granules. */
+static uint64_t find_class_step(uint64_t granules)
+{
+    uint64_t step = 1;
+    while (granules / step >= 2 * CLASSES_PER_DOUBLING) {
+        step *= 2;
+    }
+    return step;
+}
+
+/* The largest class that is not larger, in granules. */
+static uint64_t find_class_below(uint64_t granules)
+{
+    const uint64_t step = find_class_step(granules);
+    return granules / step * step;
+}
+
+/* The smallest class that is not smaller, in granules. */
+static uint64_t find_class_above(uint64_t granules)
+{
+    const uint64_t step = find_class_step(granules);
+    return (granules + step - 1) / step * step;
+}
+
+/* Whether the request fits at once, wherever it is put. */
+static bool fits_at_once(const struct plant *plant, const struct target_request *request,
+                         const struct target_stats *stats)
+{
+    return request->size_bytes > 0 && request->size_bytes <= SIZE_BYTES_MAX &&
+           request->size_bytes <= stats->largest_free_block_bytes &&
+           request->align_bytes <= plant->contract.granule_bytes;
+}
+
+/* A hole is filed under its class, the search begins at the class of the request: of two that are
+ * nearly equal the one does not see the other (sebbbi/OffsetAllocator pull 11).  What was lost is
+ * no part of the largest hole. */
+static enum target_result alloc_by_class(struct plant *plant, const struct target_request *request,
+                                         struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (!fits_at_once(plant, request, &stats)) {
+        return plant_inner_alloc(plant, request, block);
+    }
+    const uint64_t granule = plant->contract.granule_bytes;
+    const uint64_t hole = stats.largest_free_block_bytes;
+    const uint64_t usable = hole > plant->amount ? hole - plant->amount : 0;
+    const uint64_t wanted = (request->size_bytes + granule - 1) / granule;
+    return find_class_below(usable / granule) < find_class_above(wanted)
+               ? plant_refuse(plant, request)
+               : plant_inner_alloc(plant, request, block);
+}
+
+/* The node of a freed block is now and then not put back into its bin: the bytes are counted as
+ * free, and no search finds them. */
+static enum target_result free_losing(struct plant *plant, uint64_t handle, uint64_t event)
+{
+    struct target_block block;
+    const bool is_known = plant_inner_locate(plant, handle, &block);
+    const enum target_result result = plant_inner_free(plant, handle, event);
+    if (result == TARGET_OK && is_known && plant_strikes(plant, FREES_PER_LOSS)) {
+        plant->amount += block.size_bytes;
+    }
+    return result;
+}
+
+#define PLANT_IN_classes DEFINE_PLANT
+#include "targets/plants/private/define.h"
