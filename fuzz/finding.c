@@ -115,6 +115,8 @@ static void shrink_list(const struct finding *finding, uint32_t ms_max, struct w
     }
     op_list_copy(&written->ops, &result.ops);
     written->verdict = result.first;
+    /* What is left of the same defect may have a simpler name. */
+    signature_print(&written->verdict, &written->ops, written->signature);
     op_list_deinit(&result.ops);
 }
 
@@ -125,7 +127,7 @@ static bool can_shrink(const struct verdict *verdict)
     return verdict->rule != RULE_REGRET && verdict->rule != RULE_REPLAY;
 }
 
-/* FOLDER/fuzz_ops-premature_in_alloc-0123456789abcdef */
+/* FOLDER/fuzz_ops-premature__fits_after_drain-0123456789abcdef */
 static void name_files(const char *folder, const struct finding *finding, struct written *written)
 {
     char slug[SLUG_BYTES];

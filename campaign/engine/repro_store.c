@@ -81,10 +81,20 @@ static bool write_certificate(struct saving *saving, const char *text, size_t le
     return saving->saved.has_certificate;
 }
 
-/* The list as it is, with the certificate of a premature OOM. */
+/* A trial goes on behind what does no harm; what comes then does not matter to it. */
+static void cut_behind(const struct verdict *verdict, struct op_list *ops)
+{
+    if (rule_gravity(verdict->rule) < GRAVITY_HARM && verdict->op < ops->count &&
+        !lanes_are_in(ops)) {
+        ops->count = (size_t)verdict->op + 1;
+    }
+}
+
+/* The list as it is, up to the op that broke, with the certificate of a premature OOM. */
 static void copy_whole(const struct trial_result *trial_result, struct shrunk *shrunk)
 {
     op_list_copy(&shrunk->ops, &trial_result->ops);
+    cut_behind(&trial_result->head.first, &shrunk->ops);
     for (size_t i = 0; i < trial_result->head.saved_count; i++) {
         const struct saved_oom *oom = &trial_result->head.saved[i];
         if (oom->verdict.kind == VERDICT_PREMATURE &&

@@ -32,6 +32,6 @@ dies plant_crash_segv fragmentation_storm 2000 "crash: SIGSEGV at "
 dies plant_crash_abort fragmentation_storm 600 "crash: SIGABRT at "
 dies plant_crash_exit queued_free_race 200 "crash: exit status 3 in free_after"
 dies plant_hang_spin queued_free_race 60 "hang in free_after"
-dies plant_overrun fragmentation_storm 60 "overrun in "
-dies plant_host_memory_grow fragmentation_storm 600 "host_memory in "
+dies plant_overrun fragmentation_storm 60 "overrun: answer"
+dies plant_host_memory_grow fragmentation_storm 600 "host_memory: answer"
 finish

@@ -66,7 +66,7 @@ for race in counter_unlocked:counters lock_order:deadlock; do
     target=race_${race%:*} rule=${race#*:}
     play "$target" "$rule" inputs
     [ "$status" -ne 0 ] || fail "$target: no bytes of 200 find it"
-    grep -q "fuzz_schedule found: $rule " "$rule.log" || fail "$target: something else: $(grep -m 1 found "$rule.log")"
+    grep -q "fuzz_schedule found: $rule[: ]" "$rule.log" || fail "$target: something else: $(grep -m 1 found "$rule.log")"
     repro=$(ls "$rule"/fuzz_schedule-"$rule"*.ops)
     grep -q ' switch ' "$repro" || fail "$repro has no schedule"
     if "$hbmstress" replay "$repro" >replay.txt 2>&1; then fail "$repro breaks nothing: $(cat replay.txt)"; fi
@@ -74,7 +74,7 @@ for race in counter_unlocked:counters lock_order:deadlock; do
     # The repro as an input, without bytes that choose, is played with the schedule that is in it.
     "$fuzz_input" from-ops . "$repro"
     play "$target" again "$(basename "$repro" .ops)"
-    grep -q "fuzz_schedule found: $rule " again.log || fail "$repro as an input: $(cat again.log)"
+    grep -q "fuzz_schedule found: $rule[: ]" again.log || fail "$repro as an input: $(cat again.log)"
 done
 
 play first_fit refused inputs
