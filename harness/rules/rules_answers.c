@@ -37,17 +37,27 @@ static bool may_fail(const struct host *host, const struct call *call)
     return (device_faults_fired(host->device) & excuses) != 0 || is_block_absent(host, call);
 }
 
+/* The call of the target that an op of this kind makes: some kinds share one. */
+static const char *name_call(enum op_kind kind)
+{
+    const enum op_kind plain = kind == OP_OUTPUT       ? OP_ALLOC
+                               : kind == OP_FREE_AFTER ? OP_FREE
+                                                       : kind;
+    return op_kind_info(plain)->name;
+}
+
 /* The op got a result that it cannot get. */
 static bool break_result(const struct evidence *evidence, const char *result)
 {
     char mechanism[VERDICT_MECHANISM_BYTES];
     const struct call *call = evidence->call;
-    (void)snprintf(mechanism, sizeof mechanism, "%s returned %s", op_kind_info(call->op.kind)->name,
-                   result);
+    const char *op = op_kind_info(call->op.kind)->name;
+    (void)snprintf(mechanism, sizeof mechanism, "%s returned %s", name_call(call->op.kind), result);
     const struct evidence named = evidence_named(evidence, mechanism);
     /* What a granted request that can never be right takes, nobody knows. */
-    return call->result == TARGET_OK ? evidence_end(&named, RULE_STATUS, "%s", mechanism)
-                                     : evidence_break(&named, RULE_STATUS, "%s", mechanism);
+    return call->result == TARGET_OK
+               ? evidence_end(&named, RULE_STATUS, "%s returned %s", op, result)
+               : evidence_break(&named, RULE_STATUS, "%s returned %s", op, result);
 }
 
 static bool judge_result(const struct evidence *evidence)

@@ -39,9 +39,9 @@ expect_exit 1 run "${job[@]}" --out whole --workers 2
 essence whole >whole.txt
 grep -q '"type":"trial"' whole/results.jsonl || fail "no line a trial"
 expect_text out.txt "canary: plant_premature_undrained in queued_free_race was reported"
-expect_text out.txt "finding 1: premature in alloc"
-signatures=$(grep -o '"signature":"[^"]*"' whole/results.jsonl | sort -u | wc -l)
-[ "$(find whole/repros -name 'premature-*' | wc -l)" = "$signatures" ] || fail "not one repro a signature, $signatures"
+expect_text out.txt "finding 1: premature: fits after defragment"
+signatures=$(grep -c '^finding [0-9]*: ' out.txt)
+[ "$(find whole/repros -name '*.ops' | wc -l)" = "$signatures" ] || fail "not one repro a signature, $signatures"
 for repro in whole/repros/premature-*; do
     expect_exit 1 replay "$repro"
 done

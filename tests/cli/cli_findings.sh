@@ -17,7 +17,8 @@ expect_text naive/summary.json '"premature_share":0.000000'
 storm 1 --out slide --target-option defrag=slide
 expect_text out.txt "BROKEN premature"
 expect_text out.txt "were counted but not saved"
-expect_text out.txt "finding 1: premature in "
+expect_text out.txt "finding 1: premature: fits after defragment: "
+expect_text out.txt "finding 2: message: "
 
 # How many refusals were premature, of those that were judged; and what each would have been served.
 grep -Eq '^refusals: [0-9]+ of [0-9]+ judged (was|were) premature \([0-9]+\.[0-9]{2} %\)$' out.txt || fail "no share: $(cat out.txt)"
@@ -32,12 +33,12 @@ grep '"verdict":"justified"' slide/results.jsonl | grep -v '"certificate"' | gre
     fail "a verdict that nobody saves costs more than it must"
 grep -q '"largest_served_bytes":[1-9]' slide/summary.json || fail "the summary has no largest request"
 grep -q '^largest request: .* would have been served$' slide/junit.xml || fail "the JUnit file has no largest request"
-signatures=$(grep -o '"signature":"[^"]*"' slide/results.jsonl | sort -u | wc -l)
-[ "$(find slide/repros -name 'premature-fragmentation_storm-*.ops' | wc -l)" = "$signatures" ] ||
+signatures=$(grep -c '^finding [0-9]*: ' out.txt)
+[ "$(find slide/repros -name '*-fragmentation_storm-*.ops' | wc -l)" = "$signatures" ] ||
     fail "should keep one repro a signature, $signatures"
 ! find slide -name '*.partial' | grep -q . || fail "half-written files are left"
 tail -n 1 slide/results.jsonl | grep -q '^{"type":"end",.*"exit":1}$' || fail "the results have no end"
-for repro in slide/repros/*.ops; do
+for repro in slide/repros/premature-*.ops; do
     expect_exit 1 replay "$repro" --json
     expect_text out.txt '"verdict":"premature"'
     grep '"type":"verdict"' out.txt | grep -vq '"largest_served_bytes":' && fail "a replayed verdict without its largest request"

@@ -49,6 +49,32 @@ START_TEST(elements_are_as_many_as_the_counts_say)
 }
 END_TEST
 
+START_TEST(known_findings_fail_no_test_unless_there_is_another)
+{
+    enum { FINDING_COUNT = 4 };
+    struct report_campaign campaign = campaign_get(2)->campaign;
+    struct report_known findings[FINDING_COUNT];
+    ck_assert_uint_eq(campaign.finding_count, FINDING_COUNT);
+    memcpy(findings, campaign.findings, sizeof findings);
+    campaign.findings = findings;
+    for (size_t i = 0; i < FINDING_COUNT; i++) {
+        findings[i].is_known = true;
+    }
+    writing_clear(&text);
+    junit_print(&text, &campaign);
+    ck_assert_uint_eq(count_of(writing_string(&text), "type=\"broken\""), 0);
+    ck_assert_uint_eq(count_of(writing_string(&text), "type=\"premature\""), 0);
+    ck_assert_uint_eq(count_of(writing_string(&text), "type=\"hang\""), 0);
+    ck_assert_uint_eq(count_of(writing_string(&text), "type=\"unknown\""), 1);
+    findings[2].is_known = false;
+    writing_clear(&text);
+    junit_print(&text, &campaign);
+    ck_assert_uint_eq(count_of(writing_string(&text), "type=\"broken\""), 2);
+    ck_assert_uint_eq(count_of(writing_string(&text), "type=\"premature\""), 0);
+    ck_assert_uint_eq(count_of(writing_string(&text), "type=\"hang\""), 1);
+}
+END_TEST
+
 START_TEST(a_job_says_what_it_ran_on)
 {
     const char *document = print_campaign(2);
@@ -225,6 +251,7 @@ Suite *suite_of_reports_junit(void)
     TCase *tests = tcase_create("junit");
     tcase_add_checked_fixture(tests, NULL, release_text);
     tcase_add_test(tests, elements_are_as_many_as_the_counts_say);
+    tcase_add_test(tests, known_findings_fail_no_test_unless_there_is_another);
     tcase_add_test(tests, a_job_says_what_it_ran_on);
     tcase_add_test(tests, a_finding_is_a_failed_case_of_its_job);
     tcase_add_test(tests, what_did_not_hold_is_not_a_passed_case);

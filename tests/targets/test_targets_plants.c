@@ -42,6 +42,8 @@ static const struct ground grounds[] = {
     {"plant_premature_rounded", "fragmentation_storm"},
     {"plant_premature_binned", "fragmentation_storm"},
     {"plant_premature_last_hole", "fragmentation_storm"},
+    {"plant_classes_rounding", "fragmentation_storm"},
+    {"plant_classes_leaking", "slow_leak"},
     {"plant_overlap", "fragmentation_storm"},
     {"plant_outside", "training_step"},
     {"plant_misaligned", "fragmentation_storm"},
