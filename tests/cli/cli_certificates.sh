@@ -6,28 +6,34 @@ unknown=$(realpath "$(dirname "$0")/cli_unknown.ops")
 
 # What a run keeps, and says that it kept.
 expect_exit 1 run fragmentation_storm --target first_fit --target-option defrag=slide --capacity 64M --seed 1 --out slide
-expect_text out.txt "  proof   slide/certificates/premature-fragmentation_storm-"
-repro_count=$(find slide/repros -name 'premature-*.ops' | wc -l)
-[ "$repro_count" -gt 1 ] || fail "the run should have two findings"
-expect_text out.txt "slide/certificates: $((repro_count + 2)) for hbmstress check; "
-[ "$(find slide/certificates -name 'premature-*.json' | wc -l)" = "$repro_count" ] || fail "not one certificate for each repro"
-[ "$(find slide/certificates -name 'justified-*.json' | wc -l)" = 2 ] || fail "not two of the justified ones"
-for repro in slide/repros/*.ops; do
-    certificate=slide/certificates/$(basename "$repro" .ops).json
-    expect_exit 0 check "$certificate"
-    expect_text out.txt "$certificate: valid: premature"
-    grep -qF "\"repro\":\"$repro\",\"certificate\":\"$certificate\"}" slide/results.jsonl || fail "$certificate is not in its line"
-    # The shrunk list's own, not that of the whole.
-    [ "$(grep -c '"kind":' "$certificate")" -le "$(grep -c '^[0-9]' "$repro")" ] || fail "$certificate is of another list"
-done
-for certificate in slide/certificates/justified-*.json; do
-    grep -qF "\"certificate\":\"$certificate\"}" slide/results.jsonl || fail "$certificate is not in its line"
-done
-expect_exit 0 check slide/certificates/*.json
-[ "$(grep -c ': valid: ' out.txt)" = $((repro_count + 2)) ] || fail "not one line for each file"
-expect_exit 0 check slide/certificates/*.json --json
-[ "$(grep -c '^{"type":"certificate","file":"slide/[^"]*","result":"valid","reason":"..*"}$' out.txt)" = $((repro_count + 2)) ] ||
-    fail "check --json: $(head -n 1 out.txt)"
+expect_kept() { # DIR COUNT: of so many premature findings
+    expect_text out.txt "  proof   $1/certificates/premature-fragmentation_storm-"
+    expect_text out.txt "$1/certificates: $(($2 + 2)) for hbmstress check; "
+    [ "$(find "$1/repros" -name 'premature-*.ops' | wc -l)" = "$2" ] || fail "$1 should have $2 premature findings"
+    [ "$(find "$1/certificates" -name 'premature-*.json' | wc -l)" = "$2" ] || fail "$1: not one certificate for each repro"
+    [ "$(find "$1/certificates" -name 'justified-*.json' | wc -l)" = 2 ] || fail "$1: not two of the justified ones"
+    for repro in "$1"/repros/premature-*.ops; do
+        certificate=$1/certificates/$(basename "$repro" .ops).json
+        expect_exit 0 check "$certificate"
+        expect_text out.txt "$certificate: valid: premature"
+        grep -qF "\"repro\":\"$repro\",\"certificate\":\"$certificate\"}" "$1/results.jsonl" ||
+            fail "$certificate is not in its line"
+        # The shrunk list's own, not that of the whole.
+        [ "$(grep -c '"kind":' "$certificate")" -le "$(grep -c '^[0-9]' "$repro")" ] || fail "$certificate is of another list"
+    done
+    for certificate in "$1"/certificates/justified-*.json; do
+        grep -qF "\"certificate\":\"$certificate\"}" "$1/results.jsonl" || fail "$certificate is not in its line"
+    done
+    expect_exit 0 check "$1"/certificates/*.json
+    [ "$(grep -c ': valid: ' out.txt)" = $(($2 + 2)) ] || fail "$1: not one line for each file"
+    expect_exit 0 check "$1"/certificates/*.json --json
+    [ "$(grep -c '^{"type":"certificate","file":"[^"]*","result":"valid","reason":"..*"}$' out.txt)" = $(($2 + 2)) ] ||
+        fail "$1: check --json: $(head -n 1 out.txt)"
+}
+expect_kept slide 1
+# Two in one trial: the second has its own.
+expect_exit 1 run fragmentation_storm --target plant_premature_rounded --capacity 64M --seed 1 --seeds 1 --out two
+expect_kept two 2
 expect_exit 1 run fragmentation_storm --target first_fit --target-option defrag=slide --capacity 64M --seed 1 --out whole \
     --shrink-budget 0 --ops 3000
 expect_exit 0 check whole/certificates/*.json
@@ -70,7 +76,7 @@ expect_exit 2 check red*
 [ "$(tr -d '\n\040-\176' <err.txt | wc -c)" = 0 ] || fail "a control character of a name reached the terminal"
 
 # replay: one file for each OOM, and other files stay.
-whole=$(find whole/repros -name '*.ops' | head -n 1)
+whole=$(find whole/repros -name 'premature-*.ops' | head -n 1)
 mkdir -p proofs/deep
 echo mine >proofs/mine.json
 expect_exit 1 replay "$whole" --certificates proofs --json
