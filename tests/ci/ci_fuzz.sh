@@ -93,7 +93,7 @@ HBMSTRESS_FUZZ_TARGET=nobody expect_refusal "HBMSTRESS_FUZZ_TARGET: there is no 
 
 # A defect: red, with a list and a proof that stand without the fuzzer, and the line that repeats it.
 expect_exit 1 fuzz "${fast[@]}" --time 30s --subject plant_premature_stalled
-grep -q 'fuzz_ops found: premature in ' "$work/out.txt" || fail "the planted defect has no name in $(cat "$work/out.txt")"
+grep -q 'fuzz_ops found: premature: ' "$work/out.txt" || fail "the planted defect has no name in $(cat "$work/out.txt")"
 repeat=$(sed -n 's/^  repeat  hbmstress //p' "$work/out.txt" | head -n 1)
 # shellcheck disable=SC2086 # words of a command line
 (cd "$work" && "$hbmstress" $repeat) >"$work/replay.txt" 2>&1
@@ -199,7 +199,7 @@ export HBMSTRESS_FUZZ_TARGET=plant_premature_stalled
 expect_exit 4 corpus-minimise --trials 2 --from "$work/more"
 unset HBMSTRESS_FUZZ_TARGET
 [ -z "$(find "$work/corpus/seeds" -name '*.new' -o -name '*.old')" ] || fail "halves of seeds are left"
-grep -q 'is a finding, not a seed: premature in ' "$work/err.txt" || fail "a finding became a seed"
+grep -q 'is a finding, not a seed: premature: ' "$work/err.txt" || fail "a finding became a seed"
 (cd "$work/corpus/seeds/fuzz_ops" && sha1sum -- *) | cmp -s - "$work/first" || fail "seeds are not as they were"
 
 # A fuzzer that sees nothing is no success.
