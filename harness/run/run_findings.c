@@ -16,6 +16,27 @@ static struct run_finding *find_signature(struct run_findings *findings, const c
     return NULL;
 }
 
+/* A dispute is no finding, and comes before all of them. */
+static unsigned weigh_verdict(const struct verdict *verdict)
+{
+    return verdict->kind == VERDICT_DISPUTED ? GRAVITY_HARM + 1u
+                                             : (unsigned)rule_gravity(verdict->rule);
+}
+
+/* Where there are too many the last one goes for a graver one. */
+static bool make_room(struct run_findings *findings, const struct verdict *verdict)
+{
+    if (findings->count < RUN_FINDING_COUNT_MAX) {
+        return true;
+    }
+    const struct verdict *last = &findings->findings[findings->count - 1].verdict;
+    if (weigh_verdict(verdict) <= weigh_verdict(last)) {
+        return false;
+    }
+    findings->count--;
+    return true;
+}
+
 void run_findings_add(struct run_findings *findings, const struct verdict *verdict,
                       const struct op_list *ops, const char *message)
 {
@@ -23,7 +44,7 @@ void run_findings_add(struct run_findings *findings, const struct verdict *verdi
     CHECK(verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN ||
           verdict->kind == VERDICT_DISPUTED);
     signature_print(verdict, ops, signature);
-    if (find_signature(findings, signature) != NULL || findings->count == RUN_FINDING_COUNT_MAX) {
+    if (find_signature(findings, signature) != NULL || !make_room(findings, verdict)) {
         return;
     }
     struct run_finding *finding = &findings->findings[findings->count++];
@@ -63,20 +84,13 @@ const struct run_finding *run_findings_find(const struct run_findings *findings,
     return NULL;
 }
 
-/* A dispute is no finding, and comes before all of them. */
-static unsigned weigh_finding(const struct run_finding *finding)
-{
-    return finding->verdict.kind == VERDICT_DISPUTED
-               ? GRAVITY_HARM + 1u
-               : (unsigned)rule_gravity(finding->verdict.rule);
-}
-
 const struct run_finding *run_findings_gravest(const struct run_findings *findings)
 {
     const struct run_finding *gravest = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct run_finding *finding = &findings->findings[i];
-        if (gravest == NULL || weigh_finding(finding) > weigh_finding(gravest)) {
+        if (gravest == NULL ||
+            weigh_verdict(&finding->verdict) > weigh_verdict(&gravest->verdict)) {
             gravest = finding;
         }
     }
@@ -101,7 +115,7 @@ void run_findings_settle(struct run_findings *findings)
     memmove(findings->findings + 1, findings->findings, index * sizeof gravest);
     findings->findings[0] = gravest;
     for (size_t i = 1; i < findings->count; i++) {
-        if (!is_sign_of_harm(&findings->findings[i], weigh_finding(&gravest))) {
+        if (!is_sign_of_harm(&findings->findings[i], weigh_verdict(&gravest.verdict))) {
             findings->findings[count++] = findings->findings[i];
         }
     }

@@ -25,7 +25,7 @@ struct run_findings {
 };
 
 /* Notes a verdict that is premature, broken or disputed, unless it was found before or there are
- * too many; ops is the list as recorded so far. */
+ * too many: then a graver one takes the place of the last.  ops is the list as recorded so far. */
 void run_findings_add(struct run_findings *findings, const struct verdict *verdict,
                       const struct op_list *ops, const char *message);
 /* The same for the verdict that ended the run, in the words in which it is to be told: it takes the

@@ -268,6 +268,21 @@ START_TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run)
 }
 END_TEST
 
+START_TEST(harm_is_noted_however_much_was_found_before)
+{
+    static struct run_findings findings;
+    struct op_list ops;
+    op_list_init(&ops);
+    fill(&findings, &ops);
+    const struct verdict harm = break_rule(RULE_OVERLAP, 91, "answer");
+    run_findings_add(&findings, &harm, &ops, "");
+    ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
+    ck_assert_uint_eq(run_findings_gravest(&findings)->verdict.op, 91);
+    ck_assert_ptr_null(run_findings_find(&findings, "counters: 15"));
+    op_list_deinit(&ops);
+}
+END_TEST
+
 START_TEST(the_verdict_that_ended_the_run_takes_the_place_of_its_like)
 {
     static struct run_findings findings;
@@ -326,6 +341,7 @@ Suite *suite_of_going_on(void)
     tcase_add_test(tests, counters_that_go_wrong_together_are_one_finding);
     tcase_add_test(tests, an_out_of_memory_with_a_wrong_text_still_counts_by_its_verdict);
     tcase_add_test(tests, a_full_list_takes_no_more_but_the_verdict_that_ended_the_run);
+    tcase_add_test(tests, harm_is_noted_however_much_was_found_before);
     tcase_add_test(tests, the_verdict_that_ended_the_run_takes_the_place_of_its_like);
     tcase_add_test(tests, the_gravest_finding_moves_to_the_front_and_the_others_keep_their_order);
     return suite;
