@@ -24,11 +24,13 @@ enum slack {
 };
 
 /* missing is a bit for each mitigation, drain first: where any is, nothing else counts, because
- * requests of all kinds go through the same mitigations.  Slack does not count for a stack. */
+ * requests of all kinds go through the same mitigations.  Where something was done instead, nothing
+ * else counts either: it was not looked at again.  Slack does not count for a stack. */
 struct shortfall {
     enum subject subject;
     bool is_aligned; /* to so much that its place in the largest hole depends on it */
     unsigned missing;
+    unsigned done; /* the same bits: what the target did for it; counts where none is missing */
     enum slack slack;
 };
 
@@ -36,13 +38,14 @@ enum { MISSING_DRAIN = 1, MISSING_DEFRAGMENT = 2, MISSING_EVICT = 4, MISSING_ALL
 
 /* --- as text --- */
 
-static void print_missing(unsigned missing, char *text, size_t text_bytes)
+static void print_mitigations(const char *begin, unsigned mitigations, char *text,
+                              size_t text_bytes)
 {
     static const char *const names[] = {"drain", "defragment", "evict"};
-    const char *separator = "fits after ";
+    const char *separator = begin;
     size_t used = 0;
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if ((missing >> i & 1) != 0) {
+        if ((mitigations >> i & 1) != 0) {
             used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", separator, names[i]);
             separator = " and ";
         }
@@ -57,7 +60,12 @@ static void print_shortfall(const struct shortfall *shortfall,
                                          "of twice its size or more"};
     char how[64] = "fits at once";
     if (shortfall->missing != 0) {
-        print_missing(shortfall->missing, mechanism, VERDICT_MECHANISM_BYTES);
+        print_mitigations("fits after ", shortfall->missing, mechanism, VERDICT_MECHANISM_BYTES);
+        return;
+    }
+    if (shortfall->done != 0) {
+        print_mitigations("fits after its own ", shortfall->done, mechanism,
+                          VERDICT_MECHANISM_BYTES);
         return;
     }
     if (shortfall->subject != SUBJECT_STACK) {
@@ -70,13 +78,16 @@ static void print_shortfall(const struct shortfall *shortfall,
 /* The one that has this name.  There are few. */
 static bool find_shortfall(const char *name, struct shortfall *found)
 {
+    enum { HOLE_COUNT = SUBJECT_COUNT * 2 * SLACK_COUNT };
     char text[VERDICT_MECHANISM_BYTES];
-    for (unsigned i = 0; i < SUBJECT_COUNT * 2 * (MISSING_ALL + 1) * SLACK_COUNT; i++) {
+    for (unsigned i = 0; i < HOLE_COUNT + 2 * MISSING_ALL; i++) {
+        const unsigned bits = i < HOLE_COUNT ? 0 : i - HOLE_COUNT;
         *found = (struct shortfall){
             .subject = i % SUBJECT_COUNT,
             .is_aligned = i / SUBJECT_COUNT % 2 != 0,
-            .missing = i / SUBJECT_COUNT / 2 % (MISSING_ALL + 1),
-            .slack = i / SUBJECT_COUNT / 2 / (MISSING_ALL + 1),
+            .slack = i / SUBJECT_COUNT / 2 % SLACK_COUNT,
+            .missing = i >= HOLE_COUNT && bits < MISSING_ALL ? bits + 1 : 0,
+            .done = bits >= MISSING_ALL ? bits - MISSING_ALL + 1 : 0,
         };
         print_shortfall(found, text);
         if (strcmp(text, name) == 0) {
@@ -96,8 +107,11 @@ bool shortfall_is_simpler(const char *name, const char *than)
     if (a.missing != 0 && b.missing != 0) {
         return (a.missing & b.missing) == a.missing;
     }
-    return a.missing == b.missing && a.subject == b.subject && a.is_aligned == b.is_aligned &&
-           a.slack >= b.slack;
+    if (a.missing == 0 && b.missing == 0 && a.done != 0 && b.done != 0) {
+        return (a.done & b.done) == a.done;
+    }
+    return a.missing == b.missing && a.done == b.done && a.subject == b.subject &&
+           a.is_aligned == b.is_aligned && a.slack >= b.slack;
 }
 
 bool shortfall_explains(const char *name, const char *than)
@@ -108,7 +122,10 @@ bool shortfall_explains(const char *name, const char *than)
         return false;
     }
     const bool has_less = a.is_aligned <= b.is_aligned && a.slack >= b.slack;
-    return b.missing != 0 || (a.subject == b.subject && has_less && strcmp(name, than) != 0);
+    if (b.missing != 0 || a.done != 0 || b.done != 0) {
+        return b.missing != 0 || (a.done == 0 && b.done != 0);
+    }
+    return a.subject == b.subject && has_less && strcmp(name, than) != 0;
 }
 
 /* --- of an out-of-memory --- */
@@ -166,17 +183,24 @@ static enum slack find_slack(uint64_t spare_bytes, uint64_t need_bytes)
                                         : SLACK_LARGE;
 }
 
+static unsigned join_done(const struct shortfall_done *done)
+{
+    return (done->drained ? MISSING_DRAIN : 0u) | (done->defragmented ? MISSING_DEFRAGMENT : 0u) |
+           (done->evicted ? MISSING_EVICT : 0u);
+}
+
 void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *reach,
-                    char mechanism[VERDICT_MECHANISM_BYTES])
+                    const struct shortfall_done *done, char mechanism[VERDICT_MECHANISM_BYTES])
 {
     const struct oom_request *request = &oom->request;
     struct shortfall shortfall = {
         .missing = find_missing(oracle, oom),
+        .done = join_done(done),
         .subject = request->size_bytes == 0           ? SUBJECT_STACK
                    : request->class == REQUEST_BUFFER ? SUBJECT_BUFFER
                                                       : SUBJECT_PROGRAM,
     };
-    if (shortfall.missing == 0 && shortfall.subject != SUBJECT_STACK) {
+    if (shortfall.missing == 0 && shortfall.done == 0 && shortfall.subject != SUBJECT_STACK) {
         const uint64_t spare_bytes = find_spare_bytes(oom, reach);
         shortfall.slack = find_slack(spare_bytes, reach->need);
         shortfall.is_aligned = spare_bytes < request->align_bytes - oom->granule_bytes;

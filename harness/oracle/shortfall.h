@@ -7,22 +7,30 @@
 #include "harness/oracle/reach.h"
 #include "harness/oracle/verdict.h"
 
-/* Names it for an out-of-memory that the oracle found premature.  Either the fewest mitigations
- * after which the request fits ("fits after drain and evict"), or, where it needs none, how
- * much larger than it the largest hole is: no rounding explains a hole of twice its size.  It asks
- * the oracle up to 8 times, each with a small budget.  reach is scratch. */
+#include <stdbool.h>
+
+/* What the target did for the request before it refused it. */
+struct shortfall_done {
+    bool drained, defragmented, evicted;
+};
+
+/* Names it for an out-of-memory that the oracle found premature: the fewest mitigations after which
+ * the request fits ("fits after drain and evict").  Where it needs none, the ones that the target
+ * made for it ("fits after its own drain"), and if it made none, how much larger than the request
+ * the largest hole is: no rounding explains a hole of twice its size.  It asks the oracle up to 8
+ * times, each with a small budget.  reach is scratch. */
 void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *reach,
-                    char mechanism[VERDICT_MECHANISM_BYTES]);
+                    const struct shortfall_done *done, char mechanism[VERDICT_MECHANISM_BYTES]);
 
 /* Whether `name` may stand for `than`, as what is left of the same defect in a shorter list:
- * refused for want of fewer mitigations, or the same kind of request beside a larger hole.  A
- * request that needs a mitigation never becomes one that needs none.  Both are names; false for any
- * other text. */
+ * refused for want of fewer mitigations, or after fewer of its own, or the same kind of request
+ * beside a larger hole.  A request that needs a mitigation never becomes one that needs none.  Both
+ * are names; false for any other text. */
 bool shortfall_is_simpler(const char *name, const char *than);
 
 /* Whether the refusal `name` of a request explains the refusal `than` of the same one, where less
- * stands in its way: it fits at once, so no mitigation was lacking, or it is refused beside a
- * larger hole or without its alignment, too. */
+ * stands in its way: it fits at once, so no mitigation was lacking, or nothing was done for it, or
+ * it is refused beside a larger hole or without its alignment, too. */
 bool shortfall_explains(const char *name, const char *than);
 
 #endif

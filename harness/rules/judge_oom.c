@@ -48,13 +48,30 @@ static bool judge_text(struct judge *judge, const struct host *host, const struc
                                         .has_numbers = model_absent_count(host->model) == 0});
 }
 
+static struct shortfall_done find_done(const struct device *device)
+{
+    struct shortfall_done done = {0};
+    size_t count = 0;
+    const struct device_call *calls = device_calls(device, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].result == DEVICE_OK) {
+            done.drained = done.drained || calls[i].kind == DEVICE_CALL_WAIT;
+            done.defragmented = done.defragmented || calls[i].kind == DEVICE_CALL_COPY ||
+                                calls[i].kind == DEVICE_CALL_STAGE_IN;
+            done.evicted = done.evicted || calls[i].kind == DEVICE_CALL_UNLOAD;
+        }
+    }
+    return done;
+}
+
 /* The reason is the plan, which costs more than the verdict: a run that goes on has it for the
  * first of each mechanism. */
-static void explain_premature(struct judge *judge)
+static void explain_premature(struct judge *judge, const struct host *host)
 {
     struct verdict *verdict = judge->verdict;
     char mechanism[VERDICT_MECHANISM_BYTES];
-    shortfall_name(judge->oracle, &judge->oom, &judge->reach, mechanism);
+    const struct shortfall_done done = find_done(host->device);
+    shortfall_name(judge->oracle, &judge->oom, &judge->reach, &done, mechanism);
     if (!judge->goes_on || !judge_was_told(judge, RULE_PREMATURE, mechanism)) {
         (void)oracle_prove(judge->oracle, &judge->oom, verdict->nodes_max, verdict);
     }
@@ -87,7 +104,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
         return false;
     }
     if (verdict->kind == VERDICT_PREMATURE) {
-        explain_premature(judge);
+        explain_premature(judge, host);
         return judge->goes_on;
     }
     return judge_text(judge, host, call);

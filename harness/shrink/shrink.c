@@ -168,6 +168,26 @@ static bool try_without_lifetime(struct shrinker *shrinker, size_t i)
     return try_explanation(shrinker);
 }
 
+/* Whether no rounding up explains the refusal: less is refused, too. */
+static bool try_smaller_request(struct shrinker *shrinker)
+{
+    static const unsigned eighths[] = {4, 5, 6, 7};
+    const struct op_list *ops = &shrinker->result->ops;
+    const size_t last = ops->count - 1;
+    if (ops->count == 0 || (ops->ops[last].kind != OP_ALLOC && ops->ops[last].kind != OP_OUTPUT)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof eighths / sizeof eighths[0]; i++) {
+        op_list_copy(&shrinker->trial, ops);
+        shrinker->trial.ops[last].size_bytes = ops->ops[last].size_bytes / 8 * eighths[i];
+        shrinker->trial.ops[last].unpadded_bytes = 0;
+        if (try_explanation(shrinker)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void look_for_cause(struct shrinker *shrinker)
 {
     const struct op_list *ops = &shrinker->result->ops;
@@ -180,6 +200,7 @@ static void look_for_cause(struct shrinker *shrinker)
         is_found = is_found || is_explained;
         i = is_explained ? 0 : i + 1;
     }
+    is_found = try_smaller_request(shrinker) || is_found;
     if (is_found) {
         shrinker_remove_single_ops(shrinker);
     }

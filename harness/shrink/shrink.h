@@ -24,8 +24,8 @@ struct shrink_try {
     bool (*is_same)(void *context, const struct setup *setup, struct op_list *ops,
                     struct verdict *first);
     /* The same for a list that counts, from which ops before the last were removed, or the last
-     * one's alignment: true when it ends in a finding that explains the one that is kept, at that
-     * op. From then on that one is kept.  NULL: nothing explains another. */
+     * one's alignment or some of its size: true when it ends in a finding that explains the one
+     * that is kept, at that op. From then on that one is kept.  NULL: nothing explains another. */
     bool (*explains)(void *context, const struct setup *setup, struct op_list *ops,
                      struct verdict *first);
     /* Hears of each list that counts, the first one too, as it would be the result if no other
@@ -69,7 +69,7 @@ bool shrink_explain(void *context, const struct setup *setup, struct op_list *op
  *   merges, moves and exchanges them (harness/shrink/shrink_search.c);
  * - single ops once more;
  * - where the op that broke is refused even without its alignment, or without one of the lifetimes
- *   that are left, and that explains the finding, it is what is found.
+ *   that are left, or with a smaller size, and that explains the finding, it is what is found.
  *
  * A long list costs a few dozen replays of all of it; from then on lists are short. */
 bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,

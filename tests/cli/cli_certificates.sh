@@ -31,9 +31,9 @@ expect_kept() { # DIR COUNT: of so many premature findings
         fail "$1: check --json: $(head -n 1 out.txt)"
 }
 expect_kept slide 1
-# Two in one trial: the second has its own.
-expect_exit 1 run fragmentation_storm --target plant_premature_rounded --capacity 64M --seed 1 --seeds 1 --out two
-expect_kept two 2
+# Several in one trial: each has its own.
+expect_exit 1 run fragmentation_storm --target plant_classes_leaking --seed 1 --seeds 1 --shrink-budget 100 --out several
+expect_kept several 3
 expect_exit 1 run fragmentation_storm --target first_fit --target-option defrag=slide --capacity 64M --seed 1 --out whole \
     --shrink-budget 0 --ops 3000
 expect_exit 0 check whole/certificates/*.json

@@ -85,6 +85,12 @@ expect_exit 1 replay small.ops
 expect_exit 1 shrink "$whole" --shrink-budget 50
 grep -q '^hbmstress-ops 1$' out.txt || fail "shrink without -o writes no list"
 
+# One defect is one finding, in holes of any size, and whatever the size of the request.
+for plant in rounded moved_unretried; do
+    expect_exit 1 run fragmentation_storm --target "plant_premature_$plant" --seed 1 --ops 5000 --out one
+    [ "$(grep -c '^finding [0-9]*: ' out.txt)" = 1 ] || fail "$plant: not one finding: $(grep '^finding' out.txt)"
+done
+
 # Regret is counted and breaks nothing, unless it is said how much is too much.
 regret() { # CODE ARGUMENT...
     local code=$1

@@ -24,8 +24,10 @@ static const struct oom everything = {
     .request = {.align_bytes = SMALL_GRANULE, .own_op = OP_NONE},
 };
 
+static const struct shortfall_done nothing;
+
 static void name_row(const struct row *row, const struct oom *contract,
-                     char name[VERDICT_MECHANISM_BYTES])
+                     const struct shortfall_done *done, char name[VERDICT_MECHANISM_BYTES])
 {
     struct small_oom small;
     struct reach reach = {0};
@@ -39,7 +41,7 @@ static void name_row(const struct row *row, const struct oom *contract,
     small_oom_draw(&small, &like, row->drawing);
     oracle_judge(oracle, &small.oom, 0, &verdict);
     ck_assert_msg(verdict.kind == VERDICT_PREMATURE, "%s: %s", row->drawing, verdict.reason);
-    shortfall_name(oracle, &small.oom, &reach, name);
+    shortfall_name(oracle, &small.oom, &reach, done, name);
     oracle_destroy(oracle);
     reach_deinit(&reach);
 }
@@ -48,7 +50,7 @@ static void check_rows(const struct row *rows, size_t count, const struct oom *c
 {
     for (size_t i = 0; i < count; i++) {
         char name[VERDICT_MECHANISM_BYTES];
-        name_row(&rows[i], contract, name);
+        name_row(&rows[i], contract, &nothing, name);
         ck_assert_msg(strcmp(name, rows[i].name) == 0, "%s: %s, should be: %s", rows[i].drawing,
                       name, rows[i].name);
     }
@@ -123,8 +125,26 @@ START_TEST(a_mitigation_that_is_not_promised_is_never_lacking)
     struct oom slides = everything;
     char name[VERDICT_MECHANISM_BYTES];
     slides.drains = slides.evicts = false;
-    name_row(&(const struct row){"..mm..mm", REQUEST_BUFFER, 4, 1, 0, NULL}, &slides, name);
+    name_row(&(const struct row){"..mm..mm", REQUEST_BUFFER, 4, 1, 0, NULL}, &slides, &nothing,
+             name);
     ck_assert_str_eq(name, "fits after defragment");
+}
+END_TEST
+
+START_TEST(what_the_target_did_in_vain_names_a_request_that_fits_at_once_then)
+{
+    static const struct row at_once = {"m.........", REQUEST_BUFFER, 8, 1, 0, NULL};
+    static const struct row later = {"dddd....", REQUEST_BUFFER, 6, 1, 0, NULL};
+    const struct shortfall_done drained = {.drained = true};
+    const struct shortfall_done all = {true, true, true};
+    const struct shortfall_done evicted = {.evicted = true};
+    char name[VERDICT_MECHANISM_BYTES];
+    name_row(&at_once, &everything, &drained, name);
+    ck_assert_str_eq(name, "fits after its own drain");
+    name_row(&at_once, &everything, &all, name);
+    ck_assert_str_eq(name, "fits after its own drain and defragment and evict");
+    name_row(&later, &everything, &evicted, name);
+    ck_assert_str_eq(name, "fits after drain");
 }
 END_TEST
 
@@ -169,6 +189,12 @@ START_TEST(what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole)
         /* Whoever waits in vain is not found by one who does not even look. */
         {large_hole, "fits after drain", false},
         {"fits after drain", large_hole, false},
+        {"fits after its own drain", "fits after its own drain and evict", true},
+        {"fits after its own drain and evict", "fits after its own drain", false},
+        {"fits after its own drain", "fits after drain", false},
+        {"fits after drain", "fits after its own drain", false},
+        {small_hole, "fits after its own drain", false},
+        {"fits after its own drain", small_hole, false},
         {"no mechanism", "fits after drain", false},
         {"fits after drain", "no mechanism", false},
     };
@@ -191,6 +217,11 @@ START_TEST(a_refusal_is_explained_by_one_of_the_same_request_where_less_is_in_it
         {aligned_hole, medium_hole, false},
         {large_hole, program_hole, false},
         {medium_hole, medium_hole, false},
+        {"fits after its own drain", "fits after evict", true},
+        {"fits after evict", "fits after its own drain", false},
+        {small_hole, "fits after its own drain", true},
+        {"fits after its own drain", small_hole, false},
+        {"fits after its own drain", "fits after its own drain and evict", false},
         {large_hole, "no mechanism", false},
     };
     check_relation(relations, sizeof relations / sizeof relations[0], shortfall_explains);
@@ -221,6 +252,7 @@ Suite *suite_of_shortfall(void)
     tcase_add_test(tests, an_alignment_counts_only_where_the_hole_could_miss_a_place_for_it);
     tcase_add_test(tests, another_request_is_named_by_the_fewest_mitigations_that_make_room);
     tcase_add_test(tests, a_mitigation_that_is_not_promised_is_never_lacking);
+    tcase_add_test(tests, what_the_target_did_in_vain_names_a_request_that_fits_at_once_then);
     tcase_add_test(tests, what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole);
     tcase_add_test(tests,
                    a_refusal_is_explained_by_one_of_the_same_request_where_less_is_in_its_way);
