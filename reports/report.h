@@ -145,7 +145,7 @@ struct report_end {
 
 /* A finding of a campaign: all verdicts with one signature, whichever jobs had them. */
 struct report_known {
-    const char *signature; /* "premature in alloc", "crash: SIGSEGV at f < g < h" */
+    const char *signature; /* "premature: fits after drain", "crash: SIGSEGV at f < g < h" */
     const char *rule;
     struct report_place first;                /* where it was seen first */
     uint64_t seed;                            /* of that trial */

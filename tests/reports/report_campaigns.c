@@ -88,7 +88,7 @@ static const struct report_result hostile_results[] = {
 static const struct oracle_largest largest = {.bytes = 8192, .is_exact = true};
 
 static const struct report_known findings[] = {
-    {.signature = "premature in alloc",
+    {.signature = "premature: fits after drain",
      .rule = "premature",
      .first = {"storm", 3},
      .seed = 77,
@@ -117,7 +117,7 @@ static const struct report_known findings[] = {
      .count = 1,
      .reason = "it never returned",
      .message = ""},
-    {.signature = "overlap in a job of before",
+    {.signature = "overlap: answer in a job of before",
      .rule = "overlap",
      .first = {"gone", 1},
      .seed = 80,

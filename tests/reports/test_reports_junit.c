@@ -96,7 +96,7 @@ START_TEST(a_finding_is_a_failed_case_of_its_job)
     const char *document = print_campaign(2);
     expect_part(
         document,
-        "    <testcase classname=\"hbmstress.storm\" name=\"premature in alloc\" time=\"0.000\">\n"
+        "    <testcase classname=\"hbmstress.storm\" name=\"premature: fits after drain\" time=\"0.000\">\n"
         "      <failure type=\"premature\" message=\"it fits at 4096\">\n"
         "message: RESOURCE_EXHAUSTED: no room\n"
         "largest request: 8.0K (8192 bytes) would have been served\ncount: 8\njob: storm\ntrial: 3\nseed: 77\n"
@@ -105,7 +105,8 @@ START_TEST(a_finding_is_a_failed_case_of_its_job)
     expect_part(document,
                 "classname=\"hbmstress.storm\" name=\"crash: SIGSEGV at f &lt; g &lt; h\"");
     expect_part(document, "classname=\"hbmstress.leak\" name=\"hang in free\"");
-    expect_part(document, "classname=\"hbmstress.campaign\" name=\"overlap in a job of before\"");
+    expect_part(document,
+                "classname=\"hbmstress.campaign\" name=\"overlap: answer in a job of before\"");
     expect_part(
         document,
         "<failure type=\"hang\" message=\"it never returned\">\ncount: 1\njob: leak\ntrial: 1\nseed: 79\n</failure>");

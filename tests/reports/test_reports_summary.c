@@ -93,7 +93,7 @@ START_TEST(a_finding_says_where_it_was_and_how_to_see_it_again)
     const json_t *findings = json_object_get(summary, "findings"),
                  *first = json_array_get(findings, 0);
     ck_assert_uint_eq(json_array_size(findings), 4);
-    expect_word(first, "signature", "premature in alloc");
+    expect_word(first, "signature", "premature: fits after drain");
     expect_word(first, "rule", "premature");
     expect_number(first, "count", 8);
     expect_number(first, "ops", 12);
