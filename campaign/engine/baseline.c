@@ -130,7 +130,7 @@ enum exit_code baseline_read(const char *path, struct baseline *baseline)
     enum exit_code code = EXIT_KEPT;
     if (!file_read(path, BASELINE_BYTES_MAX, &bytes)) {
         code = message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
-    } else if (memchr(bytes.bytes, '\0', bytes.length) != NULL) {
+    } else if (bytes.length > 0 && memchr(bytes.bytes, '\0', bytes.length) != NULL) {
         code = message_fail(EXIT_USAGE, "%s: this is no baseline: it has a NUL byte", path);
     } else {
         writing_append(&bytes, "");
