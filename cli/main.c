@@ -28,11 +28,12 @@ static void append_help(struct writing *text)
         writing_append_format(text, "  %-8s  %s\n", subcommands[i]->name, subcommands[i]->summary);
     }
     writing_append(
-        text, "\nhbmstress SUBCOMMAND --help prints its options; --version prints the version.\n"
-              "Exit codes: 0 every promise kept, 1 a promise was broken, 2 bad usage or input,\n"
-              "3 an out-of-memory stayed unknown or a trial was not modelled,\n"
-              "4 hbmstress itself failed or its judges disagree.\n\n"
-              "Example: hbmstress run fragmentation_storm --seed 1\n");
+        text,
+        "\nhbmstress SUBCOMMAND --help prints its options; --version prints the version.\n"
+        "Exit codes: 0 every promise kept, or nothing but known findings, 1 a promise was broken,\n"
+        "2 bad usage or input, 3 an out-of-memory stayed unknown, a verdict was not repeated or\n"
+        "a trial was not modelled, 4 hbmstress itself failed or its judges disagree.\n\n"
+        "Example: hbmstress run fragmentation_storm --seed 1\n");
 }
 
 static enum exit_code print_text(struct writing *text)
