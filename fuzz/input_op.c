@@ -119,7 +119,8 @@ void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op)
     op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~OP_FOR_EVER;
     op->flags &= (uint8_t) ~(
         (has_reference(op) ? 0 : OP_RELATIVE) | (info->can_be_fitted ? 0 : OP_FITTED) |
-        (op->kind == OP_EXECUTE ? 0 : OP_COLLECTIVE) | (op->kind == OP_SWITCH ? OP_FLAG_MASK : 0));
+        (info->can_be_refused ? 0 : OP_RETRY) | (op->kind == OP_EXECUTE ? 0 : OP_COLLECTIVE) |
+        (op->kind == OP_SWITCH ? OP_FLAG_MASK : 0));
     op->tag = op->kind == OP_FAULT ? op->tag % FAULT_KIND_COUNT : op->tag;
     op_clear_unused(op);
     op->size_bytes = op->kind == OP_FAULT || op->kind == OP_SWITCH ? op->size_bytes & UINT32_MAX

@@ -190,6 +190,16 @@ void json_line_finding(struct writing *text, const struct report_finding *findin
     append_words(text, finding);
 }
 
+void json_add_retries(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->retries > 0) {
+        json_add_number(text, "retries", totals->retries);
+    }
+    if (totals->late > 0) {
+        json_add_number(text, "late", totals->late);
+    }
+}
+
 static void append_totals(struct writing *text, const struct run_totals *totals)
 {
     json_add_number(text, "ops", totals->ops);
@@ -207,6 +217,7 @@ static void append_totals(struct writing *text, const struct run_totals *totals)
     if (totals->unrepeated > 0) {
         json_add_number(text, "unrepeated", totals->unrepeated);
     }
+    json_add_retries(text, totals);
     json_add_number(text, "broken", totals->broken);
     if (totals->schedules > 0) {
         json_add_number(text, "schedules", totals->schedules);

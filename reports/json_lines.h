@@ -20,6 +20,9 @@ void json_line_trial(struct writing *text, const struct report_trial *trial);
 void json_line_canary(struct writing *text, const struct report_canary *canary);
 void json_line_result(struct writing *text, const struct report_result *result);
 void json_line_end(struct writing *text, const struct report_end *end);
+/* Members: how many out-of-memories were asked again, and how many of these were granted where time
+ * was not pinned; nothing where there are none. */
+void json_add_retries(struct writing *text, const struct run_totals *totals);
 /* Members: what stayed unknown, and what was allowed to; nothing without either. */
 void json_add_unknown(struct writing *text, const struct report_end *end);
 /* The lines of the jobs, of the canary, and of the end. */

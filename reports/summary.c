@@ -50,6 +50,7 @@ static void append_head(struct writing *text, const struct report_campaign *camp
     if (end->totals.unrepeated > 0) {
         json_add_number(text, "unrepeated", end->totals.unrepeated);
     }
+    json_add_retries(text, &end->totals);
     json_add_unknown(text, end);
     json_break(text, 0);
 }

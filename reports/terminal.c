@@ -535,6 +535,9 @@ void terminal_end(struct writing *text, const struct report_end *end)
         writing_append_format(text, ", %" PRIu64 " not judged", totals->excused);
     }
     writing_append_format(text, "), %" PRIu64 " broken, ", totals->broken);
+    if (totals->late > 0) {
+        writing_append_format(text, "%" PRIu64 " granted late, ", totals->late);
+    }
     if (end->known_count > 0) {
         writing_append_format(text, "%" PRIu64 " known finding%s, ", end->known_count,
                               end->known_count == 1 ? "" : "s");

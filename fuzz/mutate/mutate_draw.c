@@ -10,6 +10,7 @@ enum {
     DELAY_LOW_NS = 1000,
     DELAY_HIGH_NS = 1000000000,
     EDGE_ONE_IN = 32,
+    RETRY_ONE_IN = 32, /* acts only behind a request that was refused */
 };
 
 /* --- numbers --- */
@@ -164,6 +165,7 @@ struct op draw_op(const struct editing *editing, enum op_kind kind)
     op.flags = info->has_block || info->has_program || info->has_address || shares_event
                    ? OP_RELATIVE
                    : 0;
+    op.flags |= info->can_be_refused && random_chance(random, 1, RETRY_ONE_IN) ? OP_RETRY : 0;
     op.ref = info->has_block || info->has_program ? (uint32_t)random_below(random, UINT16_MAX)
                                                   : OP_NONE;
     op.event = shares_event ? (uint32_t)random_below(random, UINT8_MAX) : OP_NONE;

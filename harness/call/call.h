@@ -14,6 +14,7 @@ struct call {
     uint64_t event_delay_ns; /* of an event that the op made */
     bool makes_event;
     bool skipped;     /* does not apply here: no call was made */
+    bool is_pinned;   /* no event completes and no fault strikes during it: OP_RETRY */
     bool is_deferred; /* a free that the harness keeps back until its event is done */
     enum target_result result;
     struct target_block block; /* zero unless the call sets one and returned OK */

@@ -17,7 +17,10 @@ struct named {
 struct clients {
     struct named *named; /* by op; count of them */
     size_t count;
+    uint64_t refused_lanes; /* bit for each lane whose last call was answered out of memory ... */
+    struct op refused[OP_LANE_COUNT_MAX]; /* ... with what it asked for */
 };
+static_assert(OP_LANE_COUNT_MAX <= 64, "a bit for each lane");
 
 struct clients *clients_create(size_t op_count)
 {
@@ -26,6 +29,7 @@ struct clients *clients_create(size_t op_count)
     clients->named = calloc(op_count + 1, sizeof *clients->named);
     CHECK(clients->named != NULL);
     clients->count = op_count;
+    clients->refused_lanes = 0;
     return clients;
 }
 
@@ -40,6 +44,7 @@ void clients_destroy(struct clients *clients)
 void clients_clear(struct clients *clients)
 {
     memset(clients->named, 0, clients->count * sizeof *clients->named);
+    clients->refused_lanes = 0;
 }
 
 static struct named *find_client_block(const struct clients *clients, uint32_t op)
@@ -143,9 +148,29 @@ static void note_answer(struct clients *clients, const struct call *call)
     }
 }
 
+static void note_refusal(struct clients *clients, const struct call *call)
+{
+    const uint8_t lane = call->op.lane;
+    const bool is_refused = !call->skipped && call->result == TARGET_NO_MEMORY;
+    CHECK(lane < OP_LANE_COUNT_MAX);
+    clients->refused_lanes &= ~(UINT64_C(1) << lane);
+    if (is_refused) {
+        clients->refused_lanes |= UINT64_C(1) << lane;
+        clients->refused[lane] = call->op;
+    }
+}
+
+bool clients_were_refused(const struct clients *clients, const struct op *op)
+{
+    CHECK(op->lane < OP_LANE_COUNT_MAX);
+    return (clients->refused_lanes >> op->lane & 1) != 0 &&
+           op_asks_same(&clients->refused[op->lane], op);
+}
+
 void clients_end(struct clients *clients, const struct call *call)
 {
     count_user(clients, &call->op, UINT32_MAX);
+    note_refusal(clients, call);
     if (!call->skipped && call->result == TARGET_OK) {
         note_answer(clients, call);
     }

@@ -30,5 +30,7 @@ bool clients_may_begin(const struct clients *clients, const struct op *op);
 /* The call for the op begins; call is over, whatever it came to. */
 void clients_begin(struct clients *clients, const struct op *op);
 void clients_end(struct clients *clients, const struct call *call);
+/* Whether the lane's last call asked for the same as the op, and was answered out of memory. */
+bool clients_were_refused(const struct clients *clients, const struct op *op);
 
 #endif

@@ -290,12 +290,34 @@ void driver_call_target(struct host *host, const struct setup *setup, uint64_t h
 
 /* --- around it --- */
 
+/* Whether the op that is to be asked again was answered out of memory.  What is asked of several
+ * hosts alike is not asked of one of them alone. */
+static bool was_refused(const struct host *host, const struct op *op, uint32_t number)
+{
+    return host->clients != NULL ? clients_were_refused(host->clients, op)
+                                 : host->refused_op != OP_NONE && host->refused_op + 1 == number;
+}
+
+static void note_refusal(struct host *host, const struct call *call)
+{
+    const bool is_refused = !call->skipped && call->result == TARGET_NO_MEMORY &&
+                            (call->op.flags & (OP_SPMD | OP_COLLECTIVE)) == 0;
+    host->refused_op = is_refused ? call->number : OP_NONE;
+}
+
 uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const struct op *op,
                            uint32_t number, struct call *call)
 {
     uint64_t handle = 0;
-    *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
+    const bool is_retry = (op->flags & OP_RETRY) != 0;
+    *call = (struct call){.op = *op,
+                          .number = number,
+                          .slot = SLOT_NONE,
+                          .skipped = is_retry && !was_refused(host, op, number),
+                          .is_pinned = is_retry && host->clients == NULL,
+                          .result = TARGET_OK};
     host_begin_call(host);
+    device_pin(host->device, call->is_pinned);
     name_event(timeline, call);
     if (!call->skipped) {
         prepare_call(host, timeline, call, &handle);
@@ -324,6 +346,10 @@ void driver_end_call(struct host *host, struct timeline *timeline, const struct 
         start_execution(host, timeline, setup, call);
     }
     host_end_call(host);
+    if (host->clients == NULL) {
+        device_pin(host->device, false);
+        note_refusal(host, call);
+    }
     if (call->result != TARGET_OK) {
         call->block = (struct target_block){0}; /* whatever a call that failed left there */
     }

@@ -65,6 +65,7 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
     }
     op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER
                                       : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FITTED | OP_FOR_EVER);
+    op->flags &= (uint8_t) ~(info->can_be_refused ? 0 : OP_RETRY);
     op->align_log2 = op->align_log2 <= OP_ALIGN_LOG2_MAX ? op->align_log2 : 0;
     op_clear_unused(op);
 }

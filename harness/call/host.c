@@ -103,7 +103,8 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
                const struct setup *setup, struct timeline *timeline, char *reason,
                size_t reason_bytes)
 {
-    *host = (struct host){.target = target, .guard = host->guard, .index = index};
+    *host = (struct host){
+        .target = target, .guard = host->guard, .refused_op = OP_NONE, .index = index};
     host->device = device_create(setup->capacity_bytes, timeline);
     host->guarded = host->guard == NULL
                         ? NULL

@@ -23,6 +23,7 @@ struct host {
     /* what each lane knows; NULL: one client, who knows what the model knows */
     const struct clients *clients;
     uint32_t call_count; /* calls under way */
+    uint32_t refused_op; /* one client: the last op, if it may be asked again (OP_RETRY); OP_NONE */
     uint8_t index;
 };
 

@@ -73,6 +73,9 @@ struct device_fault {
 void device_arm(struct device *device, const struct device_fault *fault);
 /* Disarms every fault and ends busy times.  Calls that stopped half-way still go on. */
 void device_disarm_all(struct device *device);
+/* While it is pinned no event of it completes, no fault strikes or is counted, and a wait for an
+ * event that is pending is refused.  False at first. */
+void device_pin(struct device *device, bool is_pinned);
 /* Whether the target calls again after DEVICE_PARTIAL; false at first. */
 void device_set_resumes(struct device *device, bool resumes);
 /* The witness is told of each call that can be refused, before it is answered.  NULL, as at first:

@@ -17,8 +17,8 @@ const struct device_fault *faults_strike(struct device_faults *faults, enum faul
 {
     CHECK_COSTLY((unsigned)kind < FAULT_KIND_COUNT);
     struct device_fault *armed = &faults->armed[kind];
-    if (armed->call == 0 || (fault_info(kind)->needs_resuming && !faults->resumes) ||
-        armed->call-- > 1) {
+    if (armed->call == 0 || faults->is_pinned ||
+        (fault_info(kind)->needs_resuming && !faults->resumes) || armed->call-- > 1) {
         return NULL;
     }
     armed->call = armed->is_for_ever ? 1 : 0;
@@ -50,6 +50,9 @@ static bool is_busy_now(struct device_faults *faults, uint64_t now_ns)
     if (now_ns < faults->busy_until_ns) {
         faults->struck |= 1u << FAULT_UNLOAD_BUSY;
         return true;
+    }
+    if (faults->is_pinned) {
+        return false;
     }
     if (faults->is_grant_due) {
         faults->is_grant_due = false;

@@ -75,6 +75,11 @@ static enum device_result service_event_wait(void *context, uint64_t event)
     if (is_over_bound(device) || faults_refuse(&device->faults, FAULT_WAIT)) {
         return end_call(device, &call, DEVICE_REFUSED);
     }
+    if (device->faults.is_pinned && timeline_state(device->timeline, event) == EVENT_PENDING &&
+        timeline_due_ns(device->timeline, event) != DELAY_NEVER) {
+        device->faults.fired |= 1u << FAULT_WAIT;
+        return end_call(device, &call, DEVICE_REFUSED);
+    }
     const bool is_doubled = faults_strike(&device->faults, FAULT_EVENT_DOUBLED) != NULL;
     const enum device_result result = wait_for_event(device, event);
     CHECK_COSTLY(result != DEVICE_PARTIAL);

@@ -130,6 +130,11 @@ void device_disarm_all(struct device *device)
     }
 }
 
+void device_pin(struct device *device, bool is_pinned)
+{
+    device->faults.is_pinned = is_pinned;
+}
+
 void device_set_resumes(struct device *device, bool resumes)
 {
     device->faults.resumes = resumes;

@@ -27,7 +27,7 @@ void deal(struct op_list *ops, uint8_t lane_count, struct random *random)
     CHECK(dealt <= ops->count);
     uint8_t lane = 0;
     for (size_t i = ops->count - dealt; i < ops->count; i++) {
-        if (random_chance(random, 2, 3)) {
+        if ((ops->ops[i].flags & OP_RETRY) == 0 && random_chance(random, 2, 3)) {
             lane = (uint8_t)random_below(random, lane_count);
             CHECK(lane < lane_count);
         }

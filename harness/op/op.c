@@ -12,14 +12,16 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
                   .has_tag = true,
                   .has_unpadded = true,
                   .makes_block = true,
-                  .can_be_fitted = true},
+                  .can_be_fitted = true,
+                  .can_be_refused = true},
     [OP_OUTPUT] = {.name = "output",
                    .has_size = true,
                    .has_align = true,
                    .has_tag = true,
                    .has_unpadded = true,
                    .makes_block = true,
-                   .can_be_fitted = true},
+                   .can_be_fitted = true,
+                   .can_be_refused = true},
     [OP_FREE] = {.name = "free", .has_block = true},
     [OP_FREE_AFTER] = {.name = "free_after",
                        .has_block = true,
@@ -45,9 +47,14 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
                  .has_tag = true,
                  .has_stack = true,
                  .makes_program = true,
-                 .can_be_fitted = true},
+                 .can_be_fitted = true,
+                 .can_be_refused = true},
     [OP_UNLOAD] = {.name = "unload", .has_program = true},
-    [OP_EXECUTE] = {.name = "execute", .has_program = true, .has_delay = true, .makes_event = true},
+    [OP_EXECUTE] = {.name = "execute",
+                    .has_program = true,
+                    .has_delay = true,
+                    .makes_event = true,
+                    .can_be_refused = true},
     [OP_DEFRAGMENT] = {.name = "defragment"},
     [OP_COMPLETE] = {.name = "complete", .has_event = true, .event_required = true},
     [OP_ADVANCE] = {.name = "advance", .has_delay = true},
@@ -93,6 +100,15 @@ void op_clear_unused(struct op *op)
     op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
     const bool waits = op->kind != OP_FAULT || fault_info((enum fault_kind)op->tag)->has_delay;
     op->delay_ns = has_amount && op->event == OP_NONE && waits ? op->delay_ns : 0;
+}
+
+bool op_asks_same(const struct op *a, const struct op *b)
+{
+    struct op one = *a;
+    struct op other = *b;
+    one.flags &= (uint8_t)~OP_RETRY;
+    other.flags &= (uint8_t)~OP_RETRY;
+    return op_equal(&one, &other);
 }
 
 bool op_equal(const struct op *a, const struct op *b)

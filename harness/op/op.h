@@ -54,7 +54,12 @@ enum op_flag {
     OP_FOR_EVER = 1u << 3,
     /* size_bytes of a request is a fit (harness/op/fit.h).  Resolved when the op is recorded. */
     OP_FITTED = 1u << 4,
-    OP_FLAG_MASK = 31u
+    /* A request (can_be_refused): the op before is asked again, with time pinned: no event
+     * completes and no fault strikes.  It takes over all that op asked for when it is recorded.
+     * Skipped unless that one, on the same host and of no group, was answered out of memory.  Where
+     * lanes are run the op before is that of its lane, and time is not pinned. */
+    OP_RETRY = 1u << 5,
+    OP_FLAG_MASK = 63u
 };
 #define COLLECTIVE_BOUND_NS UINT64_C(5000000000) /* 5 s: how long peers wait for a missing host */
 
@@ -93,7 +98,8 @@ struct op_kind_info {
     bool has_block, has_program, has_event; /* ref to a block, ref to a program, event */
     bool event_required;                    /* has_event, and there is no own event instead */
     bool makes_block, makes_program, makes_event;
-    bool can_be_fitted; /* OP_FITTED */
+    bool can_be_fitted;  /* OP_FITTED */
+    bool can_be_refused; /* a request, which may end out of memory; OP_RETRY */
 };
 const struct op_kind_info *op_kind_info(enum op_kind kind);
 
@@ -104,6 +110,9 @@ enum op_kind op_kind_find(const char *name, size_t name_length);
  * delay next to a named event, and a group that no flag asks for.  op->kind is one, and the tag of
  * an OP_FAULT an enum fault_kind; flags stay. */
 void op_clear_unused(struct op *op);
+
+/* Whether a request on the same lane and host asks for the same; retries or not. */
+bool op_asks_same(const struct op *a, const struct op *b);
 
 /* Whether all 32 bytes of two ops are equal, those of fields that their kind does not have, too:
  * op_clear_unused() makes these equal. */

@@ -145,6 +145,8 @@ const char *op_print(const struct op *op, char text[OP_TEXT_BYTES])
     } else {
         append_references(text, op, info);
         append_sizes(text, op, info);
+        const bool is_retry = info->can_be_refused && (op->flags & OP_RETRY) != 0;
+        text_append(text, "%s", is_retry ? " retry=yes" : "");
     }
     append_common(text, op);
     return text;

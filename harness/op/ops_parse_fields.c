@@ -190,11 +190,22 @@ static bool parse_count(struct parser *parser, struct word value, struct op *op)
     return parser_number(parser, value, UINT32_MAX, &op->size_bytes);
 }
 
+static bool parse_flag(struct parser *parser, struct word value, struct op *op, enum op_flag flag,
+                       const char *key)
+{
+    op->flags |= word_is(value, "yes") ? (uint8_t)flag : 0;
+    return word_is(value, "yes") ||
+           parser_fail(parser, value.text, "%s must be 'yes' or absent", key);
+}
+
 static bool parse_for_ever(struct parser *parser, struct word value, struct op *op)
 {
-    op->flags |= word_is(value, "yes") ? OP_FOR_EVER : 0;
-    return word_is(value, "yes") ||
-           parser_fail(parser, value.text, "for_ever must be 'yes' or absent");
+    return parse_flag(parser, value, op, OP_FOR_EVER, "for_ever");
+}
+
+static bool parse_retry(struct parser *parser, struct word value, struct op *op)
+{
+    return parse_flag(parser, value, op, OP_RETRY, "retry");
 }
 
 static bool parse_to(struct parser *parser, struct word value, struct op *op)
@@ -237,6 +248,7 @@ static const struct field {
     {"unpadded", ITS_KINDS, offsetof(struct op_kind_info, has_unpadded), parse_unpadded},
     {"align", ITS_KINDS, offsetof(struct op_kind_info, has_align), parse_align},
     {"tag", ITS_KINDS, offsetof(struct op_kind_info, has_tag), parse_tag},
+    {"retry", ITS_KINDS, offsetof(struct op_kind_info, can_be_refused), parse_retry},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 static_assert(FIELD_COUNT <= 32, "a bit each in parser_fields()");

@@ -33,6 +33,7 @@ enum rule_gravity rule_gravity(enum rule rule)
         return GRAVITY_NUMBERS;
     case RULE_PREMATURE:
     case RULE_STATUS:
+    case RULE_RETRY:
     case RULE_TOO_LARGE:
         return GRAVITY_ANSWER;
     default:

@@ -138,4 +138,8 @@ RULE(TOO_LARGE, too_large,
      "a block is no larger than the contract's rounding allows",
      JUDGE(rules_judge_too_large),
      "plant_too_large")
+RULE(RETRY, retry,
+     "a refused request is not granted when it is asked again at once",
+     JUDGE(rules_judge_retry),
+     "plant_retry")
 /* clang-format on */

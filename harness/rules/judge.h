@@ -73,7 +73,10 @@ struct judge {
                             from then on */
     bool goes_on;        /* the run goes on after what does no harm: see rule_gravity() */
     bool has_wrong_status; /* the call under way was answered with a result that it cannot get */
-    bool cannot_follow;    /* the model does not know any more what the target has */
+    /* the last out-of-memory was premature or is excused: that it is granted when it is asked again
+     * says no more */
+    bool is_refusal_settled;
+    bool cannot_follow; /* the model does not know any more what the target has */
     struct judge_told told;
     enum verdict_kind oom_kind; /* on the call under way; NONE: not judged, or no OOM */
     bool hides_oom;             /* *verdict is on a broken rule, and oom_verdict on the OOM */

@@ -48,6 +48,10 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     if (is_oom && !judge_no_memory(judge, host, call)) {
         return false;
     }
+    if (!rule_judge(RULE_RETRY,
+                    &(const struct evidence){.judge = judge, .host = host, .call = call})) {
+        return false;
+    }
     /* An answer that is wrong by itself is not held against those of other hosts. */
     return judge->oom_kind == VERDICT_PREMATURE || judge->has_wrong_status ||
            rule_judge(RULE_SPMD,
@@ -57,6 +61,17 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
 static bool has_fault(const struct host *host)
 {
     return device_faults_fired(host->device) != 0 || device_faults_struck(host->device) != 0;
+}
+
+/* What an answer of out of memory leaves for the same request, asked again at once.  Room that is
+ * kept for a block in host memory may be given up then. */
+static void note_refusal(struct judge *judge, const struct host *host, const struct call *call)
+{
+    if (call->result == TARGET_NO_MEMORY) {
+        judge->is_refusal_settled = has_fault(host) || judge->has_wrong_status ||
+                                    judge->oom_kind == VERDICT_PREMATURE ||
+                                    model_absent_count(host->model) > 0;
+    }
 }
 
 static void check_polls(struct judge *judge, const struct host *host)
@@ -72,9 +87,11 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
     judge->oom_kind = VERDICT_NONE;
     judge->hides_oom = false;
-    judge->hosts_differ = judge->hosts_differ || has_fault(host);
+    judge->hosts_differ = judge->hosts_differ || (has_fault(host) && !call->is_pinned);
     judge_note_holes(judge, host);
-    if (!judge_answer(judge, host, call)) {
+    const bool is_followed = judge_answer(judge, host, call);
+    note_refusal(judge, host, call);
+    if (!is_followed) {
         return;
     }
     judge_look_back(judge, host, call);

@@ -134,7 +134,7 @@ void judge_look_back(struct judge *judge, const struct host *host, const struct 
     const bool had_fault = device_faults_fired(host->device) != 0 ||
                            device_faults_struck(host->device) != 0;
     if (judge->looks_back && judge->is_spending && is_judged &&
-        model_absent_count(host->model) == 0 && !had_fault) {
+        model_absent_count(host->model) == 0 && !had_fault && !call->is_pinned) {
         judge->spent.is_met = call->result == TARGET_OK;
         judge->regret = regret_judge(judge->planner, &judge->before, &judge->spent);
     }

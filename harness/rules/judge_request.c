@@ -11,8 +11,7 @@ uint64_t judge_align_bytes(const struct host *host, const struct op *op)
 
 bool judge_is_request(const struct op *op)
 {
-    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
-           op->kind == OP_EXECUTE;
+    return op_kind_info((enum op_kind)op->kind)->can_be_refused;
 }
 
 uint64_t judge_needed_bytes(const struct host *host, uint64_t asked_bytes)

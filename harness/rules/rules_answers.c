@@ -127,6 +127,38 @@ bool rules_judge_status(const struct evidence *evidence)
     }
 }
 
+/* Whether the call moved blocks or evicted programs. */
+static bool has_made_room(const struct device *device)
+{
+    size_t count = 0;
+    const struct device_call *calls = device_calls(device, &count);
+    for (size_t i = 0; i < count; i++) {
+        const enum device_call_kind kind = calls[i].kind;
+        if (calls[i].result == DEVICE_OK &&
+            (kind == DEVICE_CALL_COPY || kind == DEVICE_CALL_STAGE_IN ||
+             kind == DEVICE_CALL_UNLOAD)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whatever the contract promises: nothing but the target's own mind lies between the two. */
+bool rules_judge_retry(const struct evidence *evidence)
+{
+    const struct call *call = evidence->call;
+    if (call->result != TARGET_OK || !call->is_pinned || evidence->judge->is_refusal_settled) {
+        return true;
+    }
+    const bool made_room = has_made_room(evidence->host->device);
+    const struct evidence named = evidence_named(evidence, "granted when asked again");
+    return evidence_break(&named, RULE_RETRY,
+                          "%s was refused as op %" PRIu32 " and granted when it was asked again%s, "
+                          "with no event and no time in between: the refusal was premature",
+                          op_kind_info(call->op.kind)->name, call->number - 1,
+                          made_room ? ", after moves or evictions of its own" : "");
+}
+
 /* --- texts --- */
 
 /* An answer FAILED says why, unless there was no host memory to say it with. */

@@ -158,10 +158,11 @@ static void count_verdict(struct run *run, const struct call *call, enum verdict
                  run->totals.ooms);
 }
 
-/* Not after a broken rule: what the op did was not taken in then. */
+/* Not after a broken rule: what the op did was not taken in then.  A retry is the harness's own
+ * question. */
 static void count_hit_probes(struct run *run, const struct host *host, const struct call *call)
 {
-    if (run->promises_only || run->verdict.kind == VERDICT_BROKEN) {
+    if (run->promises_only || run->verdict.kind == VERDICT_BROKEN || call->is_pinned) {
         return;
     }
     const struct probe_sight sight = {
@@ -185,6 +186,18 @@ static void begin_verdict(struct run *run, uint32_t number)
     verdict->reason[0] = verdict->mechanism[0] = '\0';
 }
 
+static void count_retry(struct run *run, const struct call *call)
+{
+    if (call->skipped || (call->op.flags & OP_RETRY) == 0) {
+        return;
+    }
+    const bool is_granted = call->result == TARGET_OK;
+    run->totals.retries++;
+    run->totals.retries_granted += is_granted && call->is_pinned;
+    run->totals.late += is_granted && !call->is_pinned;
+    CHECK_COSTLY(run->totals.retries_granted + run->totals.late <= run->totals.retries);
+}
+
 static void count_op(struct run *run, const struct call *call)
 {
     CHECK_COSTLY(call->op.kind < OP_KIND_COUNT);
@@ -193,6 +206,7 @@ static void count_op(struct run *run, const struct call *call)
     run->totals.skipped += call->skipped;
     run->totals.by_kind[kind] += !call->skipped;
     run->totals.skipped_by_kind[kind] += call->skipped;
+    count_retry(run, call);
     CHECK_COSTLY(run->totals.by_kind[kind] <= run->totals.ops);
     CHECK_COSTLY(run->totals.skipped_by_kind[kind] <= run->totals.skipped);
 }
@@ -268,6 +282,19 @@ static void execute_op(struct run *run, struct host *host, const struct op *op, 
                   call.result == TARGET_OK ? NULL : host->target->message(host->instance));
 }
 
+/* The op before is asked again, whatever has become of it in a shorter list. */
+static void resolve_retry(const struct run *run, struct op *op)
+{
+    const struct op *before = run->ops.count == 0 ? NULL : &run->ops.ops[run->ops.count - 1];
+    if ((op->flags & OP_RETRY) == 0 || before == NULL || before->host != op->host ||
+        !op_kind_info(op->kind)->can_be_refused || !op_kind_info(before->kind)->can_be_refused) {
+        return;
+    }
+    *op = *before;
+    op->flags = (uint8_t)((before->flags & ~(OP_SPMD | OP_COLLECTIVE)) | OP_RETRY);
+    op_clear_unused(op);
+}
+
 const struct verdict *run_step(struct run *run, const struct op *op)
 {
     CHECK(op->kind < OP_KIND_COUNT);
@@ -277,6 +304,7 @@ const struct verdict *run_step(struct run *run, const struct op *op)
     }
     struct host *host = &run->hosts[op->host];
     struct op resolved = *op;
+    resolve_retry(run, &resolved);
     driver_resolve(host, run->timeline, &resolved);
     const uint32_t number = (uint32_t)run->ops.count;
     op_list_append(&run->ops, &resolved);

@@ -19,6 +19,8 @@ struct run_totals {
     uint64_t unrepeated; /* verdicts of lanes that nobody scheduled, and that nobody could repeat */
     uint64_t excused;    /* OOMs that were not judged: a block was in host memory */
     uint64_t not_modelled; /* trials that ended because a lane waited for what nobody sees */
+    uint64_t retries;      /* out-of-memories that were asked again; ... */
+    uint64_t retries_granted, late; /* ... granted with time pinned, and where it was not */
     uint64_t search_nodes;
     uint64_t second_opinions;            /* OOMs that the exhaustive judge judged, too */
     uint64_t regretted, regrets_unknown; /* requests; regret.h says what */

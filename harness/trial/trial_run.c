@@ -1,6 +1,7 @@
 #include "harness/trial/trial_run.h"
 
 #include "harness/generate/faulting.h"
+#include "harness/generate/retrying.h"
 #include "harness/lanes/lanes.h"
 
 #include <stdalign.h>
@@ -39,6 +40,7 @@ struct source {
     const struct scenario *scenario;
     struct random random;
     struct faulting faulting;
+    struct retrying retrying;
 };
 
 static void source_init(struct source *source, const struct trial_plan *plan, struct setup *drawn)
@@ -47,17 +49,28 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     source->scenario = plan->scenario;
     random_init(&source->random, plan->setup->seed);
     faulting_init(&source->faulting, &plan->faults, plan->setup->seed);
+    retrying_init(&source->retrying, plan->setup->seed);
     strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
     plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
 }
 
-/* A fault comes before the scenario is asked: it names ops by the number that its own will have.
- * False: the scenario is over. */
+/* Whether the last op is asked again. */
+static bool retry_last(struct source *source, const struct run *run, struct op *op)
+{
+    const struct op_list *ops = run_ops(run);
+    const struct observation *last = run_observation(run);
+    return ops->count > 0 && last->skipped == 0 && last->result == TARGET_NO_MEMORY &&
+           op_kind_info((enum op_kind)ops->ops[ops->count - 1].kind)->can_be_refused &&
+           retrying_next(&source->retrying, &ops->ops[ops->count - 1], op);
+}
+
+/* Retries and faults come before the scenario is asked: it names ops by the number that its own
+ * will have.  False: the scenario is over. */
 static bool source_next(struct source *source, const struct run *run, struct op *op)
 {
     struct scenario_view view;
     run_view(run, &view);
-    return faulting_next(&source->faulting, &view, op) ||
+    return retry_last(source, run, op) || faulting_next(&source->faulting, &view, op) ||
            source->scenario->next(source->state, &source->random, &view, op);
 }
 

@@ -26,6 +26,9 @@ PLANT(refusals, premature_binned, "premature",
       .alloc = alloc_binned)
 PLANT(refusals, premature_last_hole, "premature", "sometimes skips the last hole",
       .alloc = alloc_but_last)
+PLANT(refusals, retry, "retry",
+      "refuses a request whose size class does not fit, and grants it when it is asked again",
+      .declare = declare_doublings, .alloc = alloc_when_asked_again)
 PLANT(answers, overlap, "overlap", "sometimes places a block that overlaps the one above it",
       .alloc = alloc_overlapping)
 PLANT(answers, outside, "outside", "sometimes places a block that ends beyond the device",

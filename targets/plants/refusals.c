@@ -76,6 +76,39 @@ static enum target_result alloc_moved_without_retry(struct plant *plant,
     return plant_inner_alloc(plant, request, block);
 }
 
+/* --- asked again --- */
+
+/* The contract has a class for each doubling, so that it excuses what does not fit there. */
+static void declare_doublings(struct plant *plant, struct target_contract *contract)
+{
+    (void)plant;
+    contract->rounding = (struct target_rounding){.kind = ROUNDING_CLASSES, .steps = 1};
+}
+
+/* Its first search is for the whole class; where that fails it notes that the cache is to be
+ * emptied, and the very next request for as much gets a block of its own size.  So does one that
+ * is asked again by whoever catches the error (NVIDIA/cudf-spark#6768). */
+static enum target_result alloc_when_asked_again(struct plant *plant,
+                                                 const struct target_request *request,
+                                                 struct target_block *block)
+{
+    const bool is_asked_again = plant->amount != 0 && plant->amount == request->size_bytes;
+    plant->amount = 0;
+    if (!is_valid_size(request) || is_asked_again) {
+        return plant_inner_alloc(plant, request, block);
+    }
+    struct target_request whole = *request;
+    while ((whole.size_bytes & (whole.size_bytes - 1)) != 0) {
+        whole.size_bytes += whole.size_bytes & -whole.size_bytes;
+    }
+    const enum target_result result = plant_inner_alloc(plant, &whole, block);
+    if (result != TARGET_NO_MEMORY) {
+        return result;
+    }
+    plant->amount = request->size_bytes;
+    return plant_refuse(plant, request);
+}
+
 /* --- defragmenting and evicting --- */
 
 /* Where the defect refused what the device would have done, libhbm's answer is that of the defect:

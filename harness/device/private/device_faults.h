@@ -8,6 +8,7 @@
 struct device_faults {
     struct device_fault armed[FAULT_KIND_COUNT]; /* call 0 = not armed */
     bool resumes;
+    bool is_pinned;         /* nothing strikes, and no call is counted */
     uint32_t fired, struck; /* as device_faults_fired and device_faults_struck say */
     uint64_t busy_until_ns; /* until then no unload is granted */
     bool is_grant_due;      /* the unload after that is granted, whatever FAULT_UNLOAD_BUSY says */
