@@ -73,13 +73,13 @@ struct device_fault {
 void device_arm(struct device *device, const struct device_fault *fault);
 /* Disarms every fault and ends busy times.  Calls that stopped half-way still go on. */
 void device_disarm_all(struct device *device);
-/* While it is pinned no event of it completes, no fault strikes or is counted, and a wait for an
- * event that is pending is refused.  False at first. */
+/* While it is pinned no event of it completes, no fault strikes, no call is counted for one or told
+ * to the witness, and a wait for an event that is pending is refused.  False at first. */
 void device_pin(struct device *device, bool is_pinned);
 /* Whether the target calls again after DEVICE_PARTIAL; false at first. */
 void device_set_resumes(struct device *device, bool resumes);
-/* The witness is told of each call that can be refused, before it is answered.  NULL, as at first:
- * nobody is told. */
+/* The witness is told of each call that can be refused, before it is answered, unless the device is
+ * pinned.  NULL, as at first: nobody is told. */
 typedef void device_witness(void *context, enum device_call_kind call);
 void device_set_witness(struct device *device, device_witness *witness, void *context);
 /* How a wait for an event that is coming passes the time, and who is told of a look at the events

@@ -155,4 +155,14 @@ eval "expect_exit 1 $line"
 [ "$(grep '^BROKEN' out.txt)" = "$broken" ] || fail "the line that was said finds something else: $line"
 expect_exit 1 replay plain.ops --chip v4 --strategy portfolio --schedules 2000
 expect_text out.txt "--chip v4 "
+
+# What is refused, and granted when it is asked again after another client's free, is late: counted, and no finding.
+printf '%s\n' 'hbmstress-ops 1' 'capacity 64K' 'target hbm' '' '0: alloc size=48K' '1: alloc size=48K lane=1' \
+    '2: free block=0 lane=2' '3: alloc size=48K lane=1 retry=yes' >late.ops
+expect_exit 0 replay late.ops --strategy exhaustive --json
+grep -Eq '"retries":[1-9][0-9]*,' out.txt || fail "no retry is counted: $(tail -n 1 out.txt)"
+grep -Eq '"late":[1-9][0-9]*[,}]' out.txt || fail "nothing is late: $(tail -n 1 out.txt)"
+expect_exit 0 replay late.ops --strategy exhaustive
+expect_text out.txt " granted late"
+
 finish

@@ -55,6 +55,9 @@ static struct op draw_op(struct random *random, uint32_t number)
         op.flags |= op.kind == OP_EXECUTE ? OP_COLLECTIVE | OP_SPMD : OP_SPMD;
         op.group = (uint16_t)random_below(random, 100);
     }
+    if (info->can_be_refused && random_chance(random, 1, 6)) {
+        op.flags |= OP_RETRY;
+    }
     if (random_chance(random, 1, 3)) {
         op.flags |= op.kind == OP_FAULT ? OP_FOR_EVER : op.kind == OP_RETIRE ? OP_RELATIVE : 0;
     }
@@ -162,6 +165,9 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\n0: fault delay=5ms call=copy_half\n", 2, 1, "'copy_half' has no delay"},
     {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever must be 'yes'"},
     {"hbmstress-ops 1\n0: fault call=copy size=2\n", 2, 20, "no field 'size'"},
+    {"hbmstress-ops 1\n0: alloc size=1K\n1: alloc retry=no\n", 3, 16, "retry must be 'yes'"},
+    {"hbmstress-ops 1\n0: alloc size=1K\n1: free block=0 retry=yes\n", 3, 17,
+     "'free' has no field 'retry'"},
     {"hbmstress-ops 1\n0: retire size=4K address=%x\n", 2, 28, "is not a size"},
     {"hbmstress-ops 1\n0: alloc size=1\n1: switch point=0 event=%0\n", 3, 25,
      "by their numbers, not as '%0'"},

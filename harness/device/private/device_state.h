@@ -84,7 +84,7 @@ static inline void stage_end(struct stage *stage)
 /* Any call that can be refused begins here. */
 static inline struct device_call begin_call(struct device *device, enum device_call_kind kind)
 {
-    if (device->witness != NULL) {
+    if (device->witness != NULL && !device->faults.is_pinned) {
         device->witness(device->witness_context, kind);
     }
     /* Host memory is none of the device: who takes some need not look at the events again. */
