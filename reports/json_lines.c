@@ -194,6 +194,7 @@ void json_add_retries(struct writing *text, const struct run_totals *totals)
 {
     if (totals->retries > 0) {
         json_add_number(text, "retries", totals->retries);
+        json_add_number(text, "retries_granted", totals->retries_granted);
     }
     if (totals->late > 0) {
         json_add_number(text, "late", totals->late);
