@@ -225,6 +225,21 @@ START_TEST(a_place_that_is_aligned_is_what_is_missing)
 }
 END_TEST
 
+START_TEST(a_size_class_that_does_not_fit_is_named)
+{
+    story_tell_ops("target first_fit\noption rounding=pow2",
+                   "0: alloc size=1M\n1: alloc size=33M\n");
+    const struct diagnosis *diagnosis = find_diagnosis("rounded_up");
+    ck_assert_ptr_null(find_diagnosis("fragmented"));
+    ck_assert_ptr_null(find_diagnosis("exhausted"));
+    ck_assert_ptr_nonnull(
+        strstr(diagnosis->text, "The request is for 33.00M; by the contract's rounding (classes=1) "
+                                "its block may have 64.00M, 31.00M more, and no hole has that. The "
+                                "largest hole has 63.00M: the request itself would fit."));
+    story_end();
+}
+END_TEST
+
 /* Placements in a heap of 512-byte granules, and the defect that each points to. */
 START_TEST(the_numbers_of_a_placement_point_to_a_defect)
 {
@@ -532,6 +547,7 @@ Suite *suite_of_causes(void)
     tcase_add_test(numbers, what_lies_where_the_stack_must_be_is_named);
     tcase_add_test(numbers, the_numbers_of_a_placement_point_to_a_defect);
     tcase_add_test(numbers, a_place_that_is_aligned_is_what_is_missing);
+    tcase_add_test(numbers, a_size_class_that_does_not_fit_is_named);
     tcase_add_test(numbers, what_a_skipped_op_names_holds_nothing);
     tcase_add_test(numbers, a_host_that_has_freed_what_is_asked_for_has_it_no_more);
     tcase_add_test(numbers, an_execution_asks_for_no_more_than_its_load);
