@@ -4,6 +4,7 @@
 #include "campaign/process/repeat.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
+#include "harness/lanes/lanes_list.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ bool campaign_may_be_unrepeated(const struct campaign *campaign,
     /* What destroys memory or never ends was seen: it needs no second time. */
     return lanes->lane_count != 0 && lanes->backend == LANE_BACKEND_FREE &&
            trial_result->head.end == TRIAL_RESULT_DONE && trial_result->head.has_list &&
-           trial_result->head.first.rule != RULE_OVERRUN;
+           lanes_are_in(&trial_result->ops) && trial_result->head.first.rule != RULE_OVERRUN;
 }
 
 bool campaign_repeats(const struct campaign *campaign, const struct trial_result *trial_result,
@@ -49,12 +50,13 @@ bool campaign_repeats(const struct campaign *campaign, const struct trial_result
     return repeat_shows(&repeat, shown);
 }
 
-static void discount_verdict(struct run_totals *totals, bool is_premature)
+static void discount_verdicts(struct run_totals *totals, const struct run_finding *finding)
 {
+    const bool is_premature = finding->verdict.kind == VERDICT_PREMATURE;
     uint64_t *count = is_premature ? &totals->premature : &totals->broken;
-    CHECK(*count > 0);
-    *count -= 1;
-    totals->unrepeated++;
+    CHECK(*count >= finding->count);
+    *count -= finding->count;
+    totals->unrepeated += finding->count;
 }
 
 void campaign_end_unrepeated(struct campaign *campaign, const struct saved_repro *saved)
@@ -62,10 +64,10 @@ void campaign_end_unrepeated(struct campaign *campaign, const struct saved_repro
     struct trial_result_head *head = &campaign->pending.head;
     struct part_state *part = &campaign->at->parts[head->task.part];
     struct repro_store_paths paths;
-    const bool is_premature = head->first.kind == VERDICT_PREMATURE;
-    discount_verdict(&head->totals, is_premature);
-    discount_verdict(&part->totals, is_premature);
-    discount_verdict(&campaign->at->state.end.totals, is_premature);
+    const struct run_finding *finding = &head->findings.findings[campaign->pending_finding];
+    discount_verdicts(&head->totals, finding);
+    discount_verdicts(&part->totals, finding);
+    discount_verdicts(&campaign->at->state.end.totals, finding);
     findings_forget(&campaign->at->findings, head->signature);
     repro_store_paths_init(&paths, &campaign->repro_store, "unrepeated", saved->base);
     writing_append_format(&campaign->at->saved_files, "unrepeated/%s.ops", saved->base);

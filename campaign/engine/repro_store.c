@@ -35,28 +35,47 @@ struct saving {
     uint64_t seed;
     uint32_t
         named_op; /* in the names of its files; OP_NONE = none, as for the gravest of a trial */
+    unsigned twin_count; /* findings before it that would have the same name */
     struct repro_store_paths paths;
     struct saved_repro saved;
 };
 
 /* What a file is named for: rule or verdict ("" = neither), part and seed; op = OP_NONE: not named.
  */
-static void print_base(const char *rule, const char *part, uint64_t seed, uint32_t op,
+static void print_base(const struct saving *saving, const char *rule, uint32_t op,
                        char base[FINDING_BASE_BYTES])
 {
-    char name[SETUP_NAME_BYTES], suffix[24] = "";
-    snprintf(name, sizeof name, "%s", part);
+    char name[SETUP_NAME_BYTES], suffix[24] = "", twin[16] = "";
+    snprintf(name, sizeof name, "%s", saving->part);
     file_name_clean(name); /* a section's name may be any text */
     if (op != OP_NONE) {
         snprintf(suffix, sizeof suffix, "-op%lu", (unsigned long)op);
     }
+    if (saving->twin_count > 0) {
+        snprintf(twin, sizeof twin, "-%u", saving->twin_count + 1);
+    }
     const char *dash = rule[0] == '\0' ? "" : "-";
-    snprintf(base, FINDING_BASE_BYTES, "%.64s%s%s-%" PRIu64 "%s", rule, dash, name, seed, suffix);
+    snprintf(base, FINDING_BASE_BYTES, "%.64s%s%s-%" PRIu64 "%s%s", rule, dash, name, saving->seed,
+             suffix, twin);
+}
+
+/* Under other schedules the same op may break the same rule by other mechanisms. */
+static unsigned count_twins(const struct trial_result_head *head)
+{
+    unsigned count = 0;
+    for (size_t i = 1; i < head->findings.count; i++) { /* the gravest has no op in its name */
+        const struct run_finding *finding = &head->findings.findings[i];
+        if (strcmp(finding->signature, head->signature) == 0) {
+            return count;
+        }
+        count += finding->verdict.rule == head->first.rule && finding->verdict.op == head->first.op;
+    }
+    return 0;
 }
 
 static void saving_begin(struct saving *saving, const char *folder, const char *rule, uint32_t op)
 {
-    print_base(rule, saving->part, saving->seed, op, saving->saved.base);
+    print_base(saving, rule, op, saving->saved.base);
     repro_store_paths_init(&saving->paths, saving->repro_store, folder, saving->saved.base);
 }
 
@@ -95,14 +114,11 @@ static void copy_whole(const struct trial_result *trial_result, struct shrunk *s
 {
     op_list_copy(&shrunk->ops, &trial_result->ops);
     cut_behind(&trial_result->head.first, &shrunk->ops);
-    for (size_t i = 0; i < trial_result->head.saved_count; i++) {
-        const struct saved_oom *oom = &trial_result->head.saved[i];
-        if (oom->verdict.kind == VERDICT_PREMATURE &&
-            oom->verdict.op == trial_result->head.first.op) {
-            writing_append_bytes(&shrunk->certificate,
-                                 trial_result->certificates.bytes + oom->certificate_start,
-                                 oom->certificate_bytes);
-        }
+    const struct saved_oom *oom = trial_result_premature(trial_result);
+    if (oom != NULL) {
+        writing_append_bytes(&shrunk->certificate,
+                             trial_result->certificates.bytes + oom->certificate_start,
+                             oom->certificate_bytes);
     }
 }
 
@@ -233,7 +249,8 @@ static struct saved_repro save_list(const struct repro_store *repro_store, const
                             .rule = trial_result_rule(trial_result),
                             .part = part->name,
                             .seed = plan_trial_seed(part, trial_result->head.task.trial),
-                            .named_op = is_leading ? OP_NONE : trial_result->head.first.op};
+                            .named_op = is_leading ? OP_NONE : trial_result->head.first.op,
+                            .twin_count = is_leading ? 0 : count_twins(&trial_result->head)};
     memcpy(saving.saved.signature, trial_result->head.signature, sizeof saving.saved.signature);
     CHECK(saving.rule != NULL && trial_result->head.has_list);
     struct shrunk shrunk = {0};

@@ -210,6 +210,7 @@ struct lanes_search lane_options_search(const struct lane_options *wanted, uint6
         .argument = wanted->argument,
         .schedule_count_max = wanted->schedule_count,
         .backend = wanted->backend == LANE_BACKEND_THREADS ? SCHEDULER_THREADS : SCHEDULER_FIBERS,
+        .goes_on = true,
         .checks_order = wanted->checks_races,
         .is_free_running = wanted->backend == LANE_BACKEND_FREE};
 }

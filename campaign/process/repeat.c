@@ -9,14 +9,16 @@
 
 /* --- in the child --- */
 
-/* One search, which ends with the first verdict that breaks a promise: it goes on behind those with
- * other signatures.  True: one had the same. */
+/* One search, and others behind the harm of other signatures that ends it.  True: one had the same.
+ */
 static bool search_signature(const struct repeat *repeat, const struct lanes_search *how,
                              struct op_list *shown)
 {
-    char reason[RUN_REASON_BYTES], signature[SIGNATURE_BYTES];
+    char reason[RUN_REASON_BYTES];
     bool is_same = false, goes_on = true;
     struct lanes_search search = *how;
+    search.goes_on = true;
+    search.signature = repeat->signature;
     while (goes_on && !is_same) {
         struct trial trial;
         struct lanes_found found;
@@ -24,12 +26,12 @@ static bool search_signature(const struct repeat *repeat, const struct lanes_sea
                           reason)) {
             return false;
         }
-        signature_print(&trial.first, &trial.ops, signature);
-        is_same = signature_stands_for(signature, repeat->signature);
+        const struct run_finding *same = run_findings_find(&trial.findings, repeat->signature);
+        is_same = same != NULL;
         if (is_same && !search.is_free_running) {
-            op_list_copy(shown, &trial.ops);
+            op_list_copy(shown, trial_list(&trial, same));
         }
-        goes_on = trial.first.kind != VERDICT_NONE && found.schedule_count > 0 &&
+        goes_on = trial_is_ended(&trial) && found.schedule_count > 0 &&
                   found.schedule_count < search.schedule_count_max;
         search.schedule_count_max -= goes_on ? found.schedule_count : 0;
         search.seed = random_derive(search.seed, 1);

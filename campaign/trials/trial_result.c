@@ -14,7 +14,7 @@
 
 void trial_result_init(struct trial_result *trial_result)
 {
-    memset(trial_result, 0, sizeof *trial_result);
+    memset(trial_result, 0, sizeof *trial_result); /* its lists are empty */
     op_list_init(&trial_result->ops);
     writing_init(&trial_result->all);
     writing_init(&trial_result->notable);
@@ -24,6 +24,9 @@ void trial_result_init(struct trial_result *trial_result)
 void trial_result_deinit(struct trial_result *trial_result)
 {
     op_list_deinit(&trial_result->ops);
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
+        op_list_deinit(&trial_result->lists[i]);
+    }
     writing_deinit(&trial_result->all);
     writing_deinit(&trial_result->notable);
     writing_deinit(&trial_result->certificates);
@@ -47,6 +50,9 @@ void trial_result_select(struct trial_result *trial_result, size_t finding)
     head->first = found->verdict;
     memcpy(head->signature, found->signature, sizeof head->signature);
     memcpy(head->message, found->message, sizeof head->message);
+    if (found->list != 0) {
+        op_list_copy(&trial_result->ops, &trial_result->lists[found->list - 1]);
+    }
 }
 
 const struct saved_oom *trial_result_dispute(const struct trial_result *trial_result)
@@ -65,7 +71,7 @@ const struct saved_oom *trial_result_premature(const struct trial_result *trial_
     for (size_t i = 0; i < trial_result->head.saved_count; i++) {
         const struct verdict *saved = &trial_result->head.saved[i].verdict;
         if (first->kind == VERDICT_PREMATURE && saved->kind == VERDICT_PREMATURE &&
-            saved->op == first->op) {
+            saved->op == first->op && strcmp(saved->mechanism, first->mechanism) == 0) {
             return &trial_result->head.saved[i];
         }
     }
@@ -207,13 +213,27 @@ static uint64_t count_saved(const struct trial_result_head *head, enum verdict_k
     return count;
 }
 
+/* Whether a premature OOM of that mechanism was saved: in this run, or under another schedule. */
+static bool has_saved_premature(const struct trial_result_head *head, const char *mechanism)
+{
+    for (size_t i = 0; i < head->saved_count; i++) {
+        const struct verdict *saved = &head->saved[i].verdict;
+        if (saved->kind == VERDICT_PREMATURE && strcmp(saved->mechanism, mechanism) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A premature OOM that is the first of its finding. */
-static bool is_new_finding(const struct run *run, const struct verdict *verdict)
+static bool is_new_finding(const struct trial_result_head *head, const struct run *run,
+                           const struct verdict *verdict)
 {
     const struct run_findings *findings = run_findings(run);
     const size_t last = findings->count;
     return verdict->kind == VERDICT_PREMATURE && last > 0 &&
-           findings->findings[last - 1].verdict.op == verdict->op;
+           findings->findings[last - 1].verdict.op == verdict->op &&
+           !has_saved_premature(head, verdict->mechanism);
 }
 
 /* Whether the OOM leaves the trial with its certificate. */
@@ -255,7 +275,7 @@ static void add_certificate(struct listening *listening, const struct run *run,
     struct trial_result *trial_result = listening->trial_result;
     struct trial_result_head *head = &trial_result->head;
     struct writing *texts = &trial_result->certificates;
-    const bool is_new = is_new_finding(run, verdict);
+    const bool is_new = is_new_finding(head, run, verdict);
     const bool is_repeated = verdict->kind == VERDICT_PREMATURE && !is_new;
     const bool is_due = certificate_is_due(listening->first_number + head->ooms_seen++,
                                            is_repeated ? VERDICT_JUSTIFIED : verdict->kind);
@@ -310,7 +330,8 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     if (current.words->has_lanes && is_open) {
         return;
     }
-    if (is_open || (oom->kind == VERDICT_PREMATURE && !is_new_finding(run, oom))) {
+    const bool is_new = is_new_finding(&trial_result->head, run, oom);
+    if (is_open || (oom->kind == VERDICT_PREMATURE && !is_new && !current.words->has_lanes)) {
         append_verdict_line(listening, run, oom);
     }
     if (verdict->kind != VERDICT_BROKEN) {
@@ -323,16 +344,35 @@ static void run_again(struct trial_result *trial_result, const struct target *ta
                       struct trial *trial)
 {
     const bool has_lanes = trial->totals.schedules > 0;
-    const bool is_repeatable = has_lanes ? trial->totals.points > 0 && trial->findings.count == 0
-                                         : !trial_is_ended(trial);
+    const bool is_repeatable = !trial_is_ended(trial) && trial->totals.not_modelled == 0 &&
+                               (!has_lanes || trial->totals.points > 0);
     struct verdict broken;
-    if (!trial_result->head.task.is_sampled || !is_repeatable || trial->totals.not_modelled > 0 ||
+    if (!trial_result->head.task.is_sampled || !is_repeatable ||
         !(has_lanes ? again_breaks_lanes(target, trial, &broken)
                     : again_breaks(target, trial, &broken))) {
         return;
     }
     trial_result->head.totals.broken++;
-    run_findings_set(&trial->findings, &broken, &trial->ops);
+    if (!has_lanes) {
+        run_findings_set(&trial->findings, &broken, &trial->ops);
+    }
+}
+
+/* The lists of what is told, and selects the gravest. */
+static void take_lists(struct trial_result *trial_result, const struct trial *trial)
+{
+    const struct run_findings *findings = &trial_result->head.findings;
+    trial_result->setup = trial->setup;
+    op_list_copy(&trial_result->ops, &trial->ops);
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct run_finding *finding = &findings->findings[i];
+        if (finding->list != 0) {
+            op_list_copy(&trial_result->lists[finding->list - 1], trial_list(trial, finding));
+        }
+    }
+    if (findings->count > 0) {
+        trial_result_select(trial_result, 0);
+    }
 }
 
 static void fill_trial_result(struct trial_result *trial_result, const struct target *target,
@@ -348,7 +388,7 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
     run_findings_copy(&head->findings, &trial->findings);
     run_findings_settle(&head->findings);
     if (head->findings.count > 0) {
-        trial_result_select(trial_result, 0);
+        head->first = head->findings.findings[0].verdict;
     }
     /* A disputed verdict of the harness itself is in its totals already. */
     if (head->first.kind != VERDICT_DISPUTED) {
@@ -358,8 +398,7 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
                                 count_saved(head, VERDICT_DISPUTED);
     if (head->first.kind != VERDICT_NONE || open_count > 0) {
         head->has_list = true;
-        trial_result->setup = trial->setup;
-        op_list_copy(&trial_result->ops, &trial->ops);
+        take_lists(trial_result, trial);
     }
     trial_deinit(trial);
 }
@@ -462,10 +501,18 @@ void trial_result_make_dead(const struct task *task, const struct last_words *wo
     }
 }
 
+static void pack_list(const struct op_list *ops, struct writing *bytes)
+{
+    writing_append_bytes(bytes, ops->ops, ops->count * sizeof *ops->ops);
+}
+
 void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
 {
     struct trial_result_head *head = &trial_result->head;
     head->op_count = trial_result->ops.count;
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
+        head->list_op_counts[i] = trial_result->lists[i].count;
+    }
     head->all_bytes = trial_result->all.length;
     head->notable_bytes = trial_result->notable.length;
     head->certificates_bytes = trial_result->certificates.length;
@@ -473,12 +520,34 @@ void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
     if (head->has_list) {
         writing_append_bytes(bytes, &trial_result->setup, sizeof trial_result->setup);
     }
-    writing_append_bytes(bytes, trial_result->ops.ops,
-                         trial_result->ops.count * sizeof *trial_result->ops.ops);
+    pack_list(&trial_result->ops, bytes);
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
+        pack_list(&trial_result->lists[i], bytes);
+    }
     writing_append_bytes(bytes, trial_result->all.bytes, trial_result->all.length);
     writing_append_bytes(bytes, trial_result->notable.bytes, trial_result->notable.length);
     writing_append_bytes(bytes, trial_result->certificates.bytes,
                          trial_result->certificates.length);
+}
+
+/* The ops of all lists; UINT64_MAX: more than max. */
+static uint64_t count_ops(const struct trial_result_head *head, uint64_t max)
+{
+    uint64_t count = head->op_count;
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX && count <= max; i++) {
+        count = head->list_op_counts[i] > max ? UINT64_MAX : count + head->list_op_counts[i];
+    }
+    return count > max ? UINT64_MAX : count;
+}
+
+static bool are_lists_there(const struct run_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->findings[i].list > RUN_FINDING_COUNT_MAX) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool is_whole(const struct trial_result_head *head, size_t length)
@@ -488,10 +557,10 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
         return false;
     }
     rest -= head->has_list ? sizeof(struct setup) : 0;
-    if (head->op_count > rest / sizeof(struct op) || head->all_bytes > rest ||
-        head->notable_bytes > rest || head->certificates_bytes > rest ||
-        head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
-        head->findings.count > RUN_FINDING_COUNT_MAX) {
+    const uint64_t op_count = count_ops(head, rest / sizeof(struct op));
+    if (op_count == UINT64_MAX || head->all_bytes > rest || head->notable_bytes > rest ||
+        head->certificates_bytes > rest || head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
+        head->findings.count > RUN_FINDING_COUNT_MAX || !are_lists_there(&head->findings)) {
         return false;
     }
     for (size_t i = 0; i < head->saved_count; i++) {
@@ -503,7 +572,18 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
         }
     }
     const uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes;
-    return head->op_count * sizeof(struct op) + text_bytes == rest;
+    return op_count * sizeof(struct op) + text_bytes == rest;
+}
+
+/* Returns where the list ends. */
+static const char *unpack_list(const char *from, uint64_t count, struct op_list *ops)
+{
+    for (uint64_t i = 0; i < count; i++, from += sizeof(struct op)) {
+        struct op op;
+        memcpy(&op, from, sizeof op);
+        op_list_append(ops, &op);
+    }
+    return from;
 }
 
 bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *trial_result)
@@ -521,10 +601,9 @@ bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *
         memcpy(&trial_result->setup, from, sizeof trial_result->setup);
         from += sizeof trial_result->setup;
     }
-    for (uint64_t i = 0; i < head->op_count; i++, from += sizeof(struct op)) {
-        struct op op;
-        memcpy(&op, from, sizeof op);
-        op_list_append(&trial_result->ops, &op);
+    from = unpack_list(from, head->op_count, &trial_result->ops);
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
+        from = unpack_list(from, head->list_op_counts[i], &trial_result->lists[i]);
     }
     writing_append_bytes(&trial_result->all, from, head->all_bytes);
     from += head->all_bytes;

@@ -69,19 +69,21 @@ struct trial_result_head {
     uint64_t saved_count;
     uint64_t ooms_seen, certificates_checked;
     uint64_t op_count, all_bytes, notable_bytes, certificates_bytes;
+    uint64_t list_op_counts[RUN_FINDING_COUNT_MAX]; /* of lists */
 };
 struct trial_result {
     struct trial_result_head head;
     struct setup setup;
-    struct op_list ops;
-    struct writing all;          /* a JSON line for each OOM but a premature one */
-    struct writing notable;      /* those of them that are not justified */
-    struct writing certificates; /* of the saved OOMs, one after the other */
+    struct op_list ops; /* of the finding that is selected, else of the trial */
+    struct op_list lists[RUN_FINDING_COUNT_MAX]; /* as in struct trial */
+    struct writing all;                          /* a JSON line for each OOM but a premature one */
+    struct writing notable;                      /* those of them that are not justified */
+    struct writing certificates;                 /* of the saved OOMs, one after the other */
 };
 void trial_result_init(struct trial_result *trial_result);
 void trial_result_deinit(struct trial_result *trial_result);
 
-/* Selects one of its findings: at first it is the gravest. */
+/* Selects one of its findings, with its list: at first it is the gravest. */
 void trial_result_select(struct trial_result *trial_result, size_t finding);
 
 /* The name of the promise that broke, by the finding that is selected; NULL: none, or our judges

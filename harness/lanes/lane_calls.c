@@ -3,9 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/rules/judge_overlap.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void lane_calls_init(struct lane_calls *calls, size_t op_count)
 {
@@ -79,22 +77,11 @@ uint32_t lane_calls_begin(struct lane_calls *calls, struct host *host, uint8_t l
 
 /* --- judging --- */
 
-static void add_note(char reason[VERDICT_REASON_BYTES], const char *note)
-{
-    const size_t used = strlen(reason);
-    const size_t note_bytes = strlen(note) + 1;
-    const size_t room = VERDICT_REASON_BYTES - 1 - note_bytes;
-    (void)snprintf(reason + (used < room ? used : room), note_bytes + 1, " %s", note);
-}
-
 bool lane_calls_tell(struct lane_calls *calls)
 {
     CHECK(calls->run != NULL);
     CHECK(calls->trial != NULL);
     struct run *run = calls->run;
-    if (run->is_broken && calls->note != NULL) {
-        add_note(run->verdict.reason, calls->note);
-    }
     if (calls->listener != NULL && calls->listener->judged != NULL) {
         calls->listener->judged(calls->listener->context, run, &run->verdict);
     }

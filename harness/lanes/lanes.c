@@ -35,7 +35,8 @@ bool lanes_why_not_scheduled(const struct target *target, char reason[LANES_WHY_
 
 static void collect_trial(struct lanes *lanes, const struct run *run)
 {
-    if (lanes->plan->is_again && lanes->calls.trial->first.kind == VERDICT_NONE) {
+    if (lanes->plan->is_again && lanes->calls.trial->first.kind == VERDICT_NONE &&
+        run_findings(run)->count == 0) {
         trial_collect_counts(lanes->calls.trial, run);
     } else {
         trial_collect(lanes->calls.trial, run);
@@ -92,6 +93,7 @@ static void run_body(void *context)
         return;
     }
     lanes->calls.run = run;
+    run_go_on(run);
     op_list_copy(&run->ops, lanes->plan->ops);
     CHECK(run->ops.count == lanes->plan->ops->count);
     lanes_device_attach(lanes);
@@ -257,6 +259,7 @@ static void end_lanes(struct lanes *lanes, const struct scheduler_report *report
     if (is_not_modelled) {
         take_not_modelled(trial, report);
     }
+    trial_name_first(trial); /* by the list without its schedule */
     if (!lanes->is_refused && !(plan->is_again && trial->first.kind == VERDICT_NONE)) {
         lanes_append_schedule(&trial->ops, report->switches, report->deviation_count);
     }

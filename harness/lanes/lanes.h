@@ -36,12 +36,13 @@ struct lanes_plan {
     uint64_t run;        /* its number, for begin() */
     struct order *order; /* NULL: plain accesses are not checked */
     bool is_again; /* target, setup and ops are as in the run before of these lanes.  What that one
-                      made is used again, and trial->setup and ops are not set unless a promise is
-                      broken */
+                      made is used again, and trial->setup and ops are not set unless something is
+                      found */
     const struct scheduler_trace *trace;
     const struct lanes_watch *watch; /* NULL: nobody is told */
 };
-/* Runs the list once.  trial->ops is the list with the schedule that was taken; *report (its
+/* Runs the list once; the run goes on after what does no harm.  trial->findings are what it found,
+ * trial->first the gravest.  trial->ops is the list with the schedule that was taken; *report (its
  * pointers valid until the next run of lanes) says how the scheduler ended.  A run that met what
  * the scheduler does not see counts in trial->totals.not_modelled, and is over; these lanes are not
  * to run again.  False: the target cannot be opened, or not be run so (reason). */

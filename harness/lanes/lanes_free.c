@@ -296,8 +296,30 @@ static bool open_run(struct free_lanes *lanes, char reason[RUN_REASON_BYTES])
                  plan->target->name, why);
         return false;
     }
+    run_go_on(lanes->calls.run);
     op_list_copy(&lanes->calls.run->ops, plan->ops);
     return true;
+}
+
+static void add_note(char reason[VERDICT_REASON_BYTES])
+{
+    static const char note[] = " (free-running: not exactly replayable)";
+    const size_t used = strlen(reason);
+    const size_t room = VERDICT_REASON_BYTES - sizeof note;
+    memcpy(reason + (used < room ? used : room), note, sizeof note);
+}
+
+static void collect_free_trial(struct trial *trial, const struct run *run)
+{
+    trial_collect(trial, run);
+    trial_name_first(trial);
+    for (size_t i = 0; i < trial->findings.count; i++) {
+        add_note(trial->findings.findings[i].verdict.reason);
+    }
+    if (trial->first.kind != VERDICT_NONE) {
+        add_note(trial->first.reason);
+    }
+    trial->digest = 0; /* of no use: no two runs are the same */
 }
 
 static void run_list(struct free_lanes *lanes)
@@ -312,8 +334,7 @@ static void run_list(struct free_lanes *lanes)
     if (!lanes->is_over) {
         lane_calls_finish(&lanes->calls);
     }
-    trial_collect(lanes->calls.trial, lanes->calls.run);
-    lanes->calls.trial->digest = 0; /* of no use: no two runs are the same */
+    collect_free_trial(lanes->calls.trial, lanes->calls.run);
 }
 
 bool lanes_run_free(const struct lanes_plan *plan, uint64_t seed,
@@ -331,7 +352,6 @@ bool lanes_run_free(const struct lanes_plan *plan, uint64_t seed,
     lanes->calls.listener = listener;
     lanes->calls.trial = trial;
     lanes->calls.events_never_pause = lanes->calls.places_may_be_late = true;
-    lanes->calls.note = "(free-running: not exactly replayable)";
     begin_free_run(lanes, seed);
     const bool was_run = open_run(lanes, reason);
     if (was_run) {

@@ -27,7 +27,7 @@ struct lanes_free_found {
 
 /* Runs plan->ops once; of plan only target, setup and ops are read.  Of seed come the delays of
  * events and how many calls are judged together.  trial->ops is the list, its digest is 0, and the
- * reason of a broken promise says that the run cannot be repeated exactly.  The listener is told by
+ * reason of each finding says that the run cannot be repeated exactly.  The listener is told by
  * one thread at a time, not always the same.  False: as for lanes_run().  Not from within a lane of
  * a scheduler. */
 bool lanes_run_free(const struct lanes_plan *plan, uint64_t seed,

@@ -170,6 +170,15 @@ static bool run_freely(struct searching *searching, const struct run_listener *l
     return true;
 }
 
+/* Whether what the run found ends the search. */
+static bool is_last_run(const struct lanes_search *search, const struct trial *one)
+{
+    if (search->signature != NULL && run_findings_find(&one->findings, search->signature) != NULL) {
+        return true;
+    }
+    return search->goes_on ? trial_is_ended(one) : one->first.kind != VERDICT_NONE;
+}
+
 /* One run; false: it is the last. */
 static bool run_once(struct searching *searching, const struct run_listener *listener,
                      struct trial *trial, char reason[RUN_REASON_BYTES], bool *was_run)
@@ -190,10 +199,10 @@ static bool run_once(struct searching *searching, const struct run_listener *lis
     CHECK(trial->totals.schedules == searching->found->schedule_count);
     trial->totals.points += searching->found->point_count - before.point_count;
     trial->totals.switches += searching->found->switch_count - before.switch_count;
-    trial->first = one.first;
-    run_findings_copy(&trial->findings, &one.findings);
+    trial_take_findings(trial, &one);
     trial->digest ^= one.digest * (searching->found->schedule_count | 1);
     const bool is_broken = one.first.kind != VERDICT_NONE;
+    const bool is_last = is_last_run(searching->search, &one);
     const bool is_not_modelled = one.totals.not_modelled > 0;
     if (is_not_modelled) {
         memcpy(trial->why_not_modelled, one.why_not_modelled, sizeof trial->why_not_modelled);
@@ -201,11 +210,8 @@ static bool run_once(struct searching *searching, const struct run_listener *lis
     if (!searching->plan.is_again || is_broken) {
         trial->setup = one.setup;
     }
-    if (is_broken) {
-        op_list_copy(&trial->ops, &one.ops);
-    }
     trial_deinit(&one);
-    return !is_broken && !is_not_modelled && has_more;
+    return !is_last && !is_not_modelled && has_more;
 }
 
 bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,
@@ -219,11 +225,13 @@ bool lanes_search(const struct target *target, const struct setup *setup, const 
     *found = (struct lanes_found){0};
     op_list_init(&trial->ops);
     op_list_copy(&trial->ops, ops);
+    op_list_copy(&trial->searched, ops);
     begin_search(&searching, search);
     while (
         (search->schedule_count_max == 0 || found->schedule_count < search->schedule_count_max) &&
         run_once(&searching, listener, trial, reason, &was_run)) {
     }
+    trial_lead(trial);
     CHECK(trial->totals.schedules == found->schedule_count);
     CHECK(search->schedule_count_max == 0 || found->schedule_count <= search->schedule_count_max);
     ask_strategy(&searching);

@@ -22,7 +22,10 @@ struct lanes_search {
     uint64_t schedule_count_max; /* 0 = until the strategy has nothing left, which only "exhaustive"
                                     ever says */
     enum scheduler_backend backend;
-    bool checks_order;                   /* plain accesses of a target that is built for it */
+    bool goes_on; /* behind findings that do no harm, to the last schedule; else the first run that
+                     finds something is the last */
+    const char *signature; /* the run that shows this finding is the last; NULL: none is */
+    bool checks_order;     /* plain accesses of a target that is built for it */
     const struct lanes_witness *witness; /* NULL: nobody is told */
     bool is_free_running; /* the lanes are threads and nobody decides (harness/lanes/lanes_free.h):
                              seed says what is drawn, strategy, backend and order are not used; 0
@@ -45,9 +48,10 @@ struct lanes_found {
     struct lanes_free_found free_running; /* of all runs; longest_count is that of the longest */
 };
 
-/* As lanes_run(), schedule after schedule, until a promise is broken.  trial->first says which, and
- * trial->ops has the schedule that broke it (none when they are free-running); else trial->ops is
- * the list.  The totals are those of all runs. */
+/* As lanes_run(), schedule after schedule, until one does harm, or finds anything where the search
+ * does not go on.  trial->findings are those of all runs, each with the list that showed it first
+ * (trial_list): its schedule is part of that, unless they are free-running.  trial->first is the
+ * gravest, trial->ops its list; else trial->ops is the list.  The totals are those of all runs. */
 bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct lanes_search *search, const struct run_listener *listener,
                   struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES]);

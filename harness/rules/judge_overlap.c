@@ -144,23 +144,39 @@ static void name_other(struct pass *pass, uint32_t number)
     }
 }
 
-/* The rest of the reason means nothing, and it is large. */
-static void clear_verdict(struct verdict *verdict, uint32_t op)
-{
-    memset(verdict, 0, offsetof(struct verdict, reason) + 1);
-    verdict->kind = VERDICT_NONE;
-    verdict->rule = RULE_NONE;
-    verdict->op = op;
-}
-
 static void begin_verdict(struct judge *judge, const struct overlap_call *over)
 {
     clear_verdict(judge->verdict, over->call.number);
-    judge->hides_oom = false;
+    judge->oom_kind = VERDICT_NONE;
+    judge->hides_oom = judge->has_wrong_status = false;
     judge->message = over->message == NULL ? "" : over->message;
 }
 
-/* False: a promise is broken. */
+/* What the call's effect broke, now or before its return. */
+static void take_noted(const struct pass *pass, uint32_t number)
+{
+    const struct pending *pending = &pass->pending[number];
+    if (pending->is_noted) {
+        *pass->judge->verdict = pending->noted;
+    }
+}
+
+static bool is_finding(const struct verdict *verdict)
+{
+    return verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
+}
+
+/* Its status was held against the promises.  False: a promise is broken, and the run is over. */
+static bool finish_answered(struct pass *pass, uint32_t number)
+{
+    if (!overlap_effects_finish(pass, number)) {
+        return false;
+    }
+    take_noted(pass, number);
+    return overlap_oom_finish(pass, number);
+}
+
+/* False: a promise is broken, and the run is over. */
 static bool finish_call(struct pass *pass, uint32_t number)
 {
     struct overlap_call *over = call_at(pass, number);
@@ -169,8 +185,8 @@ static bool finish_call(struct pass *pass, uint32_t number)
     begin_verdict(pass->judge, over);
     const bool is_good = over->call.skipped ||
                          (judge_status(pass->judge, over->host, &over->call) &&
-                          overlap_effects_finish(pass, number) && overlap_oom_finish(pass, number));
-    if (!is_good) {
+                          finish_answered(pass, number));
+    if (is_finding(pass->judge->verdict)) {
         name_other(pass, number);
     }
     pass->pending[number].is_under_way = false;
@@ -193,7 +209,7 @@ static bool look_at_blocks(struct pass *pass, struct host *host)
 }
 
 /* Of the peak only bounds are known: it is at least what it was before, and at most all that was
- * taken lay there at once. */
+ * taken lay there at once.  A target that says another one is not followed. */
 static bool look_at_counters(struct pass *pass, struct host *host)
 {
     struct target_stats stats = {0};
@@ -205,7 +221,10 @@ static bool look_at_counters(struct pass *pass, struct host *host)
     if (!judge_counters(pass->judge, host, &stats, true)) {
         return false;
     }
-    model_widen_peak(host->model, stats.peak_bytes_in_use, stats.peak_bytes_in_use);
+    if (stats.peak_bytes_in_use >= counters->peak_low_bytes &&
+        stats.peak_bytes_in_use <= counters->peak_high_bytes) {
+        model_widen_peak(host->model, stats.peak_bytes_in_use, stats.peak_bytes_in_use);
+    }
     return true;
 }
 
@@ -254,6 +273,7 @@ static bool run_pass(struct pass *pass, const struct overlap_teller *teller)
     const struct overlap *overlap = pass->overlap;
     for (size_t i = 0; i < overlap->mark_count; i++) {
         const struct overlap_mark *mark = &overlap->marks[i];
+        begin_verdict(pass->judge, call_at(pass, mark->call));
         const bool is_good = take_mark(pass, mark, i + 1 == overlap->mark_count);
         const bool goes_on = (is_good && !mark->is_return) || tell_verdict(pass, teller);
         if (!is_good || !goes_on) {
@@ -303,7 +323,6 @@ bool judge_overlap(struct judge *judge, struct overlap *overlap,
     pass.moves.let_go = overlap_effects_let_go;
     pass.moves.context = &pass;
     begin_pass(&pass);
-    clear_verdict(judge->verdict, overlap->calls[0].call.number);
     const char *message = judge->message;
     const bool is_good = run_pass(&pass, teller);
     judge->message = message;

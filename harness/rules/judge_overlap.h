@@ -21,7 +21,8 @@ struct overlap_teller {
 };
 /* No call is under way, and at least one was made.  Brings the models up to date and judges; at the
  * end the state of every host is looked at as after one call, and what is wrong then is told for
- * the last call.  False: a promise is broken and was told, or the teller stopped it.  Each device
+ * the last call.  What breaks a rule without harm is told for its call, and a judge that goes on
+ * does.  False: a broken promise that ends the run was told, or the teller stopped it.  Each device
  * call and each completion costs a look at all calls under way, and a search for each of them that
  * is an out-of-memory not excused yet. */
 bool judge_overlap(struct judge *judge, struct overlap *overlap,

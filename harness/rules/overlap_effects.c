@@ -77,15 +77,9 @@ static bool take_success(struct pass *pass, const struct overlap_call *over)
     return true;
 }
 
-/* The effect of the call is in the model from here on; false: that cannot be. */
-static bool take_effect(struct pass *pass, uint32_t number)
+static bool take_granted(struct pass *pass, struct overlap_call *over)
 {
-    struct overlap_call *over = call_at(pass, number);
     struct call *call = &over->call;
-    pass->pending[number].is_done = true;
-    if (!is_granted(call)) {
-        return true;
-    }
     call->slot = slot_named(over->host, call);
     if (op_kind_info(call->op.kind)->has_block && call->slot == SLOT_NONE) {
         return rule_judge(RULE_STATUS, &(const struct evidence){.judge = pass->judge,
@@ -97,6 +91,28 @@ static bool take_effect(struct pass *pass, uint32_t number)
         return true; /* it is looked at when no call is under way */
     }
     return take_success(pass, over);
+}
+
+/* The effect of the call is in the model from here on; false: that cannot be.  A rule that it
+ * breaks without harm is the call's, which may not have returned yet. */
+static bool take_effect(struct pass *pass, uint32_t number)
+{
+    struct overlap_call *over = call_at(pass, number);
+    struct pending *pending = &pass->pending[number];
+    struct verdict *verdict = pass->judge->verdict;
+    pending->is_done = true;
+    if (!is_granted(&over->call)) {
+        return true;
+    }
+    clear_verdict(&pending->noted, over->call.number);
+    pass->judge->verdict = &pending->noted;
+    const bool is_good = take_granted(pass, over);
+    pass->judge->verdict = verdict;
+    pending->is_noted = pending->noted.kind != VERDICT_NONE;
+    if (!is_good) {
+        *verdict = pending->noted;
+    }
+    return is_good;
 }
 
 /* --- giving back --- */

@@ -219,30 +219,42 @@ static uint64_t requested_bytes(const struct overlap_call *over)
                                                                                     : bytes;
 }
 
+/* As for a call alone, but that nobody knows whose the device calls of an overlap were. */
+static void explain_premature(struct judge *judge)
+{
+    struct verdict *verdict = judge->verdict;
+    char mechanism[VERDICT_MECHANISM_BYTES];
+    const struct shortfall_done nothing = {0};
+    shortfall_name(judge->oracle, &judge->oom, &judge->reach, &nothing, mechanism);
+    if (!judge->goes_on || !judge_was_told(judge, RULE_PREMATURE, mechanism)) {
+        (void)oracle_prove(judge->oracle, &judge->oom, verdict->nodes_max, verdict);
+    }
+    memcpy(verdict->mechanism, mechanism, sizeof mechanism);
+}
+
+/* An instant at which it could not be judged may have been the one that excuses it. */
+static bool is_judged(const struct pending *pending)
+{
+    return pending->has_oom && (!pending->was_blind || pending->is_excused);
+}
+
 bool overlap_oom_finish(struct pass *pass, uint32_t number)
 {
     struct judge *judge = pass->judge;
     const struct overlap_call *over = call_at(pass, number);
-    const struct pending *pending = &pass->pending[number];
-    if (!is_oom(over)) {
+    if (!is_oom(over) || judge->has_wrong_status) {
         return true;
     }
     judge->verdict->requested_bytes = requested_bytes(over);
+    if (is_judged(&pass->pending[number])) {
+        restore_state(pass, number);
+        judge->oom_kind = judge->verdict->kind;
+    }
+    if (judge->oom_kind == VERDICT_PREMATURE) {
+        explain_premature(judge);
+        return judge->goes_on;
+    }
     /* The numbers may be those of any instant. */
-    if (!rule_judge(RULE_MESSAGE, &(const struct evidence){
-                                      .judge = judge, .host = over->host, .call = &over->call})) {
-        return false;
-    }
-    if (!pending->has_oom || (pending->was_blind && !pending->is_excused)) {
-        return true; /* not judged: that instant may have been the one */
-    }
-    restore_state(pass, number);
-    if (judge->verdict->kind != VERDICT_PREMATURE) {
-        return true;
-    }
-    (void)oracle_prove(judge->oracle, &judge->oom, judge->verdict->nodes_max, judge->verdict);
-    /* Whose the device calls of an overlap were nobody knows. */
-    const struct shortfall_done nothing = {0};
-    shortfall_name(judge->oracle, &judge->oom, &judge->reach, &nothing, judge->verdict->mechanism);
-    return false;
+    return rule_judge(RULE_MESSAGE, &(const struct evidence){
+                                        .judge = judge, .host = over->host, .call = &over->call});
 }

@@ -116,10 +116,10 @@ bool rules_judge_status(const struct evidence *evidence)
     switch (evidence->sight) {
     case SIGHT_ABSENT:
         return judge_presence(evidence);
-    case SIGHT_GONE:
-        return evidence_break(evidence, RULE_STATUS,
-                              "%s returned OK for block %" PRIu32 ", which was gone",
-                              op_kind_info(evidence->call->op.kind)->name, evidence->call->op.ref);
+    case SIGHT_GONE: /* what the target took it for nobody knows */
+        return evidence_end(evidence, RULE_STATUS,
+                            "%s returned OK for block %" PRIu32 ", which was gone",
+                            op_kind_info(evidence->call->op.kind)->name, evidence->call->op.ref);
     case SIGHT_STACK:
         return judge_loaded(evidence);
     default:

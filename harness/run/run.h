@@ -28,7 +28,7 @@ struct run *run_create(const struct target *target, const struct setup *setup,
 void run_destroy(struct run *run);
 
 /* From here on the run goes on after a finding that does no harm (rule_gravity): the model follows
- * what the target did.  For a run without lanes. */
+ * what the target did. */
 void run_go_on(struct run *run);
 
 /* Executes one op, records it (resolved) and judges it.  The verdict belongs to the run until

@@ -44,13 +44,35 @@ void run_findings_add(struct run_findings *findings, const struct verdict *verdi
     CHECK(verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN ||
           verdict->kind == VERDICT_DISPUTED);
     signature_print(verdict, ops, signature);
-    if (find_signature(findings, signature) != NULL || !make_room(findings, verdict)) {
+    struct run_finding *known = find_signature(findings, signature);
+    if (known != NULL) {
+        known->count++;
+        return;
+    }
+    if (!make_room(findings, verdict)) {
         return;
     }
     struct run_finding *finding = &findings->findings[findings->count++];
     finding->verdict = *verdict;
+    finding->list = 0;
+    finding->count = 1;
     memcpy(finding->signature, signature, sizeof signature);
     (void)snprintf(finding->message, sizeof finding->message, "%s", message);
+}
+
+bool run_findings_take(struct run_findings *findings, const struct run_finding *finding)
+{
+    struct run_finding *known = find_signature(findings, finding->signature);
+    if (known != NULL) {
+        known->count += finding->count;
+        return false;
+    }
+    if (!make_room(findings, &finding->verdict)) {
+        return false;
+    }
+    findings->findings[findings->count] = *finding;
+    findings->findings[findings->count++].list = 0;
+    return true;
 }
 
 void run_findings_set(struct run_findings *findings, const struct verdict *verdict,

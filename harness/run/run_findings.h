@@ -13,6 +13,8 @@ enum { RUN_FINDING_COUNT_MAX = 16 };
 
 struct run_finding {
     struct verdict verdict; /* the first with this signature */
+    uint32_t list;          /* which of the trial's lists shows it: see struct trial */
+    uint64_t count;         /* verdicts with this signature; at least 1 */
     char signature[SIGNATURE_BYTES];
     char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to it */
 };
@@ -28,8 +30,11 @@ struct run_findings {
  * too many: then a graver one takes the place of the last.  ops is the list as recorded so far. */
 void run_findings_add(struct run_findings *findings, const struct verdict *verdict,
                       const struct op_list *ops, const char *message);
-/* The same for the verdict that ended the run, in the words in which it is to be told: it takes the
- * place of one with its signature, and of the last where there are too many. */
+/* Notes a finding of another run by the same rules, its verdicts counted.  True: it is the last one
+ * now; its list is 0. */
+bool run_findings_take(struct run_findings *findings, const struct run_finding *finding);
+/* The same as the first for the verdict that ended the run, in the words in which it is to be told:
+ * it takes the place of one with its signature, and of the last where there are too many. */
 void run_findings_set(struct run_findings *findings, const struct verdict *verdict,
                       const struct op_list *ops);
 /* Copies what there is, and no more. */

@@ -251,11 +251,10 @@ void run_take_overlapping(struct run *run, struct host *host, const struct call 
     count_op(run, call);
     observe_call(run, call, message);
     run->judge.has_second_opinion = false;
-    const enum verdict_kind kind = run->verdict.kind;
-    const bool is_on_oom = kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE ||
-                           kind == VERDICT_UNKNOWN;
-    if (!call->skipped) {
-        count_verdict(run, call, is_on_oom ? kind : VERDICT_NONE);
+    /* What is found at the end of an overlap is told for its last call, and that may be a skipped
+     * one. */
+    if (!call->skipped || run->verdict.kind != VERDICT_NONE) {
+        count_verdict(run, call, run->judge.oom_kind);
     }
     end_taken_op(run, host, call);
 }

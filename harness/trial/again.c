@@ -137,7 +137,7 @@ static bool run_drawn(const struct target *target, const struct trial *trial, st
     struct lanes *lanes = lanes_create(lanes_backend(&trial->setup));
     const struct lanes_plan plan = {.target = target,
                                     .setup = &trial->setup,
-                                    .ops = &trial->ops,
+                                    .ops = &trial->searched,
                                     .strategy = &strategy_random,
                                     .state = state,
                                     .order = trial->setup.checks_races ? order_create() : NULL};
@@ -158,14 +158,13 @@ bool again_breaks_lanes(const struct target *target, struct trial *trial, struct
     struct trial one;
     broken->kind = VERDICT_NONE;
     const bool was_run = run_drawn(target, trial, &one);
-    if (was_run && one.first.kind != VERDICT_NONE) {
+    if (was_run && trial_is_ended(&one)) {
         *broken = one.first;
-    } else if (was_run && one.totals.not_modelled == 0) {
-        (void)again_breaks(target, &one, broken);
+    } else if (was_run && one.totals.not_modelled == 0 && again_breaks(target, &one, broken)) {
+        run_findings_set(&one.findings, broken, &trial->searched);
     }
-    if (broken->kind != VERDICT_NONE) {
-        op_list_copy(&trial->ops, &one.ops);
-    }
+    trial_take_findings(trial, &one);
+    trial_lead(trial);
     trial_deinit(&one);
     return broken->kind != VERDICT_NONE;
 }

@@ -13,8 +13,8 @@
  * meanwhile.  True when that breaks a promise: then *broken is the verdict. */
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
 
-/* The same for a trial whose list was run with many schedules and broke nothing: one of them is
- * drawn, run and then repeated.  When that breaks a promise trial->ops has it. */
+/* The same for a trial of which many schedules were searched, and which no finding ended: one more
+ * is drawn, run and then repeated.  What that finds is among the trial's findings. */
 bool again_breaks_lanes(const struct target *target, struct trial *trial, struct verdict *broken);
 
 #endif

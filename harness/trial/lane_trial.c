@@ -3,6 +3,8 @@
 #include "harness/lanes/deal.h"
 #include "harness/trial/trial_run.h"
 
+#include <string.h>
+
 /* A list of several hundred ops is run in no time, and brings a device to any state that a longer
  * one does. */
 enum { DRAWN_COUNT_MIN = 24, DRAWN_COUNT_MAX = 400 };
@@ -20,15 +22,22 @@ static bool draw_ops(const struct lane_trial_plan *plan, struct random *random,
     return *was_run && !trial_is_ended(trial);
 }
 
-/* What the drawing found shows in the list before it was dealt. */
-static void take_findings(struct trial *trial, const struct trial *drawn)
+/* What the drawing found shows in the list before it was dealt, which has no schedule: of a finding
+ * of both that is the simpler list. */
+static void put_drawn_first(struct trial *trial, const struct trial *drawn)
 {
-    if (drawn->findings.count > 0) {
-        run_findings_copy(&trial->findings, &drawn->findings);
-        trial->first = drawn->first;
-        trial->setup = drawn->setup;
-        op_list_copy(&trial->ops, &drawn->ops);
+    if (drawn->findings.count == 0) {
+        return;
     }
+    struct trial searched = *trial;
+    memset(trial->lists, 0, sizeof trial->lists);
+    trial->findings.count = 0;
+    trial_take_findings(trial, drawn);
+    trial_take_findings(trial, &searched);
+    trial_lead(trial);
+    op_list_init(&searched.ops); /* it and `searched` are still the trial's */
+    op_list_init(&searched.searched);
+    trial_deinit(&searched);
 }
 
 bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listener *listener,
@@ -50,12 +59,9 @@ bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listene
     was_run = lanes_search(plan->draw.target, &drawn.setup, &dealt, &plan->search, listener, trial,
                            found, reason);
     op_list_deinit(&dealt);
-    trial_name_first(trial);
+    put_drawn_first(trial, &drawn);
     run_totals_add(&trial->totals, &drawn.totals);
     trial->digest ^= drawn.digest;
-    if (trial->first.kind == VERDICT_NONE) {
-        take_findings(trial, &drawn);
-    }
     trial_deinit(&drawn);
     return was_run;
 }

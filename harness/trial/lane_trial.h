@@ -7,8 +7,8 @@
 #include "harness/trial/trial_run.h"
 
 /* A trial with lanes: the ops are drawn by plan as for one client, with lanes alone in a run of its
- * own, and dealt; then schedules of that list are searched.  A promise that the drawing breaks
- * already is the trial's. */
+ * own, and dealt; then schedules of that list are searched.  What the drawing found is the trial's,
+ * too, on the list before it was dealt; harm ends the trial there. */
 struct lane_trial_plan {
     struct trial_plan draw;
     uint8_t lane_count; /* 2..LANES_CLIENT_COUNT_MAX */

@@ -112,9 +112,7 @@ bool trial_replay(const struct target *target, const struct setup *setup, const 
                   char reason[RUN_REASON_BYTES])
 {
     if (lanes_are_in(ops)) {
-        const bool was_run = lanes_replay(target, setup, ops, listener, trial, reason);
-        trial_name_first(trial);
-        return was_run;
+        return lanes_replay(target, setup, ops, listener, trial, reason);
     }
     memset(trial, 0, sizeof *trial);
     struct run *run = run_create(target, setup, reason);

@@ -23,7 +23,6 @@ struct lane_calls {
     bool places_may_be_late; /* between a block's making and the look at its address others may move
                                 it: where calls met moves or evictions, what seems broken is not
                                 told, and the run ends there */
-    const char *note;        /* put behind the reason of a broken promise; NULL: nothing */
 };
 /* For runs of a list of op_count ops. */
 void lane_calls_init(struct lane_calls *calls, size_t op_count);
@@ -40,11 +39,11 @@ void lane_calls_detach(struct lane_calls *calls);
  */
 uint32_t lane_calls_begin(struct lane_calls *calls, struct host *host, uint8_t lane);
 /* No call is under way: judges those since the last judgement, at least one.  Then
- * calls->run->is_broken says whether the run is over. */
+ * calls->run->is_broken says whether the run is over; after what does no harm it goes on. */
 void lane_calls_judge(struct lane_calls *calls);
 /* Tells the listener of the verdict; keeps it when it ends the run.  False: it does. */
 bool lane_calls_tell(struct lane_calls *calls);
-/* Every lane has ended and no promise was broken: cleans up, and judges that.  calls->run is left
+/* Every lane has ended and the run is not over: cleans up, and judges that.  calls->run is left
  * to the caller, and to collect the trial from. */
 void lane_calls_finish(struct lane_calls *calls);
 

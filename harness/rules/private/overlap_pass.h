@@ -7,6 +7,9 @@
 #include "harness/rules/overlap.h"
 #include "harness/rules/private/overlap_moves.h"
 
+#include <stddef.h>
+#include <string.h>
+
 /* A call as the pass knows it. */
 struct pending {
     bool is_under_way, is_done; /* done: its effect is in the model */
@@ -17,7 +20,9 @@ struct pending {
     bool has_oom;               /* oom is the state of the instant that decided */
     struct oom oom;
     uint64_t nodes;
+    bool is_noted;          /* its effect broke a rule that does no harm: noted says which */
     struct verdict verdict; /* on that state; large, so only has_oom makes it mean something */
+    struct verdict noted;   /* the same with is_noted: told when the call returns */
 };
 struct pass {
     struct judge *judge;
@@ -35,6 +40,15 @@ struct pass {
 static inline struct overlap_call *call_at(const struct pass *pass, size_t i)
 {
     return &pass->overlap->calls[i];
+}
+
+/* The rest of the reason means nothing, and it is large. */
+static inline void clear_verdict(struct verdict *verdict, uint32_t op)
+{
+    memset(verdict, 0, offsetof(struct verdict, reason) + 1);
+    verdict->kind = VERDICT_NONE;
+    verdict->rule = RULE_NONE;
+    verdict->op = op;
 }
 
 /* Whether the call is under way and has not had its effect yet. */
