@@ -8,6 +8,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <string.h>
 
 enum { CALL_COUNT_MAX = 16 };
 
@@ -19,6 +20,7 @@ static struct rig {
     uint64_t handles[CALL_COUNT_MAX];
     uint32_t in_overlap[CALL_COUNT_MAX];
     struct verdict verdicts[CALL_COUNT_MAX];
+    bool counts; /* calls are taken into the run, which goes on after what does no harm */
 } rig;
 
 static void start_lanes(enum defrag_contract defrag)
@@ -28,6 +30,13 @@ static void start_lanes(enum defrag_contract defrag)
     start_hosts(1);
     rig = (struct rig){.clients = clients_create(CALL_COUNT_MAX)};
     host_set_clients(&script.run->hosts[0], rig.clients);
+}
+
+static void start_lanes_that_go_on(void)
+{
+    start_lanes(DEFRAG_SLIDE);
+    rig.counts = true;
+    run_go_on(script.run);
 }
 
 static void stop_lanes(void)
@@ -56,8 +65,12 @@ static uint32_t begin_call(struct op op)
 
 static bool note_verdict(void *context, const struct overlap_call *over)
 {
-    const struct run *run = context;
+    struct run *run = context;
     rig.verdicts[over->call.number] = run->verdict;
+    if (rig.counts) {
+        run_take_overlapping(run, over->host, &over->call, over->message);
+        return !run_is_broken(run);
+    }
     return run->verdict.kind != VERDICT_BROKEN && run->verdict.kind != VERDICT_PREMATURE;
 }
 
@@ -179,6 +192,146 @@ START_TEST(no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for)
 }
 END_TEST
 
+/* --- going on --- */
+
+static uint32_t begin_alloc(uint64_t size_bytes)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size_bytes;
+    return begin_call(op);
+}
+
+static void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size)
+{
+    script.block = (struct target_block){handle, at * G, size * G};
+    end_call(number);
+}
+
+static void end_refused(uint32_t number, enum target_result result, const char *message)
+{
+    script.result = result;
+    script.message = message;
+    end_call(number);
+}
+
+START_TEST(an_overlap_goes_on_behind_a_premature_refusal)
+{
+    start_lanes_that_go_on();
+    make_block_at_7();
+    const uint32_t refused = begin_alloc(3 * G);
+    const uint32_t wrong = begin_alloc(2 * G);
+    end_refused(refused, TARGET_NO_MEMORY, "no room");
+    end_granted(wrong, 2, 8, 2);
+    JUDGED(&rig.verdicts[refused], VERDICT_PREMATURE);
+    ck_assert_ptr_nonnull(strstr(rig.verdicts[refused].reason, "; meanwhile lane "));
+    BREAKS(&rig.verdicts[wrong], RULE_OVERLAP);
+    ck_assert(run_is_broken(script.run));
+    ck_assert_uint_eq(run_findings(script.run)->count, 2);
+    ck_assert_uint_eq(run_totals(script.run)->premature, 1);
+    stop_lanes();
+}
+END_TEST
+
+/* A block takes its place as soon as that is free: before its call returns, and others do. */
+START_TEST(a_block_that_is_too_large_is_told_for_its_own_call)
+{
+    for (int is_last = 0; is_last < 2; is_last++) {
+        start_lanes_that_go_on();
+        make_block_at_7();
+        const uint32_t large = begin_alloc(2 * G);
+        const uint32_t other = begin_alloc(G);
+        if (is_last == 0) {
+            end_granted(large, 2, 0, 5);
+        }
+        end_granted(other, 3, 15, 1);
+        if (is_last != 0) {
+            end_granted(large, 2, 0, 5);
+        }
+        BREAKS(&rig.verdicts[large], RULE_TOO_LARGE);
+        KEEPS(&rig.verdicts[other]);
+        ck_assert(!run_is_broken(script.run));
+        ck_assert_uint_eq(run_totals(script.run)->broken, 1);
+        /* The model has the block as it is, and judges by what was promised. */
+        ck_assert_uint_eq(model_in_use_bytes(run_model(script.run, 0)), 8 * G);
+        const uint32_t refused = begin_alloc(10 * G);
+        const uint32_t touch = begin_alloc(G);
+        end_refused(refused, TARGET_NO_MEMORY, "no room");
+        end_granted(touch, 4, 14, 1);
+        JUDGED(&rig.verdicts[refused], VERDICT_PREMATURE);
+        stop_lanes();
+    }
+}
+END_TEST
+
+START_TEST(a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once)
+{
+    start_lanes_that_go_on();
+    make_block_at_7();
+    const uint32_t mute = begin_alloc(15 * G);
+    const uint32_t other = begin_alloc(G);
+    end_refused(mute, TARGET_NO_MEMORY, "");
+    end_granted(other, 2, 15, 1);
+    BREAKS(&rig.verdicts[mute], RULE_MESSAGE);
+    const uint32_t invalid = begin_alloc(0);
+    const uint32_t again = begin_alloc(G);
+    end_refused(invalid, TARGET_NO_MEMORY, "no room");
+    end_granted(again, 3, 14, 1);
+    BREAKS(&rig.verdicts[invalid], RULE_STATUS);
+    KEEPS(&rig.verdicts[other]);
+    KEEPS(&rig.verdicts[again]);
+    const struct run_totals *totals = run_totals(script.run);
+    ck_assert_uint_eq(totals->ooms, 2);
+    ck_assert_uint_eq(totals->justified, 1);
+    ck_assert_uint_eq(totals->excused, 1);
+    ck_assert_uint_eq(totals->broken, 2);
+    ck_assert(!run_is_broken(script.run));
+    stop_lanes();
+}
+END_TEST
+
+/* What is wrong when no call is under way is told for the last that returned. */
+START_TEST(a_wrong_counter_behind_a_skipped_call_counts)
+{
+    start_lanes_that_go_on();
+    make_block_at_7();
+    struct op nothing = op_make(OP_FREE);
+    nothing.ref = CALL_COUNT_MAX - 1;
+    const uint32_t skipped = begin_call(nothing);
+    const uint32_t other = begin_alloc(G);
+    script.stats_more.num_allocs = 1;
+    end_granted(other, 2, 15, 1);
+    ck_assert(rig.calls[skipped].skipped);
+    end_call(skipped);
+    BREAKS(&rig.verdicts[skipped], RULE_COUNTERS);
+    ck_assert_uint_eq(run_totals(script.run)->broken, 1);
+    ck_assert_uint_eq(run_findings(script.run)->count, 1);
+    ck_assert(!run_is_broken(script.run));
+    /* It is told once. */
+    const uint32_t first = begin_alloc(G);
+    const uint32_t second = begin_alloc(G);
+    end_granted(first, 3, 14, 1);
+    end_granted(second, 4, 13, 1);
+    KEEPS(&rig.verdicts[second]);
+    stop_lanes();
+}
+END_TEST
+
+/* What the target took the block for nobody knows. */
+START_TEST(a_result_for_a_size_that_is_never_right_ends_the_run)
+{
+    start_lanes_that_go_on();
+    make_block_at_7();
+    const uint32_t invalid = begin_alloc(0);
+    const uint32_t other = begin_alloc(G);
+    end_granted(invalid, 2, 0, 1);
+    end_granted(other, 3, 15, 1);
+    BREAKS(&rig.verdicts[invalid], RULE_STATUS);
+    KEEPS(&rig.verdicts[other]); /* nothing was said of it */
+    ck_assert(run_is_broken(script.run));
+    stop_lanes();
+}
+END_TEST
+
 Suite *suite_of_overlap(void)
 {
     Suite *suite = suite_create("overlap");
@@ -186,6 +339,11 @@ Suite *suite_of_overlap(void)
     tcase_add_test(tests, a_call_under_way_may_have_pinned_its_block_already);
     tcase_add_test(tests, no_overlapping_call_copies_out_of_the_device);
     tcase_add_test(tests, no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for);
+    tcase_add_test(tests, an_overlap_goes_on_behind_a_premature_refusal);
+    tcase_add_test(tests, a_block_that_is_too_large_is_told_for_its_own_call);
+    tcase_add_test(tests, a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once);
+    tcase_add_test(tests, a_wrong_counter_behind_a_skipped_call_counts);
+    tcase_add_test(tests, a_result_for_a_size_that_is_never_right_ends_the_run);
     suite_add_tcase(suite, tests);
     return suite;
 }
