@@ -125,8 +125,19 @@ struct hearing {
     struct explanation *explanation;
     const struct op_list *ops;
     size_t heard_count;
-    bool has_oom, is_over;
+    bool has_oom, has_finding;
+    enum rule_gravity gravity; /* of the finding that is explained */
 };
+
+/* Of several findings the gravest is explained, and of equally grave ones the first; of
+ * out-of-memories that break nothing the first, where there is no finding. */
+static bool is_explained(const struct hearing *hearing, const struct verdict *verdict, bool is_oom)
+{
+    if (verdict->kind == VERDICT_NONE || is_oom) {
+        return is_oom && !hearing->has_oom;
+    }
+    return !hearing->has_finding || rule_gravity(verdict->rule) > hearing->gravity;
+}
 
 /* The last call has no other sign than that no op is left. */
 static void explain_last_call(struct hearing *hearing, const struct run *run)
@@ -147,11 +158,14 @@ static void explain_verdict_now(void *context, const struct run *run, const stru
         hearing->heard_count == hearing->ops->count - lanes_switch_count(hearing->ops)) {
         explain_last_call(hearing, run);
     }
-    if (verdict->kind == VERDICT_NONE || hearing->is_over || (is_oom && hearing->has_oom)) {
+    if (!is_explained(hearing, verdict, is_oom)) {
         return;
     }
     hearing->has_oom = true;
-    hearing->is_over = !is_oom;
+    if (!is_oom) {
+        hearing->has_finding = true;
+        hearing->gravity = rule_gravity(verdict->rule);
+    }
     writing_clear(&hearing->explanation->text);
     explain_now(hearing->explanation, run, verdict);
 }

@@ -1,6 +1,7 @@
 #include "cli/schedule_search.h"
 
 #include "campaign/base/clock.h"
+#include "campaign/base/interrupt.h"
 #include "campaign/base/repro.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
@@ -23,9 +24,13 @@
 struct search_state {
     struct lanes_found found;
     struct run_totals totals;
-    struct verdict first;
-    char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to it */
-    struct oracle_largest largest; /* that would have been served, if it is a premature refusal */
+    struct run_findings findings; /* what breaks a promise, the gravest first */
+    struct refused {
+        char mechanism[VERDICT_MECHANISM_BYTES];
+        struct oracle_largest largest; /* that would have been served */
+    } refused[RUN_FINDING_COUNT_MAX];  /* premature refusals, the first of each mechanism;
+                                          refused_count of them */
+    size_t refused_count;
     char reason[RUN_REASON_BYTES]; /* why the target cannot be run so */
     bool is_done, is_refused;
 };
@@ -35,14 +40,14 @@ struct schedule_search {
     const struct recording *recording;
     struct lane_options wanted; /* completed */
     struct op_list plain;       /* the list without its schedule */
-    struct op_list broken;      /* with the schedule that breaks a promise */
+    struct op_list broken;      /* with the schedule that shows the finding that is saved */
+    size_t saved;               /* its number among the findings */
     struct search_state *state;
     struct last_words *words;
     struct output output;
     struct reporter reporter;
     struct writing text;
     uint64_t start_ns;
-    char signature[SIGNATURE_BYTES];
     char repro[OUTPUT_PATH_BYTES];
     struct writing replay; /* the line that shows what broke again */
 };
@@ -72,16 +77,37 @@ static void print_start(struct schedule_search *schedule_search)
 
 /* --- the search, in the child --- */
 
+/* NULL: there is none of that mechanism. */
+static const struct refused *find_refused(const struct search_state *state, const char *mechanism)
+{
+    for (size_t i = 0; i < state->refused_count; i++) {
+        if (strcmp(state->refused[i].mechanism, mechanism) == 0) {
+            return &state->refused[i];
+        }
+    }
+    return NULL;
+}
+
 static void save_answer(void *context, const struct run *run, const struct verdict *verdict)
 {
     const struct schedule_search *schedule_search = context;
-    if (verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE ||
-        verdict->kind == VERDICT_DISPUTED) {
-        snprintf(schedule_search->state->message, sizeof schedule_search->state->message, "%s",
-                 run_message(run));
+    struct search_state *state = schedule_search->state;
+    if (verdict->kind == VERDICT_PREMATURE && state->refused_count < RUN_FINDING_COUNT_MAX &&
+        find_refused(state, verdict->mechanism) == NULL) {
+        struct refused *refused = &state->refused[state->refused_count++];
+        memcpy(refused->mechanism, verdict->mechanism, sizeof refused->mechanism);
+        refused->largest = run_find_largest(run, ORACLE_LARGEST_NODES);
     }
-    if (verdict->kind == VERDICT_PREMATURE) {
-        schedule_search->state->largest = run_find_largest(run, ORACLE_LARGEST_NODES);
+}
+
+/* The lists of the findings, each behind its count of ops. */
+static void answer_lists(const struct search_state *state, const struct trial *trial, int file)
+{
+    for (size_t i = 0; i < state->findings.count; i++) {
+        const struct op_list *ops = trial_list(trial, &state->findings.findings[i]);
+        const uint64_t count = ops->count;
+        (void)(file_write_all(file, &count, sizeof count) &&
+               file_write_all(file, ops->ops, ops->count * sizeof *ops->ops));
     }
 }
 
@@ -102,33 +128,48 @@ static void search_list(void *context, int file)
     if (trial.totals.not_modelled > 0) {
         message_note("the search ended: it met what is not modelled: %s", trial.why_not_modelled);
     }
-    state->first = trial.first;
-    if (state->first.kind != VERDICT_NONE) {
-        (void)file_write_all(file, trial.ops.ops, trial.ops.count * sizeof *trial.ops.ops);
-    }
+    run_findings_copy(&state->findings, &trial.findings);
+    run_findings_settle(&state->findings);
+    answer_lists(state, &trial, file);
     trial_deinit(&trial);
     state->is_done = true;
 }
 
-static void read_broken(struct schedule_search *schedule_search, const struct writing *bytes)
+/* The next list of the answer; *at is behind it then. */
+static void read_broken(struct schedule_search *schedule_search, const struct writing *bytes,
+                        size_t *at)
 {
     struct op op;
-    for (size_t at = 0; bytes->length - at >= sizeof op; at += sizeof op) {
-        memcpy(&op, bytes->bytes + at, sizeof op);
+    uint64_t count = 0;
+    op_list_clear(&schedule_search->broken);
+    if (bytes->length - *at < sizeof count) {
+        return;
+    }
+    memcpy(&count, bytes->bytes + *at, sizeof count);
+    *at += sizeof count;
+    for (; count > 0 && bytes->length - *at >= sizeof op; count--, *at += sizeof op) {
+        memcpy(&op, bytes->bytes + *at, sizeof op);
         op_list_append(&schedule_search->broken, &op);
     }
-    signature_print(&schedule_search->state->first, &schedule_search->broken,
-                    schedule_search->signature);
+}
+
+static struct run_finding *get_finding(const struct schedule_search *schedule_search)
+{
+    CHECK(schedule_search->saved < schedule_search->state->findings.count);
+    return &schedule_search->state->findings.findings[schedule_search->saved];
 }
 
 /* The target never came back from a call. */
 static void note_death(struct schedule_search *schedule_search, const struct death *death)
 {
     struct search_state *state = schedule_search->state;
-    state->first = (struct verdict){
-        .kind = VERDICT_BROKEN, .rule = death_rule(death), .op = death->progress.op};
-    death_describe(death, state->first.reason);
-    death_signature(death, schedule_search->signature);
+    struct run_finding *finding = &state->findings.findings[0];
+    *finding = (struct run_finding){
+        .verdict = {.kind = VERDICT_BROKEN, .rule = death_rule(death), .op = death->progress.op},
+        .count = 1};
+    state->findings.count = 1;
+    death_describe(death, finding->verdict.reason);
+    death_signature(death, finding->signature);
     last_words_take(schedule_search->words, &schedule_search->broken);
     state->totals.broken++;
     state->totals.schedules = state->found.schedule_count;
@@ -143,7 +184,7 @@ static bool shrink_broken(struct schedule_search *schedule_search, struct shrunk
         .target = schedule_search->recording->target,
         .setup = &schedule_search->recording->setup,
         .ops = &schedule_search->broken,
-        .signature = schedule_search->signature,
+        .signature = get_finding(schedule_search)->signature,
         .replay_count_max = schedule_search->arguments->run.shrink_budget};
     if (schedule_search->arguments->run.shrink_budget == 0) {
         snprintf(shrunk->why, sizeof shrunk->why, "the budget is 0");
@@ -154,9 +195,25 @@ static bool shrink_broken(struct schedule_search *schedule_search, struct shrunk
     return false;
 }
 
-static const char *name_rule(const struct verdict *first)
+static const char *name_rule(const struct run_finding *finding)
 {
-    return rule_info(first->kind == VERDICT_PREMATURE ? RULE_PREMATURE : first->rule)->name;
+    const struct verdict *verdict = &finding->verdict;
+    return rule_info(verdict->kind == VERDICT_PREMATURE ? RULE_PREMATURE : verdict->rule)->name;
+}
+
+/* "", or "-N" for the Nth finding that breaks its rule. */
+static void print_twin(const struct schedule_search *schedule_search, char text[16])
+{
+    const struct run_finding *finding = get_finding(schedule_search);
+    unsigned count = 1;
+    for (const struct run_finding *before = schedule_search->state->findings.findings;
+         before < finding; before++) {
+        count += strcmp(name_rule(before), name_rule(finding)) == 0;
+    }
+    text[0] = '\0';
+    if (count > 1) {
+        snprintf(text, 16, "-%u", count);
+    }
 }
 
 /* OUT/repros/RULE-FILE-SEED.ops */
@@ -167,10 +224,12 @@ static void name_repro(struct schedule_search *schedule_search)
     const char *name = slash == NULL ? path : slash + 1;
     const size_t length = strlen(name);
     const size_t shown = length > 4 && strcmp(name + length - 4, ".ops") == 0 ? length - 4 : length;
+    char twin[16];
+    print_twin(schedule_search, twin);
     snprintf(schedule_search->repro, sizeof schedule_search->repro,
-             "%.3600s/repros/%s-%.*s-%" PRIu64 ".ops", schedule_search->arguments->run.out,
-             name_rule(&schedule_search->state->first), shown > 96 ? 96 : (int)shown, name,
-             schedule_search->recording->setup.seed);
+             "%.3600s/repros/%s-%.*s-%" PRIu64 "%s.ops", schedule_search->arguments->run.out,
+             name_rule(get_finding(schedule_search)), shown > 96 ? 96 : (int)shown, name,
+             schedule_search->recording->setup.seed, twin);
     writing_append(&schedule_search->replay, "hbmstress replay");
     repeat_word(&schedule_search->replay, schedule_search->repro);
 }
@@ -198,12 +257,33 @@ static enum exit_code write_repro(const struct schedule_search *schedule_search,
 {
     const struct repro repro = {.setup = &schedule_search->recording->setup,
                                 .ops = &shrunk->ops,
-                                .signature = schedule_search->signature,
-                                .reason = schedule_search->state->first.reason,
+                                .signature = get_finding(schedule_search)->signature,
+                                .reason = get_finding(schedule_search)->verdict.reason,
                                 .not_shrunk = shrunk->why,
                                 .not_to_the_end = shrunk->cut,
                                 .replay = writing_string(&schedule_search->replay)};
     return repro_write(schedule_search->repro, &repro);
+}
+
+static void report_broken(struct schedule_search *schedule_search, const struct shrunk *shrunk,
+                          const char *repro)
+{
+    const struct run_finding *found = get_finding(schedule_search);
+    const struct refused *refused = found->verdict.kind != VERDICT_PREMATURE
+                                        ? NULL
+                                        : find_refused(schedule_search->state,
+                                                       found->verdict.mechanism);
+    const struct report_finding finding = {.verdict = &found->verdict,
+                                           .rule = name_rule(found),
+                                           .message = found->message,
+                                           .largest = refused == NULL ? NULL : &refused->largest,
+                                           .signature = found->signature,
+                                           .replay = writing_string(&schedule_search->replay),
+                                           .repro = repro,
+                                           .op_count = shrunk->ops.count,
+                                           .lane_count = lanes_count(&shrunk->ops),
+                                           .switch_count = lanes_switch_count(&shrunk->ops)};
+    (void)reporter_finding(&schedule_search->reporter, REPORT_FINDING, &finding);
 }
 
 static enum exit_code save_broken(struct schedule_search *schedule_search)
@@ -212,8 +292,9 @@ static enum exit_code save_broken(struct schedule_search *schedule_search)
     enum exit_code code = EXIT_KEPT;
     op_list_init(&shrunk.ops);
     writing_init(&shrunk.certificate);
+    writing_clear(&schedule_search->replay);
     if (shrink_broken(schedule_search, &shrunk)) {
-        schedule_search->state->first = shrunk.first;
+        get_finding(schedule_search)->verdict = shrunk.first;
     }
     if (schedule_search->arguments->run.out != NULL) {
         name_repro(schedule_search);
@@ -221,24 +302,27 @@ static enum exit_code save_broken(struct schedule_search *schedule_search)
     } else {
         name_search(schedule_search);
     }
-    const struct report_finding finding = {
-        .verdict = &schedule_search->state->first,
-        .rule = name_rule(&schedule_search->state->first),
-        .message = schedule_search->state->message,
-        .largest = schedule_search->state->first.kind == VERDICT_PREMATURE
-                       ? &schedule_search->state->largest
-                       : NULL,
-        .signature = schedule_search->signature,
-        .replay = writing_string(&schedule_search->replay),
-        .repro = schedule_search->arguments->run.out == NULL || code != EXIT_KEPT
-                     ? NULL
-                     : schedule_search->repro,
-        .op_count = shrunk.ops.count,
-        .lane_count = lanes_count(&shrunk.ops),
-        .switch_count = lanes_switch_count(&shrunk.ops)};
-    (void)reporter_finding(&schedule_search->reporter, REPORT_FINDING, &finding);
+    const bool is_saved = schedule_search->arguments->run.out != NULL && code == EXIT_KEPT;
+    report_broken(schedule_search, &shrunk, is_saved ? schedule_search->repro : NULL);
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);
+    return code;
+}
+
+/* One after the other; of a death there is one, and its list is known. */
+static enum exit_code save_findings(struct schedule_search *schedule_search,
+                                    const struct writing *answer, bool is_dead)
+{
+    const size_t count = schedule_search->state->findings.count;
+    enum exit_code code = EXIT_KEPT;
+    size_t at = 0;
+    for (size_t i = 0; i < count && code == EXIT_KEPT && !interrupt_is_requested(); i++) {
+        if (!is_dead) {
+            read_broken(schedule_search, answer, &at);
+        }
+        schedule_search->saved = i;
+        code = save_broken(schedule_search);
+    }
     return code;
 }
 
@@ -318,19 +402,18 @@ static enum exit_code run_search(struct schedule_search *schedule_search)
     } else if (end == CHILD_DONE && state->is_refused) {
         code = message_fail(EXIT_USAGE, "%s: %s", schedule_search->arguments->words[0],
                             state->reason);
-    } else if (state->first.kind != VERDICT_NONE) {
-        read_broken(schedule_search, &answer);
     }
-    writing_deinit(&answer);
-    if (code == EXIT_KEPT && state->first.kind == VERDICT_DISPUTED) {
+    const struct verdict *first = &state->findings.findings[0].verdict;
+    if (code == EXIT_KEPT && state->findings.count > 0 && first->kind == VERDICT_DISPUTED) {
         code = message_fail(
             EXIT_HARNESS,
             "internal error: the two judges disagree on op %lu: %s. Nothing was saved. "
             "Please report this with the command line and the seed above.",
-            (unsigned long)state->first.op, state->first.reason);
-    } else if (code == EXIT_KEPT && state->first.kind != VERDICT_NONE) {
-        code = save_broken(schedule_search);
+            (unsigned long)first->op, first->reason);
+    } else if (code == EXIT_KEPT) {
+        code = save_findings(schedule_search, &answer, death->kind != DEATH_NONE);
     }
+    writing_deinit(&answer);
     if (code != EXIT_KEPT) {
         return code;
     }
