@@ -116,6 +116,8 @@ void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint3
 bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint32_t owner);
 /* Whether a stage that was not ended holds exactly owner's bytes [0, bytes). */
 bool device_has_staged(const struct device *device, uint32_t owner, uint64_t bytes);
+/* Whether the stage has not ended; *owner is whose bytes lead it then, UINT32_MAX = nobody's. */
+bool device_has_stage(const struct device *device, uint64_t stage, uint32_t *owner);
 /* The stage, if it has not ended, holds owner's bytes [0, bytes): they were taken out before the
  * owner was known. */
 void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, uint32_t owner);

@@ -41,6 +41,18 @@ bool device_has_staged(const struct device *device, uint32_t owner, uint64_t byt
     return false;
 }
 
+bool device_has_stage(const struct device *device, uint64_t stage, uint32_t *owner)
+{
+    for (size_t i = 0; stage != 0 && i < device->stage_count; i++) {
+        const struct stage *at = &device->stages[i];
+        if (at->id == stage) {
+            *owner = at->piece.count == 0 ? UINT32_MAX : (uint32_t)at->piece.spans[0].owner;
+            return true;
+        }
+    }
+    return false;
+}
+
 void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, uint32_t owner)
 {
     CHECK(owner != UINT32_MAX);

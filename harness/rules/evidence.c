@@ -21,6 +21,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_MOVE] = "move",
         [SIGHT_PLACE] = "place after the op",
         [SIGHT_NEIGHBOUR] = "order after the op",
+        [SIGHT_SIZE] = "size after the op",
         [SIGHT_TAKEN] = "place of another block",
         [SIGHT_TOUCH] = "place without a move",
         [SIGHT_STRANDED] = "left in host memory",
@@ -30,6 +31,10 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_LOST] = "lost",
         [SIGHT_DEVICE] = "device calls",
         [SIGHT_LATER] = "outside of an op",
+        [SIGHT_EFFORT] = "mitigation of a call that needs none",
+        [SIGHT_STAGE] = "stage that was left",
+        [SIGHT_IMAGE_LEFT] = "image that was left",
+        [SIGHT_ROW_LEFT] = "row that was left",
         [SIGHT_REPORT] = "report",
         [SIGHT_CLOSE] = "close",
     };

@@ -72,6 +72,7 @@ struct judge {
     bool hosts_differ;   /* a fault struck one of them, or it lost memory: their answers may differ
                             from then on */
     bool goes_on;        /* the run goes on after what does no harm: see rule_gravity() */
+    bool had_absent;     /* a block was in host memory when the op under way began */
     bool has_wrong_status; /* the call under way was answered with a result that it cannot get */
     /* the last out-of-memory was premature or is excused: that it is granted when it is asked again
      * says no more */

@@ -6,6 +6,7 @@
 #include "harness/rules/private/judge_answer.h"
 #include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_device.h"
+#include "harness/rules/private/judge_failed.h"
 #include "harness/rules/private/judge_host.h"
 #include "harness/rules/private/judge_moved.h"
 #include "harness/rules/private/judge_oom.h"
@@ -80,6 +81,30 @@ static void check_polls(struct judge *judge, const struct host *host)
                      &(const struct evidence){.judge = judge, .host = host, .sight = SIGHT_LATER});
 }
 
+/* What the target said of its peak it cannot take back: of a peak that it may have had no more is
+ * left open. */
+static void narrow_peak(struct host *host, uint64_t peak_bytes)
+{
+    const struct model_counters *is = model_counters(host->model);
+    if (peak_bytes >= is->peak_low_bytes && peak_bytes <= is->peak_high_bytes) {
+        model_widen_peak(host->model, peak_bytes, peak_bytes);
+    }
+}
+
+/* The last things asked of the target on an op. */
+static void judge_reports(struct judge *judge, struct host *host, const struct call *call)
+{
+    const bool in_full = call->op.kind == OP_REPORT || call->result != TARGET_OK;
+    struct target_stats stats = {0};
+    host->target->stats(host->instance, &stats);
+    if (judge_counters(judge, host, &stats, in_full) && call->op.kind == OP_REPORT) {
+        (void)judge_report(judge, host);
+    }
+    narrow_peak(host, stats.peak_bytes_in_use);
+    (void)judge_failed(judge, host, call);
+    check_polls(judge, host);
+}
+
 void judge_call(struct judge *judge, struct host *host, const struct call *call)
 {
     judge->spent = (struct regret_spent){0};
@@ -88,6 +113,7 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->oom_kind = VERDICT_NONE;
     judge->hides_oom = false;
     judge->hosts_differ = judge->hosts_differ || (has_fault(host) && !call->is_pinned);
+    judge->had_absent = model_absent_count(host->model) > 0;
     judge_note_holes(judge, host);
     const bool is_followed = judge_answer(judge, host, call);
     note_refusal(judge, host, call);
@@ -99,13 +125,7 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     if (!judge_absent(judge, host, call)) {
         return;
     }
-    const bool in_full = call->op.kind == OP_REPORT || call->result == TARGET_NO_MEMORY;
-    struct target_stats stats = {0};
-    host->target->stats(host->instance, &stats);
-    if (judge_counters(judge, host, &stats, in_full) && call->op.kind == OP_REPORT) {
-        (void)judge_report(judge, host);
-    }
-    check_polls(judge, host);
+    judge_reports(judge, host, call);
 }
 
 void judge_empty_heap(struct judge *judge, struct host *host)

@@ -13,9 +13,9 @@
 static bool is_elsewhere(const struct judge *judge, const struct host *host,
                          const struct call *call, uint32_t slot)
 {
-    uint64_t address = 0;
-    return judge_find_place(judge, host, call, slot, &address) == PLACE_DEVICE &&
-           address != model_block(host->model, slot)->address;
+    struct target_block at;
+    return judge_find_place(judge, host, call, slot, &at) == PLACE_DEVICE &&
+           at.address != model_block(host->model, slot)->address;
 }
 
 /* A block that is in use when it is copied away is moved while in use, even if the use ends before

@@ -13,7 +13,9 @@ bool judge_touched(struct judge *judge, const struct host *host, const struct ca
 {
     struct evidence evidence = {
         .judge = judge, .host = host, .call = call, .sight = SIGHT_TOUCH, .slot = call->slot};
-    const enum place place = judge_find_place(judge, host, call, call->slot, &evidence.address);
+    struct target_block at;
+    const enum place place = judge_find_place(judge, host, call, call->slot, &at);
+    evidence.address = at.address;
     if (place == PLACE_NONE) {
         return judge_lost(judge, host, call->slot);
     }
@@ -89,12 +91,25 @@ static bool check_stranding(const struct placing *placing, uint32_t slot)
     return rule_judge(RULE_MOVED_UNASKED, &stranded) && rule_judge(RULE_HELD_MOVED, &stranded);
 }
 
+/* No call makes a block larger or smaller; what a failed one did to it is told of that call. */
+static bool check_size(const struct placing *placing, uint32_t slot, const struct target_block *at)
+{
+    if (at->size_bytes == 0 ||
+        at->size_bytes == model_block(placing->host->model, slot)->size_bytes) {
+        return true;
+    }
+    struct evidence size = seen_block(placing, slot, SIGHT_SIZE);
+    size.size_bytes = at->size_bytes;
+    return rule_judge(RULE_FAILED_CHANGED, &size);
+}
+
 /* Where a block that has a range is now. */
 static bool place_block(struct placing *placing, uint32_t slot)
 {
     const struct host *host = placing->host;
     uint64_t *address = &placing->addresses[placing->count];
-    switch (judge_find_place(placing->judge, host, placing->call, slot, address)) {
+    struct target_block at;
+    switch (judge_find_place(placing->judge, host, placing->call, slot, &at)) {
     case PLACE_HOST:
         placing->stranded[placing->stranded_count++] = slot;
         return check_stranding(placing, slot);
@@ -104,10 +119,11 @@ static bool place_block(struct placing *placing, uint32_t slot)
         break;
     }
     const uint64_t below_address = placing->count > 0 ? *(address - 1) : 0;
+    *address = at.address;
     placing->count++;
     placing->has_changes = placing->has_changes ||
                            *address != model_block(host->model, slot)->address;
-    return check_address(placing, slot, *address, below_address);
+    return check_address(placing, slot, *address, below_address) && check_size(placing, slot, &at);
 }
 
 /* An absent block: back at an address, or still in host memory. */
@@ -115,8 +131,9 @@ static bool place_absent(const struct placing *placing, uint32_t slot)
 {
     struct host *host = placing->host;
     struct evidence back = seen_block(placing, slot, SIGHT_RETURN);
-    const enum place place = judge_find_place(placing->judge, host, placing->call, slot,
-                                              &back.address);
+    struct target_block at;
+    const enum place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
+    back.address = at.address;
     if (place != PLACE_DEVICE) {
         return place == PLACE_HOST || judge_lost(placing->judge, host, slot);
     }

@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/rules/private/judge_answer.h"
 #include "harness/rules/private/judge_contents.h"
+#include "harness/rules/private/judge_failed.h"
 #include "harness/rules/private/judge_host.h"
 #include "harness/rules/private/judge_log.h"
 #include "harness/rules/private/judge_moved.h"
@@ -195,13 +196,35 @@ static bool finish_call(struct pass *pass, uint32_t number)
 
 /* --- the end --- */
 
-static bool look_at_blocks(struct pass *pass, struct host *host)
+/* As after one call.  It is one that failed where each call of the host did, of them one that may
+ * have mitigated: where one succeeded, nobody knows what it changed and what the others. */
+static struct call make_last_call(const struct pass *pass, const struct host *host)
 {
-    const struct call looking = {.op = op_make(OP_REPORT), .slot = SLOT_NONE};
+    struct call looking = {.op = op_make(OP_REPORT), .slot = SLOT_NONE};
+    const struct call *failed = NULL;
+    for (size_t i = 0; i < pass->overlap->call_count; i++) {
+        const struct overlap_call *over = &pass->overlap->calls[i];
+        if (over->host != host || over->call.skipped) {
+            continue;
+        }
+        if (over->call.result == TARGET_OK) {
+            return looking;
+        }
+        if (failed == NULL || !judge_may_mitigate(pass->judge, failed)) {
+            failed = &over->call;
+        }
+    }
+    looking = failed == NULL ? looking : *failed;
+    looking.slot = SLOT_NONE;
+    return looking;
+}
+
+static bool look_at_blocks(struct pass *pass, struct host *host, const struct call *last)
+{
     overlap_moves_stamp_staged(&pass->moves, host);
     overlap_stages_strand_refused(&pass->moves.stages, host);
     if (!judge_host_memory(pass->judge, host) ||
-        !judge_places(pass->judge, host, &looking, pass->moves.has_moved)) {
+        !judge_places(pass->judge, host, last, pass->moves.has_moved)) {
         return false;
     }
     overlap_moves_stamp(&pass->moves, host);
@@ -233,8 +256,9 @@ static bool look_at_hosts(struct pass *pass)
 {
     for (uint32_t i = 0; i < pass->judge->host_count; i++) {
         struct host *host = &pass->judge->hosts[i];
-        if (!judge_bounds(pass->judge, host) || !look_at_blocks(pass, host) ||
-            !look_at_counters(pass, host)) {
+        const struct call last = make_last_call(pass, host);
+        if (!judge_bounds(pass->judge, host) || !look_at_blocks(pass, host, &last) ||
+            !look_at_counters(pass, host) || !judge_failed(pass->judge, host, &last)) {
             return false;
         }
     }
@@ -298,6 +322,7 @@ static void begin_pass(struct pass *pass)
         const struct host *host = &pass->judge->hosts[i];
         pass->in_use_before[i] = model_in_use_bytes(host->model);
         pass->peak_low_before[i] = model_counters(host->model)->peak_low_bytes;
+        pass->judge->had_absent = pass->judge->had_absent || model_absent_count(host->model) > 0;
     }
 }
 
@@ -318,7 +343,7 @@ bool judge_overlap(struct judge *judge, struct overlap *overlap,
     CHECK(overlap->under_way_count == 0);
     CHECK(overlap->call_count > 0);
     judge->is_overlapping = true;
-    judge->is_spending = judge->has_second_opinion = false;
+    judge->is_spending = judge->has_second_opinion = judge->had_absent = false;
     judge->regret = (struct regret){0};
     pass.moves.let_go = overlap_effects_let_go;
     pass.moves.context = &pass;

@@ -55,22 +55,22 @@ static enum place follow_bytes(const struct judge *judge, const struct host *hos
 }
 
 enum place judge_find_place(const struct judge *judge, const struct host *host,
-                            const struct call *call, uint32_t slot, uint64_t *address)
+                            const struct call *call, uint32_t slot, struct target_block *at)
 {
     const struct block *block = model_block(host->model, slot);
     const uint64_t handle = find_handle(host, call, slot);
-    struct target_block at = {0};
-    if (handle != 0 && host->target->locate(host->instance, handle, &at) == TARGET_OK) {
-        *address = at.address;
+    *at = (struct target_block){0};
+    if (handle != 0 && host->target->locate(host->instance, handle, at) == TARGET_OK) {
         return PLACE_DEVICE;
     }
+    at->size_bytes = 0;
     if (handle != 0 && host->contract.defrag != DEFRAG_NONE) {
         return device_has_staged(host->device, slot, block->requested_bytes) ? PLACE_HOST
                                                                              : PLACE_NONE;
     }
     if (block->is_absent || judge_ended_handle(call, slot)) {
-        return follow_bytes(judge, host, call, slot, address);
+        return follow_bytes(judge, host, call, slot, &at->address);
     }
-    *address = block->address;
+    at->address = block->address;
     return PLACE_DEVICE;
 }

@@ -47,12 +47,6 @@ static bool break_went(const struct evidence *evidence, enum rule rule, const ch
                           block->address, evidence->address, how);
 }
 
-bool rules_judge_failed_changed(const struct evidence *evidence)
-{
-    return evidence->has_moved || evidence->call->result == TARGET_OK ||
-           break_went(evidence, RULE_FAILED_CHANGED, " in a call that failed");
-}
-
 /* Where calls overlap, others may have moved the block since. */
 static bool judge_donation(const struct evidence *evidence)
 {

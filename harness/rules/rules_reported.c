@@ -1,5 +1,6 @@
 /* What the target reports about itself: counters, holes, the allocations report, handles. */
 #include "harness/base/check.h"
+#include "harness/rules/private/reported_row.h"
 #include "harness/rules/private/rules.h"
 
 #include <inttypes.h>
@@ -87,13 +88,6 @@ struct report_check {
     bool is_good;
 };
 
-static bool is_row_of(const struct target_row *row, const struct block *block)
-{
-    return block->size_bytes == row->size_bytes && (enum block_kind)block->kind == row->kind &&
-           (row->kind == BLOCK_PROGRAM || row->kind == BLOCK_RETIRED || /* neither is told a tag */
-            block->tag == row->tag);
-}
-
 /* Rows without an address tell nothing apart but by what they say: each stands for a block of its
  * own. */
 static bool check_absent_row(struct report_check *check, const struct target_row *row)
@@ -101,7 +95,7 @@ static bool check_absent_row(struct report_check *check, const struct target_row
     const struct model *model = check->host->model;
     for (size_t i = 0; i < model_absent_count(model); i++) {
         if (!check->is_reported[i] &&
-            is_row_of(row, model_block(model, model_absent_slot(model, i)))) {
+            reported_row_is_of(row, model_block(model, model_absent_slot(model, i)))) {
             return check->is_reported[i] = true;
         }
     }
@@ -145,7 +139,7 @@ static void check_row(void *context, const struct target_row *row)
         check->is_good = evidence_break(&check->evidence, RULE_REPORT,
                                         "a row names 0x%" PRIx64 ", where no block begins",
                                         row->address);
-    } else if (!is_row_of(row, block)) {
+    } else if (!reported_row_is_of(row, block)) {
         check->evidence.mechanism = "wrong row";
         check->is_good = evidence_break(&check->evidence, RULE_REPORT,
                                         "block %" PRIu32 " is reported with size %" PRIu64

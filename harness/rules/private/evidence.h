@@ -19,6 +19,7 @@ enum sight {
     SIGHT_MOVE,      /* a copy or stage that is known to have moved the block to `address` */
     SIGHT_PLACE,     /* after the op the block is at `address` */
     SIGHT_NEIGHBOUR, /* the same, and its lower neighbour is at `below_address` */
+    SIGHT_SIZE,      /* the same, and the target says that it has size_bytes */
     SIGHT_TAKEN,     /* the same, and another block is there */
     SIGHT_TOUCH,     /* where a block is that nothing was to move */
     SIGHT_STRANDED,  /* after the op the block is in host memory alone */
@@ -28,8 +29,14 @@ enum sight {
     SIGHT_LOST,      /* the block has no address, and host memory does not hold it */
     SIGHT_DEVICE,    /* what the device noticed during the call */
     SIGHT_LATER,     /* what it noticed after it */
-    SIGHT_REPORT,    /* everything that the target can be asked about */
-    SIGHT_CLOSE      /* the target is closed */
+    SIGHT_EFFORT,    /* what the failed call, which needed none of it, had the device do: `made` */
+    SIGHT_STAGE,     /* a stage, taken out by `made`, that a failed call left in host memory */
+    SIGHT_IMAGE_LEFT, /* after a failed call the target says that the image of the program in the
+                         slot, which is evicted, is at `address` */
+    SIGHT_ROW_LEFT,   /* after a failed call the report has a row, `address` and size_bytes, of what
+                         it was asked for */
+    SIGHT_REPORT,     /* everything that the target can be asked about */
+    SIGHT_CLOSE       /* the target is closed */
 };
 
 /* A rule reads the fields that its sights need; the others may be zero. */

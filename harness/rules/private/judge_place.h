@@ -10,9 +10,10 @@ enum place {
     PLACE_NONE    /* the target says of no place that it is there, and it is not in host memory */
 };
 
-/* *address is set for PLACE_DEVICE alone. */
+/* at->address is set for PLACE_DEVICE alone; so is at->size_bytes: 0 = the target was not asked, or
+ * does not say. */
 enum place judge_find_place(const struct judge *judge, const struct host *host,
-                            const struct call *call, uint32_t slot, uint64_t *address);
+                            const struct call *call, uint32_t slot, struct target_block *at);
 
 /* The op took the handle of the block that it names. */
 bool judge_ended_handle(const struct call *call, uint32_t slot);
