@@ -59,6 +59,12 @@ static bool break_image(const struct evidence *evidence)
 
 static bool break_row(const struct evidence *evidence)
 {
+    if (evidence->address == TARGET_ADDRESS_NONE) {
+        return evidence_break(evidence, RULE_FAILED_CHANGED,
+                              "%s failed, and the report has a row of %" PRIu64
+                              " bytes without an address for what it was asked",
+                              name_op(evidence), evidence->size_bytes);
+    }
     return evidence_break(evidence, RULE_FAILED_CHANGED,
                           "%s failed, and the report has a row of %" PRIu64 " bytes at 0x%" PRIx64
                           " for what it was asked",

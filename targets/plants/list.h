@@ -55,6 +55,28 @@ PLANT(moves, wrong_eviction, "wrong_eviction", "programs evict programs, against
       .forced = {"program_evicts_program", "yes"}, .declare = declare_no_rivalry)
 PLANT(moves, failed_changed, "failed_changed", "a failed request leaves a planned move behind",
       .failed = keep_first_move, .locate = locate_planned)
+PLANT(failures, failed_size, "failed_changed", "a refused request leaves a block larger than it was",
+      .failed = keep_new_size, .locate = locate_grown)
+PLANT(failures, failed_image, "failed_changed",
+      "after a refused request an evicted program has an address",
+      .failed = keep_image, .locate = locate_image)
+PLANT(failures, failed_row, "failed_changed",
+      "a refused request stays in the report until the next call",
+      .alloc = alloc_with_row, .report = report_with_row)
+PLANT(failures, failed_tidied, "failed_changed",
+      "moves blocks together for a request that can never be right",
+      .alloc = alloc_tidying)
+PLANT(failures, failed_free, "failed_changed",
+      "moves blocks together when a free has failed",
+      .free = free_tidying)
+PLANT(failures, failed_stage, "failed_changed",
+      "a refused request leaves a copy of a block in host memory",
+      .failed = keep_stage)
+PLANT(failures, failed_peak, "counters", "after a failed call the peak is another one",
+      .alloc = alloc_at_peak, .failed = count_peak, .stats = stats_at_peak)
+PLANT(failures, failed_hole, "counters",
+      "an impossible size makes the largest hole smaller until the next call",
+      .failed = note_invalid, .stats = stats_without_granule)
 PLANT(numbers, counters, "counters", "a free sometimes subtracts a granule too little from the bytes in use",
       .free = free_drifting, .stats = stats_drifted)
 PLANT(numbers, message, "message", "sometimes prints the previous error",

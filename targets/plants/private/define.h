@@ -44,6 +44,9 @@
 #ifndef PLANT_IN_deaths
 #define PLANT_IN_deaths(...)
 #endif
+#ifndef PLANT_IN_failures
+#define PLANT_IN_failures(...)
+#endif
 #ifndef PLANT_IN_moves
 #define PLANT_IN_moves(...)
 #endif

@@ -65,6 +65,7 @@ struct plant {
     uint64_t handle, address;
     uint64_t amount;
     bool latched;
+    struct target_row row;
     char previous_message[PLANT_MESSAGE_BYTES];
     struct page *pages;
 };
