@@ -39,7 +39,7 @@ static enum target_result alloc_after_moving(struct plant *plant,
 {
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
-    if (stats.largest_free_block_bytes >= request->size_bytes) {
+    if (request->size_bytes > 0 && stats.largest_free_block_bytes >= request->size_bytes) {
         (void)plant_inner_defragment(plant);
     }
     return plant_inner_alloc(plant, request, block);

@@ -26,8 +26,9 @@ struct script {
     int retire_calls;
     struct target_stats stats_more; /* added to the right ones */
     struct target_row rows[8];
-    int row_count;  /* -1: the right rows */
-    bool is_silent; /* locate says nothing */
+    int row_count;     /* -1: the right rows */
+    bool sorts_report; /* in host memory, which it must get */
+    bool is_silent;    /* locate says nothing */
     bool is_closed;
 };
 extern struct script script;
