@@ -332,6 +332,79 @@ START_TEST(a_result_for_a_size_that_is_never_right_ends_the_run)
 }
 END_TEST
 
+/* --- failures --- */
+
+static void grow_block(void)
+{
+    script.at[1].size_bytes = 3 * G;
+}
+
+static void leave_stage(void)
+{
+    uint64_t stage = 0;
+    const struct device_services *device = script.device[0];
+    ck_assert_int_eq(device->stage_out(device->context, 7 * G, 2 * G, &stage), DEVICE_OK);
+}
+
+static void move_block(void)
+{
+    ck_assert_int_eq(copy(7, 0, 2), DEVICE_OK);
+    script.at[1].address = 0;
+}
+
+/* An out-of-memory, or a request that can never be right. */
+static uint32_t begin_refused(uint64_t size)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size * G;
+    return begin_call(op);
+}
+
+static void end_failed(uint32_t number, void (*act)(void))
+{
+    script.act = act;
+    script.result = rig.calls[number].op.size_bytes == 0 ? TARGET_INVALID : TARGET_NO_MEMORY;
+    end_call(number);
+}
+
+/* Two calls that overlap: what the first leaves is known to be of a failure only if both fail, and
+ * what it moved to be needless only if neither may move. */
+START_TEST(calls_that_overlap_and_all_fail_change_nothing)
+{
+    const struct {
+        void (*act)(void);
+        uint64_t sizes[2]; /* 1: granted */
+        enum rule rule;
+    } rows[] = {
+        {grow_block, {16, 16}, RULE_FAILED_CHANGED},
+        {grow_block, {16, 0}, RULE_FAILED_CHANGED},
+        {grow_block, {16, 1}, RULE_NONE},
+        {leave_stage, {16, 16}, RULE_FAILED_CHANGED},
+        {leave_stage, {16, 1}, RULE_NONE},
+        {move_block, {0, 0}, RULE_FAILED_CHANGED},
+        {move_block, {0, 16}, RULE_NONE},
+        {move_block, {0, 1}, RULE_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        start_lanes(DEFRAG_REPACK);
+        make_block_at_7();
+        const uint32_t first = begin_refused(rows[i].sizes[0]);
+        const uint32_t second = begin_refused(rows[i].sizes[1]);
+        end_failed(first, rows[i].act);
+        if (rows[i].sizes[1] == 1) {
+            script.block = (struct target_block){3, 15 * G, G};
+            end_call(second);
+        } else {
+            end_failed(second, NULL);
+        }
+        const struct verdict *verdict = &rig.verdicts[second];
+        ck_assert_msg(verdict->rule == rows[i].rule, "row %zu: %s, %s", i,
+                      rule_info(verdict->rule)->name, verdict->reason);
+        stop_lanes();
+    }
+}
+END_TEST
+
 Suite *suite_of_overlap(void)
 {
     Suite *suite = suite_create("overlap");
@@ -344,6 +417,7 @@ Suite *suite_of_overlap(void)
     tcase_add_test(tests, a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once);
     tcase_add_test(tests, a_wrong_counter_behind_a_skipped_call_counts);
     tcase_add_test(tests, a_result_for_a_size_that_is_never_right_ends_the_run);
+    tcase_add_test(tests, calls_that_overlap_and_all_fail_change_nothing);
     suite_add_tcase(suite, tests);
     return suite;
 }
