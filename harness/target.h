@@ -191,8 +191,11 @@ struct target_row {
 struct target_instance;
 
 /* Calls marked required may not be NULL; a missing optional call makes the ops that need it be
- * skipped and counted.  Unless said otherwise a call that does not return TARGET_OK changes
- * nothing, except for what its mitigations did to the device. */
+ * skipped and counted.  Unless said otherwise a call that does not return TARGET_OK changes nothing
+ * that these calls show, except for what its mitigations did to the device.  Those are for requests
+ * (alloc, load, execute) and defragment: any other call that fails, and any call that returns
+ * TARGET_INVALID, moves, evicts and awaits nothing, but for blocks that come back from host memory
+ * (see locate).  No stage is left but those of such blocks. */
 struct target {
     uint32_t abi_version; /* TARGET_ABI_VERSION */
     uint32_t size_bytes;  /* sizeof(struct target) */
@@ -247,13 +250,14 @@ struct target {
     enum target_result (*retire)(struct target_instance *instance, uint64_t address,
                                  uint64_t size_bytes);
     /* required when contract.defrag is not none.  Where the block (or the image of a loaded
-     * program) is now.  INVALID for a program that is not loaded, and, under DEFRAG_REPACK, for a
-     * block whose contents are in host memory because the device refused to take them back
-     * (stage_in): such a block counts as before, has no address, answers FAILED to use, donate and
-     * execute (no call need have been refused for that), and is where locate says once it is back.
-     * It must be back after the first call, other than locate, stats, report and message, in which
-     * the device refuses nothing and for which a free range of its size and alignment was there
-     * before and is there after it.  NO_MEMORY may keep room for such blocks, and no more. */
+     * program) is now; size_bytes may be left 0.  INVALID for a program that is not loaded, and,
+     * under DEFRAG_REPACK, for a block whose contents are in host memory because the device refused
+     * to take them back (stage_in): such a block counts as before, has no address, answers FAILED
+     * to use, donate and execute (no call need have been refused for that), and is where locate
+     * says once it is back. It must be back after the first call, other than locate, stats, report
+     * and message, in which the device refuses nothing and for which a free range of its size and
+     * alignment was there before and is there after it.  NO_MEMORY may keep room for such blocks,
+     * and no more. */
     enum target_result (*locate)(struct target_instance *instance, uint64_t handle,
                                  struct target_block *block);
 

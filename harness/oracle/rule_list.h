@@ -59,7 +59,7 @@ RULE(WRONG_EVICTION, wrong_eviction,
      JUDGE(rules_judge_eviction),
      "plant_wrong_eviction")
 RULE(FAILED_CHANGED, failed_changed,
-     "a failed call leaves the blocks as they were",
+     "a failed call changes nothing but what its mitigations may",
      JUDGE(rules_judge_failed_changed),
      "plant_failed_changed")
 RULE(COUNTERS, counters,
