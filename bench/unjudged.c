@@ -6,6 +6,7 @@
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/regret.h"
+#include "harness/oracle/relations.h"
 
 #include <stdlib.h>
 
@@ -95,6 +96,32 @@ enum verdict_kind exhaustive_judge(const struct oom *oom)
 {
     (void)oom;
     return VERDICT_NONE;
+}
+
+enum relation relations_find_broken(struct relations *relations, const struct oom *oom,
+                                    const struct verdict *verdict,
+                                    const struct relation_judge *judge, uint32_t *asked_count,
+                                    enum verdict_kind *answer)
+{
+    (void)relations;
+    (void)oom;
+    (void)verdict;
+    (void)judge;
+    *asked_count = 0;
+    *answer = VERDICT_NONE;
+    return RELATION_NONE;
+}
+
+/* Defined beside it. */
+const char *relation_words(enum relation relation)
+{
+    (void)relation;
+    return "";
+}
+
+void relations_deinit(struct relations *relations)
+{
+    (void)relations;
 }
 
 struct regret regret_judge(struct planner *planner, const struct oom *before,

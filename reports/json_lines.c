@@ -354,6 +354,7 @@ void json_line_end(struct writing *text, const struct report_end *end)
     json_add_number(text, "disputed", end->totals.disputed);
     json_add_unknown(text, end);
     json_add_number(text, "second_opinions", end->totals.second_opinions);
+    json_add_number(text, "relations_checked", end->totals.relations_checked);
     json_add_number(text, "certificates_checked", end->certificates_checked);
     append_regret(text, &end->totals);
     append_probes(text, &end->totals);

@@ -17,6 +17,7 @@ void judge_deinit(struct judge *judge)
     oom_deinit(&judge->reservable);
     oom_deinit(&judge->before);
     reach_deinit(&judge->reach);
+    relations_deinit(&judge->relations);
     planner_destroy(judge->planner);
     free(judge->groups);
     free(judge->places.addresses);
@@ -35,6 +36,7 @@ void judge_reset(struct judge *judge)
                             .reservable = judge->reservable,
                             .before = judge->before,
                             .reach = judge->reach,
+                            .relations = judge->relations,
                             .groups = judge->groups,
                             .places = judge->places,
                             .holes = judge->holes,

@@ -11,6 +11,7 @@
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/reach.h"
 #include "harness/oracle/regret.h"
+#include "harness/oracle/relations.h"
 #include "harness/oracle/verdict.h"
 
 /* What the sums of a host's state say of a request: see rules_spmd.c. */
@@ -82,8 +83,9 @@ struct judge {
     enum verdict_kind oom_kind; /* on the call under way; NONE: not judged, or no OOM */
     bool hides_oom;             /* *verdict is on a broken rule, and oom_verdict on the OOM */
     struct verdict oom_verdict;
-    bool has_second_opinion; /* the exhaustive judge judged the last op, too */
-    uint64_t oom_count;      /* judged so far */
+    bool has_second_opinion;    /* the exhaustive judge judged the last op, too */
+    uint32_t relations_checked; /* of the out-of-memory of the last op */
+    uint64_t oom_count;         /* judged so far */
     uint64_t nodes_max;
     uint64_t absorbed_count;    /* completed events that the models know */
     enum rule asked;            /* the rule that is being judged */
@@ -92,6 +94,7 @@ struct judge {
     struct judge_group *groups; /* by op.group; NULL until a first OP_SPMD */
     uint32_t run;       /* of the runs that this judge has seen: groups of others are none */
     struct reach reach; /* scratch of sums */
+    struct relations relations;
     struct judge_places places;
     struct judge_holes holes; /* before the op under way, while a block is in host memory */
 };

@@ -110,6 +110,7 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->spent = (struct regret_spent){0};
     judge->regret = (struct regret){0};
     judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
+    judge->relations_checked = 0;
     judge->oom_kind = VERDICT_NONE;
     judge->hides_oom = false;
     judge->hosts_differ = judge->hosts_differ || (has_fault(host) && !call->is_pinned);

@@ -11,6 +11,8 @@
 /* Of a run's OOMs every so many get a second opinion, and every premature one: it costs about as
  * much as the first, and it takes only small states. */
 enum { SECOND_OPINION_PERIOD = 8 };
+/* Of every so many the related states are judged, too: up to four judgements. */
+enum { RELATIONS_PERIOD = 64 };
 
 /* Asks a judge that shares nothing with the oracle.  True: it comes to another verdict, and
  * *verdict says so. */
@@ -27,6 +29,42 @@ static bool is_disputed(struct judge *judge, struct verdict *verdict)
     verdict->kind = VERDICT_DISPUTED;
     verdict->rule = RULE_NONE;
     return true;
+}
+
+static enum verdict_kind ask_oracle(void *context, const struct oom *oom, uint64_t nodes_max)
+{
+    struct verdict verdict = {0};
+    oracle_judge(context, oom, nodes_max, &verdict);
+    return verdict.kind;
+}
+
+/* True: the oracle contradicts itself, and *verdict says so. */
+static bool is_inconsistent(struct judge *judge, struct verdict *verdict)
+{
+    enum verdict_kind answer = VERDICT_NONE;
+    const struct relation_judge ask = {judge->oracle, ask_oracle};
+    const enum relation broken = relations_find_broken(&judge->relations, &judge->oom, verdict,
+                                                       &ask, &judge->relations_checked, &answer);
+    if (broken == RELATION_NONE) {
+        return false;
+    }
+    snprintf(verdict->reason, sizeof verdict->reason,
+             "the oracle reports %s, and %s of the same state %s", verdict_name(verdict->kind),
+             verdict_name(answer), relation_words(broken));
+    verdict->kind = VERDICT_DISPUTED;
+    verdict->rule = RULE_NONE;
+    return true;
+}
+
+/* Each of the others is asked about some.  True: one does not agree, and *verdict says so. */
+static bool ask_others(struct judge *judge, struct verdict *verdict)
+{
+    const uint64_t index = judge->oom_count++;
+    if ((index % SECOND_OPINION_PERIOD == 0 || verdict->kind == VERDICT_PREMATURE) &&
+        is_disputed(judge, verdict)) {
+        return true;
+    }
+    return index % RELATIONS_PERIOD == 0 && is_inconsistent(judge, verdict);
 }
 
 /* Where a call was refused in the op, nobody can see which room the allocator keeps for what is in
@@ -97,9 +135,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     }
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
     judge->oom_kind = verdict->kind;
-    const bool is_asked = judge->oom_count++ % SECOND_OPINION_PERIOD == 0 ||
-                          verdict->kind == VERDICT_PREMATURE;
-    if (is_asked && is_disputed(judge, verdict)) {
+    if (ask_others(judge, verdict)) {
         judge->oom_kind = VERDICT_NONE;
         return false;
     }

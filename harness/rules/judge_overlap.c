@@ -344,6 +344,7 @@ bool judge_overlap(struct judge *judge, struct overlap *overlap,
     CHECK(overlap->call_count > 0);
     judge->is_overlapping = true;
     judge->is_spending = judge->has_second_opinion = judge->had_absent = false;
+    judge->relations_checked = 0;
     judge->regret = (struct regret){0};
     pass.moves.let_go = overlap_effects_let_go;
     pass.moves.context = &pass;

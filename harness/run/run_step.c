@@ -153,6 +153,7 @@ static void count_verdict(struct run *run, const struct call *call, enum verdict
     totals->broken += verdict->kind == VERDICT_BROKEN;
     totals->disputed += verdict->kind == VERDICT_DISPUTED;
     totals->second_opinions += run->judge.has_second_opinion;
+    totals->relations_checked += run->judge.relations_checked;
     note_finding(run);
     CHECK_COSTLY(run->totals.justified + run->totals.premature + run->totals.unknown <=
                  run->totals.ooms);
@@ -251,6 +252,7 @@ void run_take_overlapping(struct run *run, struct host *host, const struct call 
     count_op(run, call);
     observe_call(run, call, message);
     run->judge.has_second_opinion = false;
+    run->judge.relations_checked = 0;
     /* What is found at the end of an overlap is told for its last call, and that may be a skipped
      * one. */
     if (!call->skipped || run->verdict.kind != VERDICT_NONE) {

@@ -23,6 +23,7 @@ struct run_totals {
     uint64_t retries_granted, late; /* ... granted with time pinned, and where it was not */
     uint64_t search_nodes;
     uint64_t second_opinions;            /* OOMs that the exhaustive judge judged, too */
+    uint64_t relations_checked;          /* questions about states related to those of OOMs */
     uint64_t regretted, regrets_unknown; /* requests; regret.h says what */
     uint64_t regrets[REGRET_KIND_COUNT]; /* the same by kind; one request may have several */
     uint64_t regretted_evicted_bytes, regretted_moved_bytes; /* beyond the cheapest plans */

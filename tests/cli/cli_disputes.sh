@@ -3,6 +3,7 @@
 # it is never told as the target's fault.
 lying_checker=$(realpath "$2")
 lying_judge=$(realpath "$3")
+lying_oracle=$(realpath "$4")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 honest=$hbmstress
@@ -76,6 +77,17 @@ hbmstress=$honest
 expect_exit 0 check "$disputed"
 expect_exit 0 replay small.ops
 
+# The oracle contradicts itself about the same state with all sizes doubled.
+rm -rf out
+hbmstress=$lying_oracle
+expect_alarm "${storm[@]}"
+expect_kept "the oracle reports justified, and premature of the same state when all its sizes are doubled"
+[ ! -e out/repros ] || fail "a disputed verdict is kept as the target's"
+expect_alarm replay "$list"
+expect_text out.txt "DISPUTED: op "
+hbmstress=$honest
+expect_exit 0 replay "$list"
+
 hbmstress=$lying_checker
 rm -rf proofs
 expect_alarm replay small.ops --certificates proofs
@@ -102,7 +114,8 @@ hbmstress=$honest
 
 # Without a liar nothing is disputed, though both look.
 expect_exit 0 "${storm[@]}" --json
-tail -n 1 out.txt | grep -q '"disputed":0,"second_opinions":[1-9][0-9]*,"certificates_checked":[1-9]' ||
+tail -n 1 out.txt |
+    grep -q '"disputed":0,"second_opinions":[1-9][0-9]*,"relations_checked":[1-9][0-9]*,"certificates_checked":[1-9]' ||
     fail "the other judges did not look: $(tail -n 1 out.txt)"
 
 # A state that cannot be kept does not hide the alarm.

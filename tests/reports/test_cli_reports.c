@@ -184,16 +184,25 @@ START_TEST(lines_have_the_documented_fields)
                                               .unknown = 1,
                                               .broken = 2,
                                               .disputed = 4,
-                                              .second_opinions = 5},
+                                              .second_opinions = 5,
+                                              .relations_checked = 6},
                                    .certificates_checked = 6,
                                    .elapsed_ns = 1234567890,
                                    .exit_code = 1};
     json_line_end(&text, &end);
     line = read_line(&text);
-    static const char *const keys[] = {
-        "ops",    "ooms", "justified", "premature",       "unknown",
-        "broken", "exit", "disputed",  "second_opinions", "certificates_checked"};
-    static const json_int_t values[] = {9, 3, 1, 1, 1, 2, 1, 4, 5, 6};
+    static const char *const keys[] = {"ops",
+                                       "ooms",
+                                       "justified",
+                                       "premature",
+                                       "unknown",
+                                       "broken",
+                                       "exit",
+                                       "disputed",
+                                       "second_opinions",
+                                       "relations_checked",
+                                       "certificates_checked"};
+    static const json_int_t values[] = {9, 3, 1, 1, 1, 2, 1, 4, 5, 6, 6};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         ck_assert_int_eq(read_number(line, keys[i]), values[i]);
     }
