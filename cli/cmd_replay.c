@@ -12,6 +12,7 @@
 #include "harness/base/json.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"
+#include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
 #include "reports/terminal.h"
 
@@ -179,12 +180,13 @@ static void print_verdict(void *context, const struct run *run, const struct ver
     }
 }
 
-/* The second time in silence. */
+/* The second time, and with the related lists, in silence. */
 static void compare_again(struct replaying *replaying, const struct trial *trial)
 {
+    const struct target *target = replaying->recording->target;
     struct verdict verdict;
-    if (replaying->arguments->run.replay_sample == 0 || trial->first.kind != VERDICT_NONE ||
-        !again_breaks(replaying->recording->target, trial, &verdict)) {
+    if (replaying->arguments->run.replay_sample == 0 || trial_is_ended(trial) ||
+        !(again_breaks(target, trial, &verdict) || related_breaks(target, trial, &verdict))) {
         return;
     }
     replaying->state->totals.broken++;

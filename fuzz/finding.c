@@ -124,7 +124,8 @@ static void shrink_list(const struct finding *finding, uint32_t ms_max, struct w
  * not seen to differ when it is run once. */
 static bool can_shrink(const struct verdict *verdict)
 {
-    return verdict->rule != RULE_REGRET && verdict->rule != RULE_REPLAY;
+    return verdict->rule != RULE_REGRET && verdict->rule != RULE_REPLAY &&
+           verdict->rule != RULE_RELATION;
 }
 
 /* FOLDER/fuzz_ops-premature__fits_after_drain-0123456789abcdef */

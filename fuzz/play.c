@@ -10,6 +10,7 @@
 #include "harness/run/run_state.h"
 #include "harness/run/trial.h"
 #include "harness/trial/again.h"
+#include "harness/trial/related.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void check_again(const char *fuzz_target, const struct run *run)
     struct trial trial = {.first = {.kind = VERDICT_NONE}};
     struct verdict verdict;
     trial_collect(&trial, run);
-    if (again_breaks(subject(), &trial, &verdict)) {
+    if (again_breaks(subject(), &trial, &verdict) || related_breaks(subject(), &trial, &verdict)) {
         end_trial(fuzz_target, &trial, &verdict);
     }
     trial_deinit(&trial);

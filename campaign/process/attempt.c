@@ -5,6 +5,7 @@
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"
+#include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
 
 #include <string.h>
@@ -69,7 +70,8 @@ static void run_and_answer(void *context, int file)
     }
     struct verdict again;
     if (work->attempt->is_run_again && !trial_is_ended(&trial) &&
-        again_breaks(work->attempt->target, &trial, &again)) {
+        (again_breaks(work->attempt->target, &trial, &again) ||
+         related_breaks(work->attempt->target, &trial, &again))) {
         run_findings_set(&trial.findings, &again, &trial.ops);
     }
     const struct run_finding *shown = find_shown(work->attempt, &trial);

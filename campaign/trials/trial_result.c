@@ -6,6 +6,7 @@
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"
 #include "harness/trial/lane_trial.h"
+#include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
 #include "reports/json_lines.h"
 
@@ -339,6 +340,19 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     }
 }
 
+/* Of the trials that are run again so many have their related lists run: three runs more. */
+enum { RELATED_PERIOD = 4 };
+
+static bool is_broken_again(const struct target *target, struct trial *trial,
+                            struct verdict *broken)
+{
+    if (trial->totals.schedules > 0) {
+        return again_breaks_lanes(target, trial, broken);
+    }
+    return again_breaks(target, trial, broken) ||
+           (trial->setup.seed % RELATED_PERIOD == 0 && related_breaks(target, trial, broken));
+}
+
 /* Lanes that ran freely pass no points, and nothing repeats them. */
 static void run_again(struct trial_result *trial_result, const struct target *target,
                       struct trial *trial)
@@ -348,8 +362,7 @@ static void run_again(struct trial_result *trial_result, const struct target *ta
                                (!has_lanes || trial->totals.points > 0);
     struct verdict broken;
     if (!trial_result->head.task.is_sampled || !is_repeatable ||
-        !(has_lanes ? again_breaks_lanes(target, trial, &broken)
-                    : again_breaks(target, trial, &broken))) {
+        !is_broken_again(target, trial, &broken)) {
         return;
     }
     trial_result->head.totals.broken++;

@@ -198,12 +198,12 @@ static const char *tag_name(const struct setup *setup, uint8_t tag)
     return setup->tags[tag];
 }
 
-static struct target_request make_request(const struct setup *setup, const struct call *call,
-                                          enum block_kind kind)
+static struct target_request make_request(const struct host *host, const struct setup *setup,
+                                          const struct call *call, enum block_kind kind)
 {
     const struct op *op = &call->op;
     return (struct target_request){
-        .id = (uint64_t)call->number + 1,
+        .id = device_id(host->device, call->number),
         .size_bytes = op->size_bytes,
         .align_bytes = op->align_log2 == 0 ? 0 : (uint64_t)1 << op->align_log2,
         .unpadded_bytes = op->unpadded_bytes,
@@ -217,21 +217,21 @@ static enum target_result call_alloc(struct host *host, const struct setup *setu
                                      struct call *call)
 {
     const struct target_request request = make_request(
-        setup, call, call->op.kind == OP_ALLOC ? BLOCK_BUFFER : BLOCK_OUTPUT);
+        host, setup, call, call->op.kind == OP_ALLOC ? BLOCK_BUFFER : BLOCK_OUTPUT);
     return host->target->alloc(host->instance, &request, &call->block);
 }
 
 static enum target_result call_donate(struct host *host, const struct setup *setup, uint64_t handle,
                                       struct call *call)
 {
-    const struct target_request request = make_request(setup, call, BLOCK_OUTPUT);
+    const struct target_request request = make_request(host, setup, call, BLOCK_OUTPUT);
     return host->target->donate(host->instance, handle, &request, &call->block);
 }
 
 static enum target_result call_load(struct host *host, const struct setup *setup, struct call *call)
 {
     const struct target_program program = {
-        .id = (uint64_t)call->number + 1,
+        .id = device_id(host->device, call->number),
         .image_bytes = call->op.size_bytes,
         .stack_bytes = call->op.stack_bytes,
         .name = tag_name(setup, call->op.tag),

@@ -76,6 +76,11 @@ void device_disarm_all(struct device *device);
 /* While it is pinned no event of it completes, no fault strikes, no call is counted for one or told
  * to the witness, and a wait for an event that is pending is refused.  False at first. */
 void device_pin(struct device *device, bool is_pinned);
+/* From here on the target hears other ids of blocks and programs, in the same order.  Before the
+ * first of them is named. */
+void device_rename(struct device *device);
+/* What it hears of what op `number` makes: never 0. */
+uint64_t device_id(const struct device *device, uint32_t number);
 /* Whether the target calls again after DEVICE_PARTIAL; false at first. */
 void device_set_resumes(struct device *device, bool resumes);
 /* The witness is told of each call that can be refused, before it is answered, unless the device is

@@ -133,9 +133,30 @@ static enum device_result unload_program(struct device *device, uint64_t program
     return DEVICE_OK;
 }
 
-static enum device_result service_unload(void *context, uint64_t program)
+/* Other ids keep their order, because an id that is larger is younger; they differ from the usual
+ * ones in what they leave when they are divided by 2, 3 or 4. */
+enum { OTHER_ID_STEP = 3, OTHER_ID_FIRST = 7 };
+
+uint64_t device_id(const struct device *device, uint32_t number)
+{
+    return device->is_renamed ? (uint64_t)number * OTHER_ID_STEP + OTHER_ID_FIRST
+                              : (uint64_t)number + 1;
+}
+
+/* The usual id of a program; 0 where nothing has that name. */
+static uint64_t usual_id(const struct device *device, uint64_t id)
+{
+    if (!device->is_renamed) {
+        return id;
+    }
+    const uint64_t beyond = id - OTHER_ID_FIRST;
+    return id < OTHER_ID_FIRST || beyond % OTHER_ID_STEP != 0 ? 0 : beyond / OTHER_ID_STEP + 1;
+}
+
+static enum device_result service_unload(void *context, uint64_t id)
 {
     struct device *device = context;
+    const uint64_t program = usual_id(device, id);
     struct device_call call = begin_call(device, DEVICE_CALL_UNLOAD);
     call.from = program;
     return end_call(device, &call,

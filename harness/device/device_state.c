@@ -135,6 +135,11 @@ void device_pin(struct device *device, bool is_pinned)
     device->faults.is_pinned = is_pinned;
 }
 
+void device_rename(struct device *device)
+{
+    device->is_renamed = true;
+}
+
 void device_set_resumes(struct device *device, bool resumes)
 {
     device->faults.resumes = resumes;

@@ -34,6 +34,7 @@ enum rule_gravity rule_gravity(enum rule rule)
     case RULE_PREMATURE:
     case RULE_STATUS:
     case RULE_RETRY:
+    case RULE_RELATION:
     case RULE_TOO_LARGE:
         return GRAVITY_ANSWER;
     default:

@@ -7,6 +7,7 @@
  * - `judge` is JUDGE(function), a function of harness/rules/rules_*.c, for a call alone and for
  * calls that overlap; or ROAD(name), where what a call did does not decide it: oracle_judge is in
  *   harness/oracle/oracle.c; again_breaks, which runs the list once more, in harness/trial/again.c;
+ *   related_breaks, which runs related lists next to it, in harness/trial/related.c;
  *   death_rule, for the process that awaits the trial's, in campaign/process/death.c; the scheduler
  *   of explore/ ends the run, and harness/lanes/lanes.c names the rule.  A hang is also seen on the
  *   last two roads, and host memory by again_breaks; what open() answers under a sweep (status,
@@ -142,4 +143,8 @@ RULE(RETRY, retry,
      "a refused request is not granted when it is asked again at once",
      JUDGE(rules_judge_retry),
      "plant_retry")
+RULE(RELATION, relation,
+     "the same requests get the same answers under other ids, and at twice the size",
+     ROAD("related_breaks"),
+     "plant_relation_names")
 /* clang-format on */

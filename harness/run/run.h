@@ -31,6 +31,10 @@ void run_destroy(struct run *run);
  * what the target did. */
 void run_go_on(struct run *run);
 
+/* Before the first op: the target hears other ids of the same blocks and programs, in the same
+ * order.  A run that does not show it to be different is the same to the last observation. */
+void run_rename(struct run *run);
+
 /* Executes one op, records it (resolved) and judges it.  The verdict belongs to the run until
  * the next call.  After a broken promise the run is over, unless it goes on: further ops are not
  * executed. */

@@ -187,6 +187,14 @@ void run_go_on(struct run *run)
     run->judge.goes_on = true;
 }
 
+void run_rename(struct run *run)
+{
+    CHECK(run->ops.count == 0);
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        device_rename(run->hosts[i].device);
+    }
+}
+
 void run_abandon(struct run *run)
 {
     CHECK(run->timeline != NULL);

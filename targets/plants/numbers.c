@@ -138,5 +138,42 @@ static enum target_result alloc_by_mood(struct plant *plant, const struct target
     return plant_inner_alloc(plant, request, block);
 }
 
+/* --- what an allocator should not look at --- */
+
+/* The requests of one bucket of a table by id wait for the newest queued free first. */
+static enum target_result alloc_by_name(struct plant *plant, const struct target_request *request,
+                                        struct target_block *block)
+{
+    if (request->id % 3 == 0 && plant->dying_count > 0) {
+        (void)plant->device.event_wait(plant->device.context,
+                                       plant->dying[plant->dying_count - 1].event);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+
+/* It promises nothing, and does more than that for small requests. */
+static void declare_no_drain(struct plant *plant, struct target_contract *contract)
+{
+    (void)plant;
+    contract->drains = false;
+}
+
+static enum target_result alloc_noting_size(struct plant *plant,
+                                            const struct target_request *request,
+                                            struct target_block *block)
+{
+    plant->amount = request->size_bytes;
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    plant->amount = 0;
+    return result;
+}
+
+static enum device_result wait_if_small(struct plant *plant, uint64_t event)
+{
+    return plant->amount < (UINT64_C(1) << 20)
+               ? plant->device.event_wait(plant->device.context, event)
+               : DEVICE_LOST;
+}
+
 #define PLANT_IN_numbers DEFINE_PLANT
 #include "targets/plants/private/define.h"

@@ -30,6 +30,7 @@ struct device {
     uint64_t capacity_bytes;
     struct timeline *timeline;
     struct device_services services;
+    bool is_renamed; /* ids are others: see device_rename() */
     struct contents contents;
     struct stage *stages;
     size_t stage_count;

@@ -1,0 +1,334 @@
+#include "harness/trial/related.h"
+
+#include "harness/base/check.h"
+#include "harness/device/device.h"
+#include "harness/device/span_map.h"
+#include "harness/lanes/lanes.h"
+#include "harness/op/rounding.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
+/* What is larger is larger than any device, and twice of it may be no size any more. */
+#define SCALED_BYTES_MAX (UINT64_C(1) << 62)
+
+/* Two runs side by side. */
+struct pair {
+    struct run *plain, *other;
+    enum related related;
+    size_t compared_count; /* ops after which both were in the same state */
+    struct verdict *broken;
+};
+
+/* --- what is asked --- */
+
+static uint64_t scale_bytes(uint64_t bytes)
+{
+    return bytes > SCALED_BYTES_MAX ? bytes : bytes * 2;
+}
+
+bool related_scale_op(const struct op *op, struct op *scaled)
+{
+    const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+    *scaled = *op;
+    if (op->kind == OP_FAULT || info->has_point) {
+        return true;
+    }
+    if (info->has_align && op->align_log2 == OP_ALIGN_LOG2_MAX) {
+        return false;
+    }
+    scaled->size_bytes = info->has_size ? scale_bytes(op->size_bytes) : op->size_bytes;
+    scaled->align_log2 = (uint8_t)(op->align_log2 + (info->has_align && op->align_log2 > 0));
+    if (info->has_stack) {
+        scaled->stack_bytes = scale_bytes(op->stack_bytes);
+    } else if (info->has_unpadded) {
+        scaled->unpadded_bytes = scale_bytes(op->unpadded_bytes);
+    } else if (info->has_address) {
+        scaled->address = scale_bytes(op->address);
+    }
+    return true;
+}
+
+/* Options whose values are no sizes. */
+static bool is_free_of_sizes(const char *key)
+{
+    static const char *const keys[] = {"defrag", "order", "program_evicts_program"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(key, keys[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool related_sizes_scale(const struct setup *setup)
+{
+    bool scales = setup->capacity_bytes <= CAPACITY_BYTES_MAX / 2 && setup->granule_bytes > 0 &&
+                  (!setup->has_rounding || rounding_is_plain(&setup->rounding));
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        scales = scales && is_free_of_sizes(setup->options[i].key);
+    }
+    return scales;
+}
+
+/* The same promises, in granules of twice the size. */
+static bool has_same_contract(const struct pair *pair)
+{
+    const struct target_contract *a = model_contract(run_model(pair->plain, 0));
+    const struct target_contract *b = model_contract(run_model(pair->other, 0));
+    return b->granule_bytes == a->granule_bytes * 2 && rounding_is_plain(&a->rounding) &&
+           rounding_is_plain(&b->rounding) && a->defrag == b->defrag &&
+           a->queues_frees == b->queues_frees && a->drains == b->drains &&
+           a->programs == b->programs && a->evicts == b->evicts &&
+           a->program_evicts_program == b->program_evicts_program && a->resumes == b->resumes;
+}
+
+/* --- what was found --- */
+
+static const char *result_word(const struct observation *seen)
+{
+    static const char *const words[] = {[TARGET_OK] = "granted",
+                                        [TARGET_NO_MEMORY] = "refused",
+                                        [TARGET_INVALID] = "answered INVALID",
+                                        [TARGET_FAILED] = "answered FAILED"};
+    if (seen->skipped != 0) {
+        return "not asked";
+    }
+    return seen->result <= TARGET_FAILED ? words[seen->result] : "answered with no result";
+}
+
+static const char *other_words(enum related related)
+{
+    return related == RELATED_NAMES ? "under other ids" : "at twice the size";
+}
+
+static void begin_broken(struct pair *pair, size_t op)
+{
+    *pair->broken = (struct verdict){
+        .kind = VERDICT_BROKEN, .rule = RULE_RELATION, .op = (uint32_t)op};
+    (void)snprintf(pair->broken->mechanism, sizeof pair->broken->mechanism, "differs %s",
+                   other_words(pair->related));
+}
+
+static void break_by_result(struct pair *pair, size_t op, const struct observation *plain,
+                            const struct observation *other)
+{
+    begin_broken(pair, op);
+    (void)snprintf(pair->broken->reason, sizeof pair->broken->reason,
+                   "%s, but %s %s, though all went alike before", result_word(plain),
+                   result_word(other), other_words(pair->related));
+}
+
+static void break_by_rule(struct pair *pair, size_t op, const struct verdict *verdict)
+{
+    begin_broken(pair, op);
+    (void)snprintf(pair->broken->reason, sizeof pair->broken->reason, "%s it breaks %s: %.300s",
+                   other_words(pair->related), rule_info(verdict->rule)->name, verdict->reason);
+}
+
+static void break_by_place(struct pair *pair, size_t op, const struct observation *plain,
+                           const struct observation *other)
+{
+    begin_broken(pair, op);
+    if (plain->address != other->address || plain->size_bytes != other->size_bytes) {
+        (void)snprintf(pair->broken->reason, sizeof pair->broken->reason,
+                       "the block is [0x%" PRIx64 ", 0x%" PRIx64 "), but [0x%" PRIx64 ", 0x%" PRIx64
+                       ") %s",
+                       plain->address, plain->address + plain->size_bytes, other->address,
+                       other->address + other->size_bytes, other_words(pair->related));
+        return;
+    }
+    (void)snprintf(pair->broken->reason, sizeof pair->broken->reason,
+                   "%" PRIu32 " device calls, and %" PRIu32 " other ones %s", plain->call_count,
+                   other->call_count, other_words(pair->related));
+}
+
+/* --- comparing --- */
+
+static bool is_finding(const struct verdict *verdict)
+{
+    return (verdict->kind == VERDICT_BROKEN && verdict->rule != RULE_REGRET) ||
+           verdict->kind == VERDICT_PREMATURE;
+}
+
+/* Every block of the host is where the plain run has it, at twice the address. */
+static bool has_same_map(const struct pair *pair, uint32_t host)
+{
+    const struct span_map *a = model_map(run_model(pair->plain, host));
+    const struct span_map *b = model_map(run_model(pair->other, host));
+    struct span_cursor in_a;
+    struct span_cursor in_b;
+    if (a->count != b->count) {
+        return false;
+    }
+    bool is_left = span_map_first(a, &in_a) && span_map_first(b, &in_b);
+    while (is_left) {
+        struct span plain;
+        struct span other;
+        span_map_get(a, &in_a, &plain);
+        span_map_get(b, &in_b, &other);
+        if (other.start != plain.start * 2 || other.end != plain.end * 2 ||
+            other.owner != plain.owner) {
+            return false;
+        }
+        is_left = span_map_next(a, &in_a) && span_map_next(b, &in_b);
+    }
+    return true;
+}
+
+static bool is_in_same_state(const struct pair *pair, uint32_t host)
+{
+    const struct observation *a = run_observation(pair->plain);
+    const struct observation *b = run_observation(pair->other);
+    const bool is_alike = a->now_ns == b->now_ns && a->wait_count == b->wait_count &&
+                          a->copy_count == b->copy_count && a->stage_count == b->stage_count &&
+                          a->unload_count == b->unload_count &&
+                          a->copy_bytes * 2 == b->copy_bytes && a->address * 2 == b->address &&
+                          a->size_bytes * 2 == b->size_bytes &&
+                          a->bytes_in_use * 2 == b->bytes_in_use &&
+                          a->bytes_reserved * 2 == b->bytes_reserved;
+    return is_alike && (a->copy_count + a->stage_count == 0 || has_same_map(pair, host));
+}
+
+static bool had_fault(const struct run *run, uint32_t host)
+{
+    const struct device *device = run_device(run, host);
+    return device_faults_fired(device) != 0 || device_faults_struck(device) != 0;
+}
+
+/* Error texts may name ids. */
+static bool is_same_but_for_text(const struct observation *plain, const struct observation *other)
+{
+    struct observation a = *plain;
+    struct observation b = *other;
+    a.message_digest = b.message_digest = 0;
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* True: both runs are in the same state after the op.  What the plain run breaks is found without
+ * this rule; how a fault was met may depend on what nobody sees. */
+static bool compare_step(struct pair *pair, size_t op, uint32_t host, const struct verdict *plain,
+                         const struct verdict *other)
+{
+    const struct observation *a = run_observation(pair->plain);
+    const struct observation *b = run_observation(pair->other);
+    const bool is_same_result = a->result == b->result && a->skipped == b->skipped;
+    const bool is_same = is_same_result &&
+                         (pair->related == RELATED_NAMES ? is_same_but_for_text(a, b)
+                                                         : is_in_same_state(pair, host));
+    if (is_finding(plain) || had_fault(pair->plain, host) || had_fault(pair->other, host)) {
+        return is_same;
+    }
+    if (is_finding(other)) {
+        break_by_rule(pair, op, other);
+        return false;
+    }
+    if (!is_same_result) {
+        break_by_result(pair, op, a, b);
+    } else if (!is_same && pair->related == RELATED_NAMES) {
+        break_by_place(pair, op, a, b);
+    }
+    return is_same;
+}
+
+/* --- running --- */
+
+/* False: what comes after is not compared. */
+static bool step_pair(struct pair *pair, const struct op *op, size_t number)
+{
+    struct op related = *op;
+    if (pair->related == RELATED_SIZES && !related_scale_op(op, &related)) {
+        return false;
+    }
+    const struct verdict *plain = run_step(pair->plain, op);
+    const struct verdict *other = run_step(pair->other, &related);
+    const bool is_same = compare_step(pair, number, op->host, plain, other);
+    pair->compared_count += is_same;
+    return is_same && !run_is_broken(pair->plain) && !run_is_broken(pair->other);
+}
+
+static void run_pair(struct pair *pair, const struct op_list *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        if (!step_pair(pair, &ops->ops[i], i)) {
+            return;
+        }
+    }
+    const struct verdict *plain = run_finish(pair->plain);
+    const struct verdict *other = run_finish(pair->other);
+    if (!is_finding(plain) && is_finding(other)) {
+        break_by_rule(pair, ops->count, other);
+    }
+}
+
+static struct run *create_other(const struct target *target, const struct setup *setup,
+                                enum related related)
+{
+    char reason[RUN_REASON_BYTES];
+    struct setup scaled = *setup;
+    if (related == RELATED_SIZES) {
+        scaled.capacity_bytes *= 2;
+        scaled.granule_bytes *= 2;
+        scaled.chip[0] = '\0'; /* it has another capacity */
+    }
+    struct run *run = run_create(target, &scaled, reason);
+    if (run != NULL && related == RELATED_NAMES) {
+        run_rename(run);
+    }
+    return run;
+}
+
+bool related_breaks_one(const struct target *target, const struct trial *trial,
+                        enum related related, struct verdict *broken, size_t *compared_count)
+{
+    char reason[RUN_REASON_BYTES];
+    struct pair pair = {.related = related, .broken = broken};
+    broken->kind = VERDICT_NONE;
+    pair.plain = run_create(target, &trial->setup, reason);
+    pair.other = pair.plain == NULL ? NULL : create_other(target, &trial->setup, related);
+    if (pair.other != NULL && (related == RELATED_NAMES || has_same_contract(&pair))) {
+        run_go_on(pair.plain);
+        run_go_on(pair.other);
+        run_pair(&pair, &trial->ops);
+    }
+    run_destroy(pair.other);
+    run_destroy(pair.plain);
+    if (compared_count != NULL) {
+        *compared_count = pair.compared_count;
+    }
+    return broken->kind != VERDICT_NONE;
+}
+
+/* One run, of which nothing is compared but its digest. */
+static bool differs_under_names(const struct target *target, const struct trial *trial)
+{
+    struct run *run = create_other(target, &trial->setup, RELATED_NAMES);
+    if (run == NULL) {
+        return false;
+    }
+    run_go_on(run);
+    for (size_t i = 0; i < trial->ops.count && !run_is_broken(run); i++) {
+        (void)run_step(run, &trial->ops.ops[i]);
+    }
+    if (!run_is_broken(run)) {
+        (void)run_finish(run);
+    }
+    const bool differs = run_digest(run) != trial->digest ||
+                         run_findings(run)->count != trial->findings.count;
+    run_destroy(run);
+    return differs;
+}
+
+bool related_breaks(const struct target *target, const struct trial *trial, struct verdict *broken)
+{
+    broken->kind = VERDICT_NONE;
+    if (lanes_are_in(&trial->ops)) {
+        return false;
+    }
+    return (differs_under_names(target, trial) &&
+            related_breaks_one(target, trial, RELATED_NAMES, broken, NULL)) ||
+           (related_sizes_scale(&trial->setup) &&
+            related_breaks_one(target, trial, RELATED_SIZES, broken, NULL));
+}
