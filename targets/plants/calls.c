@@ -24,24 +24,49 @@ static uint64_t make_program_handle(const struct target_program *program)
 
 /* --- life --- */
 
+/* The options of what is wrapped.  Returns their number. */
+static uint32_t pass_options(const struct plant *plant, const struct target_setup *setup,
+                             const char *rest, struct target_option *options)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        if (strcmp(setup->options[i].key, PLANT_WITH) != 0) {
+            options[count++] = setup->options[i];
+        }
+    }
+    if (plant->defect->forced.key != NULL) {
+        options[count++] = plant->defect->forced;
+    }
+    if (rest != NULL) {
+        options[count++] = (struct target_option){PLANT_WITH, rest};
+    }
+    return count;
+}
+
 static enum target_result open_inner(struct plant *plant, const struct target_setup *setup,
                                      char *reason, size_t reason_bytes)
 {
-    struct target_option options[OPTION_COUNT_MAX + 1];
+    struct target_option options[OPTION_COUNT_MAX + 2];
     struct target_setup inner = *setup;
+    struct plant_inside inside;
     if (setup->option_count > OPTION_COUNT_MAX) {
         (void)snprintf(reason, reason_bytes, "more than %d options", OPTION_COUNT_MAX);
         return TARGET_INVALID;
     }
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        options[i] = setup->options[i];
+    if (!plant_find_inside(plant->defect, setup, &inside, reason, reason_bytes)) {
+        return TARGET_INVALID;
     }
-    if (plant->defect->forced.key != NULL) {
-        options[inner.option_count++] = plant->defect->forced;
-    }
+    inner.option_count = pass_options(plant, setup, inside.rest, options);
     inner.options = options;
-    return target_hbm.open(&inner, &plant->bent, &plant->inner, &plant->contract, reason,
-                           reason_bytes);
+    plant->target = inside.target;
+    return plant->target->open(&inner, &plant->bent, &plant->inner, &plant->contract, reason,
+                               reason_bytes);
+}
+
+/* The innermost instance. */
+static struct target_instance *find_hbm(const struct plant *plant)
+{
+    return plant->target == &target_hbm ? plant->inner : plant_of(plant->inner)->hbm;
 }
 
 enum target_result plant_call_open(const struct plant_defect *defect,
@@ -62,6 +87,7 @@ enum target_result plant_call_open(const struct plant_defect *defect,
         free(plant);
         return result;
     }
+    plant->hbm = find_hbm(plant);
     plant->contract.thread_safe = false;
     if (defect->declare != NULL) {
         defect->declare(plant, &plant->contract);
@@ -77,7 +103,7 @@ void plant_call_close(struct target_instance *instance)
     if (plant->defect->close != NULL) {
         plant->defect->close(plant);
     }
-    target_hbm.close(plant->inner);
+    plant->target->close(plant->inner);
     free(plant->blocks);
     free(plant->dying);
     free(plant);
@@ -181,7 +207,7 @@ enum target_result plant_call_donate(struct target_instance *instance, uint64_t 
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
-    const enum target_result result = target_hbm.donate(plant->inner, handle, request, block);
+    const enum target_result result = plant->target->donate(plant->inner, handle, request, block);
     struct plant_block *known = plant_find(plant, handle);
     if (result == TARGET_OK && known != NULL) {
         known->handle = block->handle;
@@ -202,7 +228,7 @@ enum target_result plant_call_load(struct target_instance *instance,
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     call_around_program(plant, true);
-    const enum target_result result = target_hbm.load(plant->inner, program, image);
+    const enum target_result result = plant->target->load(plant->inner, program, image);
     call_around_program(plant, false);
     if (result == TARGET_OK) {
         const struct plant_block block = {.handle = make_program_handle(program),
@@ -222,16 +248,17 @@ static enum target_result execute_loaded(struct plant *plant, struct plant_block
 {
     const bool was_loaded = program->inner != 0;
     if (!was_loaded) {
-        const enum target_result loaded = target_hbm.load(plant->inner, &program->program, image);
+        const enum target_result loaded = plant->target->load(plant->inner, &program->program,
+                                                              image);
         if (loaded != TARGET_OK) {
             return loaded;
         }
         program->inner = image->handle;
     }
-    const enum target_result result = target_hbm.execute(plant->inner, program->inner, event,
-                                                         image);
+    const enum target_result result = plant->target->execute(plant->inner, program->inner, event,
+                                                             image);
     if (result != TARGET_OK && !was_loaded) {
-        (void)target_hbm.unload(plant->inner, program->inner);
+        (void)plant->target->unload(plant->inner, program->inner);
         program->inner = 0;
     }
     return result;
@@ -262,14 +289,14 @@ enum target_result plant_call_unload(struct target_instance *instance, uint64_t 
     begin_call(plant, false);
     note_free(plant, handle, 0);
     plant_remove_block(plant, handle);
-    return end_call(plant, inner == 0 ? TARGET_OK : target_hbm.unload(plant->inner, inner));
+    return end_call(plant, inner == 0 ? TARGET_OK : plant->target->unload(plant->inner, inner));
 }
 
 enum target_result plant_call_defragment(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
-    return end_call(plant, target_hbm.defragment(plant->inner));
+    return end_call(plant, plant->target->defragment(plant->inner));
 }
 
 enum target_result plant_call_retire(struct target_instance *instance, uint64_t address,
@@ -277,7 +304,7 @@ enum target_result plant_call_retire(struct target_instance *instance, uint64_t 
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
-    return end_call(plant, target_hbm.retire(plant->inner, address, size_bytes));
+    return end_call(plant, plant->target->retire(plant->inner, address, size_bytes));
 }
 
 enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle,
@@ -293,7 +320,7 @@ enum target_result plant_call_locate(struct target_instance *instance, uint64_t 
 void plant_call_stats(struct target_instance *instance, struct target_stats *stats)
 {
     struct plant *plant = plant_of(instance);
-    target_hbm.stats(plant->inner, stats);
+    plant->target->stats(plant->inner, stats);
     if (plant->defect->stats != NULL) {
         plant->defect->stats(plant, stats);
     }
@@ -307,11 +334,11 @@ void plant_call_report(struct target_instance *instance,
         plant->defect->report(plant, row, context);
         return;
     }
-    target_hbm.report(plant->inner, row, context);
+    plant->target->report(plant->inner, row, context);
 }
 
 const char *plant_call_message(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
-    return plant->message[0] != '\0' ? plant->message : target_hbm.message(plant->inner);
+    return plant->message[0] != '\0' ? plant->message : plant->target->message(plant->inner);
 }

@@ -32,7 +32,7 @@ static void message_sticks(struct plant *plant, enum target_result result)
     if (result != TARGET_NO_MEMORY) {
         return;
     }
-    const char *text = target_hbm.message(plant->inner);
+    const char *text = plant->target->message(plant->inner);
     if (plant->previous_message[0] != '\0' && strcmp(plant->previous_message, text) != 0 &&
         plant_strikes(plant, 3)) {
         (void)snprintf(plant->message, PLANT_MESSAGE_BYTES, "%s", plant->previous_message);
@@ -67,7 +67,7 @@ static void report_without_last(struct plant *plant,
                                 void *context)
 {
     struct late_row late = {.row = row, .context = context};
-    target_hbm.report(plant->inner, pass_late, &late);
+    plant->target->report(plant->inner, pass_late, &late);
     if (late.has_row && late.passed_count == 0) {
         row(context, &late.row_held);
     }

@@ -98,33 +98,33 @@ bool plant_strikes(struct plant *plant, uint64_t period)
 enum target_result plant_inner_alloc(struct plant *plant, const struct target_request *request,
                                      struct target_block *block)
 {
-    return target_hbm.alloc(plant->inner, request, block);
+    return plant->target->alloc(plant->inner, request, block);
 }
 
 enum target_result plant_inner_free(struct plant *plant, uint64_t handle, uint64_t event)
 {
-    return target_hbm.free(plant->inner, handle, event);
+    return plant->target->free(plant->inner, handle, event);
 }
 
 enum target_result plant_inner_use(struct plant *plant, uint64_t handle, uint64_t event)
 {
-    return target_hbm.use(plant->inner, handle, event);
+    return plant->target->use(plant->inner, handle, event);
 }
 
 enum target_result plant_inner_hold(struct plant *plant, uint64_t handle)
 {
-    return target_hbm.hold(plant->inner, handle);
+    return plant->target->hold(plant->inner, handle);
 }
 
 enum target_result plant_inner_release(struct plant *plant, uint64_t handle)
 {
-    return target_hbm.release(plant->inner, handle);
+    return plant->target->release(plant->inner, handle);
 }
 
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block)
 {
     const uint64_t inner = plant_find_inner_handle(plant, handle);
-    if (inner == 0 || target_hbm.locate(plant->inner, inner, block) != TARGET_OK) {
+    if (inner == 0 || plant->target->locate(plant->inner, inner, block) != TARGET_OK) {
         return false;
     }
     block->handle = handle;
@@ -133,7 +133,7 @@ bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_bloc
 
 enum target_result plant_inner_defragment(struct plant *plant)
 {
-    return target_hbm.defragment(plant->inner);
+    return plant->target->defragment(plant->inner);
 }
 
 enum device_result plant_device_unload(struct plant *plant, uint64_t program)
@@ -153,14 +153,14 @@ bool plant_evict(struct plant *plant, struct plant_block *program)
         plant_device_unload(plant, program->program.id) != DEVICE_OK) {
         return false;
     }
-    (void)target_hbm.unload(plant->inner, program->inner);
+    (void)plant->target->unload(plant->inner, program->inner);
     program->inner = 0;
     return true;
 }
 
 void plant_inner_stats(struct plant *plant, struct target_stats *stats)
 {
-    target_hbm.stats(plant->inner, stats);
+    target_hbm.stats(plant->hbm, stats);
 }
 
 enum target_result plant_refuse(struct plant *plant, const struct target_request *request)

@@ -216,7 +216,7 @@ static uint64_t find_second_hole_bytes(struct plant *plant, const struct target_
     struct ranges ranges = {.capacity = stats->num_allocs};
     ranges.ranges = malloc((ranges.capacity + 1) * sizeof *ranges.ranges);
     CHECK(ranges.ranges != NULL);
-    target_hbm.report(plant->inner, add_row, &ranges);
+    target_hbm.report(plant->hbm, add_row, &ranges);
     qsort(ranges.ranges, ranges.count, sizeof *ranges.ranges, compare_ranges);
     uint64_t largest = 0;
     uint64_t second = 0;

@@ -7,32 +7,33 @@
 #include "targets/plants/private/calls.h"
 
 /* open() is not told which target it opens, so each row has one of its own. */
-#define DEFINE_PLANT(noun, rule, text, ...)                                           \
-    static const struct plant_defect defect_##noun = {__VA_ARGS__};                   \
-    static enum target_result open_##noun(                                            \
-        const struct target_setup *setup, const struct device_services *device,       \
-        struct target_instance **out, struct target_contract *contract, char *reason, \
-        size_t reason_bytes)                                                          \
-    {                                                                                 \
-        return plant_call_open(&defect_##noun, setup, device, out, contract, reason,  \
-                               reason_bytes);                                         \
-    }                                                                                 \
-    extern const struct target plant_##noun;                                          \
-    const struct target plant_##noun = {                                              \
-        .abi_version = TARGET_ABI_VERSION,                                            \
-        .size_bytes = sizeof(struct target),                                          \
-        .name = "plant_" #noun,                                                       \
-        .summary = text,                                                              \
-        .breaks = rule,                                                               \
-        .option_help = PLANT_OPTION_HELP,                                             \
-        .open = open_##noun,                                                          \
-        PLANT_CALLS,                                                                  \
+#define DEFINE_PLANT(noun, rule, text, ...)                                                \
+    extern const struct plant_defect plant_defect_##noun;                                  \
+    const struct plant_defect plant_defect_##noun = {__VA_ARGS__};                         \
+    static enum target_result open_##noun(                                                 \
+        const struct target_setup *setup, const struct device_services *device,            \
+        struct target_instance **out, struct target_contract *contract, char *reason,      \
+        size_t reason_bytes)                                                               \
+    {                                                                                      \
+        return plant_call_open(&plant_defect_##noun, setup, device, out, contract, reason, \
+                               reason_bytes);                                              \
+    }                                                                                      \
+    extern const struct target plant_##noun;                                               \
+    const struct target plant_##noun = {                                                   \
+        .abi_version = TARGET_ABI_VERSION,                                                 \
+        .size_bytes = sizeof(struct target),                                               \
+        .name = "plant_" #noun,                                                            \
+        .summary = text,                                                                   \
+        .breaks = rule,                                                                    \
+        .option_help = PLANT_OPTION_HELP,                                                  \
+        .open = open_##noun,                                                               \
+        PLANT_CALLS,                                                                       \
     };
 
 /* Those of libhbm that do not change what is planted. */
 #define PLANT_OPTION_HELP                                                                                \
     "defrag=none|slide|repack\ngranule=N\norder=drain,defragment,evict\nprogram_evicts_program=yes|no\n" \
-    "log_allocations_on_oom=yes|no\nmessage_code=yes|no\nsearch_nodes=N\n"
+    "log_allocations_on_oom=yes|no\nmessage_code=yes|no\nsearch_nodes=N\nwith=PLANT,...\n"
 
 /* A file's own one is defined by now. */
 #ifndef PLANT_IN_answers

@@ -2,7 +2,8 @@
  * harness and an instance of the target hbm, and between that instance and the device, and bends
  * one thing that passes through: an answer, a device call, a counter.  How real allocators came to
  * do the same is said at each defect (targets/plants/).  Defects are deterministic: they count
- * cases, never time or addresses. */
+ * cases, never time or addresses.  With the option `with` a plant wraps another plant instead, so
+ * that one target has both defects. */
 #ifndef TARGETS_PLANTS_PRIVATE_PLANT_H
 #define TARGETS_PLANTS_PRIVATE_PLANT_H
 
@@ -49,7 +50,9 @@ struct plant_defect;
 /* One instance.  Fields after `call` belong to the defect alone. */
 struct plant {
     const struct plant_defect *defect;
-    struct target_instance *inner; /* of target_hbm */
+    const struct target *target;   /* what it wraps: hbm, or another plant */
+    struct target_instance *inner; /* of target */
+    struct target_instance *hbm;   /* the instance of target_hbm inside all plants */
     struct device_services device; /* the harness's */
     struct device_services bent;   /* what the inner instance sees; its context is the plant */
     struct target_contract contract;
@@ -107,7 +110,7 @@ struct plant_defect {
 /* Counts an applicable case; true for every period-th. */
 bool plant_strikes(struct plant *plant, uint64_t period);
 
-/* libhbm's own answers. */
+/* The answers of what is wrapped: libhbm's own, or those of the next plant. */
 enum target_result plant_inner_alloc(struct plant *plant, const struct target_request *request,
                                      struct target_block *block);
 enum target_result plant_inner_free(struct plant *plant, uint64_t handle, uint64_t event);
@@ -115,6 +118,7 @@ enum target_result plant_inner_use(struct plant *plant, uint64_t handle, uint64_
 enum target_result plant_inner_hold(struct plant *plant, uint64_t handle);
 enum target_result plant_inner_release(struct plant *plant, uint64_t handle);
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block);
+/* What libhbm counted, whatever another plant makes of it. */
 void plant_inner_stats(struct plant *plant, struct target_stats *stats);
 
 /* Answers NO_MEMORY to a buffer in the documented words, with the numbers of now. */

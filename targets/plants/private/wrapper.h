@@ -16,4 +16,18 @@ void plant_add_dying(struct plant *plant, const struct plant_dying *dying);
 /* libhbm's name for what the client names; 0: libhbm does not know it. */
 uint64_t plant_find_inner_handle(struct plant *plant, uint64_t handle);
 
+/* The option with which a plant wraps others. */
+#define PLANT_WITH "with"
+
+/* What a plant wraps.  `rest` is for the option `with` of target; NULL: no option. */
+struct plant_inside {
+    const struct target *target;
+    const char *rest;
+};
+
+/* Reads the option `with` of a plant, which lists others, outermost first.  Without it a plant
+ * wraps hbm.  False, with one line in reason: it names no plant, one twice, or one that bends the
+ * same place as another. */
+bool plant_find_inside(const struct plant_defect *outer, const struct target_setup *setup,
+                       struct plant_inside *inside, char *reason, size_t reason_bytes);
 #endif
