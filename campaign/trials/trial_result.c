@@ -315,10 +315,19 @@ static void append_verdict_line(struct listening *listening, const struct run *r
     }
 }
 
+/* For whoever survives this process. */
+static void note_findings(struct last_words *words, const struct run *run)
+{
+    if (!words->has_lanes && run_findings(run)->count != words->findings.count) {
+        run_findings_copy(&words->findings, run_findings(run));
+    }
+}
+
 static void note_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct listening *listening = context;
     struct trial_result *trial_result = listening->trial_result;
+    note_findings(current.words, run);
     look_for_growth(&trial_result->head, run);
     look_at_use(&trial_result->head, run);
     if (verdict->kind == VERDICT_NONE) {
@@ -451,6 +460,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     current.scenario = part->scenario;
     current.words = words;
     words->op_count = 0;
+    words->findings.count = 0;
     words->has_begun = words->has_lanes = false;
     trial_result->head.task = *task;
 
@@ -500,6 +510,39 @@ static void note_death(const struct last_words *words, struct trial_result_head 
     head->totals.broken = 1;
 }
 
+/* The process that noted it may have written anywhere. */
+static bool is_sound(const struct run_finding *finding, uint64_t op_count)
+{
+    const enum verdict_kind kind = finding->verdict.kind;
+    return (kind == VERDICT_PREMATURE || kind == VERDICT_BROKEN) &&
+           finding->verdict.rule < RULE_COUNT && finding->verdict.op < op_count &&
+           memchr(finding->verdict.reason, '\0', sizeof finding->verdict.reason) != NULL &&
+           memchr(finding->signature, '\0', sizeof finding->signature) != NULL &&
+           memchr(finding->message, '\0', sizeof finding->message) != NULL;
+}
+
+/* What the trial had found before it died, of which the death is not the first sign. */
+static void note_earlier(const struct last_words *words, struct trial_result_head *head)
+{
+    const struct run_findings *earlier = &words->findings;
+    struct run_findings *findings = &head->findings;
+    if (words->has_lanes || findings->count == 0 || earlier->count > RUN_FINDING_COUNT_MAX) {
+        return;
+    }
+    for (size_t i = 0; i < earlier->count && findings->count < RUN_FINDING_COUNT_MAX; i++) {
+        if (is_sound(&earlier->findings[i], words->op_count)) {
+            findings->findings[findings->count++] = earlier->findings[i];
+        }
+    }
+    run_findings_settle(findings);
+    for (size_t i = 1; i < findings->count; i++) {
+        const bool is_oom = findings->findings[i].verdict.kind == VERDICT_PREMATURE;
+        head->totals.ooms += is_oom;
+        head->totals.premature += is_oom;
+        head->totals.broken += !is_oom;
+    }
+}
+
 void trial_result_make_dead(const struct task *task, const struct last_words *words,
                             struct trial_result *trial_result)
 {
@@ -511,6 +554,7 @@ void trial_result_make_dead(const struct task *task, const struct last_words *wo
     trial_result->setup = words->setup;
     if (words->has_begun) {
         last_words_take(words, &trial_result->ops);
+        note_earlier(words, head);
     }
 }
 

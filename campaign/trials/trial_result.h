@@ -95,8 +95,8 @@ const struct saved_oom *trial_result_dispute(const struct trial_result *trial_re
 /* That of the selected finding, if it is premature; else NULL. */
 const struct saved_oom *trial_result_premature(const struct trial_result *trial_result);
 
-/* What a worker leaves behind when its target takes it down: how, and the ops that were chosen so
- * far. It lies in memory that the parent shares. */
+/* What a worker leaves behind when its target takes it down: how, the ops that were chosen so far,
+ * and what they had shown by then. It lies in memory that the parent shares. */
 enum { LAST_OP_COUNT_MAX = 1 << 20, LAST_SWITCH_COUNT_MAX = 1 << 18 };
 struct last_words {
     struct death death;
@@ -104,8 +104,9 @@ struct last_words {
     bool has_begun;
     uint64_t op_count; /* beyond LAST_OP_COUNT_MAX they are only counted */
     struct op ops[LAST_OP_COUNT_MAX];
-    bool has_lanes;        /* a schedule of the ops was tried */
-    uint64_t switch_count; /* of that schedule so far; the same */
+    struct run_findings findings; /* without lanes */
+    bool has_lanes;               /* a schedule of the ops was tried */
+    uint64_t switch_count;        /* of that schedule so far; the same */
     struct schedule_switch switches[LAST_SWITCH_COUNT_MAX];
 };
 struct last_words *last_words_create(void); /* NULL: no memory */
@@ -120,7 +121,8 @@ void last_words_take(const struct last_words *words, struct op_list *ops);
 void trial_result_make(const struct plan *plan, const struct task *task, struct last_words *words,
                        struct trial_result *trial_result);
 
-/* What is left of a trial whose worker died or was stopped; words->death says how. */
+/* What is left of a trial whose worker died or was stopped; words->death says how.  What it had
+ * found before comes after that; of its totals only the verdicts on these findings are known. */
 void trial_result_make_dead(const struct task *task, const struct last_words *words,
                             struct trial_result *trial_result);
 

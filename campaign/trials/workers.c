@@ -168,6 +168,7 @@ static void give_task(struct worker *worker, const struct task *task)
 {
     death_clear(&worker->words->death);
     worker->words->op_count = 0;
+    worker->words->findings.count = 0;
     worker->words->has_begun = worker->words->has_lanes = false;
     worker->task = *task;
     worker->start_ns = clock_now_ns();

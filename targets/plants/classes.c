@@ -74,5 +74,41 @@ static enum target_result free_losing(struct plant *plant, uint64_t handle, uint
     return result;
 }
 
+/* --- what an owner may accept --- */
+
+/* A block is as large as its class, and the contract says nothing of classes: what the owner of
+ * rmm's pool or of a caching allocator accepts, because it is the price of speed. */
+static enum target_result alloc_whole_class(struct plant *plant,
+                                            const struct target_request *request,
+                                            struct target_block *block)
+{
+    struct target_request bent = *request;
+    const uint64_t granule = plant->contract.granule_bytes;
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (fits_at_once(plant, request, &stats)) {
+        const uint64_t wanted = (request->size_bytes + granule - 1) / granule;
+        const uint64_t class_bytes = find_class_above(wanted) * granule;
+        bent.size_bytes = class_bytes > stats.largest_free_block_bytes ? request->size_bytes
+                                                                       : class_bytes;
+    }
+    return plant_inner_alloc(plant, &bent, block);
+}
+
+/* The last granule is kept for a day that never comes: a request that fits at once may not fill the
+ * device (the watermarks of the kernel's page allocator). */
+static enum target_result alloc_with_reserve(struct plant *plant,
+                                             const struct target_request *request,
+                                             struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    const uint64_t free_bytes = stats.bytes_limit - stats.bytes_in_use - stats.bytes_reserved;
+    const uint64_t granule = plant->contract.granule_bytes;
+    return fits_at_once(plant, request, &stats) && free_bytes - request->size_bytes < granule
+               ? plant_refuse(plant, request)
+               : plant_inner_alloc(plant, request, block);
+}
+
 #define PLANT_IN_classes DEFINE_PLANT
 #include "targets/plants/private/define.h"

@@ -143,3 +143,8 @@ PLANT(classes, classes_rounding, "premature",
 PLANT(classes, classes_leaking, "premature",
       "the same, and the memory of each 50th free is never found again",
       .alloc = alloc_by_class, .free = free_losing)
+PLANT(classes, too_large_classes, "too_large",
+      "gives a request the whole of its size class, which its contract does not declare",
+      .alloc = alloc_whole_class)
+PLANT(classes, premature_reserve, "premature", "never gives the last granule of the device",
+      .alloc = alloc_with_reserve)
