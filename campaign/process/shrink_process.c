@@ -143,6 +143,7 @@ static void shrink_and_answer(void *context, int file)
     const struct shrink_try in_process = {.context = &replaying,
                                           .is_same = shrink_replay,
                                           .explains = shrink_explain,
+                                          .find_cause = shrink_find_cause,
                                           .setup = shrink_process->setup,
                                           .found = send_answer,
                                           .found_context = &answering,

@@ -128,6 +128,12 @@ bool shortfall_explains(const char *name, const char *than)
     return a.subject == b.subject && has_less && strcmp(name, than) != 0;
 }
 
+bool shortfall_lacks_mitigation(const char *name)
+{
+    struct shortfall shortfall;
+    return find_shortfall(name, &shortfall) && (shortfall.missing != 0 || shortfall.done != 0);
+}
+
 /* --- of an out-of-memory --- */
 
 /* Whether the request fits after these mitigations alone, as far as the budget tells. */

@@ -33,4 +33,8 @@ bool shortfall_is_simpler(const char *name, const char *than);
  * it is refused beside a larger hole or without its alignment, too. */
 bool shortfall_explains(const char *name, const char *than);
 
+/* Whether `name` says which mitigations the request would have needed, or which were made in vain.
+ */
+bool shortfall_lacks_mitigation(const char *name);
+
 #endif

@@ -60,3 +60,9 @@ bool signature_explains(const char *signature, const char *wanted)
     const char *explained = find_shortfall_name(wanted);
     return name != NULL && explained != NULL && shortfall_explains(name, explained);
 }
+
+bool signature_lacks_mitigation(const char *signature)
+{
+    const char *name = find_shortfall_name(signature);
+    return name != NULL && shortfall_lacks_mitigation(name);
+}

@@ -24,4 +24,8 @@ bool signature_stands_for(const char *signature, const char *wanted);
  * were removed before it, or its alignment (shortfall_explains). */
 bool signature_explains(const char *signature, const char *wanted);
 
+/* Whether it is that of a refusal that needed mitigations, or was not looked at again after some
+ * (shortfall_lacks_mitigation). */
+bool signature_lacks_mitigation(const char *signature);
+
 #endif

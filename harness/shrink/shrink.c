@@ -191,7 +191,7 @@ static bool try_smaller_request(struct shrinker *shrinker)
 static void look_for_cause(struct shrinker *shrinker)
 {
     const struct op_list *ops = &shrinker->result->ops;
-    if (shrinker->attempt->explains == NULL) {
+    if (shrinker->attempt->explains == NULL || shrinker->is_own) {
         return;
     }
     bool is_found = try_without_alignment(shrinker);
@@ -206,8 +206,28 @@ static void look_for_cause(struct shrinker *shrinker)
     }
 }
 
+/* Of the list as it came: in a shorter one another defect may refuse the request, too. */
+static void ask_for_cause(struct shrinker *shrinker)
+{
+    const struct shrink_try *attempt = shrinker->attempt;
+    struct shrink_result *result = shrinker->result;
+    if (attempt->find_cause == NULL) {
+        return;
+    }
+    op_list_copy(&shrinker->trial, &result->ops);
+    const enum shrink_cause cause = attempt->find_cause(attempt->context, &result->setup,
+                                                        &shrinker->trial, &result->first);
+    shrinker->is_own = cause == SHRINK_CAUSE_OWN;
+    if (cause == SHRINK_CAUSE_OTHER) {
+        op_list_copy(&result->ops, &shrinker->trial);
+        make_room(shrinker);
+        tell_found(shrinker);
+    }
+}
+
 static void shrink_all(struct shrinker *shrinker)
 {
+    ask_for_cause(shrinker);
     if (!lanes_are_in(&shrinker->result->ops)) {
         shrinker_remove_unrelated(shrinker);
     }

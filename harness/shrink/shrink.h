@@ -15,6 +15,13 @@ struct shrink_result {
     bool is_minimal;      /* no single op can be removed, together with those that name it */
 };
 
+/* Whether a request that would have fitted after mitigations was refused for want of them. */
+enum shrink_cause {
+    SHRINK_CAUSE_OPEN = 0, /* nothing tells */
+    SHRINK_CAUSE_OWN,      /* with them it is granted */
+    SHRINK_CAUSE_OTHER     /* with them it fits at once, and is refused, too */
+};
+
 /* How a list is tried, and how much work that may be. */
 struct shrink_try {
     void *context;
@@ -28,6 +35,12 @@ struct shrink_try {
      * that is kept, at that op. From then on that one is kept.  NULL: nothing explains another. */
     bool (*explains)(void *context, const struct setup *setup, struct op_list *ops,
                      struct verdict *first);
+    /* Asked once, of the list as it came, that what lacked was made before its last op.  OTHER:
+     * *ops shows the other finding, *first is its verdict, and that one is kept from then on.  OWN:
+     * a shorter list, in which another defect refuses the request too, explains nothing.  NULL
+     * where explains is. */
+    enum shrink_cause (*find_cause)(void *context, const struct setup *setup, struct op_list *ops,
+                                    struct verdict *first);
     /* Hears of each list that counts, the first one too, as it would be the result if no other
      * came: whoever may be stopped at any time keeps it.  NULL: nobody hears. */
     void (*found)(void *context, const struct shrink_result *so_far);
@@ -54,11 +67,16 @@ bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops
 /* What explains the finding, tried in the same way (signature_explains). */
 bool shrink_explain(void *context, const struct setup *setup, struct op_list *ops,
                     struct verdict *first);
+/* The cause in the same way.  The mitigations are ops: defragment, time that passes, unloads. */
+enum shrink_cause shrink_find_cause(void *context, const struct setup *setup, struct op_list *ops,
+                                    struct verdict *first);
 
 /* ops must end in the finding: returns false, with nothing to deinit, when they do not.
  * replay_count_max bounds the work, as op_count_max does.  The same list gives the same result,
  * however fast the machine is.  In this order:
  *
+ * - where a mitigation was lacking it is made before the refused request: if that is refused
+ *   although it fits at once, that is what is found;
  * - what the op that broke refers to, with what lived then, or what happened shortly before: one
  *   replay each;
  * - chunks of lifetimes (a request with all ops that name it), chunks of ops, then single ones;
@@ -69,7 +87,8 @@ bool shrink_explain(void *context, const struct setup *setup, struct op_list *op
  *   merges, moves and exchanges them (harness/shrink/shrink_search.c);
  * - single ops once more;
  * - where the op that broke is refused even without its alignment, or without one of the lifetimes
- *   that are left, or with a smaller size, and that explains the finding, it is what is found.
+ *   that are left, or with a smaller size, and that explains the finding, it is what is found; not
+ *   where the first step showed that the mitigation was what lacked.
  *
  * A long list costs a few dozen replays of all of it; from then on lists are short. */
 bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,

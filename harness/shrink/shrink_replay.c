@@ -1,4 +1,5 @@
 /* A list, tried in this process. */
+#include "harness/shrink/private/shrink_replay.h"
 #include "harness/lanes/lanes.h"
 #include "harness/run/run_state.h"
 #include "harness/shrink/shrink.h"
@@ -46,8 +47,21 @@ static bool has_shown(const struct shrink_replaying *replaying, const struct run
            run_findings_find(findings, replaying->signature) != NULL;
 }
 
+static struct shrink_answer find_answer(const struct run *run, const struct op_list *ops)
+{
+    const struct observation *observation = run_observation(run);
+    return (struct shrink_answer){
+        .is_granted = run_ops(run)->count == ops->count && !observation->skipped &&
+                      observation->result == TARGET_OK,
+        .has_mitigation = observation->wait_count + observation->copy_count +
+                              observation->stage_count + observation->unload_count >
+                          0};
+}
+
+/* answer: NULL: nobody asks. */
 static bool replay_alone(struct shrink_replaying *replaying, const struct setup *setup,
-                         const struct op_list *ops, struct trial *trial)
+                         const struct op_list *ops, struct trial *trial,
+                         struct shrink_answer *answer)
 {
     struct run *run = begin_run(replaying->target, setup);
     replaying->cost = 1;
@@ -57,6 +71,9 @@ static bool replay_alone(struct shrink_replaying *replaying, const struct setup 
     memset(&trial->first, 0, sizeof trial->first);
     for (size_t i = 0; i < ops->count && !run_is_broken(run) && !has_shown(replaying, run); i++) {
         (void)run_step(run, &ops->ops[i]);
+    }
+    if (answer != NULL) {
+        *answer = find_answer(run, ops);
     }
     replaying->cost = cost_of(run);
     if (!run_is_broken(run) && !has_shown(replaying, run)) {
@@ -73,7 +90,7 @@ static bool replay_list(struct shrink_replaying *replaying, const struct setup *
 {
     char reason[RUN_REASON_BYTES];
     if (!lanes_are_in(ops)) {
-        return replay_alone(replaying, setup, ops, trial);
+        return replay_alone(replaying, setup, ops, trial, NULL);
     }
     replaying->cost = ops->count + 1;
     return trial_replay(replaying->target, setup, ops, NULL, trial, reason);
@@ -123,27 +140,40 @@ bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops
     return is_same;
 }
 
-bool shrink_explain(void *context, const struct setup *setup, struct op_list *ops,
-                    struct verdict *first)
+/* Takes the finding at the last op that explains the one that is kept. */
+static bool take_explanation(struct shrink_replaying *replaying, const struct trial *trial,
+                             struct op_list *ops, struct verdict *first)
 {
-    struct shrink_replaying *replaying = context;
+    for (size_t i = 0; i < trial->findings.count; i++) {
+        const struct run_finding *finding = &trial->findings.findings[i];
+        if (finding->verdict.op + (size_t)1 == ops->count &&
+            signature_explains(finding->signature, replaying->signature)) {
+            *first = finding->verdict;
+            memcpy(replaying->signature, finding->signature, sizeof replaying->signature);
+            take_list(ops, trial, first);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool shrink_explain_or_answer(struct shrink_replaying *replaying, const struct setup *setup,
+                              struct op_list *ops, struct verdict *first,
+                              struct shrink_answer *answer)
+{
     struct shrink_replaying any = {.target = replaying->target};
     struct trial trial;
-    bool is_explained = false;
-    if (lanes_are_in(ops) || !replay_list(&any, setup, ops, &trial)) {
+    if (!replay_alone(&any, setup, ops, &trial, answer)) {
         return false;
     }
     replaying->cost = any.cost;
-    for (size_t i = 0; i < trial.findings.count && !is_explained; i++) {
-        const struct run_finding *finding = &trial.findings.findings[i];
-        is_explained = finding->verdict.op + (size_t)1 == ops->count &&
-                       signature_explains(finding->signature, replaying->signature);
-        if (is_explained) {
-            *first = finding->verdict;
-            memcpy(replaying->signature, finding->signature, sizeof replaying->signature);
-            take_list(ops, &trial, first);
-        }
-    }
+    const bool is_explained = take_explanation(replaying, &trial, ops, first);
     trial_deinit(&trial);
     return is_explained;
+}
+
+bool shrink_explain(void *context, const struct setup *setup, struct op_list *ops,
+                    struct verdict *first)
+{
+    return !lanes_are_in(ops) && shrink_explain_or_answer(context, setup, ops, first, NULL);
 }

@@ -15,6 +15,7 @@ struct shrinker {
     struct op_list trial;            /* the list being tried */
     bool *keep;                      /* by op of result->ops; keep_room of them */
     size_t keep_room;
+    bool is_own; /* the mitigation is what lacked: see enum shrink_cause */
 };
 
 /* --- shrink.c --- */
