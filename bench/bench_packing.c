@@ -44,7 +44,7 @@ struct options {
     bool wants_proof;
 };
 
-enum { METHOD_COUNT = PACKING_BY_TABLE + 1 };
+enum { METHOD_COUNT = PACKING_BY_FILLS + 1 };
 struct tally {
     uint64_t count, results[3], methods[METHOD_COUNT], nodes;
     uint64_t *times_ns; /* count of them */

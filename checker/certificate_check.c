@@ -10,6 +10,9 @@
 enum { NONE, SLIDE, REPACK, NEVER = -1, IN_HOST_MEMORY = -1, NOWHERE = -1 };
 enum { WALK_ITEMS_MAX = 8192 }; /* no search has more, so that the walk may call itself */
 enum { SETS_MAX = 1 << 23 };    /* no table has more, so that there is memory for it */
+enum { WORD_BITS = 64 };
+/* No fills have more sums, or go through them more often, so that there is time for it. */
+static const json_int_t sums_max = 1 << 28, sums_work_max = INT64_C(1) << 35;
 static const json_int_t align_max = 1 << 30, capacity_max = INT64_C(1) << 50,
                         size_max = INT64_C(1) << 62;
 
@@ -509,6 +512,111 @@ static void check_table(struct check *check)
     free(table.slots);
 }
 
+/* Bit i of words: some choice of the types up to now has the sum i, in units. */
+struct sums {
+    uint64_t *words;
+    size_t word_count;
+};
+
+/* To each sum that is there, the sum with `more` added; what is behind the words is left out. */
+static void shift_sums(struct sums *sums, uint64_t more)
+{
+    const size_t whole = (size_t)(more / WORD_BITS), bits = (size_t)(more % WORD_BITS);
+    for (size_t to = sums->word_count; to-- > 0 && to >= whole;) {
+        uint64_t moved = sums->words[to - whole] << bits;
+        if (bits > 0 && to > whole) {
+            moved |= sums->words[to - whole - 1] >> (WORD_BITS - bits);
+        }
+        sums->words[to] |= moved;
+    }
+}
+
+/* Takes all items of types [first, end) into the sums, as many together as a power of two. */
+static void make_sums(const struct check *check, struct sums *sums, size_t first, json_int_t unit)
+{
+    for (const struct piece *item = check->items + first, *next;
+         item < check->items + check->item_count; item = next) {
+        uint64_t left = 0;
+        for (next = item; next < check->items + check->item_count && next->size == item->size;
+             next++) {
+            left++;
+        }
+        for (uint64_t together = 1; left > 0; together *= 2) {
+            together = LEAST(together, left);
+            shift_sums(sums, (uint64_t)(item->size / unit) * together);
+            left -= together;
+        }
+    }
+}
+
+/* Whether the items from `first` on are multiples of the unit, and their sums within the limits. */
+static bool require_countable(struct check *check, size_t first, json_int_t unit,
+                              json_int_t sum_count)
+{
+    json_int_t passes = 0;
+    for (size_t i = first, run = 1; i < check->item_count; i++, run++) {
+        if (!require_that(check, check->items[i].size % unit == 0,
+                          "proof: an item is no multiple of the unit")) {
+            return false;
+        }
+        /* Each binary digit of a count comes with the first item that needs it. */
+        run = i == first || check->items[i - 1].size != check->items[i].size ? 1 : run;
+        passes += (run & (run - 1)) == 0;
+    }
+    return require_that(check, sum_count <= sums_max && passes * sum_count <= sums_work_max,
+                        "proof: there are too many sums");
+}
+
+static json_int_t find_best_fill(const struct sums *sums, json_int_t length, json_int_t unit)
+{
+    size_t sum = (size_t)(length / unit);
+    while ((sums->words[sum / WORD_BITS] >> sum % WORD_BITS & 1) == 0) {
+        sum--;
+    }
+    return (json_int_t)sum * unit;
+}
+
+static void check_fills(struct check *check)
+{
+    json_int_t spans, unit, lost, found = 0;
+    size_t first = 0;
+    if (!unpack_members(check, check->proof, "proof", "{s:s,s:I,s:I,s:I}", "kind", &check->kind,
+                        "spans", &spans, "unit", &unit, "lost", &lost) ||
+        !require_that(check,
+                      is_in_range(spans, 1, (json_int_t)check->span_count, 1) &&
+                          is_in_range(unit, 1, INT64_MAX, check->granule),
+                      "proof: spans or unit is out of range")) {
+        return;
+    }
+    qsort(check->spans, check->span_count, sizeof *check->spans, compare_pieces);
+    qsort(check->items, check->item_count, sizeof *check->items, compare_pieces);
+    const struct piece *longest = &check->spans[check->span_count - (size_t)spans];
+    while (first < check->item_count && check->items[first].size > longest->size) {
+        first++;
+    }
+    const json_int_t sum_count = longest->size / unit + 1;
+    if (!require_countable(check, first, unit, sum_count)) {
+        return;
+    }
+    struct sums sums = {.word_count = (size_t)(sum_count / WORD_BITS) + 1};
+    sums.words = calloc(sums.word_count, sizeof *sums.words);
+    if (!require_that(check, sums.words != NULL, "no memory")) {
+        check->result = CERTIFICATE_UNREADABLE;
+        return;
+    }
+    sums.words[0] = 1;
+    make_sums(check, &sums, first, unit);
+    for (const struct piece *span = longest; span < check->spans + check->span_count; span++) {
+        found += span->size - find_best_fill(&sums, span->size, unit);
+    }
+    free(sums.words);
+    require_that(check, found == lost, "proof: the spans lose %lld", (long long)found);
+    require_that(check,
+                 lost > sum_sizes(check->spans, check->span_count, 1) -
+                            sum_sizes(check->items, check->item_count, 1),
+                 "proof: what the spans lose is no more than the slack");
+}
+
 /* A place above bottom, on no block but own (NULL: the request); under slide a block must not pass
  * another. */
 static void check_place(struct check *check, const char *what, const struct block *own,
@@ -607,12 +715,12 @@ static void check_sums(struct check *check, bool is_rounding)
 
 static void check_proof(struct check *check)
 {
-    enum { PLAN, BUDGET, STACK, SPANS, ROUNDING, SEARCH, TABLE };
+    enum { PLAN, BUDGET, STACK, SPANS, ROUNDING, SEARCH, TABLE, FILLS };
     if (!unpack_members(check, check->proof, "proof", "{s:s*}", "kind", &check->kind)) {
         return;
     }
     const size_t kind = find_word_index(check, "proof.kind", check->kind,
-                                        "plan|budget|stack|spans|rounding|search|table");
+                                        "plan|budget|stack|spans|rounding|search|table|fills");
     check->blocks[check->block_count].address = check->capacity;
     set_time(check, check->time);
     require_that(check,
@@ -633,6 +741,8 @@ static void check_proof(struct check *check)
         check_search(check);
     } else if (kind == TABLE) {
         check_table(check);
+    } else if (kind == FILLS) {
+        check_fills(check);
     } else if (kind == ROUNDING || kind == BUDGET) {
         check_sums(check, kind == ROUNDING);
     } else if (unpack_members(check, check->proof, "proof", "{s:s}", "kind", &check->kind) &&

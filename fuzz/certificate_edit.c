@@ -58,7 +58,7 @@ static bool find_line(const struct certificate_text *text, size_t at, struct par
 static const char *const words[] = {"true",   "false",     "none",      "slide",   "repack",
                                     "buffer", "program",   "output",    "retired", "live",
                                     "dying",  "justified", "premature", "unknown", "rounding",
-                                    "search", "table",     "spans",     "stack"};
+                                    "search", "table",     "fills",     "spans",   "stack"};
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 
 static bool find_word(const struct certificate_text *text, size_t at, struct part *part)

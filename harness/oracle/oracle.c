@@ -102,6 +102,7 @@ static enum proof_kind proof_kind_of(enum packing_method method)
         [PACKING_BY_VOLUME] = PROOF_ROUNDING,       [PACKING_BY_LARGEST_ITEM] = PROOF_ROUNDING,
         [PACKING_BY_ROUNDING] = PROOF_ROUNDING,     [PACKING_BY_SEARCH] = PROOF_SEARCH,
         [PACKING_BY_SEARCH_ALIGNED] = PROOF_SEARCH, [PACKING_BY_TABLE] = PROOF_TABLE,
+        [PACKING_BY_FILLS] = PROOF_FILLS,
     };
     CHECK(method < sizeof kinds / sizeof kinds[0]);
     CHECK(kinds[method] != PROOF_NONE);
@@ -136,6 +137,12 @@ static void fill_refutation(struct oracle *oracle, const struct packing_answer *
     struct proof *proof = &oracle->proof;
     if (proof->kind == PROOF_TABLE) {
         proof->sets = answer->number;
+        return;
+    }
+    if (proof->kind == PROOF_FILLS) {
+        proof->spans = answer->fills.bins;
+        proof->unit = answer->fills.unit_bytes;
+        proof->lost = answer->fills.lost_bytes;
         return;
     }
     if (proof->kind != PROOF_ROUNDING) {

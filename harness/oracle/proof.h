@@ -17,6 +17,7 @@ enum proof_kind {
     PROOF_ROUNDING, /* unit; need and have in units */
     PROOF_SEARCH,   /* log, is_plain, least */
     PROOF_TABLE,    /* sets */
+    PROOF_FILLS,    /* spans; unit and lost */
     PROOF_PLAN,     /* premature */
     PROOF_BUDGET,   /* unknown: nodes, need, have */
     PROOF_KIND_COUNT
@@ -46,7 +47,7 @@ struct proof_plan {
 struct proof {
     enum verdict_kind claim;
     enum proof_kind kind;
-    uint64_t need, have, unit, least, nodes, sets;
+    uint64_t need, have, unit, least, nodes, sets, spans, lost;
     bool is_plain;   /* alignments play no part in the search */
     const char *log; /* NUL-terminated */
     size_t log_length;

@@ -22,6 +22,10 @@ struct packing_item {
 enum { PACKING_SEARCH_ITEMS_MAX = 8192 };
 /* No table has more rows, so that a checker can make its own: 128 MiB of them. */
 enum { PACKING_TABLE_ROWS_MAX = 1 << 23 };
+/* Fills are looked at only if a checker can do so as well: sums are counted in 32 MiB, a bit for
+ * each, and are gone through no more than half a second. */
+#define PACKING_FILLS_SUMS_MAX (UINT64_C(1) << 28)
+#define PACKING_FILLS_WORK_MAX (UINT64_C(1) << 35) /* sums, times the passes over all of them */
 
 enum packing_result { PACKING_FITS = 0, PACKING_NONE, PACKING_UNKNOWN };
 
@@ -34,7 +38,8 @@ enum packing_method {
     PACKING_BY_GREEDY,       /* FITS */
     PACKING_BY_SEARCH, /* FITS, NONE (number: items of fewer bytes played no part) or UNKNOWN */
     PACKING_BY_SEARCH_ALIGNED, /* the same, where items have alignments above the granule */
-    PACKING_BY_TABLE           /* FITS, or NONE (number: rows of the table) */
+    PACKING_BY_TABLE,          /* FITS, or NONE (number: rows of the table) */
+    PACKING_BY_FILLS           /* FITS, or NONE (fills) */
 };
 const char *packing_method_name(enum packing_method method); /* "volume", "largest item", … */
 
@@ -50,10 +55,19 @@ struct packing_problem {
     bool wants_proof; /* keep the places or the log; the answer is the same either way */
 };
 
+/* The shortest bins cannot all be filled: what must stay empty of them is more than the bins have
+ * beyond the items. */
+struct packing_fills {
+    uint64_t bins;       /* so many of the shortest */
+    uint64_t unit_bytes; /* all items that fit into one of them are multiples of it */
+    uint64_t lost_bytes; /* what their best fills leave of them, each for itself */
+};
+
 struct packing_answer {
     enum packing_result result;
     enum packing_method method;
     uint64_t number;
+    struct packing_fills fills; /* NONE by fills; otherwise 0 */
     uint64_t nodes; /* steps of the searches, and of looking for a packing without one; at most
                        nodes_max */
 };

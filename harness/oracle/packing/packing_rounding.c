@@ -39,7 +39,7 @@ static bool part_refutes(const struct packing_sizes *sizes, uint64_t length, uin
     return false;
 }
 
-static uint64_t greatest_divisor(uint64_t a, uint64_t b)
+uint64_t packing_greatest_divisor(uint64_t a, uint64_t b)
 {
     while (b != 0) {
         const uint64_t rest = a % b;
@@ -54,7 +54,7 @@ bool packing_rounding_refutes(const struct packing_sizes *sizes, uint64_t *unit)
     /* What all items are multiples of. */
     *unit = 0;
     for (size_t i = 0; i < sizes->item_count && *unit != 1; i++) {
-        *unit = greatest_divisor(sizes->items[i], *unit);
+        *unit = packing_greatest_divisor(sizes->items[i], *unit);
     }
     if (unit_refutes(sizes, *unit)) {
         return true;

@@ -13,6 +13,7 @@ static const char *const method_names[] = {
     [PACKING_BY_SEARCH] = "search",
     [PACKING_BY_SEARCH_ALIGNED] = "search with alignments",
     [PACKING_BY_TABLE] = "table",
+    [PACKING_BY_FILLS] = "fills",
 };
 
 const char *packing_method_name(enum packing_method method)
@@ -35,6 +36,7 @@ void packing_destroy(struct packing *packing)
     }
     packing_memory_deinit(&packing->memory);
     packing_rows_deinit(&packing->rows);
+    free(packing->sum_words);
     free(packing->log);
     free(packing);
 }
@@ -104,6 +106,7 @@ enum {
     ATTEMPTS_FIRST = 4,
     SHARE_FIRST = 64,
     SHARE_FILL = 8,
+    SHARE_FILLS = 2,
     SHARE_TABLE = 4,
     SHARE_PLACES = 2,
     SHARE_NARROW = 4
@@ -164,12 +167,23 @@ static enum packing_result try_table(struct packing *packing, const struct packi
     return settle_answer(answer, result, PACKING_BY_TABLE, row_count);
 }
 
+static enum packing_result try_fills(struct packing *packing, uint64_t limit,
+                                     struct packing_answer *answer)
+{
+    const enum packing_result result = packing_search_fills(packing, limit, &answer->fills);
+    return settle_answer(answer, result, PACKING_BY_FILLS, 0);
+}
+
 /* A first look settles most questions; before a long one, more ways to find a packing without it.
  */
 static enum packing_result search_sizes(struct packing *packing, struct packing_answer *answer)
 {
     const uint64_t budget = packing->nodes_max - packing->nodes;
     if (try_bins(packing, budget / SHARE_FIRST, answer) != PACKING_UNKNOWN) {
+        return answer->result;
+    }
+    if (try_fills(packing, (packing->nodes_max - packing->nodes) / SHARE_FILLS, answer) !=
+        PACKING_UNKNOWN) {
         return answer->result;
     }
     if (packing_fill(packing, ATTEMPTS_FIRST, UINT32_MAX - ATTEMPTS_FIRST, budget / SHARE_FILL)) {
@@ -275,6 +289,7 @@ static void solve_aligned(struct packing *packing, const struct packing_problem 
         CHECK(packing_place(packing, problem, true));
         return;
     }
+    answer->fills = (struct packing_fills){0};
     search_places(packing, problem, answer);
 }
 
@@ -306,9 +321,11 @@ void packing_solve(struct packing *packing, const struct packing_problem *proble
     } else {
         solve_plain(packing, problem, answer);
     }
-    if (answer->result != PACKING_NONE || answer->method == PACKING_BY_TABLE) {
+    if (answer->result != PACKING_NONE || answer->method >= PACKING_BY_TABLE) {
         packing_log_clear(packing);
     }
+    answer->fills.unit_bytes *= problem->granule_bytes;
+    answer->fills.lost_bytes *= problem->granule_bytes;
     if (answer->method != PACKING_BY_TABLE) {
         answer->number *= problem->granule_bytes;
     }

@@ -35,6 +35,8 @@ struct packing {
     struct packing_memory memory;
     struct packing_sizes sizes;
     struct packing_rows rows;
+    uint64_t *sum_words; /* a bit for each sum; sum_word_capacity of them */
+    size_t sum_word_capacity;
     const struct packing_problem *exact; /* what a table may settle; NULL: the sizes are not it */
     uint64_t nodes, nodes_max;
     bool logs;
@@ -108,6 +110,8 @@ bool packing_fill(struct packing *packing, uint32_t first_attempt, uint32_t atte
 
 /* Sets *unit, granules. */
 bool packing_rounding_refutes(const struct packing_sizes *sizes, uint64_t *unit);
+/* Of a and 0 it is a. */
+uint64_t packing_greatest_divisor(uint64_t a, uint64_t b);
 
 /* --- exact searches: at most `limit` steps, then UNKNOWN.  docs/certificate.md has their rules.
  * --- */
@@ -128,6 +132,13 @@ enum packing_result packing_search_table(struct packing *packing,
                                          const struct packing_problem *problem, size_t width,
                                          uint64_t limit, uint64_t *row_count);
 void packing_rows_deinit(struct packing_rows *rows);
+
+/* What fills each bin best, by the sums that items have.  With two bins that is the answer; with
+ * more it may refute.  UNKNOWN otherwise, and where the next sums would take more than `limit`
+ * steps or than packing.h allows; at least one step is counted if there are any.  NONE sets
+ * *refutation, in granules. */
+enum packing_result packing_search_fills(struct packing *packing, uint64_t limit,
+                                         struct packing_fills *refutation);
 
 /* --- packing_place.c --- */
 
