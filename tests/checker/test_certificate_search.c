@@ -626,6 +626,159 @@ START_TEST(a_table_of_too_many_sets_is_refused)
 }
 END_TEST
 
+/* --- Fills --- */
+
+static enum certificate_result check_fills(const struct packing *packing, int spans, int unit,
+                                           int lost)
+{
+    char proof[128];
+    snprintf(proof, sizeof proof,
+             "{\"kind\": \"fills\", \"spans\": %d, \"unit\": %d, \"lost\": %d}", spans, unit, lost);
+    return check_proof(packing, proof);
+}
+
+/* Bit i: some items have the sum i.  Only those of at most `longest`, which is less than 64. */
+static uint64_t find_sums(const struct packing *packing, int longest)
+{
+    uint64_t sums = 1;
+    for (int item = 0; item < packing->item_count; item++) {
+        sums |= packing->size[item] <= longest ? sums << packing->size[item] : 0;
+    }
+    return sums;
+}
+
+/* What the shortest spans lose, so many of them; -1: an item that may be in one is no multiple of
+ * the unit. */
+static int find_lost(const struct packing *packing, int spans, int unit)
+{
+    static struct walk walk;
+    int lost = 0;
+    walk = (struct walk){.is_plain = true};
+    for (int span = 0; span < packing->span_count; span++) {
+        add_span(&walk, packing->start[span], packing->length[span]);
+    }
+    const int longest = walk.end[spans - 1] - walk.start[spans - 1];
+    for (int item = 0; item < packing->item_count; item++) {
+        if (packing->size[item] <= longest && packing->size[item] % unit != 0) {
+            return -1;
+        }
+    }
+    for (int span = 0; span < spans; span++) {
+        int sum = walk.end[span] - walk.start[span];
+        for (; (find_sums(packing, longest) >> sum & 1) == 0; sum--) {
+            lost++;
+        }
+    }
+    return lost;
+}
+
+START_TEST(fills_are_accepted_with_what_they_lose_and_never_when_there_is_a_packing)
+{
+    int accepted = 0, packable = 0;
+    random_state = 29 + (uint64_t)_i;
+    for (int round = 0; round < ROUND_COUNT; round++) {
+        const struct packing packing = make_packing(_i == 0, _i == 0 ? 6 : ITEM_MAX, 13);
+        const bool has_packing = can_pack(&packing);
+        packable += has_packing;
+        for (int spans = 1; spans <= packing.span_count; spans++) {
+            for (int unit = 1; unit < 6; unit++) {
+                const int lost = find_lost(&packing, spans, unit);
+                for (int stated = 0; stated < lost + 3; stated++) {
+                    const bool holds = stated == lost && lost > packing.slack;
+                    const enum certificate_result result = check_fills(&packing, spans, unit,
+                                                                       stated);
+                    ck_assert_msg(result == (holds ? CERTIFICATE_VALID : CERTIFICATE_REFUTED),
+                                  "%d spans, unit %d, %d of %d: %s\n%.2000s", spans, unit, stated,
+                                  lost, reason, text);
+                    ck_assert(!holds || !has_packing);
+                    accepted += holds;
+                }
+            }
+        }
+    }
+    ck_assert_int_gt(accepted, 100);
+    ck_assert_int_gt(packable, 10);
+}
+END_TEST
+
+START_TEST(fills_that_are_not_right_say_why)
+{
+    static const struct {
+        int spans, unit, lost;
+        const char *reason;
+    } cases[] = {{1, 1, 1, "justified, fills"},
+                 {1, 4, 1, "justified, fills"},
+                 {2, 2, 4, "justified, fills"},
+                 {2, 2, 3, "proof: the spans lose 4"},
+                 {1, 1, 0, "proof: the spans lose 1"},
+                 {0, 1, 1, "proof: spans or unit is out of range"},
+                 {3, 1, 1, "proof: spans or unit is out of range"},
+                 {-1, 1, 1, "proof: spans or unit is out of range"},
+                 {1, 0, 1, "proof: spans or unit is out of range"},
+                 {1, -4, 1, "proof: spans or unit is out of range"},
+                 {1, 3, 1, "proof: an item is no multiple of the unit"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const enum certificate_result result = check_fills(&three_fours, cases[i].spans,
+                                                           cases[i].unit, cases[i].lost);
+        ck_assert_int_eq(result, i < 3 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
+        ck_assert_str_eq(reason, cases[i].reason);
+    }
+    struct packing with_slack = three_fours;
+    with_slack.size[0] = 3;
+    ck_assert_int_eq(check_fills(&with_slack, 1, 1, 1), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: what the spans lose is no more than the slack");
+    ck_assert_int_eq(check_proof(&three_fours, "{\"kind\": \"fills\", \"spans\": 1, \"unit\": 1}"),
+                     CERTIFICATE_UNREADABLE);
+    ck_assert_int_eq(check_proof(&three_fours, "{\"kind\": \"fills\", \"spans\": 1, \"unit\": 1,"
+                                               " \"lost\": 1, \"sets\": 2}"),
+                     CERTIFICATE_UNREADABLE);
+}
+END_TEST
+
+/* An item of 4 in the one span would lose nearly all of it: no proof, but it can be counted. */
+START_TEST(sums_are_counted_up_to_a_limit)
+{
+    enum { LIMIT = 1 << 28 };
+    struct packing packing = {.span_count = 1, .item_count = 1, .size = {4}, .align = {1}};
+    packing.length[0] = LIMIT - 1;
+    ck_assert_int_eq(check_fills(&packing, 1, 1, 1), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: the spans lose 268435451");
+    packing.length[0] = LIMIT;
+    ck_assert_int_eq(check_fills(&packing, 1, 1, 1), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: there are too many sums");
+    ck_assert_int_eq(check_fills(&packing, 1, 2, 1), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: the spans lose 268435452");
+}
+END_TEST
+
+/* Blocks of 1, 2, 3, ... bytes and the request, and the end of a device of 2^27 bytes: one pass for
+ * each. */
+START_TEST(sums_are_gone_through_up_to_a_limit)
+{
+    enum { PASSES_MAX = 1 << 8 };
+    for (int extra = 0; extra < 2; extra++) {
+        int at = 0;
+        text_length = 0;
+        append(
+            "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
+            "\"device\": {\"capacity\": %d, \"granule\": 1},\n"
+            "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true,"
+            " \"program_evicts_program\": true},\n"
+            "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
+            "\"request\": {\"class\": \"buffer\", \"bytes\": 1000, \"align\": 1, \"stack\": 0, \"program\": -1},\n"
+            "\"blocks\": [",
+            (1 << 27) - 1);
+        for (int i = 1; i < PASSES_MAX + extra; at += i, i++) {
+            append_block(i - 1, at, i, 1, 0);
+        }
+        append("],\n\"proof\": {\"kind\": \"fills\", \"spans\": 1, \"unit\": 1, \"lost\": 0}}");
+        ck_assert_int_eq(certificate_check(text, text_length, reason), CERTIFICATE_REFUTED);
+        ck_assert_ptr_nonnull(
+            strstr(reason, extra == 0 ? "the spans lose" : "there are too many sums"));
+    }
+}
+END_TEST
+
 START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
 {
     int accepted = 0;
@@ -674,6 +827,14 @@ Suite *suite_of_certificate_search(void)
     tcase_add_test(tables, a_table_that_is_not_right_says_why);
     tcase_add_test(tables, a_table_of_too_many_sets_is_refused);
     suite_add_tcase(suite, tables);
+    TCase *fills = tcase_create("fills");
+    tcase_set_timeout(fills, 60);
+    tcase_add_loop_test(
+        fills, fills_are_accepted_with_what_they_lose_and_never_when_there_is_a_packing, 0, 2);
+    tcase_add_test(fills, fills_that_are_not_right_say_why);
+    tcase_add_test(fills, sums_are_counted_up_to_a_limit);
+    tcase_add_test(fills, sums_are_gone_through_up_to_a_limit);
+    suite_add_tcase(suite, fills);
     TCase *bounds = tcase_create("bounds");
     tcase_add_test(bounds, rounding_is_never_accepted_when_there_is_a_packing);
     suite_add_tcase(suite, bounds);
