@@ -1,6 +1,7 @@
 /* Every suite of the program tests_targets: SUITE(name) is test_name.c. */
 /* clang-format off */
 SUITE(lanes_exhaustive)
+SUITE(lanes_going_on)
 SUITE(lanes_sizes)
 SUITE(races)
 SUITE(races_table)
