@@ -3,6 +3,7 @@
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 target=$2
+sound=$3 # but for what does no harm
 harmless="status: alloc returned FAILED"
 harmful="too_small: answer"
 printf 'hbmstress-baseline 1\nfinding: %s\nreason: each fifth request\n' "$harmless" >known.txt
@@ -62,4 +63,12 @@ expect_text out.txt "nothing but known findings: "
     --shrink-budget 0 --baseline known.txt --out free >out.txt 2>err.txt
 [ $? -le 1 ] || fail "free-running: $(cat err.txt)"
 grep -q "^known finding [12]: $harmless: seen " out.txt || fail "free-running: $(grep 'seen' out.txt)"
+# Whatever does no harm, nobody is blamed for harm behind it.
+for lanes in 2 3 4; do
+    expect_exit 1 run --target "$sound" --lanes "$lanes" --schedules 20 --seed "$lanes" --ops 3000 --faults all \
+        --shrink-budget 0 --out "sound-$lanes"
+    [ "$(grep -c '^finding ' out.txt)" -ge 10 ] || fail "$lanes lanes: few findings: $(grep '^finding ' out.txt)"
+    grep '^finding ' out.txt | grep -Ev '^finding [0-9]+: (premature|status|counters|message): ' &&
+        fail "$lanes lanes: harm where there is none"
+done
 finish
