@@ -2,6 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/op/rounding.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/overlap_effects.h"
 
@@ -58,6 +59,12 @@ static bool may_be_gone(const struct pass *pass, const struct host *host,
     return false;
 }
 
+/* Where the block ends as it is, surplus and all. */
+static uint64_t find_end(const struct oom_block *block)
+{
+    return block->address + block->size_bytes + block->surplus_bytes;
+}
+
 /* False: something in the range stays. */
 static bool clear_range(const struct pass *pass, const struct host *host, uint64_t start,
                         uint64_t end, struct oom *oom)
@@ -65,7 +72,7 @@ static bool clear_range(const struct pass *pass, const struct host *host, uint64
     size_t kept = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block block = oom->blocks[i];
-        if (block.address >= end || block.address + block.size_bytes <= start) {
+        if (block.address >= end || find_end(&block) <= start) {
             oom->blocks[kept++] = block;
         } else if (!may_be_gone(pass, host, &block)) {
             return false;
@@ -93,14 +100,30 @@ void overlap_orders_put(struct oom *oom, const struct oom_block *block)
     oom->block_count++;
 }
 
+/* How large the contract allows it to be. */
+static uint64_t find_promised_bytes(const struct overlap_call *over)
+{
+    const struct target_contract *contract = &over->host->contract;
+    if (over->call.op.kind != OP_EXECUTE) {
+        return rounding_bytes_max(&contract->rounding, contract->granule_bytes,
+                                  over->call.op.size_bytes);
+    }
+    const uint32_t slot = slot_named(over->host, &over->call);
+    return slot == SLOT_NONE ? UINT64_MAX : model_block(over->host->model, slot)->promised_bytes;
+}
+
 static struct oom_block make_block(const struct pass *pass, const struct overlap_call *over)
 {
     const struct op *op = &over->call.op;
     const bool is_execution = op->kind == OP_EXECUTE;
     const uint64_t granule = over->host->contract.granule_bytes;
+    const uint64_t promised = find_promised_bytes(over);
+    const uint64_t has = over->call.block.size_bytes;
+    const uint64_t size = has < promised ? has : promised;
     return (struct oom_block){
         .address = over->call.block.address,
-        .size_bytes = over->call.block.size_bytes,
+        .size_bytes = size,
+        .surplus_bytes = has - size,
         .align_bytes = is_execution ? granule : judge_align_bytes(over->host, op),
         .stack_bytes = is_execution          ? stack_of(pass, over)
                        : op->kind == OP_LOAD ? align_up(op->stack_bytes, granule)
@@ -123,12 +146,12 @@ bool overlap_orders_apply(const struct pass *pass, const struct overlap_orders *
     for (uint32_t i = 0; i < orders->taker_count; i++) {
         const struct overlap_call *over = call_at(pass, orders->takers[i]);
         const struct oom_block block = make_block(pass, over);
-        const uint64_t end = block.address + block.size_bytes;
+        const uint64_t end = find_end(&block);
         if ((set >> i & 1) == 0) {
             continue;
         }
         for (size_t k = 0; k < count; k++) {
-            if (taken[k].address < end && block.address < taken[k].address + taken[k].size_bytes) {
+            if (taken[k].address < end && block.address < find_end(&taken[k])) {
                 return false;
             }
         }

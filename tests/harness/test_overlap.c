@@ -263,6 +263,25 @@ START_TEST(a_block_that_is_too_large_is_told_for_its_own_call)
 }
 END_TEST
 
+/* The block takes the place of one that is being freed, and of more than it may have. */
+START_TEST(what_a_block_has_beyond_its_contract_justifies_no_refusal)
+{
+    start_lanes_that_go_on();
+    make_block_at_7();
+    struct op op = op_make(OP_FREE);
+    op.ref = 0;
+    const uint32_t freeing = begin_call(op);
+    const uint32_t large = begin_alloc(2 * G);
+    const uint32_t refused = begin_alloc(14 * G);
+    end_refused(refused, TARGET_NO_MEMORY, "no room");
+    end_granted(large, 2, 7, 5);
+    end_call(freeing);
+    JUDGED(&rig.verdicts[refused], VERDICT_PREMATURE);
+    BREAKS(&rig.verdicts[large], RULE_TOO_LARGE);
+    stop_lanes();
+}
+END_TEST
+
 START_TEST(a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once)
 {
     start_lanes_that_go_on();
@@ -414,6 +433,7 @@ Suite *suite_of_overlap(void)
     tcase_add_test(tests, no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for);
     tcase_add_test(tests, an_overlap_goes_on_behind_a_premature_refusal);
     tcase_add_test(tests, a_block_that_is_too_large_is_told_for_its_own_call);
+    tcase_add_test(tests, what_a_block_has_beyond_its_contract_justifies_no_refusal);
     tcase_add_test(tests, a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once);
     tcase_add_test(tests, a_wrong_counter_behind_a_skipped_call_counts);
     tcase_add_test(tests, a_result_for_a_size_that_is_never_right_ends_the_run);
