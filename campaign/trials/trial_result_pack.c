@@ -1,0 +1,116 @@
+/* The result of a trial as bytes: a worker sends it to its parent. */
+#include "campaign/trials/trial_result.h"
+
+#include <string.h>
+
+static void pack_list(const struct op_list *ops, struct writing *bytes)
+{
+    writing_append_bytes(bytes, ops->ops, ops->count * sizeof *ops->ops);
+}
+
+void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
+{
+    struct trial_result_head *head = &trial_result->head;
+    head->op_count = trial_result->ops.count;
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
+        head->list_op_counts[i] = trial_result->lists[i].count;
+    }
+    head->all_bytes = trial_result->all.length;
+    head->notable_bytes = trial_result->notable.length;
+    head->certificates_bytes = trial_result->certificates.length;
+    writing_append_bytes(bytes, head, sizeof *head);
+    if (head->has_list) {
+        writing_append_bytes(bytes, &trial_result->setup, sizeof trial_result->setup);
+    }
+    pack_list(&trial_result->ops, bytes);
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
+        pack_list(&trial_result->lists[i], bytes);
+    }
+    writing_append_bytes(bytes, trial_result->all.bytes, trial_result->all.length);
+    writing_append_bytes(bytes, trial_result->notable.bytes, trial_result->notable.length);
+    writing_append_bytes(bytes, trial_result->certificates.bytes,
+                         trial_result->certificates.length);
+}
+
+/* The ops of all lists; UINT64_MAX: more than max. */
+static uint64_t count_ops(const struct trial_result_head *head, uint64_t max)
+{
+    uint64_t count = head->op_count;
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX && count <= max; i++) {
+        count = head->list_op_counts[i] > max ? UINT64_MAX : count + head->list_op_counts[i];
+    }
+    return count > max ? UINT64_MAX : count;
+}
+
+static bool are_lists_there(const struct run_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->findings[i].list > RUN_FINDING_COUNT_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_whole(const struct trial_result_head *head, size_t length)
+{
+    size_t rest = length - sizeof *head;
+    if (head->has_list && rest < sizeof(struct setup)) {
+        return false;
+    }
+    rest -= head->has_list ? sizeof(struct setup) : 0;
+    const uint64_t op_count = count_ops(head, rest / sizeof(struct op));
+    if (op_count == UINT64_MAX || head->all_bytes > rest || head->notable_bytes > rest ||
+        head->certificates_bytes > rest || head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
+        head->findings.count > RUN_FINDING_COUNT_MAX || !are_lists_there(&head->findings)) {
+        return false;
+    }
+    for (size_t i = 0; i < head->saved_count; i++) {
+        const struct saved_oom *oom = &head->saved[i];
+        if (oom->certificate_start > head->certificates_bytes ||
+            oom->certificate_bytes > head->certificates_bytes - oom->certificate_start ||
+            oom->all_end > head->all_bytes || oom->notable_end > head->notable_bytes) {
+            return false;
+        }
+    }
+    const uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes;
+    return op_count * sizeof(struct op) + text_bytes == rest;
+}
+
+/* Returns where the list ends. */
+static const char *unpack_list(const char *from, uint64_t count, struct op_list *ops)
+{
+    for (uint64_t i = 0; i < count; i++, from += sizeof(struct op)) {
+        struct op op;
+        memcpy(&op, from, sizeof op);
+        op_list_append(ops, &op);
+    }
+    return from;
+}
+
+bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *trial_result)
+{
+    struct trial_result_head *head = &trial_result->head;
+    if (length < sizeof *head) {
+        return false;
+    }
+    memcpy(head, bytes, sizeof *head);
+    if (!is_whole(head, length)) {
+        return false;
+    }
+    const char *from = (const char *)bytes + sizeof *head;
+    if (head->has_list) {
+        memcpy(&trial_result->setup, from, sizeof trial_result->setup);
+        from += sizeof trial_result->setup;
+    }
+    from = unpack_list(from, head->op_count, &trial_result->ops);
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
+        from = unpack_list(from, head->list_op_counts[i], &trial_result->lists[i]);
+    }
+    writing_append_bytes(&trial_result->all, from, head->all_bytes);
+    from += head->all_bytes;
+    writing_append_bytes(&trial_result->notable, from, head->notable_bytes);
+    writing_append_bytes(&trial_result->certificates, from + head->notable_bytes,
+                         head->certificates_bytes);
+    return true;
+}
