@@ -38,6 +38,18 @@ for strategy in portfolio exhaustive=1; do
     expect_no_text out.txt "$harmful"
 done
 
+# A search of one list's schedules reports and saves both, too, the graver one first.
+expect_exit 1 replay "$dir"/repros/too_small-*.ops --strategy random --schedules 300 --shrink-budget 300 --out searched
+grep '^  finding ' out.txt >told.txt
+printf '  finding %s\n' "$harmful" "$harmless" | cmp -s - told.txt || fail "replay --strategy: $(cat told.txt)"
+grep -Eq '^[0-9]+ schedules, [0-9]+ broken$' out.txt || fail "replay --strategy: $(tail -n 2 out.txt)"
+expect_exit 1 replay searched/repros/too_small-*.ops
+expect_text out.txt "  finding $harmful"
+expect_exit 1 replay searched/repros/status-*.ops
+expect_text out.txt "  finding $harmless"
+expect_exit 1 explain "$dir"/repros/too_small-*.ops
+expect_text out.txt "Broken: too_small "
+
 # The same, however it is run.
 essence() { grep -v '^{"type":"start"' "$1/results.jsonl" | sed 's/"seconds":[0-9.]*//' | sed "s#$1/##g"; }
 search 1 second --workers 2
