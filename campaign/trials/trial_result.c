@@ -504,6 +504,7 @@ static void note_death(const struct last_words *words, struct trial_result_head 
     snprintf(head->first.reason, sizeof head->first.reason, "%s", head->reason);
     death_signature(death, head->signature);
     head->findings.count = 1;
+    head->findings.findings[0].count = 1;
     head->findings.findings[0].verdict = head->first;
     memcpy(head->findings.findings[0].signature, head->signature, sizeof head->signature);
     head->findings.findings[0].message[0] = '\0';
@@ -531,7 +532,9 @@ static void note_earlier(const struct last_words *words, struct trial_result_hea
     }
     for (size_t i = 0; i < earlier->count && findings->count < RUN_FINDING_COUNT_MAX; i++) {
         if (is_sound(&earlier->findings[i], words->op_count)) {
-            findings->findings[findings->count++] = earlier->findings[i];
+            findings->findings[findings->count] = earlier->findings[i];
+            findings->findings[findings->count].count = 1;
+            findings->findings[findings->count++].list = 0; /* there is one list */
         }
     }
     run_findings_settle(findings);
