@@ -133,9 +133,9 @@ static enum device_result unload_program(struct device *device, uint64_t program
     return DEVICE_OK;
 }
 
-/* Other ids keep their order, because an id that is larger is younger; they differ from the usual
- * ones in what they leave when they are divided by 2, 3 or 4. */
-enum { OTHER_ID_STEP = 3, OTHER_ID_FIRST = 7 };
+/* Other ids keep their order, because an id that is larger is younger.  What was even is odd, and
+ * none is a multiple of 3. */
+enum { OTHER_ID_STEP = 3, OTHER_ID_FIRST = 8 };
 
 uint64_t device_id(const struct device *device, uint32_t number)
 {

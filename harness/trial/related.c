@@ -51,10 +51,18 @@ bool related_scale_op(const struct op *op, struct op *scaled)
     return true;
 }
 
-/* Options whose values are no sizes. */
+/* Options whose values are no sizes, and the granule, which is scaled. */
 static bool is_free_of_sizes(const char *key)
 {
-    static const char *const keys[] = {"defrag", "order", "program_evicts_program"};
+    static const char *const keys[] = {"defrag",
+                                       "drains",
+                                       "evicts",
+                                       "granule",
+                                       "log_allocations_on_oom",
+                                       "message_code",
+                                       "order",
+                                       "program_evicts_program",
+                                       "search_nodes"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(key, keys[i]) == 0) {
             return true;
@@ -132,17 +140,22 @@ static void break_by_place(struct pair *pair, size_t op, const struct observatio
                            const struct observation *other)
 {
     begin_broken(pair, op);
+    char *reason = pair->broken->reason;
+    const char *words = other_words(pair->related);
     if (plain->address != other->address || plain->size_bytes != other->size_bytes) {
-        (void)snprintf(pair->broken->reason, sizeof pair->broken->reason,
+        (void)snprintf(reason, VERDICT_REASON_BYTES,
                        "the block is [0x%" PRIx64 ", 0x%" PRIx64 "), but [0x%" PRIx64 ", 0x%" PRIx64
                        ") %s",
                        plain->address, plain->address + plain->size_bytes, other->address,
-                       other->address + other->size_bytes, other_words(pair->related));
-        return;
+                       other->address + other->size_bytes, words);
+    } else if (plain->call_count != other->call_count) {
+        (void)snprintf(reason, VERDICT_REASON_BYTES,
+                       "it calls the device %" PRIu32 " times, but %" PRIu32 " times %s",
+                       plain->call_count, other->call_count, words);
+    } else {
+        (void)snprintf(reason, VERDICT_REASON_BYTES, "it does something else to the device %s",
+                       words);
     }
-    (void)snprintf(pair->broken->reason, sizeof pair->broken->reason,
-                   "%" PRIu32 " device calls, and %" PRIu32 " other ones %s", plain->call_count,
-                   other->call_count, other_words(pair->related));
 }
 
 /* --- comparing --- */
@@ -263,15 +276,24 @@ static void run_pair(struct pair *pair, const struct op_list *ops)
     }
 }
 
+/* False: the option with the granule cannot be set. */
+static bool scale_setup(struct setup *setup)
+{
+    char granule[SETUP_NAME_BYTES];
+    setup->capacity_bytes *= 2;
+    setup->granule_bytes *= 2;
+    setup->chip[0] = '\0'; /* it has another capacity */
+    (void)snprintf(granule, sizeof granule, "%" PRIu64, setup->granule_bytes);
+    return setup_option(setup, "granule") == NULL || setup_set_option(setup, "granule", granule);
+}
+
 static struct run *create_other(const struct target *target, const struct setup *setup,
                                 enum related related)
 {
     char reason[RUN_REASON_BYTES];
     struct setup scaled = *setup;
-    if (related == RELATED_SIZES) {
-        scaled.capacity_bytes *= 2;
-        scaled.granule_bytes *= 2;
-        scaled.chip[0] = '\0'; /* it has another capacity */
+    if (related == RELATED_SIZES && !scale_setup(&scaled)) {
+        return NULL;
     }
     struct run *run = run_create(target, &scaled, reason);
     if (run != NULL && related == RELATED_NAMES) {

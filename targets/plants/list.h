@@ -100,8 +100,9 @@ PLANT(numbers, replay, "replay", "answers depend on how many requests the proces
 PLANT(numbers, relation_names, "relation",
       "which requests wait for the newest queued free depends on the ids of their blocks",
       .alloc = alloc_by_name)
-PLANT(numbers, relation_sizes, "relation", "waits for queued frees if less than 1 MiB is asked for",
-      .declare = declare_no_drain, .alloc = alloc_noting_size, .event_wait = wait_if_small)
+PLANT(numbers, relation_sizes, "relation",
+      "awaits queued frees for requests of every second doubling of size",
+      .declare = declare_no_drain, .alloc = alloc_noting_size, .event_wait = wait_by_size)
 PLANT(regrets, regret_evicts_first, "regret", "evicts idle programs before it waits or moves",
       .forced = {"order", "evict,drain,defragment"}, .declare = declare_documented_order)
 PLANT(regrets, regret_moves_first, "regret", "moves all blocks together although a hole fits",

@@ -151,7 +151,8 @@ static enum target_result alloc_by_name(struct plant *plant, const struct target
     return plant_inner_alloc(plant, request, block);
 }
 
-/* It promises nothing, and does more than that for small requests. */
+/* It promises no wait, and awaits queued frees for requests of every second doubling: their pool
+ * was given a queue of its own. */
 static void declare_no_drain(struct plant *plant, struct target_contract *contract)
 {
     (void)plant;
@@ -168,11 +169,13 @@ static enum target_result alloc_noting_size(struct plant *plant,
     return result;
 }
 
-static enum device_result wait_if_small(struct plant *plant, uint64_t event)
+static enum device_result wait_by_size(struct plant *plant, uint64_t event)
 {
-    return plant->amount < (UINT64_C(1) << 20)
-               ? plant->device.event_wait(plant->device.context, event)
-               : DEVICE_LOST;
+    unsigned doubling = 0;
+    while (doubling < 63 && plant->amount >> (doubling + 1) != 0) {
+        doubling++;
+    }
+    return doubling % 2 == 0 ? plant->device.event_wait(plant->device.context, event) : DEVICE_LOST;
 }
 
 #define PLANT_IN_numbers DEFINE_PLANT

@@ -2,6 +2,7 @@
  * of its out-of-memories is proved. */
 #include "checker/certificate_check.h"
 #include "harness/run/run.h"
+#include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
@@ -75,6 +76,8 @@ static const struct ground grounds[] = {
     {"plant_host_memory", "late_program"},
     {"plant_spmd", "host_skew"},
     {"plant_replay", "queued_free_race"},
+    {"plant_relation_names", "queued_free_race"},
+    {"plant_relation_sizes", "queued_free_race"},
     {"plant_overrun", "fragmentation_storm"},
     {"plant_contents_scribble", "faulty"},
     {"plant_contents_lost_copy", "faulty"},
@@ -201,12 +204,16 @@ static const char *broken_by(const struct target *target, const struct trial *tr
     enum rule rule = trial->first.kind == VERDICT_PREMATURE ? RULE_PREMATURE : trial->first.rule;
     if (trial->first.kind != VERDICT_PREMATURE && trial->first.kind != VERDICT_BROKEN) {
         rule = RULE_NONE;
-        /* The one rule that takes two runs to judge. */
+        /* The rules that take two runs to judge. */
         char reason[RUN_REASON_BYTES];
         struct trial again;
         if (trial_replay(target, &trial->setup, &trial->ops, NULL, &again, reason)) {
             rule = again.digest != trial->digest ? RULE_REPLAY : RULE_NONE;
             trial_deinit(&again);
+        }
+        struct verdict related;
+        if (rule == RULE_NONE && related_breaks(target, trial, &related)) {
+            rule = related.rule;
         }
     }
     (void)snprintf(text, 1024, "seed %" PRIu64 ", op %u: %s: %s", trial->setup.seed,

@@ -1,0 +1,298 @@
+/* The rule `relation`: sound targets answer related lists alike, and who does not is found. */
+#include "harness/trial/related.h"
+
+#include "harness/generate/faulting.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { K = 1024, OP_COUNT = 600, SEED_COUNT = 2, M = 1024 * K };
+
+/* --- what is asked --- */
+
+START_TEST(every_size_of_an_op_is_doubled_and_nothing_else)
+{
+    struct op op = op_make(OP_ALLOC);
+    struct op scaled;
+    op.size_bytes = 513;
+    op.unpadded_bytes = 100;
+    op.align_log2 = 12;
+    op.tag = 9;
+    ck_assert(related_scale_op(&op, &scaled));
+    ck_assert_uint_eq(scaled.size_bytes, 1026);
+    ck_assert_uint_eq(scaled.unpadded_bytes, 200);
+    ck_assert_uint_eq(scaled.align_log2, 13);
+    ck_assert_uint_eq(scaled.tag, 9);
+    op = op_make(OP_LOAD);
+    op.size_bytes = K;
+    op.stack_bytes = 3 * K;
+    ck_assert(related_scale_op(&op, &scaled));
+    ck_assert_uint_eq(scaled.size_bytes, 2 * K);
+    ck_assert_uint_eq(scaled.stack_bytes, 6 * K);
+    ck_assert_uint_eq(scaled.align_log2, 0);
+    op = op_make(OP_RETIRE);
+    op.size_bytes = K;
+    op.address = 5 * K;
+    ck_assert(related_scale_op(&op, &scaled));
+    ck_assert_uint_eq(scaled.size_bytes, 2 * K);
+    ck_assert_uint_eq(scaled.address, 10 * K);
+    op = op_make(OP_FREE_AFTER);
+    op.delay_ns = 77;
+    ck_assert(related_scale_op(&op, &scaled));
+    ck_assert(op_equal(&op, &scaled));
+    op = op_make(OP_FAULT);
+    op.size_bytes = 3;
+    ck_assert(related_scale_op(&op, &scaled));
+    ck_assert(op_equal(&op, &scaled));
+}
+END_TEST
+
+START_TEST(what_has_no_double_is_not_doubled)
+{
+    struct op op = op_make(OP_ALLOC);
+    struct op scaled;
+    op.size_bytes = UINT64_MAX;
+    ck_assert(related_scale_op(&op, &scaled));
+    ck_assert_uint_eq(scaled.size_bytes, UINT64_MAX);
+    op.size_bytes = UINT64_C(1) << 62;
+    ck_assert(related_scale_op(&op, &scaled));
+    ck_assert_uint_eq(scaled.size_bytes, UINT64_C(1) << 63);
+    op.align_log2 = OP_ALIGN_LOG2_MAX;
+    ck_assert(!related_scale_op(&op, &scaled));
+}
+END_TEST
+
+START_TEST(who_does_not_promise_granules_alone_is_not_asked_at_twice_the_size)
+{
+    struct setup setup;
+    setup_init(&setup);
+    setup.capacity_bytes = M;
+    setup.granule_bytes = 512;
+    ck_assert(related_sizes_scale(&setup));
+    ck_assert(setup_set_option(&setup, "defrag", "slide"));
+    ck_assert(setup_set_option(&setup, "granule", "512"));
+    ck_assert(related_sizes_scale(&setup));
+    struct setup other = setup;
+    ck_assert(setup_set_option(&other, "arena", "64K"));
+    ck_assert(!related_sizes_scale(&other));
+    other = setup;
+    other.has_rounding = true;
+    ck_assert(related_sizes_scale(&other));
+    other.rounding.kind = ROUNDING_CLASSES;
+    ck_assert(!related_sizes_scale(&other));
+    other.rounding = (struct target_rounding){.overhead_bytes = 16};
+    ck_assert(!related_sizes_scale(&other));
+    other = setup;
+    other.capacity_bytes = UINT64_C(1) << 50;
+    ck_assert(!related_sizes_scale(&other));
+}
+END_TEST
+
+/* --- sound targets --- */
+
+/* False: the target has not an option that the scenario draws. */
+static bool run_list(const struct target *target, const struct scenario *scenario,
+                     const char *defrag, uint64_t seed, bool has_faults, struct trial *trial)
+{
+    char reason[RUN_REASON_BYTES];
+    struct setup setup;
+    setup_init(&setup);
+    setup.seed = seed;
+    if (defrag != NULL) {
+        ck_assert(setup_set_option(&setup, "defrag", defrag));
+    }
+    const struct trial_plan plan = {.target = target,
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = OP_COUNT,
+                                    .faults = {.kinds = has_faults ? FAULTING_ALL : 0}};
+    return trial_run(&plan, NULL, trial, reason);
+}
+
+static size_t expect_alike(const struct target *target, const struct trial *trial, const char *what)
+{
+    struct verdict broken;
+    size_t compared[RELATED_COUNT] = {0};
+    for (unsigned i = 0; i < RELATED_COUNT; i++) {
+        const bool breaks = (i != RELATED_SIZES || related_sizes_scale(&trial->setup)) &&
+                            related_breaks_one(target, trial, (enum related)i, &broken,
+                                               &compared[i]);
+        ck_assert_msg(!breaks, "%s in %s, %s, seed %" PRIu64 ", op %u: %s", target->name,
+                      trial->setup.scenario, what, trial->setup.seed, broken.op, broken.reason);
+    }
+    return compared[RELATED_SIZES];
+}
+
+static const struct sound {
+    const struct target *target;
+    const char *defrag;
+    bool has_faults;
+    unsigned compared_min; /* percent of the ops, at twice the size */
+} sounds[] = {{&target_hbm, "none", false, 95},     {&target_hbm, "slide", false, 95},
+              {&target_hbm, "repack", false, 95},   {&target_hbm, "none", true, 90},
+              {&target_hbm, "slide", true, 90},     {&target_hbm, "repack", true, 90},
+              {&target_first_fit, NULL, false, 90}, {&target_first_fit, NULL, true, 90},
+              {&target_threaded, NULL, false, 90}};
+
+START_TEST(a_sound_target_answers_related_lists_alike)
+{
+    const struct sound *sound = &sounds[_i];
+    const char *defrag = sound->defrag == NULL ? "as it is" : sound->defrag;
+    uint64_t op_count = 0;
+    uint64_t compared_count = 0;
+    for (size_t i = 0; scenarios[i] != NULL; i++) {
+        for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
+            struct trial trial;
+            if (!run_list(sound->target, scenarios[i], sound->defrag, seed, sound->has_faults,
+                          &trial)) {
+                continue;
+            }
+            if (!trial_is_ended(&trial)) {
+                compared_count += expect_alike(sound->target, &trial, defrag);
+                op_count += trial.ops.count;
+            }
+            trial_deinit(&trial);
+        }
+    }
+    printf("%s %s%s: %" PRIu64 " of %" PRIu64 " ops compared at twice the size\n",
+           sound->target->name, defrag, sound->has_faults ? " with faults" : "", compared_count,
+           op_count);
+    ck_assert_uint_gt(op_count, OP_COUNT);
+    ck_assert_uint_ge(compared_count * 100, op_count * sound->compared_min);
+}
+END_TEST
+
+/* --- targets that look at what they should not --- */
+
+static enum target_result (*alloc_soundly)(struct target_instance *instance,
+                                           const struct target_request *request,
+                                           struct target_block *block);
+
+/* A size in 20 bits: 1 MiB is nothing. */
+static enum target_result alloc_truncated(struct target_instance *instance,
+                                          const struct target_request *request,
+                                          struct target_block *block)
+{
+    struct target_request small = *request;
+    small.size_bytes %= M;
+    return alloc_soundly(instance, &small, block);
+}
+
+/* A request of 1 MiB or more begins at a multiple of 64 KiB, because large blocks are mapped so. */
+static enum target_result alloc_large_aligned(struct target_instance *instance,
+                                              const struct target_request *request,
+                                              struct target_block *block)
+{
+    struct target_request large = *request;
+    if (request->size_bytes >= M && request->align_bytes < 64 * K) {
+        large.align_bytes = 64 * K;
+        if (alloc_soundly(instance, &large, block) == TARGET_OK) {
+            return TARGET_OK;
+        }
+    }
+    return alloc_soundly(instance, request, block);
+}
+
+/* A table by id has 2^12 places. */
+static enum target_result alloc_named(struct target_instance *instance,
+                                      const struct target_request *request,
+                                      struct target_block *block)
+{
+    struct target_request high = *request;
+    high.align_bytes = request->id % 4 == 0 ? 4 * K : request->align_bytes;
+    return alloc_soundly(instance, &high, block);
+}
+
+/* Five blocks from the top of 8 MiB down: the third has almost 1 MiB, and none has more. */
+static void run_five(struct target *target,
+                     enum target_result (*alloc)(struct target_instance *instance,
+                                                 const struct target_request *request,
+                                                 struct target_block *block),
+                     struct trial *trial)
+{
+    static const uint64_t sizes[] = {K, 3 * K, M - K, 600 * K, K};
+    char reason[RUN_REASON_BYTES];
+    struct op_list ops;
+    struct setup setup;
+    *target = target_first_fit;
+    alloc_soundly = target_first_fit.alloc;
+    target->alloc = alloc;
+    setup_init(&setup);
+    setup.capacity_bytes = 8 * M;
+    op_list_init(&ops);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct op op = op_make(OP_ALLOC);
+        op.size_bytes = sizes[i];
+        op_list_append(&ops, &op);
+    }
+    ck_assert_msg(trial_replay(target, &setup, &ops, NULL, trial, reason), "%s", reason);
+    ck_assert_int_eq(trial->first.kind, VERDICT_NONE);
+    op_list_deinit(&ops);
+}
+
+START_TEST(a_rule_that_breaks_at_twice_the_size_alone_is_found)
+{
+    struct target target;
+    struct trial trial;
+    struct verdict broken;
+    run_five(&target, alloc_truncated, &trial);
+    ck_assert(related_breaks(&target, &trial, &broken));
+    ck_assert_int_eq(broken.rule, RULE_RELATION);
+    ck_assert_uint_eq(broken.op, 2);
+    ck_assert_str_eq(broken.mechanism, "differs at twice the size");
+    ck_assert_msg(strncmp(broken.reason, "at twice the size it breaks too_small: ", 39) == 0, "%s",
+                  broken.reason);
+    trial_deinit(&trial);
+}
+END_TEST
+
+START_TEST(places_may_depend_on_sizes)
+{
+    struct target target;
+    struct trial trial;
+    struct verdict broken;
+    size_t compared_count = 0;
+    run_five(&target, alloc_large_aligned, &trial);
+    ck_assert(!related_breaks(&target, &trial, &broken));
+    ck_assert(!related_breaks_one(&target, &trial, RELATED_SIZES, &broken, &compared_count));
+    ck_assert_uint_eq(compared_count, 2);
+    trial_deinit(&trial);
+}
+END_TEST
+
+START_TEST(places_do_not_depend_on_ids)
+{
+    struct target target;
+    struct trial trial;
+    struct verdict broken;
+    run_five(&target, alloc_named, &trial);
+    ck_assert(related_breaks(&target, &trial, &broken));
+    ck_assert_int_eq(broken.rule, RULE_RELATION);
+    ck_assert_str_eq(broken.mechanism, "differs under other ids");
+    ck_assert_uint_eq(broken.op, 0);
+    trial_deinit(&trial);
+}
+END_TEST
+
+Suite *suite_of_related(void)
+{
+    enum { SOUND_COUNT = sizeof sounds / sizeof sounds[0] };
+    Suite *suite = suite_create("related");
+    TCase *tests = tcase_create("related");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, every_size_of_an_op_is_doubled_and_nothing_else);
+    tcase_add_test(tests, what_has_no_double_is_not_doubled);
+    tcase_add_test(tests, who_does_not_promise_granules_alone_is_not_asked_at_twice_the_size);
+    tcase_add_loop_test(tests, a_sound_target_answers_related_lists_alike, 0, SOUND_COUNT);
+    tcase_add_test(tests, a_rule_that_breaks_at_twice_the_size_alone_is_found);
+    tcase_add_test(tests, places_may_depend_on_sizes);
+    tcase_add_test(tests, places_do_not_depend_on_ids);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
