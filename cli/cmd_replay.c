@@ -552,7 +552,8 @@ const struct subcommand subcommand_replay = {
     .description =
         "Target, options and device come from the file, unless the command line overrides them.  A target\n"
         "other than the file's gets none of the file's options.\n"
-        "The list is run twice and the observations are compared (--replay-sample 0: once).\n"
+        "The list is run twice and the observations are compared, and then with related lists, which must be\n"
+        "answered alike (--replay-sample 0: the list is run once).\n"
         "With --certificates, each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
         "hbmstress check or any other checker.  If the judges of hbmstress itself disagree: exit 4.\n\n"
         "A list with lanes has its own schedule, which is repeated exactly.  With --strategy, replay\n"

@@ -141,7 +141,9 @@ struct target_option {
 
 /* A request for a block.  size_bytes is what the message must print as requested. */
 struct target_request {
-    uint64_t id; /* names the block for its life; never 0, never used again */
+    /* Names the block for its life; never 0, never used again.  One client's ids ascend.  What the
+     * target answers, and what it does to the device, must not depend on more of it. */
+    uint64_t id;
     uint64_t size_bytes;
     uint64_t align_bytes;    /* 0 = granule, else a power of two up to 2^21 */
     uint64_t unpadded_bytes; /* 0 = same as size_bytes */
@@ -150,7 +152,7 @@ struct target_request {
     const char *tag_name; /* valid until close(); "" when the tag has no name, never NULL */
 };
 struct target_program {
-    uint64_t id; /* what device_services.unload takes; never 0 */
+    uint64_t id; /* what device_services.unload takes; never 0; as a block's */
     uint64_t image_bytes;
     uint64_t stack_bytes; /* 0 = needs none */
     const char *name;     /* valid until close(); "" when it has none, never NULL */
