@@ -144,7 +144,8 @@ static enum target_result alloc_by_mood(struct plant *plant, const struct target
 static enum target_result alloc_by_name(struct plant *plant, const struct target_request *request,
                                         struct target_block *block)
 {
-    if (request->id % 3 == 0 && plant->dying_count > 0) {
+    const bool is_valid = request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
+    if (is_valid && plant->contract.drains && request->id % 3 == 0 && plant->dying_count > 0) {
         (void)plant->device.event_wait(plant->device.context,
                                        plant->dying[plant->dying_count - 1].event);
     }
