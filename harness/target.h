@@ -256,7 +256,7 @@ struct target {
      * under DEFRAG_REPACK, for a block whose contents are in host memory because the device refused
      * to take them back (stage_in): such a block counts as before, has no address, answers FAILED
      * to use, donate and execute (no call need have been refused for that), and is where locate
-     * says once it is back. It must be back after the first call, other than locate, stats, report
+     * says once it is back.  It must be back after the first call, other than locate, stats, report
      * and message, in which the device refuses nothing and for which a free range of its size and
      * alignment was there before and is there after it.  NO_MEMORY may keep room for such blocks,
      * and no more. */

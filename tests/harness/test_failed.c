@@ -319,12 +319,19 @@ static void drop_stage(void)
 {
     script.device[0]->stage_drop(script.device[0]->context, stage_0());
 }
+static uint64_t stage_left;
 static void leave_block_in_host_memory(void)
 {
-    const uint64_t stage = stage_0();
+    stage_left = stage_0();
     const struct device_services *device = script.device[0];
-    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_REFUSED);
+    ck_assert_int_eq(device->stage_in(device->context, stage_left, 4 * G), DEVICE_REFUSED);
     script.at[1].address = TARGET_ADDRESS_NONE;
+}
+static void bring_block_back(void)
+{
+    const struct device_services *device = script.device[0];
+    ck_assert_int_eq(device->stage_in(device->context, stage_left, 4 * G), DEVICE_OK);
+    script.at[1].address = 4 * G;
 }
 
 static const struct verdict *refuse_after(void (*act)(void))
@@ -352,9 +359,26 @@ START_TEST(the_stage_of_a_block_in_host_memory_stays)
     op.tag = FAULT_COPY;
     op.size_bytes = 2;
     KEEPS(step(op));
-    script.act = leave_block_in_host_memory;
-    KEEPS(refuse(15));
+    KEEPS(refuse_after(leave_block_in_host_memory));
     stop();
+}
+END_TEST
+
+/* Any call may bring it back, whatever its own answer is. */
+START_TEST(a_call_that_fails_may_bring_a_block_back)
+{
+    for (int is_invalid = 0; is_invalid < 2; is_invalid++) {
+        start_with(DEFRAG_REPACK);
+        KEEPS(alloc_at(0, 2));
+        struct op op = op_make(OP_FAULT);
+        op.tag = FAULT_COPY;
+        op.size_bytes = 2;
+        KEEPS(step(op));
+        KEEPS(refuse_after(leave_block_in_host_memory));
+        KEEPS(is_invalid ? ask_for_nothing(bring_block_back)
+                         : fail_on_0(OP_HOLD, bring_block_back));
+        stop();
+    }
 }
 END_TEST
 
@@ -406,6 +430,7 @@ Suite *suite_of_failed(void)
     tcase_add_test(cases, what_the_device_refused_is_no_mitigation);
     tcase_add_test(cases, a_refused_request_leaves_no_stage);
     tcase_add_test(cases, the_stage_of_a_block_in_host_memory_stays);
+    tcase_add_test(cases, a_call_that_fails_may_bring_a_block_back);
     tcase_add_test(cases, the_largest_hole_is_compared_after_every_failure);
     tcase_add_test(cases, a_peak_that_was_told_once_stays);
     return suite;
