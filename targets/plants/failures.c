@@ -169,8 +169,8 @@ static void stats_at_peak(struct plant *plant, struct target_stats *stats)
     }
 }
 
-/* A request that can never be right takes its granule out of the largest hole until the next call.
- */
+/* A request that can never be right takes its granule out of the largest hole until the next call,
+ * unless the heap is empty. */
 static void note_invalid(struct plant *plant, enum target_result result)
 {
     plant->latched = result == TARGET_INVALID;
@@ -179,7 +179,8 @@ static void note_invalid(struct plant *plant, enum target_result result)
 static void stats_without_granule(struct plant *plant, struct target_stats *stats)
 {
     const uint64_t granule = plant->contract.granule_bytes;
-    if (plant->call.has_failed && plant->latched && stats->largest_free_block_bytes >= granule) {
+    if (plant->call.has_failed && plant->latched && stats->num_allocs > 0 &&
+        stats->largest_free_block_bytes >= granule) {
         stats->largest_free_block_bytes -= granule;
     }
 }

@@ -64,7 +64,7 @@ static const struct ground grounds[] = {
     {"plant_failed_tidied", "exact_edge"},
     {"plant_failed_free", "faulty"},
     {"plant_failed_stage", "fragmentation_storm"},
-    {"plant_failed_peak", "queued_free_race"},
+    {"plant_failed_peak", "defrag_published"},
     {"plant_failed_hole", "exact_edge"},
     {"plant_counters", "slow_leak"},
     {"plant_message", "eviction_pressure"},
