@@ -169,7 +169,7 @@ static void stats_at_peak(struct plant *plant, struct target_stats *stats)
     }
 }
 
-/* A request that can never be right takes its granule out of the largest hole until the next call,
+/* A request that can never be right takes its granule out of the largest hole until somebody looks,
  * unless the heap is empty. */
 static void note_invalid(struct plant *plant, enum target_result result)
 {
@@ -183,6 +183,7 @@ static void stats_without_granule(struct plant *plant, struct target_stats *stat
         stats->largest_free_block_bytes >= granule) {
         stats->largest_free_block_bytes -= granule;
     }
+    plant->latched = false;
 }
 
 #define PLANT_IN_failures DEFINE_PLANT

@@ -75,7 +75,7 @@ PLANT(failures, failed_stage, "failed_changed",
 PLANT(failures, failed_peak, "counters", "after a failed call the peak is another one",
       .alloc = alloc_at_peak, .failed = count_peak, .stats = stats_at_peak)
 PLANT(failures, failed_hole, "counters",
-      "an impossible size makes the largest hole smaller until the next call",
+      "after an impossible size the largest hole is counted too small once",
       .failed = note_invalid, .stats = stats_without_granule)
 PLANT(numbers, counters, "counters", "a free sometimes subtracts a granule too little from the bytes in use",
       .free = free_drifting, .stats = stats_drifted)
