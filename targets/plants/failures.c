@@ -3,6 +3,8 @@
 
 #include "targets/targets.h"
 
+#include <stdio.h>
+
 static uint64_t max_of(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -121,6 +123,7 @@ static enum target_result free_tidying(struct plant *plant, uint64_t handle, uin
     void *note = plant->device.host_alloc(plant->device.context, bytes);
     if (note == NULL) {
         (void)plant_inner_defragment(plant);
+        (void)snprintf(plant->message, PLANT_MESSAGE_BYTES, "no host memory to note a free in");
         return TARGET_FAILED;
     }
     plant->device.host_free(plant->device.context, note, bytes);
