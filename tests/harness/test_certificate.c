@@ -26,6 +26,7 @@ enum {
     FORGED_COUNT = 200, /* out-of-memories for which proofs are forged */
     FORGED_LETTERS_MAX = 60,
     FORGED_SETS_MAX = 200,
+    FORGED_SPANS_MAX = 4,
     BUDGET_SMALL = 40,    /* nodes: so that some searches end early */
     BUDGET_TABLES = 1000, /* so that some end where a table does not */
     BUDGET = 20000,
@@ -790,7 +791,7 @@ static void check_not_valid(const json_t *root)
 /* Numbers that say what the state is; the others are the prover's own choice. */
 static bool is_of_state(const char *name)
 {
-    static const char *const chosen[] = {"unit", "nodes", "least", "until", "address"};
+    static const char *const chosen[] = {"unit", "spans", "nodes", "least", "until", "address"};
     bool is_chosen = false;
     for (size_t i = 0; i < sizeof chosen / sizeof chosen[0]; i++) {
         is_chosen = is_chosen || strcmp(name, chosen[i]) == 0;
@@ -862,7 +863,7 @@ struct forgery {
     struct oom oom;
     struct reach reach;
     json_t *root; /* the certificate that it is premature; then the forged one */
-    uint64_t attempt_count, letter_count;
+    uint64_t attempt_count, letter_count, fills_count;
 };
 
 /* Sets reason to what is wrong with the proof, which becomes the certificate's. */
@@ -929,6 +930,26 @@ static void forge_rounding(struct forgery *forgery, uint64_t unit)
               reason);
 }
 
+/* With what the spans really lose, which the first attempt is told. */
+static void forge_fills(struct forgery *forgery, int spans, uint64_t unit)
+{
+    static const char told[] = "the spans lose ";
+    char reason[CERTIFICATE_REASON_BYTES];
+    json_int_t lost = 0;
+    for (int i = 0; i < 2; i++) {
+        try_proof(forgery,
+                  json_pack("{s:s,s:i,s:I,s:I}", "kind", "fills", "spans", spans, "unit",
+                            (json_int_t)unit, "lost", lost),
+                  reason);
+        const char *found = strstr(reason, told);
+        if (found == NULL) {
+            return;
+        }
+        lost = (json_int_t)strtoll(found + strlen(told), NULL, 10);
+        forgery->fills_count++;
+    }
+}
+
 /* The letter that the reason names; 0 when it names none. */
 static size_t letter_named(const char *reason)
 {
@@ -968,12 +989,18 @@ START_TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
         for (uint64_t granules = 1; granules <= 30; granules++) {
             forge_rounding(&forgery, granules * forgery.oom.granule_bytes);
         }
+        for (int spans = 1; spans <= FORGED_SPANS_MAX; spans++) {
+            for (uint64_t granules = 1; granules <= 4; granules++) {
+                forge_fills(&forgery, spans, granules * forgery.oom.granule_bytes);
+            }
+        }
         for (int sets = 1; sets <= FORGED_SETS_MAX; sets++) {
             try_proof(&forgery, json_pack("{s:s,s:i}", "kind", "table", "sets", sets), reason);
         }
         forge_log(&forgery, false);
         forge_log(&forgery, true);
     }
+    ck_assert_uint_gt(forgery.fills_count, FORGED_COUNT / 10);
     printf("certificate: %" PRIu64 " forged proofs are refused, whose logs had %" PRIu64
            " letters that passed\n",
            forgery.attempt_count, forgery.letter_count);
