@@ -51,9 +51,7 @@ static void add_to_sums(uint64_t *words, size_t count, uint64_t more)
 {
     const size_t far = (size_t)(more / WORD_BITS);
     const unsigned near = (unsigned)(more % WORD_BITS);
-    if (far >= count) {
-        return;
-    }
+    CHECK(far < count);
     if (near == 0) {
         for (size_t i = count; i-- > far;) {
             words[i] |= words[i - far];

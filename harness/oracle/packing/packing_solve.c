@@ -167,9 +167,14 @@ static enum packing_result try_table(struct packing *packing, const struct packi
     return settle_answer(answer, result, PACKING_BY_TABLE, row_count);
 }
 
-static enum packing_result try_fills(struct packing *packing, uint64_t limit,
+/* Two bins are settled by it; of more bins it mostly says nothing, and takes as long. */
+static enum packing_result try_fills(struct packing *packing, bool are_two,
                                      struct packing_answer *answer)
 {
+    if (are_two != (packing->sizes.bin_count == 2)) {
+        return PACKING_UNKNOWN;
+    }
+    const uint64_t limit = (packing->nodes_max - packing->nodes) / SHARE_FILLS;
     const enum packing_result result = packing_search_fills(packing, limit, &answer->fills);
     return settle_answer(answer, result, PACKING_BY_FILLS, 0);
 }
@@ -179,15 +184,15 @@ static enum packing_result try_fills(struct packing *packing, uint64_t limit,
 static enum packing_result search_sizes(struct packing *packing, struct packing_answer *answer)
 {
     const uint64_t budget = packing->nodes_max - packing->nodes;
-    if (try_bins(packing, budget / SHARE_FIRST, answer) != PACKING_UNKNOWN) {
-        return answer->result;
-    }
-    if (try_fills(packing, (packing->nodes_max - packing->nodes) / SHARE_FILLS, answer) !=
-        PACKING_UNKNOWN) {
+    if (try_bins(packing, budget / SHARE_FIRST, answer) != PACKING_UNKNOWN ||
+        try_fills(packing, true, answer) != PACKING_UNKNOWN) {
         return answer->result;
     }
     if (packing_fill(packing, ATTEMPTS_FIRST, UINT32_MAX - ATTEMPTS_FIRST, budget / SHARE_FILL)) {
         return settle_answer(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
+    }
+    if (try_fills(packing, false, answer) != PACKING_UNKNOWN) {
+        return answer->result;
     }
     if (packing->exact != NULL &&
         try_table(packing, packing->exact, budget / SHARE_TABLE, answer) != PACKING_UNKNOWN) {
