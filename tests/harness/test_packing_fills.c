@@ -1,14 +1,18 @@
 /* What the sums of items say about bins: the answer where there are two, a bound where there are
  * more, against trying all and against sums that are counted otherwise. */
-#include "harness/base/check.h"
+#include "checker/certificate_check.h"
 #include "harness/base/random.h"
+#include "harness/oracle/certificate.h"
+#include "harness/oracle/oracle.h"
 #include "harness/oracle/packing/packing.h"
 #include "tests/harness/packing_proof.h"
+#include "tests/harness/plan_simulator.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { ITEM_COUNT_MAX = 400, BIN_COUNT_MAX = 8, GRANULE = 512 };
 
@@ -208,14 +212,23 @@ START_TEST(layers_in_six_spans_do_not_fit)
 }
 END_TEST
 
+/* By how much the larger span is too short for the list in two spans. */
+static uint64_t find_missing_bytes(struct packing *packing)
+{
+    struct list list;
+    fill_two_spans(&list);
+    const struct packing_answer none = answer_list(packing, &list, NODES_EACH);
+    ck_assert_int_eq(none.method, PACKING_BY_FILLS);
+    return none.fills.lost_bytes - SLACK * GRANULE;
+}
+
 /* The least room for which it is no longer refuted, and there it fits: nothing lies between. */
 START_TEST(in_two_spans_a_granule_decides)
 {
     struct packing *packing = packing_create();
     struct list list;
     fill_two_spans(&list);
-    const struct packing_answer none = answer_list(packing, &list, NODES_EACH);
-    const uint64_t missing = none.fills.lost_bytes - SLACK * GRANULE;
+    const uint64_t missing = find_missing_bytes(packing);
     list.bins[1].end += missing - GRANULE;
     ck_assert_int_eq(answer_list(packing, &list, NODES_EACH).result, PACKING_NONE);
     list.bins[1].end += GRANULE;
@@ -223,6 +236,91 @@ START_TEST(in_two_spans_a_granule_decides)
     ck_assert_int_eq(fits.result, PACKING_FITS);
     ck_assert_int_eq(fits.method, PACKING_BY_FILLS);
     packing_destroy(packing);
+}
+END_TEST
+
+/* --- as an out-of-memory --- */
+
+enum { REQUEST = 22842, FIXED = 1000, BLOCKS_MAX = ITEM_COUNT_MAX + 1 };
+
+static void add_block(struct oom *oom, uint64_t address, uint64_t size_bytes, uint32_t hold_count)
+{
+    ck_assert_uint_lt(oom->block_count, BLOCKS_MAX);
+    oom->blocks[oom->block_count] = (struct oom_block){.address = address,
+                                                       .size_bytes = size_bytes,
+                                                       .align_bytes = GRANULE,
+                                                       .op = (uint32_t)oom->block_count,
+                                                       .hold_count = hold_count,
+                                                       .kind = BLOCK_BUFFER,
+                                                       .state = BLOCK_LIVE};
+    oom->block_count++;
+}
+
+/* The layers in two spans, but for one that is asked for: the largest ones first, as many as fit
+ * into the first span, then a held block, then the others. */
+static void fill_oom(struct oom *oom, struct oom_block *blocks, uint64_t more)
+{
+    struct list list;
+    bool is_placed[ITEM_COUNT_MAX] = {false};
+    fill_two_spans(&list);
+    *oom = (struct oom){.granule_bytes = GRANULE, .defrag = DEFRAG_REPACK, .blocks = blocks};
+    oom->request = (struct oom_request){.class = REQUEST_BUFFER,
+                                        .size_bytes = REQUEST * GRANULE,
+                                        .asked_bytes = REQUEST * GRANULE,
+                                        .align_bytes = GRANULE,
+                                        .own_op = OP_NONE};
+    uint64_t at = 0;
+    bool has_request = false;
+    for (size_t i = list.item_count; i-- > 0;) {
+        const uint64_t size = list.items[i].size_bytes;
+        const bool is_request = !has_request && size == REQUEST * GRANULE;
+        has_request = has_request || is_request;
+        is_placed[i] = is_request || at + size <= list.bins[0].end;
+        if (is_placed[i] && !is_request) {
+            add_block(oom, at, size, 0);
+            at += size;
+        }
+    }
+    add_block(oom, list.bins[0].end, FIXED * GRANULE, 1);
+    at = list.bins[0].end + FIXED * GRANULE;
+    oom->capacity_bytes = at + (list.bins[1].end - list.bins[1].start) + more;
+    for (size_t i = 0; i < list.item_count; i++) {
+        if (!is_placed[i]) {
+            add_block(oom, at, list.items[i].size_bytes, 0);
+            at += list.items[i].size_bytes;
+        }
+    }
+    ck_assert_uint_le(at, oom->capacity_bytes);
+}
+
+/* Without and with the granules that decide: refuted, and moved by a plan that can be carried out.
+ */
+START_TEST(an_out_of_memory_of_layers_is_proved_and_planned)
+{
+    static struct oom_block blocks[BLOCKS_MAX];
+    const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_PREMATURE};
+    char reason[CERTIFICATE_REASON_BYTES] = "";
+    struct oracle *oracle = oracle_create();
+    struct verdict verdict = {.op = 1};
+    struct writing text;
+    struct oom oom;
+    struct packing *packing = packing_create();
+    fill_oom(&oom, blocks, _i == 0 ? 0 : find_missing_bytes(packing));
+    oracle_judge(oracle, &oom, 0, &verdict);
+    ck_assert_int_eq(verdict.kind, kinds[_i]);
+    ck_assert_uint_le(verdict.nodes, NODES_EACH);
+    const struct proof *proof = oracle_prove(oracle, &oom, verdict.nodes_max, &verdict);
+    ck_assert_int_eq(verdict.kind, kinds[_i]);
+    ck_assert_int_eq(proof->kind, _i == 0 ? PROOF_FILLS : PROOF_PLAN);
+    writing_init(&text);
+    certificate_print(&oom, proof, &verdict, &text);
+    ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID, "%s",
+                  reason);
+    ck_assert_msg(_i == 0 || plan_simulate(&oom, &proof->plan, reason), "%s", reason);
+    ck_assert_ptr_nonnull(strstr(verdict.reason, _i == 0 ? "(fills)" : "move blocks"));
+    writing_deinit(&text);
+    packing_destroy(packing);
+    oracle_destroy(oracle);
 }
 END_TEST
 
@@ -297,6 +395,7 @@ Suite *suite_of_packing_fills(void)
     tcase_add_test(tests, layers_in_two_spans_do_not_fit);
     tcase_add_test(tests, layers_in_six_spans_do_not_fit);
     tcase_add_test(tests, in_two_spans_a_granule_decides);
+    tcase_add_loop_test(tests, an_out_of_memory_of_layers_is_proved_and_planned, 0, 2);
     tcase_add_test(tests, sums_beyond_the_limit_are_not_counted);
     tcase_add_test(tests, sums_that_cost_more_than_the_budget_are_not_counted);
     tcase_add_test(tests, a_common_unit_makes_many_sums_few);
