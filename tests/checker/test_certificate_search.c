@@ -129,21 +129,26 @@ static void append_blocks(const struct packing *packing)
     }
 }
 
-static enum certificate_result check_proof(const struct packing *packing, const char *proof)
+/* All before the blocks: of a device with granules of one byte, on which all may be done. */
+static void begin_document(int capacity, int bytes, int align)
 {
-    const int last = packing->span_count - 1;
     text_length = 0;
-    append("{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n");
-    append("\"device\": {\"capacity\": %d, \"granule\": 1},\n",
-           packing->start[last] + packing->length[last] + 1);
     append(
+        "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
+        "\"device\": {\"capacity\": %d, \"granule\": 1},\n"
         "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true, \"program_evicts_program\": "
-        "true},\n");
-    append(
+        "true},\n"
         "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
         "\"request\": {\"class\": \"buffer\", \"bytes\": %d, \"align\": %d, \"stack\": 0, \"program\": -1},\n"
         "\"blocks\": [",
-        packing->size[0], packing->align[0]);
+        capacity, bytes, align);
+}
+
+static enum certificate_result check_proof(const struct packing *packing, const char *proof)
+{
+    const int last = packing->span_count - 1;
+    begin_document(packing->start[last] + packing->length[last] + 1, packing->size[0],
+                   packing->align[0]);
     append_blocks(packing);
     append("],\n\"proof\": %s}", proof);
     return certificate_check(text, text_length, reason);
@@ -449,16 +454,7 @@ START_TEST(a_walk_of_8192_items_is_no_deeper_than_the_stack)
     static char log[8192 + 2];
     for (int extra = 0; extra < 2; extra++) {
         memset(log, 'b', 8192);
-        text_length = 0;
-        append(
-            "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
-            "\"device\": {\"capacity\": %d, \"granule\": 1},\n"
-            "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true,"
-            " \"program_evicts_program\": true},\n"
-            "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
-            "\"request\": {\"class\": \"buffer\", \"bytes\": 2, \"align\": 1, \"stack\": 0, \"program\": -1},\n"
-            "\"blocks\": [",
-            2 * (8192 + extra));
+        begin_document(2 * (8192 + extra), 2, 1);
         for (int i = 0; i < 8191 + extra; i++) {
             append_block(i, 2 * i, 2, 1, 0);
         }
@@ -608,15 +604,7 @@ END_TEST
 START_TEST(a_table_of_too_many_sets_is_refused)
 {
     int at = 0;
-    text_length = 0;
-    append(
-        "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
-        "\"device\": {\"capacity\": 4000, \"granule\": 1},\n"
-        "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true,"
-        " \"program_evicts_program\": true},\n"
-        "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
-        "\"request\": {\"class\": \"buffer\", \"bytes\": 1900, \"align\": 1, \"stack\": 0, \"program\": -1},\n"
-        "\"blocks\": [");
+    begin_document(4000, 1900, 1);
     for (int i = 0; i < 63; at += i + 1, i++) {
         append_block(i, at, i + 1, 1, 0);
     }
@@ -758,16 +746,7 @@ START_TEST(sums_are_gone_through_up_to_a_limit)
     enum { PASSES_MAX = 1 << 8 };
     for (int extra = 0; extra < 2; extra++) {
         int at = 0;
-        text_length = 0;
-        append(
-            "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
-            "\"device\": {\"capacity\": %d, \"granule\": 1},\n"
-            "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true,"
-            " \"program_evicts_program\": true},\n"
-            "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
-            "\"request\": {\"class\": \"buffer\", \"bytes\": 1000, \"align\": 1, \"stack\": 0, \"program\": -1},\n"
-            "\"blocks\": [",
-            (1 << 27) - 1);
+        begin_document((1 << 27) - 1, 1000, 1);
         for (int i = 1; i < PASSES_MAX + extra; at += i, i++) {
             append_block(i - 1, at, i, 1, 0);
         }

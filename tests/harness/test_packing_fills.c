@@ -148,6 +148,18 @@ END_TEST
 
 /* --- lists that the searches leave open --- */
 
+/* Begins a list with pairs of a size in granules and how often it is there; returns the sum. */
+static uint64_t add_sizes(struct list *list, const uint64_t sizes[][2], size_t count)
+{
+    uint64_t sum = 0;
+    *list = (struct list){0};
+    for (size_t i = 0; i < count; i++) {
+        add_items(list, sizes[i][0], sizes[i][1]);
+        sum += sizes[i][0] * sizes[i][1];
+    }
+    return sum;
+}
+
 enum { SLACK = 1364 };
 
 /* Layers of 7614 granules, some a granule larger, and two spans.  A night of libhbm met this list
@@ -157,12 +169,7 @@ static void fill_two_spans(struct list *list)
     static const uint64_t sizes[][2] = {{7614, 18},  {15228, 18}, {22842, 18}, {30456, 17},
                                         {38071, 17}, {45685, 17}, {53299, 17}, {60686, 3},
                                         {60913, 17}, {68527, 17}, {76142, 17}, {7044965, 1}};
-    uint64_t sum = 0;
-    *list = (struct list){0};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        add_items(list, sizes[i][0], sizes[i][1]);
-        sum += sizes[i][0] * sizes[i][1];
-    }
+    const uint64_t sum = add_sizes(list, sizes, sizeof sizes / sizeof sizes[0]);
     add_bin(list, 6443457);
     add_bin(list, sum + SLACK - 6443457);
 }
@@ -174,10 +181,7 @@ static void fill_six_spans(struct list *list)
                                         {131785, 17}, {164732, 17}, {197678, 17}, {230624, 17},
                                         {263571, 17}, {296517, 17}, {329464, 17}};
     static const uint64_t spans[] = {4282066, 1431010, 12835234, 1664400, 8915032, 2143774};
-    *list = (struct list){0};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        add_items(list, sizes[i][0], sizes[i][1]);
-    }
+    (void)add_sizes(list, sizes, sizeof sizes / sizeof sizes[0]);
     for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++) {
         add_bin(list, spans[i]);
     }
