@@ -14,20 +14,38 @@ static int compare_lengths(const void *a, const void *b)
     return left_length < right_length ? -1 : left_length > right_length;
 }
 
-/* Item by item: what was a sum before, and the same with this item. */
-static char *find_sums(const struct packing_problem *problem, uint64_t unit, uint64_t longest)
+/* Takes up to `count` items of one size: used[sum] is how many of them a new sum has at least. */
+static void add_equal_items(char *is_sum, unsigned *used, size_t sum_count, size_t size,
+                            size_t count)
 {
-    const size_t count = (size_t)(longest / unit) + 1;
-    char *is_sum = calloc(count, 1);
-    CHECK(is_sum != NULL);
-    is_sum[0] = 1;
-    for (size_t i = 0; i < problem->item_count; i++) {
-        const uint64_t size_bytes = problem->items[i].size_bytes;
-        const size_t size = (size_t)(size_bytes / unit);
-        for (size_t sum = count; size_bytes <= longest && sum-- > size;) {
-            is_sum[sum] = (char)(is_sum[sum] | is_sum[sum - size]);
+    memset(used, 0, sum_count * sizeof *used);
+    for (size_t sum = size; sum < sum_count; sum++) {
+        if (!is_sum[sum] && is_sum[sum - size] && used[sum - size] < count) {
+            is_sum[sum] = 1;
+            used[sum] = used[sum - size] + 1;
         }
     }
+}
+
+static char *find_sums(const struct packing_problem *problem, uint64_t unit, uint64_t longest)
+{
+    const size_t sum_count = (size_t)(longest / unit) + 1;
+    char *is_sum = calloc(sum_count, 1);
+    unsigned *used = calloc(sum_count, sizeof *used);
+    CHECK(is_sum != NULL);
+    CHECK(used != NULL);
+    is_sum[0] = 1;
+    for (size_t i = 0, count = 0; i < problem->item_count; i += count) {
+        const uint64_t size = problem->items[i].size_bytes;
+        for (count = 1;
+             i + count < problem->item_count && problem->items[i + count].size_bytes == size;) {
+            count++;
+        }
+        if (size <= longest) {
+            add_equal_items(is_sum, used, sum_count, (size_t)(size / unit), count);
+        }
+    }
+    free(used);
     return is_sum;
 }
 

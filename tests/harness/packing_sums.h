@@ -4,7 +4,7 @@
 
 #include "harness/oracle/packing/packing.h"
 
-/* Whether the numbers are right, and refute.  Up to 2^27 sums, in as many bytes. */
+/* Whether the numbers are right, and refute.  Up to 2^27 sums, in five bytes for each. */
 bool packing_fills_hold(const struct packing_problem *problem, const struct packing_fills *fills);
 
 #endif

@@ -116,7 +116,7 @@ struct small_lists {
     size_t item_count_max, bin_count_min, bin_count_max;
     uint64_t fits_min, none_min; /* settled by fills */
 };
-static const struct small_lists small_lists[] = {{11, 2, 2, 100, 4000}, {8, 3, 5, 0, 2000}};
+static const struct small_lists small_lists[] = {{10, 2, 2, 100, 3000}, {7, 3, 5, 0, 2000}};
 
 /* With budgets so small that the search bin by bin seldom ends first. */
 START_TEST(small_lists_are_decided_as_by_trying_all)
