@@ -127,10 +127,12 @@ static void shrink_or_copy(struct saving *saving, const struct target *target,
                            struct shrunk *shrunk)
 {
     const struct trial_result *trial_result = saving->trial_result;
+    struct op_list ops = trial_result->ops; /* not owned: of what comes behind it may die */
+    cut_behind(&trial_result->head.first, &ops);
     const struct shrink_process shrink_process = {
         .target = target,
         .setup = &trial_result->setup,
-        .ops = &trial_result->ops,
+        .ops = &ops,
         .signature = trial_result->head.signature,
         .replay_count_max = saving->repro_store->shrink_budget};
     if (saving->repro_store->shrink_budget == 0) {

@@ -6,6 +6,7 @@
 #include "campaign/process/child.h"
 #include "campaign/process/resolve.h"
 #include "harness/base/check.h"
+#include "harness/lanes/lanes.h"
 #include "harness/shrink/shrink.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ enum { PROOF_COUNT = 3 };
 /* What the child works on. */
 struct work {
     const struct shrink_process *shrink_process;
-    const char *signature;
+    char signature[SIGNATURE_BYTES]; /* of the finding that is kept */
     uint64_t replay_count_max;
     bool is_in_process;
     struct attempt attempt;
@@ -108,10 +109,33 @@ static bool attempt_is_same(void *context, const struct setup *setup, struct op_
     return true;
 }
 
-/* Where answers go, and what may change the finding that is kept; NULL: nothing does. */
+/* As shrink_explain.  A list of which the target dies explains nothing. */
+static bool attempt_explains(void *context, const struct setup *setup, struct op_list *ops,
+                             struct verdict *first)
+{
+    struct work *work = context;
+    struct attempt attempt = work->attempt;
+    struct attempt_result result;
+    attempt.setup = setup;
+    attempt.signature = NULL;
+    if (lanes_are_in(ops)) {
+        return false;
+    }
+    attempt_run(&attempt, ops, NULL, &result);
+    if (result.first.op + (size_t)1 != ops->count ||
+        !signature_explains(result.signature, work->signature)) {
+        return false;
+    }
+    *first = result.first;
+    ops->count = result.op_count;
+    memcpy(work->signature, result.signature, sizeof work->signature);
+    return true;
+}
+
+/* Where answers go, and the signature that is kept, which may change. */
 struct answering {
     int file;
-    const struct shrink_replaying *replaying;
+    const char *signature;
 };
 
 static void send_answer(void *context, const struct shrink_result *result)
@@ -119,9 +143,7 @@ static void send_answer(void *context, const struct shrink_result *result)
     const struct answering *answering = context;
     struct answer answer;
     memset(&answer, 0, sizeof answer);
-    if (answering->replaying != NULL) {
-        memcpy(answer.signature, answering->replaying->signature, sizeof answer.signature);
-    }
+    memcpy(answer.signature, answering->signature, sizeof answer.signature);
     answer.setup = result->setup;
     answer.first = result->first;
     answer.replays = result->replays;
@@ -139,7 +161,8 @@ static void shrink_and_answer(void *context, int file)
     const struct shrink_process *shrink_process = work->shrink_process;
     struct shrink_replaying replaying = {.target = shrink_process->target};
     snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
-    struct answering answering = {file, work->is_in_process ? &replaying : NULL};
+    struct answering answering = {file,
+                                  work->is_in_process ? replaying.signature : work->signature};
     const struct shrink_try in_process = {.context = &replaying,
                                           .is_same = shrink_replay,
                                           .explains = shrink_explain,
@@ -154,6 +177,7 @@ static void shrink_and_answer(void *context, int file)
     const struct shrink_try in_attempts = {
         .context = work,
         .is_same = attempt_is_same,
+        .explains = attempt_explains,
         .setup = shrink_process->setup,
         .found = send_answer,
         .found_context = &answering,
@@ -354,6 +378,7 @@ static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_l
     resolve_run(&work->attempt, shrink_process->ops, &resolved);
     work->resolved = &resolved;
     work->is_in_process = false;
+    memcpy(work->signature, shrunk->signature, sizeof work->signature);
     work->replay_count_max = count_affordable_replays(shrink_process, shrunk->signature, false);
     setup_copy(&shrunk->setup, shrink_process->setup);
     const enum shrink_process_end end = shrink_in_child(work, ops, shrunk, &has_died);
@@ -368,11 +393,11 @@ static enum shrink_process_end shrink_both_ways(const struct shrink_process *shr
 {
     struct work work = {
         .shrink_process = shrink_process,
-        .signature = shrunk->signature,
         .replay_count_max = count_affordable_replays(shrink_process, shrunk->signature, true),
         .is_in_process = is_tried_in_process(shrunk->signature),
         .attempt = make_usual_attempt(shrink_process, shrunk->signature)};
     bool has_died = false;
+    memcpy(work.signature, shrunk->signature, sizeof work.signature);
     work.end_ns = clock_now_ns() + (shrink_process->duration_ns == 0 ? SHRINK_DURATION_NS
                                                                      : shrink_process->duration_ns);
     work.attempt.op_timeout_ns = choose_smaller(ATTEMPT_OP_TIMEOUT_NS, death_op_timeout());
