@@ -45,6 +45,8 @@ static const struct ground grounds[] = {
     {"plant_premature_last_hole", "fragmentation_storm"},
     {"plant_classes_rounding", "fragmentation_storm"},
     {"plant_classes_leaking", "slow_leak"},
+    {"plant_too_large_classes", "training_step"},
+    {"plant_premature_reserve", "fragmentation_storm"},
     {"plant_retry", "fragmentation_storm"},
     {"plant_overlap", "fragmentation_storm"},
     {"plant_outside", "training_step"},
