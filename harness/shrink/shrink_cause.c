@@ -54,6 +54,15 @@ static void insert_before(struct op_list *list, unsigned before)
     }
 }
 
+/* Whether the mitigation is what lacked.  A wait or an eviction leaves more bytes free, which may
+ * be what the request needed: it tells only of a target that never makes it. */
+static bool tells_cause(unsigned before, const struct shrink_answer *answer)
+{
+    return answer->is_granted &&
+           (before == BEFORE_DEFRAGMENT || (before == BEFORE_DRAIN && !answer->has_drained) ||
+            (before == BEFORE_EVICT && !answer->has_evicted));
+}
+
 /* Makes each mitigation before the request. */
 static enum shrink_cause try_mitigations(struct shrink_replaying *replaying,
                                          const struct setup *setup, struct op_list *ops,
@@ -69,7 +78,7 @@ static enum shrink_cause try_mitigations(struct shrink_replaying *replaying,
         if (shrink_explain_or_answer(replaying, setup, &list, first, &answer)) {
             op_list_copy(ops, &list);
             cause = SHRINK_CAUSE_OTHER;
-        } else if (answer.is_granted) {
+        } else if (tells_cause(befores[i], &answer)) {
             cause = SHRINK_CAUSE_OWN;
         }
         *cost += replaying->cost;

@@ -55,7 +55,9 @@ static struct shrink_answer find_answer(const struct run *run, const struct op_l
                       observation->result == TARGET_OK,
         .has_mitigation = observation->wait_count + observation->copy_count +
                               observation->stage_count + observation->unload_count >
-                          0};
+                          0,
+        .has_drained = run_totals(run)->drains > 0,
+        .has_evicted = run_totals(run)->evictions > 0};
 }
 
 /* answer: NULL: nobody asks. */

@@ -7,7 +7,8 @@
 /* What became of the last op. */
 struct shrink_answer {
     bool is_granted;
-    bool has_mitigation; /* the target waited, moved or evicted for it */
+    bool has_mitigation;           /* the target waited, moved or evicted for it */
+    bool has_drained, has_evicted; /* in any op of the list */
 };
 
 /* As shrink_explain, of a list without lanes.  answer may be NULL. */
