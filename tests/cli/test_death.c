@@ -408,6 +408,49 @@ START_TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
 }
 END_TEST
 
+/* As the worker leaves it when its target dies in op 2. */
+static void note_findings_before_death(struct last_words *words)
+{
+    words->death.kind = DEATH_HANG;
+    words->has_begun = true;
+    setup_init(&words->setup);
+    words->op_count = 3;
+    for (size_t i = 0; i < words->op_count; i++) {
+        words->ops[i] = op_make(OP_ALLOC);
+    }
+    struct run_finding *findings = words->findings.findings;
+    words->findings.count = 3;
+    findings[0].verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_COUNTERS, .op = 0};
+    snprintf(findings[0].signature, sizeof findings[0].signature, "counters: bytes_in_use");
+    findings[1].verdict = (struct verdict){
+        .kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE, .op = 1};
+    snprintf(findings[1].signature, sizeof findings[1].signature, "premature: fits after drain");
+    /* Written by a target gone wild: no string, and no op of the list. */
+    findings[2].verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_MESSAGE, .op = 9};
+    memset(findings[2].signature, 'x', sizeof findings[2].signature);
+}
+
+START_TEST(what_a_trial_found_before_it_died_is_kept)
+{
+    const struct task task = {.trial = 1};
+    struct last_words *words = last_words_create();
+    struct trial_result trial_result;
+    ck_assert_ptr_nonnull(words);
+    trial_result_init(&trial_result);
+    note_findings_before_death(words);
+    trial_result_make_dead(&task, words, &trial_result);
+    const struct trial_result_head *head = &trial_result.head;
+    ck_assert_uint_eq(head->findings.count, 2);
+    ck_assert_int_eq(head->findings.findings[0].verdict.rule, RULE_HANG);
+    ck_assert_str_eq(head->findings.findings[1].signature, "premature: fits after drain");
+    ck_assert_uint_eq(head->totals.premature, 1);
+    ck_assert_uint_eq(head->totals.ooms, 1);
+    ck_assert_uint_eq(head->totals.broken, 1);
+    trial_result_deinit(&trial_result);
+    last_words_destroy(words);
+}
+END_TEST
+
 /* --- host memory --- */
 
 START_TEST(host_memory_notices_what_is_written_around_a_piece)
@@ -478,6 +521,7 @@ Suite *suite_of_death(void)
     tcase_add_test(tests, who_sends_sigkill_is_not_said_to_be_the_target);
     tcase_add_test(tests, a_check_of_ours_is_no_finding);
     tcase_add_test(tests, a_trial_that_a_check_of_ours_ended_breaks_no_rule);
+    tcase_add_test(tests, what_a_trial_found_before_it_died_is_kept);
     tcase_add_test(tests, a_death_in_any_call_of_the_target_names_the_target_alone);
     tcase_add_test(tests, host_memory_notices_what_is_written_around_a_piece);
     tcase_add_test(tests, host_memory_is_not_given_back_twice);
