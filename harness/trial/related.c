@@ -1,6 +1,7 @@
 #include "harness/trial/related.h"
 
 #include "harness/base/check.h"
+#include "harness/base/hash.h"
 #include "harness/device/device.h"
 #include "harness/device/span_map.h"
 #include "harness/lanes/lanes.h"
@@ -8,15 +9,31 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
 /* What is larger is larger than any device, and twice of it may be no size any more. */
 #define SCALED_BYTES_MAX (UINT64_C(1) << 62)
 
-/* Two runs side by side. */
+/* What the plain list showed in an op. */
+struct plain_step {
+    struct observation seen;
+    uint64_t map_digest; /* of its host's blocks, at twice their addresses; 0: nothing moved */
+    bool is_finding, had_fault;
+};
+
+/* The plain run, which has ended: a target may have one device in a process, and no second. */
+struct plain {
+    struct target_contract contract;
+    struct plain_step *steps; /* of the ops before it broke, that one too */
+    size_t step_count;
+    bool is_broken, is_end_finding;
+};
+
 struct pair {
-    struct run *plain, *other;
+    const struct plain *plain;
+    struct run *other;
     enum related related;
     size_t compared_count; /* ops after which both were in the same state */
     struct verdict *broken;
@@ -84,7 +101,7 @@ bool related_sizes_scale(const struct setup *setup)
 /* The same promises, in granules of twice the size. */
 static bool has_same_contract(const struct pair *pair)
 {
-    const struct target_contract *a = model_contract(run_model(pair->plain, 0));
+    const struct target_contract *a = &pair->plain->contract;
     const struct target_contract *b = model_contract(run_model(pair->other, 0));
     return b->granule_bytes == a->granule_bytes * 2 && rounding_is_plain(&a->rounding) &&
            rounding_is_plain(&b->rounding) && a->defrag == b->defrag &&
@@ -166,34 +183,25 @@ static bool is_finding(const struct verdict *verdict)
            verdict->kind == VERDICT_PREMATURE;
 }
 
-/* Every block of the host is where the plain run has it, at twice the address. */
-static bool has_same_map(const struct pair *pair, uint32_t host)
+/* Where every block of the host is; scale: what addresses are multiplied by. */
+static uint64_t digest_map(const struct run *run, uint32_t host, uint64_t scale)
 {
-    const struct span_map *a = model_map(run_model(pair->plain, host));
-    const struct span_map *b = model_map(run_model(pair->other, host));
-    struct span_cursor in_a;
-    struct span_cursor in_b;
-    if (a->count != b->count) {
-        return false;
+    const struct span_map *map = model_map(run_model(run, host));
+    struct span_cursor at;
+    uint64_t hash = HASH_START;
+    for (bool is_left = span_map_first(map, &at); is_left; is_left = span_map_next(map, &at)) {
+        struct span span;
+        span_map_get(map, &at, &span);
+        hash = hash_word(hash, span.start * scale);
+        hash = hash_word(hash, span.end * scale);
+        hash = hash_word(hash, span.owner);
     }
-    bool is_left = span_map_first(a, &in_a) && span_map_first(b, &in_b);
-    while (is_left) {
-        struct span plain;
-        struct span other;
-        span_map_get(a, &in_a, &plain);
-        span_map_get(b, &in_b, &other);
-        if (other.start != plain.start * 2 || other.end != plain.end * 2 ||
-            other.owner != plain.owner) {
-            return false;
-        }
-        is_left = span_map_next(a, &in_a) && span_map_next(b, &in_b);
-    }
-    return true;
+    return hash;
 }
 
-static bool is_in_same_state(const struct pair *pair, uint32_t host)
+static bool is_in_same_state(const struct pair *pair, const struct plain_step *plain, uint32_t host)
 {
-    const struct observation *a = run_observation(pair->plain);
+    const struct observation *a = &plain->seen;
     const struct observation *b = run_observation(pair->other);
     const bool is_alike = a->now_ns == b->now_ns && a->wait_count == b->wait_count &&
                           a->copy_count == b->copy_count && a->stage_count == b->stage_count &&
@@ -202,7 +210,8 @@ static bool is_in_same_state(const struct pair *pair, uint32_t host)
                           a->size_bytes * 2 == b->size_bytes &&
                           a->bytes_in_use * 2 == b->bytes_in_use &&
                           a->bytes_reserved * 2 == b->bytes_reserved;
-    return is_alike && (a->copy_count + a->stage_count == 0 || has_same_map(pair, host));
+    return is_alike && (a->copy_count + a->stage_count == 0 ||
+                        plain->map_digest == digest_map(pair->other, host, 1));
 }
 
 static bool had_fault(const struct run *run, uint32_t host)
@@ -222,16 +231,16 @@ static bool is_same_but_for_text(const struct observation *plain, const struct o
 
 /* True: both runs are in the same state after the op.  What the plain run breaks is found without
  * this rule; how a fault was met may depend on what nobody sees. */
-static bool compare_step(struct pair *pair, size_t op, uint32_t host, const struct verdict *plain,
-                         const struct verdict *other)
+static bool compare_step(struct pair *pair, size_t op, uint32_t host, const struct verdict *other)
 {
-    const struct observation *a = run_observation(pair->plain);
+    const struct plain_step *plain = &pair->plain->steps[op];
+    const struct observation *a = &plain->seen;
     const struct observation *b = run_observation(pair->other);
     const bool is_same_result = a->result == b->result && a->skipped == b->skipped;
     const bool is_same = is_same_result &&
                          (pair->related == RELATED_NAMES ? is_same_but_for_text(a, b)
-                                                         : is_in_same_state(pair, host));
-    if (is_finding(plain) || had_fault(pair->plain, host) || had_fault(pair->other, host)) {
+                                                         : is_in_same_state(pair, plain, host));
+    if (plain->is_finding || plain->had_fault || had_fault(pair->other, host)) {
         return is_same;
     }
     if (is_finding(other)) {
@@ -248,30 +257,67 @@ static bool compare_step(struct pair *pair, size_t op, uint32_t host, const stru
 
 /* --- running --- */
 
-/* False: what comes after is not compared. */
-static bool step_pair(struct pair *pair, const struct op *op, size_t number)
+static void record_step(struct plain *plain, const struct run *run, uint32_t host,
+                        const struct verdict *verdict)
 {
-    struct op related = *op;
-    if (pair->related == RELATED_SIZES && !related_scale_op(op, &related)) {
-        return false;
-    }
-    const struct verdict *plain = run_step(pair->plain, op);
-    const struct verdict *other = run_step(pair->other, &related);
-    const bool is_same = compare_step(pair, number, op->host, plain, other);
-    pair->compared_count += is_same;
-    return is_same && !run_is_broken(pair->plain) && !run_is_broken(pair->other);
+    const struct observation *seen = run_observation(run);
+    plain->steps[plain->step_count++] = (struct plain_step){
+        .seen = *seen,
+        .map_digest = seen->copy_count + seen->stage_count > 0 ? digest_map(run, host, 2) : 0,
+        .is_finding = is_finding(verdict),
+        .had_fault = had_fault(run, host)};
 }
 
-static void run_pair(struct pair *pair, const struct op_list *ops)
+/* False: the target refuses the setup. */
+static bool record_plain(const struct target *target, const struct trial *trial,
+                         struct plain *plain)
+{
+    char reason[RUN_REASON_BYTES];
+    *plain = (struct plain){0};
+    struct run *run = run_create(target, &trial->setup, reason);
+    if (run == NULL) {
+        return false;
+    }
+    plain->steps = calloc(trial->ops.count + 1, sizeof *plain->steps);
+    CHECK(plain->steps != NULL);
+    plain->contract = *model_contract(run_model(run, 0));
+    run_go_on(run);
+    for (size_t i = 0; i < trial->ops.count && !run_is_broken(run); i++) {
+        const struct op *op = &trial->ops.ops[i];
+        record_step(plain, run, op->host, run_step(run, op));
+    }
+    plain->is_broken = run_is_broken(run);
+    plain->is_end_finding = !plain->is_broken && is_finding(run_finish(run));
+    run_destroy(run);
+    return true;
+}
+
+/* False: what comes after is not compared. */
+static bool step_other(struct pair *pair, const struct op *op, size_t number)
+{
+    struct op related = *op;
+    if (number == pair->plain->step_count ||
+        (pair->related == RELATED_SIZES && !related_scale_op(op, &related))) {
+        return false;
+    }
+    const struct verdict *other = run_step(pair->other, &related);
+    const bool is_same = compare_step(pair, number, op->host, other);
+    pair->compared_count += is_same;
+    return is_same && !run_is_broken(pair->other);
+}
+
+static void run_other(struct pair *pair, const struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {
-        if (!step_pair(pair, &ops->ops[i], i)) {
+        if (!step_other(pair, &ops->ops[i], i)) {
             return;
         }
     }
-    const struct verdict *plain = run_finish(pair->plain);
+    if (pair->plain->is_broken) {
+        return;
+    }
     const struct verdict *other = run_finish(pair->other);
-    if (!is_finding(plain) && is_finding(other)) {
+    if (!pair->plain->is_end_finding && is_finding(other)) {
         break_by_rule(pair, ops->count, other);
     }
 }
@@ -305,18 +351,18 @@ static struct run *create_other(const struct target *target, const struct setup 
 bool related_breaks_one(const struct target *target, const struct trial *trial,
                         enum related related, struct verdict *broken, size_t *compared_count)
 {
-    char reason[RUN_REASON_BYTES];
-    struct pair pair = {.related = related, .broken = broken};
+    struct plain plain;
+    struct pair pair = {.plain = &plain, .related = related, .broken = broken};
     broken->kind = VERDICT_NONE;
-    pair.plain = run_create(target, &trial->setup, reason);
-    pair.other = pair.plain == NULL ? NULL : create_other(target, &trial->setup, related);
+    if (record_plain(target, trial, &plain)) {
+        pair.other = create_other(target, &trial->setup, related);
+    }
     if (pair.other != NULL && (related == RELATED_NAMES || has_same_contract(&pair))) {
-        run_go_on(pair.plain);
         run_go_on(pair.other);
-        run_pair(&pair, &trial->ops);
+        run_other(&pair, &trial->ops);
     }
     run_destroy(pair.other);
-    run_destroy(pair.plain);
+    free(plain.steps);
     if (compared_count != NULL) {
         *compared_count = pair.compared_count;
     }

@@ -1,5 +1,6 @@
-/* The rule `relation`: a list is run again next to a related one, op by op, and the target must
- * answer both alike.  docs/promise.md says what is related and what is compared. */
+/* The rule `relation`: a list is run again, and after it a related one; the target must answer both
+ * alike.  Never two runs at once: a target may have one device in a process.  docs/promise.md says
+ * what is related and what is compared. */
 #ifndef HARNESS_TRIAL_RELATED_H
 #define HARNESS_TRIAL_RELATED_H
 

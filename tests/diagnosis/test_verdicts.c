@@ -33,6 +33,7 @@ static const struct ground grounds[] = {
     {"plant_premature_rounded", NULL, "rounding size_class", 0},
     {"plant_premature_binned", NULL, "size_class rounding exact_fit", 0},
     {"plant_premature_last_hole", NULL, "search leak", 0},
+    {"plant_premature_reserve", NULL, "leak", 0},
 };
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0], KIND_COUNT_MAX = 16 };
 
