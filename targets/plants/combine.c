@@ -37,13 +37,12 @@ static const struct planted *find_first(const char *list)
 
 static const struct planted *find_defect(const struct plant_defect *defect)
 {
-    for (size_t i = 0; i < PLANTED_COUNT; i++) {
-        if (planted[i].defect == defect) {
-            return &planted[i];
-        }
+    size_t i = 0;
+    while (i < PLANTED_COUNT && planted[i].defect != defect) {
+        i++;
     }
-    CHECK(!"each defect is that of a row");
-    return NULL;
+    CHECK(i < PLANTED_COUNT); /* each defect is that of a row */
+    return &planted[i];
 }
 
 /* What follows the first name; NULL: nothing. */
