@@ -33,10 +33,11 @@ is_found() { # SIGNATURE
     grep -Eq "^finding [0-9]+: " out.txt && grep -E "^finding [0-9]+: " out.txt | sed 's/^finding [0-9]*: //' | grep -qF "$1"
 }
 
-# Of three seeds two show both within twice the ops that the later one takes alone: the median does.
+# Of up to three seeds two show both within twice the ops that the later one takes alone: the median does.
 pair() { # SCENARIO PLANT SIGNATURE PLANT SIGNATURE
     local seed first second bound good=0 story=
     for seed in 1 2 3; do
+        [ "$good" -lt 2 ] || break
         run_plants "$1" "$seed" 2000 "$2"
         first=$(count_needed "$3")
         run_plants "$1" "$seed" 2000 "$4"
@@ -52,8 +53,8 @@ pair() { # SCENARIO PLANT SIGNATURE PLANT SIGNATURE
         fi
         story="$story; seed $seed: $first and $second ops alone, in $bound: $(grep -o '^finding [0-9]*: [^;]*: seen' out.txt | tr '\n' ' ')"
     done
-    echo "$2 with $4: $good of 3$story"
-    [ "$good" -ge 2 ] || fail "$2 with $4: both within twice the ops in $good of 3$story"
+    echo "$2 with $4: $good$story"
+    [ "$good" -ge 2 ] || fail "$2 with $4: both within twice the ops with $good of three seeds$story"
 }
 at_once="premature: buffer fits at once"
 pair eviction_pressure premature_evicted_once "premature: fits after evict" counters "counters: "
@@ -71,21 +72,25 @@ for repro in out/repros/*.ops; do
 done
 
 # One that is accepted, and another one behind it: red for that one alone.
+accepted=
 behind() { # SCENARIO DEVIATION PLANT SIGNATURE
-    run_plants "$1" 1 3000 "$2"
-    expect_exit 0 baseline out
-    mv out.txt base.txt
+    if [ "$accepted" != "$1 $2" ]; then
+        run_plants "$1" 1 3000 "$2"
+        expect_exit 0 baseline out
+        mv out.txt base.txt
+        run_plants "$1" 1 3000 "$2" "" --baseline "$PWD/base.txt"
+        expect_text out.txt "nothing but known findings"
+        accepted="$1 $2"
+    fi
     ! grep -qF "finding: $4" base.txt || fail "$2 alone shows $4"
-    run_plants "$1" 1 3000 "$2" "" --baseline "$PWD/base.txt"
-    expect_text out.txt "nothing but known findings"
     run_plants "$1" 1 3000 "$2" "plant_$3" --baseline "$PWD/base.txt"
     expect_text out.txt "a promise was broken"
     is_found "$4" || fail "$3 behind $2: $(grep -E 'seen|promise|known' out.txt)"
     echo "$3 behind $2: $(grep -oE '^(known )?finding [0-9]*: .*: seen' out.txt | tr '\n' ' ')"
 }
 behind queued_free_race classes_rounding premature_undrained "premature: fits after drain"
-behind fragmentation_storm classes_rounding premature_moved_unretried "premature: fits after its own defragment"
 behind eviction_pressure classes_rounding premature_evicted_once "premature: fits after evict"
+behind fragmentation_storm classes_rounding premature_moved_unretried "premature: fits after its own defragment"
 behind fragmentation_storm classes_rounding contents "contents: "
 behind fragmentation_storm premature_reserve premature_last_hole "$at_once, in a hole of twice its size or more"
 behind eviction_pressure premature_reserve counters "counters: "
