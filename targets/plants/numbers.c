@@ -131,7 +131,8 @@ static enum target_result alloc_by_mood(struct plant *plant, const struct target
                                         struct target_block *block)
 {
     const uint64_t count = atomic_fetch_add(&process_request_count, 1);
-    if (scramble_value(count) % 3 == 0 && plant->dying_count > 0) {
+    const bool is_valid = request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
+    if (is_valid && scramble_value(count) % 3 == 0 && plant->dying_count > 0) {
         (void)plant->device.event_wait(plant->device.context,
                                        plant->dying[plant->dying_count - 1].event);
     }
