@@ -16,6 +16,7 @@ function(hbmstress_require prefix module debian_package)
 endfunction()
 
 hbmstress_require(JANSSON jansson libjansson-dev)
+hbmstress_require(NETTLE nettle nettle-dev)
 hbmstress_require(INIH inih libinih-dev)
 hbmstress_require(ZLIB zlib zlib1g-dev)
 hbmstress_require(ZSTD libzstd libzstd-dev)

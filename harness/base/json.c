@@ -61,6 +61,12 @@ void json_add_no_number(struct writing *text, const char *key)
     writing_append_bytes(text, "-1", 2);
 }
 
+void json_add_null(struct writing *text, const char *key)
+{
+    begin_member(text, key);
+    writing_append(text, "null");
+}
+
 void json_add_boolean(struct writing *text, const char *key, bool value)
 {
     begin_member(text, key);

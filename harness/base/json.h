@@ -17,6 +17,7 @@ void json_add_string(struct writing *text, const char *key, const char *value);
 void json_add_number(struct writing *text, const char *key, uint64_t value);
 /* -1, where a number has no value. */
 void json_add_no_number(struct writing *text, const char *key);
+void json_add_null(struct writing *text, const char *key);
 void json_add_boolean(struct writing *text, const char *key, bool value);
 /* part of whole as a number from 0 to 1 with six digits, rounded down; 0 when whole is 0.  part is
  * at most whole. */

@@ -1,6 +1,7 @@
 #include "harness/op/setup.h"
 
 #include "harness/base/check.h"
+#include "harness/base/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,4 +81,22 @@ void setup_set_tag(struct setup *setup, uint8_t tag, const char *name)
     }
     to[i] = '\0';
     setup->has_tags = true;
+}
+
+void setup_add_target_json(const struct setup *setup, struct writing *text)
+{
+    json_add_string(text, "target", setup->target);
+    json_nest(text, "options", '{');
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        json_add_string(text, setup->options[i].key, setup->options[i].value);
+    }
+    json_unnest(text, '}');
+}
+
+const char *defrag_contract_name(enum defrag_contract defrag)
+{
+    static const char *const names[] = {
+        [DEFRAG_NONE] = "none", [DEFRAG_SLIDE] = "slide", [DEFRAG_REPACK] = "repack"};
+    CHECK((size_t)defrag < sizeof names / sizeof *names);
+    return names[defrag];
 }

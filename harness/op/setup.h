@@ -60,6 +60,13 @@ bool setup_set_option(struct setup *setup, const char *key, const char *value);
 /* NULL when the key is not set. */
 const char *setup_option(const struct setup *setup, const char *key);
 
+/* The members of a JSON object that say what is run: "target", and "options", an object of strings.
+ */
+struct writing;
+void setup_add_target_json(const struct setup *setup, struct writing *text);
+
+const char *defrag_contract_name(enum defrag_contract defrag); /* "none", "slide", "repack" */
+
 /* Buffers whose tag has this name stand for memory that is free in the snapshot that a list
  * rebuilds, and are freed when the rest is in its place: peaks, and what is in use over time, leave
  * them out. */
