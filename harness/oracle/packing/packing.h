@@ -43,6 +43,16 @@ enum packing_method {
 };
 const char *packing_method_name(enum packing_method method); /* "volume", "largest item", … */
 
+/* What steps are spent on. */
+enum packing_effort {
+    PACKING_EFFORT_GREEDY = 0, /* packings that are found without a search */
+    PACKING_EFFORT_SEARCH,
+    PACKING_EFFORT_FILLS,
+    PACKING_EFFORT_TABLE,
+    PACKING_EFFORT_COUNT
+};
+const char *packing_effort_name(enum packing_effort effort); /* "greedy", ... */
+
 struct packing_problem {
     /* bin_count of them, ascending, disjoint, bounds at multiples of the granule */
     const struct packing_bin *bins;
@@ -70,6 +80,7 @@ struct packing_answer {
     struct packing_fills fills; /* NONE by fills; otherwise 0 */
     uint64_t nodes; /* steps of the searches, and of looking for a packing without one; at most
                        nodes_max */
+    uint64_t effort[PACKING_EFFORT_COUNT]; /* what they were spent on; their sum is nodes */
 };
 
 /* Memory that is kept from one question to the next, and the proof of the last answer. */

@@ -230,6 +230,7 @@ enum packing_result packing_search_aligned(struct packing *packing,
     search.nodes[0] = (struct aligned_node){.at = bin_start(&search, 0),
                                             .waste = sum_slack(problem)};
     packing_log_clear(packing);
+    packing_spend_on(packing, PACKING_EFFORT_SEARCH);
     const uint64_t steps = packing_node_steps(search.type_count);
     while (search.left > 0) {
         if (!packing_step(packing, steps, &limit)) {

@@ -175,5 +175,6 @@ enum packing_result packing_search_bins(struct packing *packing, uint64_t limit)
     search.steps = packing_take(packing, item_count + bin_count, sizeof *search.steps);
     memset(search.used, 0, item_count * sizeof *search.used);
     packing_log_clear(packing);
+    packing_spend_on(packing, PACKING_EFFORT_SEARCH);
     return search_run(&search);
 }

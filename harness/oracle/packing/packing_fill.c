@@ -88,6 +88,7 @@ bool packing_fill(struct packing *packing, uint32_t first_attempt, uint32_t atte
     filling.items = packing_take(packing, count, sizeof *filling.items);
     filling.chosen = packing_take(packing, count, sizeof *filling.chosen);
     filling.is_chosen = packing_take(packing, count, sizeof *filling.is_chosen);
+    packing_spend_on(packing, PACKING_EFFORT_GREEDY);
     /* An attempt is a step, even if no item fits into the first bin. */
     for (uint32_t i = 0; i < attempts && packing_step(packing, 1, &limit); i++) {
         random_init(&filling.random, first_attempt + i);

@@ -242,6 +242,7 @@ enum packing_result packing_search_fills(struct packing *packing, uint64_t limit
     CHECK(packing->sizes.bin_count > 0);
     CHECK(packing->sizes.item_count > 0);
     sort_into_kinds(&fills);
+    packing_spend_on(packing, PACKING_EFFORT_FILLS);
     const enum packing_result result = look_at_bins(&fills, refutation);
     trim_words(packing);
     return result;

@@ -2,7 +2,9 @@
 
 #include "harness/base/check.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const method_names[] = {
     [PACKING_BY_NOTHING] = "nothing to place",
@@ -20,6 +22,14 @@ const char *packing_method_name(enum packing_method method)
 {
     CHECK((size_t)method < sizeof method_names / sizeof method_names[0]);
     return method_names[method];
+}
+
+const char *packing_effort_name(enum packing_effort effort)
+{
+    static const char *const names[] = {"greedy", "search", "fills", "table"};
+    static_assert(sizeof names / sizeof names[0] == PACKING_EFFORT_COUNT, "one each");
+    CHECK(effort < PACKING_EFFORT_COUNT);
+    return names[effort];
 }
 
 struct packing *packing_create(void)
@@ -316,8 +326,9 @@ void packing_solve(struct packing *packing, const struct packing_problem *proble
     *answer = (struct packing_answer){.result = PACKING_UNKNOWN};
     packing_take_back(packing);
     packing_log_clear(packing);
-    packing->nodes = 0;
+    packing->nodes = packing->nodes_before = 0;
     packing->nodes_max = problem->nodes_max;
+    memset(packing->spent, 0, sizeof packing->spent);
     packing->logs = problem->wants_proof;
     packing->addresses = packing_take(packing, problem->item_count, sizeof *packing->addresses);
     packing->exact = NULL;
@@ -334,6 +345,8 @@ void packing_solve(struct packing *packing, const struct packing_problem *proble
     if (answer->method != PACKING_BY_TABLE) {
         answer->number *= problem->granule_bytes;
     }
+    packing_spend_on(packing, PACKING_EFFORT_GREEDY); /* nothing more */
+    memcpy(answer->effort, packing->spent, sizeof answer->effort);
     answer->nodes = packing->nodes;
     packing_log_add(packing, '\0');
 }

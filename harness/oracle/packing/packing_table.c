@@ -481,6 +481,7 @@ enum packing_result packing_search_table(struct packing *packing,
         return PACKING_UNKNOWN;
     }
     sort_bins(&table);
+    packing_spend_on(packing, PACKING_EFFORT_TABLE);
     /* What is sure to end may take all there is. */
     if (width == PACKING_TABLE_ROWS_MAX &&
         bound_steps(&table) <= packing->nodes_max - packing->nodes) {

@@ -39,6 +39,9 @@ struct packing {
     size_t sum_word_capacity;
     const struct packing_problem *exact; /* what a table may settle; NULL: the sizes are not it */
     uint64_t nodes, nodes_max;
+    uint64_t nodes_before; /* when steps began to be spent on `effort` */
+    enum packing_effort effort;
+    uint64_t spent[PACKING_EFFORT_COUNT];
     bool logs;
     char *log;
     size_t log_length, log_capacity;
@@ -55,6 +58,14 @@ void packing_memory_deinit(struct packing_memory *memory);
 /* Appends a letter when a log is wanted. */
 void packing_log_add(struct packing *packing, char letter);
 void packing_log_clear(struct packing *packing);
+
+/* From here on steps are spent on this. */
+static inline void packing_spend_on(struct packing *packing, enum packing_effort effort)
+{
+    packing->spent[packing->effort] += packing->nodes - packing->nodes_before;
+    packing->nodes_before = packing->nodes;
+    packing->effort = effort;
+}
 
 /* Counts steps that a search takes; false when the budget of all searches is used up, or *limit,
  * that of this one. */
