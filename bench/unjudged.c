@@ -148,11 +148,13 @@ const char *proof_kind_name(enum proof_kind kind)
 }
 
 void certificate_print(const struct oom *oom, const struct proof *proof,
-                       const struct verdict *verdict, struct writing *text)
+                       const struct verdict *verdict, const struct certificate_list *list,
+                       struct writing *text)
 {
     (void)oom;
     (void)proof;
     (void)verdict;
+    (void)list;
     (void)text;
 }
 

@@ -1,10 +1,10 @@
 #include "diagnosis/private/remedy_option.h"
 
+#include "harness/op/setup.h"
+
 #include <stdio.h>
 
-static const char *const defrag_values[] = {
-    [DEFRAG_NONE] = "none", [DEFRAG_SLIDE] = "slide", [DEFRAG_REPACK] = "repack"};
-enum { DEFRAG_VALUE_COUNT = sizeof defrag_values / sizeof *defrag_values };
+enum { DEFRAG_VALUE_COUNT = DEFRAG_REPACK + 1 };
 
 static bool defrag_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                              char note[REMEDY_NOTE_BYTES])
@@ -17,13 +17,14 @@ static void defrag_label(const struct remedy_case *given, uint64_t parameter,
                          char text[REMEDY_LABEL_BYTES])
 {
     (void)given;
-    snprintf(text, REMEDY_LABEL_BYTES, "%s", defrag_values[parameter]);
+    snprintf(text, REMEDY_LABEL_BYTES, "%s", defrag_contract_name((enum defrag_contract)parameter));
 }
 
 static bool defrag_apply(const struct remedy_case *given, uint64_t parameter,
                          struct remedy_result *result)
 {
-    return remedy_option_apply(given, "defrag", defrag_values[parameter], result);
+    return remedy_option_apply(given, "defrag",
+                               defrag_contract_name((enum defrag_contract)parameter), result);
 }
 
 const struct remedy remedy_defrag = {

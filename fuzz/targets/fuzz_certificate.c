@@ -44,7 +44,7 @@ static bool print_certificate(struct oracle *oracle, const struct oom *oom,
     struct verdict verdict = {.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, NODES_MAX, &verdict);
     writing_clear(&printed);
-    certificate_print(oom, proof, &verdict, &printed);
+    certificate_print(oom, proof, &verdict, NULL, &printed);
     text->length = printed.length < CERTIFICATE_TEXT_BYTES ? printed.length : 0;
     memcpy(text->bytes, printed.bytes, text->length);
     return text->length > 0;

@@ -32,7 +32,7 @@ static void check_certificate(struct oracle *oracle, const struct oom *oom,
     struct verdict verdict = {.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, NODES_MAX, &verdict);
     writing_clear(&text);
-    certificate_print(oom, proof, &verdict, &text);
+    certificate_print(oom, proof, &verdict, NULL, &text);
     const enum verdict_kind tried = exhaustive_judge(oom);
     if (verdict.kind != judged) {
         (void)writing_print(&text, stderr);

@@ -49,13 +49,21 @@ static void append_time(struct writing *text, const struct oom *oom, const char 
     }
 }
 
+static void append_list(struct writing *text, const struct certificate_list *list)
+{
+    json_nest(text, "list", '{');
+    json_add_string(text, "sha256", list->hash);
+    json_add_number(text, "op", list->op);
+    json_add_number(text, "host", list->host);
+    setup_add_target_json(list->setup, text);
+    json_unnest(text, '}');
+}
+
 static void append_contract(struct writing *text, const struct oom *oom)
 {
-    static const char *const defrags[] = {"none", "slide", "repack"};
-    CHECK(oom->defrag <= DEFRAG_REPACK);
     json_break(text, 1);
     json_nest(text, "contract", '{');
-    json_add_string(text, "defrag", defrags[oom->defrag]);
+    json_add_string(text, "defrag", defrag_contract_name(oom->defrag));
     json_add_boolean(text, "drains", oom->drains);
     json_add_boolean(text, "evicts", oom->evicts);
     json_add_boolean(text, "program_evicts_program", oom->program_evicts_program);
@@ -172,6 +180,19 @@ static const struct proof_member proof_members[] = {
     {PROOF_BUDGET, "have", offsetof(struct proof, have)},
 };
 
+static void append_effort(struct writing *text, const struct oom *oom,
+                          const struct proof_effort *effort)
+{
+    append_size(text, "limit", effort->nodes_max);
+    append_time(text, oom, "until", effort->until_ns);
+    json_add_string(text, "class", oom_class_name(effort->oom_class));
+    json_nest(text, "tried", '{');
+    for (unsigned i = 0; i < PACKING_EFFORT_COUNT; i++) {
+        json_add_number(text, packing_effort_name((enum packing_effort)i), effort->nodes[i]);
+    }
+    json_unnest(text, '}');
+}
+
 static void append_proof(struct writing *text, const struct oom *oom, const struct proof *proof)
 {
     json_break(text, 1);
@@ -183,6 +204,9 @@ static void append_proof(struct writing *text, const struct oom *oom, const stru
             append_size(text, member->name,
                         *(const uint64_t *)((const char *)proof + member->offset));
         }
+    }
+    if (proof->kind == PROOF_BUDGET) {
+        append_effort(text, oom, &proof->effort);
     }
     if (proof->log != NULL) {
         json_add_boolean(text, "plain", proof->is_plain);
@@ -213,7 +237,8 @@ static void append_about(struct writing *text, const struct verdict *verdict)
 }
 
 void certificate_print(const struct oom *oom, const struct proof *proof,
-                       const struct verdict *verdict, struct writing *text)
+                       const struct verdict *verdict, const struct certificate_list *list,
+                       struct writing *text)
 {
     const bool was_spaced = text->is_spaced;
     CHECK(proof->kind != PROOF_NONE);
@@ -221,6 +246,12 @@ void certificate_print(const struct oom *oom, const struct proof *proof,
     writing_append(text, "{");
     json_add_string(text, "format", "hbmstress-certificate");
     json_add_number(text, "version", CERTIFICATE_VERSION);
+    json_break(text, 1);
+    if (list == NULL) {
+        json_add_null(text, "list");
+    } else {
+        append_list(text, list);
+    }
     json_break(text, 1);
     json_add_string(text, "claim", verdict_name(proof->claim));
     json_break(text, 1);

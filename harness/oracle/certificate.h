@@ -4,13 +4,23 @@
 #define HARNESS_ORACLE_CERTIFICATE_H
 
 #include "harness/base/writing.h"
+#include "harness/op/ops_hash.h"
 #include "harness/oracle/oom.h"
 #include "harness/oracle/proof.h"
 
-enum { CERTIFICATE_VERSION = 1 };
+enum { CERTIFICATE_VERSION = 2 };
 
-/* Appends the document, which ends with a newline.  O(blocks + moves + length of the log). */
+/* Of which list the out-of-memory is. */
+struct certificate_list {
+    const struct setup *setup; /* target and options */
+    uint32_t op, host;
+    char hash[OPS_HASH_BYTES];
+};
+
+/* Appends the document, which ends with a newline.  list: NULL = of no list.  O(blocks + moves +
+ * length of the log). */
 void certificate_print(const struct oom *oom, const struct proof *proof,
-                       const struct verdict *verdict, struct writing *text);
+                       const struct verdict *verdict, const struct certificate_list *list,
+                       struct writing *text);
 
 #endif

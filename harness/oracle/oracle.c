@@ -171,6 +171,17 @@ static enum oom_class classify_oom(const struct reach *reach)
     return is_aligned ? OOM_ALIGNED : is_held ? OOM_HELD : OOM_PLAIN;
 }
 
+static void fill_effort(struct oracle *oracle, const struct packing_answer *answer,
+                        uint64_t nodes_max)
+{
+    struct proof *proof = &oracle->proof;
+    proof->nodes = answer->nodes;
+    proof->effort = (struct proof_effort){.nodes_max = nodes_max,
+                                          .until_ns = oracle->reach.until_ns,
+                                          .oom_class = classify_oom(&oracle->reach)};
+    memcpy(proof->effort.nodes, answer->effort, sizeof proof->effort.nodes);
+}
+
 static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_proof,
                          struct verdict *verdict)
 {
@@ -188,8 +199,8 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
     }
     if (answer.result == PACKING_UNKNOWN) {
         settle_verdict(oracle, verdict, VERDICT_UNKNOWN, PROOF_BUDGET);
-        verdict->oom_class = classify_oom(&oracle->reach);
-        oracle->proof.nodes = answer.nodes;
+        fill_effort(oracle, &answer, nodes_max);
+        verdict->oom_class = oracle->proof.effort.oom_class;
         fill_need_and_have(oracle, 1);
         explain_verdict(oracle, verdict,
                         "the search found no packing within %" PRIu64

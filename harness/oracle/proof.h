@@ -4,6 +4,7 @@
 #ifndef HARNESS_ORACLE_PROOF_H
 #define HARNESS_ORACLE_PROOF_H
 
+#include "harness/oracle/packing/packing.h"
 #include "harness/oracle/verdict.h"
 
 #include <stdbool.h>
@@ -19,7 +20,7 @@ enum proof_kind {
     PROOF_TABLE,    /* sets */
     PROOF_FILLS,    /* spans; unit and lost */
     PROOF_PLAN,     /* premature */
-    PROOF_BUDGET,   /* unknown: nodes, need, have */
+    PROOF_BUDGET,   /* unknown: nodes, need, have, effort */
     PROOF_KIND_COUNT
 };
 const char *proof_kind_name(enum proof_kind kind); /* as in a certificate: "rounding", … */
@@ -43,6 +44,14 @@ struct proof_plan {
     uint64_t address; /* of the request; UINT64_MAX when it needs no block */
 };
 
+/* What was tried in vain. */
+struct proof_effort {
+    uint64_t nodes_max;                   /* the budget */
+    uint64_t nodes[PACKING_EFFORT_COUNT]; /* by method; their sum is the proof's */
+    uint64_t until_ns;                    /* the time of the state that decides */
+    enum oom_class oom_class;
+};
+
 /* Sizes in bytes; fields that the kind does not have are 0. */
 struct proof {
     enum verdict_kind claim;
@@ -52,6 +61,7 @@ struct proof {
     const char *log; /* NUL-terminated */
     size_t log_length;
     struct proof_plan plan;
+    struct proof_effort effort;
 };
 
 #endif

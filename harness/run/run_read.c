@@ -41,11 +41,23 @@ static const struct proof *prove_verdict(const struct run *run, struct verdict *
     return proof;
 }
 
+/* Where lanes overlap, what comes behind the op in the list may have come before it in time. */
+static struct certificate_list name_list(const struct run *run)
+{
+    const uint32_t op = run->verdict.op;
+    const bool has_lanes = run->hosts[0].clients != NULL;
+    CHECK(op < run->ops.count);
+    struct certificate_list list = {.setup = &run->setup, .op = op, .host = run->ops.ops[op].host};
+    ops_hash(&run->setup, &run->ops, has_lanes ? run->ops.count : (size_t)op + 1, list.hash);
+    return list;
+}
+
 void run_print_certificate(const struct run *run, struct writing *text)
 {
     struct verdict verdict;
     const struct proof *proof = prove_verdict(run, &verdict);
-    certificate_print(&run->judge.oom, proof, &verdict, text);
+    const struct certificate_list list = name_list(run);
+    certificate_print(&run->judge.oom, proof, &verdict, &list, text);
 }
 
 const struct oom *run_oom(const struct run *run)

@@ -43,7 +43,7 @@ static void print_certificate(struct oracle *oracle, const struct oom *oom, stru
     *verdict = (struct verdict){.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, NODES_MAX, verdict);
     writing_clear(text);
-    certificate_print(oom, proof, verdict, text);
+    certificate_print(oom, proof, verdict, NULL, text);
 }
 
 /* --- states and certificates --- */

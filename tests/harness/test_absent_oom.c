@@ -45,7 +45,7 @@ static void check_certificate(const struct oom *oom, const struct proof *proof,
     char reason[CERTIFICATE_REASON_BYTES] = "";
     struct writing text;
     writing_init(&text);
-    certificate_print(oom, proof, verdict, &text);
+    certificate_print(oom, proof, verdict, NULL, &text);
     ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID, "%s\n%s",
                   reason, text.bytes);
     free(text.bytes);

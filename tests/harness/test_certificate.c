@@ -43,7 +43,7 @@ static char *print_certificate(const struct oom *oom, const struct proof *proof,
 {
     struct writing text;
     writing_init(&text);
-    certificate_print(oom, proof, verdict, &text);
+    certificate_print(oom, proof, verdict, NULL, &text);
     *length = text.length;
     return text.bytes;
 }

@@ -43,7 +43,7 @@ static const struct proof *prove(struct rig *rig, const struct verdict *verdict)
     const struct proof *proof = oracle_prove(rig->oracle, &rig->oom, verdict->nodes_max, &proved);
     ck_assert_int_eq(proved.kind, verdict->kind);
     writing_clear(&rig->text);
-    certificate_print(&rig->oom, proof, &proved, &rig->text);
+    certificate_print(&rig->oom, proof, &proved, NULL, &rig->text);
     ck_assert_msg(certificate_check(rig->text.bytes, rig->text.length, reason) == CERTIFICATE_VALID,
                   "%s:\n%s", reason, rig->text.bytes);
     ck_assert_msg(proof->claim != VERDICT_PREMATURE ||

@@ -317,7 +317,7 @@ START_TEST(an_out_of_memory_of_layers_is_proved_and_planned)
     ck_assert_int_eq(verdict.kind, kinds[_i]);
     ck_assert_int_eq(proof->kind, _i == 0 ? PROOF_FILLS : PROOF_PLAN);
     writing_init(&text);
-    certificate_print(&oom, proof, &verdict, &text);
+    certificate_print(&oom, proof, &verdict, NULL, &text);
     ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID, "%s",
                   reason);
     ck_assert_msg(_i == 0 || plan_simulate(&oom, &proof->plan, reason), "%s", reason);

@@ -1,0 +1,327 @@
+#include "harness/run/observation_log.h"
+
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+#include "harness/base/json.h"
+#include "harness/device/timeline.h"
+#include "harness/op/rounding.h"
+#include "harness/run/run_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Where a block was when it was told last. */
+struct told_place {
+    uint64_t address;
+    uint32_t op; /* its block; another block may have the slot by now */
+    bool is_absent;
+};
+struct told_host {
+    struct told_place *places; /* by slot; capacity of them */
+    size_t capacity;
+};
+
+struct observation_log {
+    struct told_host hosts[OP_HOST_COUNT_MAX];
+    uint64_t *due_ns; /* by event: what a reader of the lines so far would say */
+    size_t due_capacity;
+    uint64_t completed_count, now_ns;
+};
+
+struct observation_log *observation_log_create(void)
+{
+    struct observation_log *log = calloc(1, sizeof *log);
+    CHECK(log != NULL);
+    return log;
+}
+
+void observation_log_destroy(struct observation_log *log)
+{
+    if (log == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        free(log->hosts[i].places);
+    }
+    free(log->due_ns);
+    free(log);
+}
+
+/* --- the head --- */
+
+static void append_host(struct writing *text, const struct target_contract *contract)
+{
+    char rounding[ROUNDING_TEXT_BYTES];
+    rounding_print(&contract->rounding, rounding);
+    json_nest(text, NULL, '{');
+    json_add_number(text, "granule", contract->granule_bytes);
+    json_add_string(text, "rounding", rounding);
+    json_add_string(text, "defrag", defrag_contract_name(contract->defrag));
+    json_add_boolean(text, "drains", contract->drains);
+    json_add_boolean(text, "evicts", contract->evicts);
+    json_add_boolean(text, "program_evicts_program", contract->program_evicts_program);
+    json_unnest(text, '}');
+}
+
+void observation_log_print_head(const struct run *run, struct writing *text)
+{
+    const struct setup *setup = &run->setup;
+    text->is_spaced = true;
+    writing_append(text, "{");
+    json_add_string(text, "format", "hbmstress-observations");
+    json_add_number(text, "version", 1);
+    setup_add_target_json(setup, text);
+    json_add_number(text, "capacity", setup->capacity_bytes);
+    json_nest(text, "hosts", '[');
+    for (uint32_t i = 0; i < setup->host_count; i++) {
+        append_host(text, model_contract(run->models[i]));
+    }
+    json_unnest(text, ']');
+    json_close(text);
+    text->is_spaced = false;
+}
+
+/* --- one op --- */
+
+static void append_time(struct writing *text, const char *name, uint64_t time_ns)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, time_ns);
+    json_add_string(text, name, time_ns == DELAY_NEVER ? "never" : digits);
+}
+
+/* A list is begun by what is first in it, and is not there if nothing is. */
+static void begin_entry(struct writing *text, const char *name, bool *is_open)
+{
+    if (!*is_open) {
+        json_nest(text, name, '[');
+        *is_open = true;
+    }
+}
+
+static void end_list(struct writing *text, bool is_open)
+{
+    if (is_open) {
+        json_unnest(text, ']');
+    }
+}
+
+static struct told_place *find_told(struct told_host *host, uint32_t slot)
+{
+    if (slot >= host->capacity) {
+        const size_t capacity = 2 * (size_t)slot + 64;
+        host->places = array_resized(host->places, capacity * sizeof *host->places);
+        for (size_t i = host->capacity; i < capacity; i++) {
+            host->places[i] = (struct told_place){.op = OP_NONE};
+        }
+        host->capacity = capacity;
+    }
+    return &host->places[slot];
+}
+
+static void note_place(struct told_host *host, uint32_t slot, const struct block *block)
+{
+    *find_told(host, slot) = (struct told_place){block->address, block->op, block->is_absent};
+}
+
+/* The place of what the op made, or of the image that it brought back, is in its answer. */
+static void note_answer(struct told_host *host, const struct model *model, uint32_t op)
+{
+    const uint32_t slot = model_slot_of_op(model, op);
+    if (slot != SLOT_NONE && model_block(model, slot)->state != BLOCK_GONE) {
+        note_place(host, slot, model_block(model, slot));
+    }
+}
+
+static bool has_moved(const struct told_place *told, const struct block *block)
+{
+    return block->state != BLOCK_GONE && told->op == block->op &&
+           (told->is_absent != block->is_absent ||
+            (!block->is_absent && told->address != block->address));
+}
+
+static void append_moved(struct writing *text, struct told_host *host, const struct model *model)
+{
+    bool is_open = false;
+    for (uint32_t slot = 0; slot < model_slot_count(model); slot++) {
+        const struct block *block = model_block(model, slot);
+        if (!has_moved(find_told(host, slot), block)) {
+            continue;
+        }
+        begin_entry(text, "moved", &is_open);
+        json_nest(text, NULL, '[');
+        json_add_number(text, NULL, block->op);
+        if (block->is_absent) {
+            json_add_no_number(text, NULL);
+        } else {
+            json_add_number(text, NULL, block->address);
+        }
+        json_unnest(text, ']');
+        note_place(host, slot, block);
+    }
+    end_list(text, is_open);
+}
+
+/* Where it comes back to is in the answer to its execution. */
+static void forget_image(struct told_host *host, const struct model *model, uint32_t program)
+{
+    const uint32_t slot = model_slot_of_op(model, program);
+    if (slot != SLOT_NONE) {
+        find_told(host, slot)->op = OP_NONE;
+    }
+}
+
+static bool is_move(const struct device_call *call)
+{
+    return call->kind == DEVICE_CALL_COPY || call->kind == DEVICE_CALL_STAGE_OUT ||
+           call->kind == DEVICE_CALL_STAGE_IN;
+}
+
+static void append_device_calls(struct writing *text, struct told_host *host, const struct run *run,
+                                const struct op *op)
+{
+    size_t count = 0;
+    bool is_open = false, moves = false;
+    const struct device_call *calls = device_calls(run->hosts[op->host].device, &count);
+    for (size_t i = 0; i < count; i++) {
+        moves = moves || is_move(&calls[i]);
+        if (calls[i].kind == DEVICE_CALL_UNLOAD && calls[i].result == DEVICE_OK) {
+            begin_entry(text, "evicted", &is_open);
+            json_add_number(text, NULL, calls[i].from - 1);
+            forget_image(host, run->models[op->host], (uint32_t)(calls[i].from - 1));
+        }
+    }
+    end_list(text, is_open);
+    if (moves) {
+        append_moved(text, host, run->models[op->host]);
+    }
+}
+
+static void append_refused(struct writing *text, const struct device *device)
+{
+    bool is_open = false;
+    for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
+        if ((device_faults_fired(device) >> i & 1) != 0) {
+            begin_entry(text, "refused", &is_open);
+            json_add_string(text, NULL, fault_info((enum fault_kind)i)->name);
+        }
+    }
+    end_list(text, is_open);
+}
+
+/* --- events --- */
+
+static void append_done(struct writing *text, struct observation_log *log,
+                        const struct timeline *timeline)
+{
+    bool is_open = false;
+    for (; log->completed_count < timeline_completed_count(timeline); log->completed_count++) {
+        begin_entry(text, "done", &is_open);
+        json_add_number(text, NULL, timeline_completed_at(timeline, log->completed_count) - 1);
+    }
+    end_list(text, is_open);
+}
+
+static uint64_t add_delay(uint64_t from_ns, uint64_t delay_ns)
+{
+    uint64_t due_ns = 0;
+    return delay_ns == DELAY_NEVER || __builtin_add_overflow(from_ns, delay_ns, &due_ns)
+               ? DELAY_NEVER
+               : due_ns;
+}
+
+/* When the list says that the op's own event is due. */
+static void expect_event(struct observation_log *log, const struct op *op, uint32_t number,
+                         uint64_t now_ns)
+{
+    const uint64_t event = (uint64_t)number + 1;
+    if (event >= log->due_capacity) {
+        log->due_capacity = 2 * event + 64;
+        log->due_ns = array_resized(log->due_ns, log->due_capacity * sizeof *log->due_ns);
+    }
+    log->due_ns[event] = op->kind != OP_EXECUTE             ? add_delay(log->now_ns, op->delay_ns)
+                         : (op->flags & OP_COLLECTIVE) != 0 ? add_delay(now_ns, COLLECTIVE_BOUND_NS)
+                                                            : add_delay(now_ns, op->delay_ns);
+}
+
+/* Only a fault, or the last host of a collective, changes when an event is due. */
+static void append_due(struct writing *text, struct observation_log *log,
+                       const struct timeline *timeline)
+{
+    bool is_open = false;
+    for (size_t i = 0; i < timeline_pending_count(timeline); i++) {
+        const uint64_t event = timeline_pending_at(timeline, i);
+        const uint64_t due_ns = timeline_due_ns(timeline, event);
+        if (due_ns == log->due_ns[event]) {
+            continue;
+        }
+        begin_entry(text, "due", &is_open);
+        json_nest(text, NULL, '[');
+        json_add_number(text, NULL, event - 1);
+        append_time(text, NULL, due_ns);
+        json_unnest(text, ']');
+        log->due_ns[event] = due_ns;
+    }
+    end_list(text, is_open);
+}
+
+/* --- the line --- */
+
+static bool is_execution(const struct op_kind_info *info)
+{
+    return info->has_program && info->makes_event;
+}
+
+static void append_answer(struct writing *text, const struct observation *seen,
+                          const struct op_kind_info *info)
+{
+    static const char *const answers[] = {"ok", "no_memory", "invalid", "failed"};
+    const bool is_known = seen->result < sizeof answers / sizeof *answers;
+    json_add_string(text, "answer",
+                    seen->skipped != 0 ? "skipped"
+                    : is_known         ? answers[seen->result]
+                                       : "failed");
+    append_time(text, "now", seen->now_ns);
+    if (seen->skipped == 0 && seen->result == TARGET_OK &&
+        (info->makes_block || info->makes_program || is_execution(info))) {
+        json_add_number(text, "address", seen->address);
+        json_add_number(text, "size", seen->size_bytes);
+    }
+}
+
+static void append_effects(struct writing *text, struct observation_log *log, const struct run *run,
+                           const struct op *op)
+{
+    const struct device *device = run->hosts[op->host].device;
+    const struct op_kind_info *info = op_kind_info(op->kind);
+    struct told_host *host = &log->hosts[op->host];
+    if (run->observation.skipped == 0) {
+        append_device_calls(text, host, run, op);
+        note_answer(host, run->models[op->host],
+                    is_execution(info) ? op->ref : run->observation.op);
+    }
+    append_done(text, log, run->timeline);
+    if (device_faults_struck(device) != 0 || (op->flags & OP_COLLECTIVE) != 0) {
+        append_due(text, log, run->timeline);
+    }
+    if (run->observation.skipped == 0) {
+        append_refused(text, device);
+    }
+}
+
+void observation_log_print_op(struct observation_log *log, const struct run *run,
+                              struct writing *text)
+{
+    const struct observation *seen = &run->observation;
+    CHECK(seen->op < run->ops.count);
+    const struct op *op = &run->ops.ops[seen->op];
+    expect_event(log, op, seen->op, seen->now_ns);
+    text->is_spaced = true;
+    writing_append(text, "{");
+    json_add_number(text, "op", seen->op);
+    append_answer(text, seen, op_kind_info(op->kind));
+    append_effects(text, log, run, op);
+    json_close(text);
+    text->is_spaced = false;
+    log->now_ns = seen->now_ns;
+}
