@@ -1,12 +1,11 @@
 /* replay: runs a recorded list again and judges it again. */
 #include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
-#include "campaign/base/partial.h"
-#include "campaign/base/place.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
 #include "cli/compare.h"
 #include "cli/recording.h"
+#include "cli/replay_proofs.h"
 #include "cli/schedule_search.h"
 #include "cli/subcommands.h"
 #include "harness/base/json.h"
@@ -36,8 +35,8 @@ struct replay_state {
     uint64_t replays, same_replays; /* of --times */
     bool is_done;
     bool is_output_failed;
-    bool is_certificate_failed; /* a message was given */
-    bool is_alarmed;            /* the same */
+    bool is_proof_failed; /* a message was given */
+    bool is_alarmed;      /* the same */
 };
 
 struct replaying {
@@ -48,11 +47,10 @@ struct replaying {
     struct writing text, certificate;
     struct replay_state *state;
     uint64_t start_ns;
-    char signature[SIGNATURE_BYTES];          /* of the last finding */
-    char certificate_path[OUTPUT_PATH_BYTES]; /* of the last one */
-    char partial[FILE_PATH_BYTES];            /* where each is written until it is whole */
-    uint64_t largest_work;                    /* spent so far */
-    struct oracle_largest largest;            /* of the last out-of-memory */
+    char signature[SIGNATURE_BYTES]; /* of the last finding */
+    struct replay_proofs proofs;
+    uint64_t largest_work;         /* spent so far */
+    struct oracle_largest largest; /* of the last out-of-memory */
 };
 
 static void print_finding(struct replaying *replaying, const struct verdict *verdict,
@@ -79,25 +77,6 @@ static void print_dispute(struct replaying *replaying, const struct report_findi
                            (unsigned long)finding->verdict->op, finding->verdict->reason);
     }
     replaying->state->is_alarmed = true;
-}
-
-/* The path of the certificate in DIR, or NULL when it cannot be written: that is told once. */
-static const char *save_certificate(struct replaying *replaying, const struct verdict *verdict)
-{
-    const struct writing *certificate = &replaying->certificate;
-    if (replaying->state->is_certificate_failed) {
-        return NULL;
-    }
-    snprintf(replaying->certificate_path, sizeof replaying->certificate_path,
-             "%.3968s/op-%lu-%s.json", replaying->arguments->certificates,
-             (unsigned long)verdict->op, verdict_name(verdict->kind));
-    const char *path = replaying->certificate_path;
-    if (certificate_write(path, replaying->partial, certificate->bytes, certificate->length)) {
-        return path;
-    }
-    (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
-    replaying->state->is_certificate_failed = true;
-    return NULL;
 }
 
 /* How much the client could have had instead; NULL: that is not looked for any more. */
@@ -140,7 +119,9 @@ static void process_oom(struct replaying *replaying, const struct run *run,
             certificate_dispute(reason, &checked);
         }
     }
-    finding.certificate = is_saved ? save_certificate(replaying, &checked) : NULL;
+    finding.certificate = is_saved ? replay_proofs_save(&replaying->proofs, &checked,
+                                                        &replaying->certificate)
+                                   : NULL;
     if (checked.kind == VERDICT_DISPUTED) {
         print_dispute(replaying, &finding);
     } else {
@@ -164,6 +145,7 @@ static void print_verdict(void *context, const struct run *run, const struct ver
     struct replaying *replaying = context;
     replaying->state->op_count = (uint32_t)run_ops(run)->count;
     replaying->state->totals = *run_totals(run);
+    replay_proofs_take(&replaying->proofs, run, &replaying->recording->ops);
     if (replaying->arguments->has_compare) {
         compare_take(&replaying->state->compare, run);
     }
@@ -269,6 +251,7 @@ static void replay_list(void *context, int file)
     char reason[RUN_REASON_BYTES];
     if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
                      reason)) {
+        replaying->state->is_proof_failed = !replay_proofs_end(&replaying->proofs);
         replaying->state->totals = trial.totals;
         if (trial.totals.not_modelled > 0) {
             message_note("the replay ended: it met what is not modelled: %s",
@@ -337,7 +320,7 @@ static enum exit_code print_end(struct replaying *replaying, bool is_interrupted
     end.totals.disputed += state->certificates_refuted;
     enum exit_code code = totals_exit_code(&end.totals);
     /* A list that was cut short has not shown that every promise is kept. */
-    if (state->is_certificate_failed || (code == EXIT_KEPT && is_interrupted)) {
+    if (state->is_proof_failed || (code == EXIT_KEPT && is_interrupted)) {
         code = EXIT_HARNESS;
     }
     end.exit_code = (int)code;
@@ -365,7 +348,6 @@ static enum exit_code run_replay(struct replaying *replaying, struct death *deat
     writing_init(&answer);
     const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
-    partial_remove(replaying->partial);
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
@@ -381,25 +363,6 @@ static enum exit_code run_replay(struct replaying *replaying, struct death *deat
                             replaying->arguments->words[0]);
     }
     return print_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
-}
-
-/* Makes the directory for the certificates before anything runs. */
-static enum exit_code open_certificates(struct replaying *replaying)
-{
-    const char *directory = replaying->arguments->certificates;
-    char beside[FILE_PATH_BYTES];
-    if (directory == NULL) {
-        return EXIT_KEPT;
-    }
-    const enum exit_code code = place_make_folder(directory);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    snprintf(beside, sizeof beside, "%s/", directory);
-    if (partial_create(beside, replaying->partial)) {
-        return EXIT_KEPT;
-    }
-    return message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
 }
 
 static enum exit_code replay_recording(const struct arguments *arguments,
@@ -422,7 +385,7 @@ static enum exit_code replay_recording(const struct arguments *arguments,
     output_init(&replaying.output, arguments->run.is_json);
     reporter_init(&replaying.reporter, output_report, &replaying.output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
-    enum exit_code code = open_certificates(&replaying);
+    enum exit_code code = replay_proofs_init(&replaying.proofs, arguments->certificates);
     if (code == EXIT_KEPT) {
         code = run_replay(&replaying, death);
     }
@@ -430,6 +393,7 @@ static enum exit_code replay_recording(const struct arguments *arguments,
     writing_deinit(&replaying.text);
     reporter_deinit(&replaying.reporter);
     writing_deinit(&replaying.certificate);
+    replay_proofs_deinit(&replaying.proofs);
     (void)munmap(memory, sizeof(struct replay_state));
     return code;
 }
