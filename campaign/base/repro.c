@@ -1,6 +1,7 @@
 #include "campaign/base/repro.h"
 
 #include "campaign/base/file.h"
+#include "harness/base/whole_file.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"
 
@@ -42,18 +43,28 @@ void repro_append_comments(const struct repro *repro, struct writing *comments)
     comment_append(comments, "replay: ", repro->replay);
 }
 
+static bool write_list(const char *path, const struct repro *repro)
+{
+    char partial[WHOLE_FILE_PATH_BYTES];
+    struct writing comments;
+    FILE *stream = whole_file_begin(path, partial);
+    if (stream == NULL) {
+        return false;
+    }
+    writing_init(&comments);
+    repro_append_comments(repro, &comments);
+    ops_file_print(stream, repro->setup, repro->ops, writing_string(&comments));
+    writing_deinit(&comments);
+    return whole_file_end(stream, partial, path, !repro->is_sample);
+}
+
 enum exit_code repro_write(const char *path, const struct repro *repro)
 {
-    struct ops_file_error error = {0};
-    struct writing comments;
     char directory[FILE_PATH_BYTES];
     if (!make_directory_of(path, directory)) {
         return message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
     }
-    writing_init(&comments);
-    repro_append_comments(repro, &comments);
-    const bool is_written = ops_file_write(path, repro->setup, repro->ops,
-                                           writing_string(&comments), &error) == OPS_FILE_OK;
-    writing_deinit(&comments);
-    return is_written ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s", error.reason);
+    return write_list(path, repro)
+               ? EXIT_KEPT
+               : message_fail(EXIT_HARNESS, "cannot write %s: %s", path, strerror(errno));
 }

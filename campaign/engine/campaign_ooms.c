@@ -75,9 +75,9 @@ static void save_oom(struct campaign *campaign, const struct trial_result *trial
     finding.certificate = paths.certificate;
     finding.largest = &oom->largest;
     note_saved(campaign, "certificates", saved.base, ".json");
+    note_saved(campaign, "repros", saved.base, ".ops");
+    campaign_add_files(&finding, &paths, &saved);
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
-        note_saved(campaign, "repros", saved.base, ".ops");
-        campaign_add_files(&finding, &paths, &saved);
         (void)reporter_finding(&campaign->reporter, REPORT_SAVED, &finding);
     }
     lines_add_paths(all, oom->all_end, &finding);

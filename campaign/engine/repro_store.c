@@ -161,7 +161,8 @@ static bool write_until(const struct saving *saving, const struct saved_oom *oom
                                 .headline = headline,
                                 .reason = oom->verdict.reason,
                                 .message = oom->message,
-                                .replay = saving->paths.replay};
+                                .replay = saving->paths.replay,
+                                .is_sample = oom->verdict.kind == VERDICT_JUSTIFIED};
     return write_repro(saving, &repro);
 }
 
@@ -335,8 +336,7 @@ struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
     const char *text = trial_result->certificates.bytes + oom->certificate_start;
     saving.saved.op_count = oom->verdict.op + UINT64_C(1);
     saving.saved.result = REPRO_STORE_FAILED;
-    if (write_certificate(&saving, text, oom->certificate_bytes) &&
-        (kind == VERDICT_JUSTIFIED || write_until(&saving, oom))) {
+    if (write_certificate(&saving, text, oom->certificate_bytes) && write_until(&saving, oom)) {
         saving.saved.result = REPRO_STORE_SAVED;
     }
     return saving.saved;

@@ -416,9 +416,8 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
     if (head->first.kind != VERDICT_DISPUTED) {
         head->totals.disputed += count_saved(head, VERDICT_DISPUTED);
     }
-    const uint64_t open_count = count_saved(head, VERDICT_UNKNOWN) +
-                                count_saved(head, VERDICT_DISPUTED);
-    if (head->first.kind != VERDICT_NONE || open_count > 0) {
+    /* A certificate is of no use without the list that it names. */
+    if (head->first.kind != VERDICT_NONE || head->saved_count > 0) {
         head->has_list = true;
         take_lists(trial_result, trial);
     }

@@ -61,7 +61,7 @@ struct trial_result_head {
     struct memory_point fullest; /* of the fullest host; capacity_bytes 0 = no op ended */
     uint64_t looked_op_count;    /* where the run was then; 0 = it was too short for a look */
     bool is_growing;
-    bool has_list; /* setup and ops are there: something broke, stayed unknown or is disputed */
+    bool has_list; /* setup and ops are there: something broke, or an OOM is saved */
     char growing_tag[SETUP_NAME_BYTES];
     char reason[RUN_REASON_BYTES];
     /* saved_count of them, in the order of their ops */
