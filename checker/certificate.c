@@ -1,0 +1,52 @@
+#include "checker/private/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void check_proof(struct check *check)
+{
+    enum { PLAN, BUDGET, STACK, SPANS };
+    static void (*const checks[])(struct check *) = {check_plan,  check_budget,   check_stack,
+                                                     check_spans, check_rounding, check_search,
+                                                     check_table, check_fills};
+    if (!check_unpack(check, check->proof, "proof", "{s:s*}", "kind", &check->kind)) {
+        return;
+    }
+    const size_t kind = check_find_word(check, "proof.kind", check->kind,
+                                        "plan|budget|stack|spans|rounding|search|table|fills");
+    check->blocks[check->block_count].address = check->capacity;
+    state_set_time(check, check->time);
+    check_require(check,
+                  check_find_word(check, "claim", check->claim, "premature|unknown|justified") ==
+                      LEAST(kind, STACK),
+                  "proof: its kind does not prove this claim");
+    check_require(check, kind == PLAN || state_find_spans(check) == (kind != STACK),
+                  "proof: its kind does not match whether the stack fits");
+    check_require(check,
+                  kind == PLAN || kind == STACK || (check->defrag == REPACK) == (kind != SPANS),
+                  "proof: its kind does not match the contract");
+    if (check->result == CERTIFICATE_VALID) {
+        checks[kind](check);
+    }
+}
+
+enum certificate_result certificate_check(const char *text, size_t length,
+                                          char reason[CERTIFICATE_REASON_BYTES])
+{
+    struct check check = {.result = CERTIFICATE_VALID, .reason = reason};
+    json_error_t error;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    check_require(&check, root != NULL, "line %d, column %d: this is not JSON", error.line,
+                  error.column);
+    document_read(&check, root);
+    if (check.result == CERTIFICATE_VALID) {
+        check_proof(&check);
+    }
+    if (check.result == CERTIFICATE_VALID) {
+        snprintf(reason, CERTIFICATE_REASON_BYTES, "%s, %s", check.claim, check.kind);
+    }
+    free(check.blocks);
+    free(check.items);
+    json_decref(root);
+    return check.result;
+}

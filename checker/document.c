@@ -1,0 +1,100 @@
+#include "checker/private/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const json_int_t align_max = 1 << 30, capacity_max = INT64_C(1) << 50,
+                        size_max = INT64_C(1) << 62;
+
+static bool is_valid_align(const struct check *check, json_int_t value)
+{
+    return is_in_range(value, check->granule, align_max, 1) && (value & (value - 1)) == 0;
+}
+
+static void read_block(struct check *check, size_t i, json_t *json)
+{
+    struct block *block = &check->blocks[i];
+    const bool follows_absent = i > 0 && block[-1].address == IN_HOST_MEMORY;
+    const json_int_t floor = i == 0 ? 0 : block[-1].address + block[-1].size;
+    const char *kind, *state;
+    char what[32];
+    snprintf(what, sizeof what, "blocks[%zu]", i);
+    if (!check_unpack(check, json, what, "{s:I,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "op",
+                      &block->op, "kind", &kind, "state", &state, "address", &block->address,
+                      "size", &block->size, "align", &block->align, "stack", &block->stack, "holds",
+                      &block->holds, "used_until", &block->used_until, "freed_at",
+                      &block->freed_at)) {
+        return;
+    }
+    block->is_program = check_find_word(check, what, kind, "buffer|output|program|retired") == 2;
+    block->is_live = check_find_word(check, what, state, "dying|live") == 1;
+    const bool is_absent = block->address == IN_HOST_MEMORY;
+    check_require(check, is_absent ? check->defrag == REPACK : !follows_absent,
+                  "%s: it is in host memory without repack, or not among the last", what);
+    check_require(
+        check,
+        is_valid_align(check, block->align) &&
+            (is_absent || is_in_range(block->address, floor, check->capacity, block->align)) &&
+            is_in_range(block->size, 1, check->capacity - (is_absent ? 0 : block->address),
+                        check->granule),
+        "%s: it is not aligned, overlaps the block before it, or is outside the device", what);
+    check_require(check,
+                  is_in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
+                      block->holds >= 0 && block->used_until >= NEVER && block->freed_at >= NEVER &&
+                      (block->freed_at == 0 || !block->is_live),
+                  "%s: stack, holds, used_until or freed_at is out of range", what);
+    if (check->drains && !block->is_live && block->holds == 0 && block->freed_at > check->time) {
+        check->time = block->freed_at;
+    }
+}
+
+void document_read(struct check *check, json_t *root)
+{
+    const char *format, *defrag, *class;
+    json_int_t version, bytes;
+    json_t *blocks, *about;
+    int drains, evicts[2], copy, wait, unload, host_memory;
+    if (!check_unpack(check, root, "certificate",
+                      "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b},"
+                      "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o}",
+                      "format", &format, "version", &version, "claim", &check->claim, "device",
+                      "capacity", &check->capacity, "granule", &check->granule, "contract",
+                      "defrag", &defrag, "drains", &drains, "evicts", &evicts[0],
+                      "program_evicts_program", &evicts[1], "refused", "copy", &copy, "wait", &wait,
+                      "unload", &unload, "host_memory", &host_memory, "request", "class", &class,
+                      "bytes", &bytes, "align", &check->align, "stack", &check->stack, "program",
+                      &check->own_program, "blocks", &blocks, "proof", &check->proof, "about",
+                      &about) ||
+        !check_require(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1,
+                       "the format or version is wrong") ||
+        !check_require(check,
+                       check->granule > 0 && is_valid_align(check, check->granule) &&
+                           is_in_range(check->capacity, 1, capacity_max, check->granule),
+                       "device: the capacity or granule is out of range")) {
+        return;
+    }
+    const bool is_program = check_find_word(check, "request.class", class, "buffer|program") == 1;
+    check->block_count = json_array_size(blocks);
+    check_require(check,
+                  is_in_range(bytes, !is_program, size_max, 1) &&
+                      is_valid_align(check, check->align) && json_is_array(blocks) &&
+                      is_in_range(check->stack, 0, is_program ? size_max : 0, check->granule),
+                  "request: a number is out of range");
+    check_require(
+        check,
+        is_in_range(check->own_program, -1, bytes > 0 ? -1 : (json_int_t)check->block_count - 1, 1),
+        "request: the program is out of range");
+    check->need = bytes > check->capacity ? check->capacity + check->granule
+                                          : round_up(bytes, check->granule);
+    check->defrag = check_find_word(check, "contract.defrag", defrag, "none|slide|repack");
+    check->defrag = copy || host_memory ? NONE : check->defrag;
+    check->drains = drains && !wait && !host_memory;
+    check->evicts = evicts[is_program] && !unload && !host_memory;
+    check->blocks = calloc(check->block_count + 1, sizeof *check->blocks);
+    check->items = calloc(2 * check->block_count + 2, sizeof *check->items);
+    (void)check_has_memory(check, check->blocks != NULL && check->items != NULL);
+    for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
+        read_block(check, i, json_array_get(blocks, i));
+    }
+}

@@ -1,0 +1,97 @@
+/* What the parts of the checker share: the document that is read, the state that decides, and what
+ * is wrong first.  Nothing else of the program is used here, nor may use it. */
+#ifndef CHECKER_PRIVATE_CHECK_H
+#define CHECKER_PRIVATE_CHECK_H
+#include "checker/certificate_check.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+enum { NONE, SLIDE, REPACK, NEVER = -1, IN_HOST_MEMORY = -1, NOWHERE = -1 };
+
+struct block {
+    json_int_t op, address, size, align, stack, holds, used_until, freed_at;
+    bool is_program, is_live;
+    enum { FIXED, MOVABLE, GONE } fate; /* by the time that is looked at */
+};
+/* An item or (with a count) a type of items, whose key is its align; or a span, whose key is its
+ * start. */
+struct piece {
+    json_int_t size, key, count;
+};
+struct check {
+    enum certificate_result result; /* once something is wrong, nothing after it counts */
+    char *reason;
+    json_t *proof;
+    const char *claim, *kind, *log;
+    json_int_t capacity, granule, need, align, stack, own_program;
+    json_int_t time, bottom; /* which uses have ended, and the bottom that follows */
+    bool drains, evicts;     /* as promised for this class of request, and not refused */
+    struct block *blocks;    /* by address; behind them one of size 0 at the end of the device */
+    struct piece *items, *spans;
+    size_t block_count, item_count, span_count, defrag,
+        letter; /* letter: the next one of the log */
+    int is_plain;
+};
+
+static inline json_int_t round_up(json_int_t value, json_int_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+static inline bool is_in_range(json_int_t value, json_int_t low, json_int_t high, json_int_t unit)
+{
+    return value >= low && value <= high && value % unit == 0;
+}
+
+static inline bool has_ended(json_int_t end, json_int_t time)
+{
+    return end != NEVER && end <= time;
+}
+
+/* --- check.c --- */
+
+/* Returns is_true.  The first time that it is false decides the result and the reason. */
+__attribute__((format(printf, 3, 4))) bool check_require(struct check *check, bool is_true,
+                                                         const char *format, ...);
+/* Returns is_there: what was asked of the system. */
+bool check_has_memory(struct check *check, bool is_there);
+/* The members of an object by jansson's format; no other member may be there. */
+bool check_unpack(struct check *check, json_t *json, const char *what, const char *format, ...);
+/* The index of the text in words, which are separated by |. */
+size_t check_find_word(struct check *check, const char *what, const char *text, const char *words);
+
+/* --- document.c, state.c: what the proof is about --- */
+
+/* All of the document but its proof. */
+void document_read(struct check *check, json_t *root);
+/* What can become of each block by that time without evictions, and where the bottom is then. */
+void state_set_time(struct check *check, json_int_t time);
+bool state_may_evict(const struct check *check, const struct block *block);
+/* Makes the items and the spans.  False: a fixed block or the end of the device is in the way of
+ * the stack, so there are no spans. */
+bool state_find_spans(struct check *check);
+
+/* --- pieces.c --- */
+
+json_int_t pieces_sum(const struct piece *pieces, size_t count, json_int_t unit);
+/* For qsort: descending sizes, then ascending keys. */
+int pieces_compare(const void *left, const void *right);
+/* Sorts the spans, makes types of the items of at least so many bytes, in the page's order, and
+ * returns how many items that are; sets the slack. */
+size_t pieces_make_types(struct check *check, json_int_t least, json_int_t *slack);
+
+/* --- one file for each proof: whether the claim follows from its members --- */
+
+void check_plan(struct check *check);
+void check_budget(struct check *check);
+void check_stack(struct check *check);
+void check_spans(struct check *check);
+void check_rounding(struct check *check);
+void check_search(struct check *check);
+void check_table(struct check *check);
+void check_fills(struct check *check);
+
+#endif
