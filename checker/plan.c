@@ -2,23 +2,48 @@
 
 #include <stdio.h>
 
-/* A place above bottom, on no block but own (NULL: the request); under slide a block must not pass
- * another. */
+static struct block *block_at(struct tree_node *place)
+{
+    return (struct block *)place; /* its first member */
+}
+
+static void put_block(struct check *check, struct block *block)
+{
+    if (block->fate != GONE && block->address != IN_HOST_MEMORY &&
+        check->result == CERTIFICATE_VALID) {
+        block->place.key = block->address;
+        check->places = tree_put(check->places, &block->place);
+    }
+}
+
+static void take_block(struct check *check, struct block *block)
+{
+    if (block->address != IN_HOST_MEMORY) {
+        check->places = tree_take(check->places, &block->place);
+    }
+}
+
+/* A place above bottom for own, which is nowhere now (NULL: for the request): on no block, and
+ * under slide between blocks that are in order with own. All others are in order already, so that
+ * the two next to it decide. */
 static void check_place(struct check *check, const char *what, const struct block *own,
                         json_int_t start, json_int_t size, json_int_t align)
 {
-    check_require(check, is_in_range(start, check->bottom, check->capacity - size, align),
-                  "%s: it is below bottom, outside the device, or not aligned", what);
-    for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
-        const struct block *block = &check->blocks[i];
-        const bool is_above = start >= block->address + block->size,
-                   is_below = start + size <= block->address;
-        const bool keeps_order = own == NULL || check->defrag != SLIDE ||
-                                 (block < own ? is_above : is_below);
-        check_require(check,
-                      ((is_above || is_below) && keeps_order) || block == own ||
-                          block->fate == GONE || block->address == IN_HOST_MEMORY,
-                      "%s: blocks[%zu] is in the way", what, i);
+    if (!check_require(check, is_in_range(start, check->bottom, check->capacity - size, align),
+                       "%s: it is below bottom, outside the device, or not aligned", what)) {
+        return;
+    }
+    struct tree_node *around[2];
+    tree_find_around(check->places, start + size, around);
+    const struct block *below = block_at(around[0]), *above = block_at(around[1]);
+    const bool has_order = own != NULL && check->defrag == SLIDE;
+    if (below != NULL) {
+        check_require(check, below->address + below->size <= start && (!has_order || below < own),
+                      "%s: blocks[%zu] is in the way", what, (size_t)(below - check->blocks));
+    }
+    if (above != NULL) {
+        check_require(check, !has_order || above > own, "%s: blocks[%zu] is in the way", what,
+                      (size_t)(above - check->blocks));
     }
 }
 
@@ -36,16 +61,48 @@ static void check_move(struct check *check, size_t i, json_t *json)
     struct block *block = &check->blocks[index];
     if (check_require(check, block->fate == MOVABLE, "%s: the block may not move", what) &&
         check_require(check, block->size == bytes && block->address == from,
-                      "%s: the block has another address or size", what) &&
-        to != IN_HOST_MEMORY) {
-        check_place(check, what, block, to, block->size, block->align);
+                      "%s: the block has another address or size", what)) {
+        take_block(check, block);
+        if (to != IN_HOST_MEMORY) {
+            check_place(check, what, block, to, block->size, block->align);
+        }
+        block->address = to;
+        put_block(check, block);
     }
-    block->address = to;
+}
+
+static void check_evictions(struct check *check, json_t *evict)
+{
+    json_int_t index;
+    for (size_t i = 0; i < json_array_size(evict) && check->result == CERTIFICATE_VALID; i++) {
+        if (check_unpack(check, json_array_get(evict, i), "evict", "I", &index) &&
+            check_require(check,
+                          is_in_range(index, 0, (json_int_t)check->block_count - 1, 1) &&
+                              state_may_evict(check, &check->blocks[index]),
+                          "evict[%zu]: the block may not be evicted", i)) {
+            check->blocks[index].fate = GONE;
+        }
+    }
+}
+
+static void check_moves(struct check *check, json_t *moves)
+{
+    for (size_t i = 0; i < check->block_count; i++) {
+        put_block(check, &check->blocks[i]);
+    }
+    for (size_t i = 0; i < json_array_size(moves) && check->result == CERTIFICATE_VALID; i++) {
+        check_move(check, i, json_array_get(moves, i));
+    }
+    for (size_t i = 0; i < check->block_count; i++) {
+        check_require(check,
+                      check->blocks[i].fate == GONE || check->blocks[i].address >= check->bottom,
+                      "blocks[%zu] ends in host memory or below bottom", i);
+    }
 }
 
 void check_plan(struct check *check)
 {
-    json_int_t until, address, index;
+    json_int_t until, address;
     json_t *evict, *moves;
     if (!check_unpack(check, check->proof, "proof", "{s:s,s:I,s:I,s:o,s:o}", "kind", &check->kind,
                       "until", &until, "address", &address, "evict", &evict, "moves", &moves)) {
@@ -56,23 +113,8 @@ void check_plan(struct check *check)
                       json_is_array(moves),
                   "proof: until is too late, or evict or moves is not an array");
     state_set_time(check, until);
-    for (size_t i = 0; i < json_array_size(evict) && check->result == CERTIFICATE_VALID; i++) {
-        if (check_unpack(check, json_array_get(evict, i), "evict", "I", &index) &&
-            check_require(check,
-                          is_in_range(index, 0, (json_int_t)check->block_count - 1, 1) &&
-                              state_may_evict(check, &check->blocks[index]),
-                          "evict[%zu]: the block may not be evicted", i)) {
-            check->blocks[index].fate = GONE;
-        }
-    }
-    for (size_t i = 0; i < json_array_size(moves) && check->result == CERTIFICATE_VALID; i++) {
-        check_move(check, i, json_array_get(moves, i));
-    }
-    for (size_t i = 0; i < check->block_count; i++) {
-        check_require(check,
-                      check->blocks[i].fate == GONE || check->blocks[i].address >= check->bottom,
-                      "blocks[%zu] ends in host memory or below bottom", i);
-    }
+    check_evictions(check, evict);
+    check_moves(check, moves);
     check_require(check,
                   check->bottom <= check->capacity && (address == NOWHERE) == (check->need == 0),
                   "address: the stack is too large, or only one of block and address is there");

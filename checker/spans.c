@@ -1,24 +1,21 @@
 #include "checker/private/check.h"
 
-/* Pushes all movable blocks down, in order, with the request before block `before`: does every one
- * end where it may? */
-static bool can_slide(const struct check *check, size_t before)
+enum { TOO_HIGH = -1 }; /* no place is low enough */
+
+/* Pushes all movable blocks up from the end of the device: how high may end what is below each? */
+static void find_highest(struct check *check)
 {
-    json_int_t low = check->bottom;
-    for (size_t i = 0; i <= check->block_count; i++) {
-        const struct block *block = &check->blocks[i];
-        if (i == before && check->need > 0) {
-            low = round_up(low, check->align) + check->need;
+    json_int_t highest = check->capacity;
+    for (size_t i = check->block_count + 1; i-- > 0;) {
+        struct block *block = &check->blocks[i];
+        if (block->fate == FIXED) {
+            highest = block->address + block->size <= highest ? block->address : TOO_HIGH;
+        } else if (block->fate == MOVABLE) {
+            highest = highest < block->size ? TOO_HIGH
+                                            : (highest - block->size) / block->align * block->align;
         }
-        if (block->fate == FIXED && low > block->address) {
-            return false;
-        }
-        if (block->fate != GONE) {
-            low = (block->fate == MOVABLE ? round_up(low, block->align) : block->address) +
-                  block->size;
-        }
+        block->highest = highest;
     }
-    return true;
 }
 
 /* That it holds was seen when the spans were looked for. */
@@ -27,10 +24,23 @@ void check_stack(struct check *check)
     (void)check_unpack(check, check->proof, "proof", "{s:s}", "kind", &check->kind);
 }
 
+/* Before each block: the blocks below it as low as they get, the request, and the others as high as
+ * they get. */
 void check_spans(struct check *check)
 {
+    json_int_t low = check->bottom;
     check_stack(check); /* no more members than that */
+    find_highest(check);
     for (size_t i = 0; i <= check->block_count && check->result == CERTIFICATE_VALID; i++) {
-        check_require(check, !can_slide(check, i), "proof: the request fits before blocks[%zu]", i);
+        const struct block *block = &check->blocks[i];
+        const json_int_t end = check->need > 0 ? round_up(low, check->align) + check->need : low;
+        check_require(check, end > block->highest, "proof: the request fits before blocks[%zu]", i);
+        if (block->fate == FIXED && low > block->address) {
+            return;
+        }
+        if (block->fate != GONE) {
+            low = (block->fate == MOVABLE ? round_up(low, block->align) : block->address) +
+                  block->size;
+        }
     }
 }

@@ -3,6 +3,7 @@
 #ifndef CHECKER_PRIVATE_CHECK_H
 #define CHECKER_PRIVATE_CHECK_H
 #include "checker/certificate_check.h"
+#include "checker/private/tree.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -12,6 +13,8 @@
 enum { NONE, SLIDE, REPACK, NEVER = -1, IN_HOST_MEMORY = -1, NOWHERE = -1 };
 
 struct block {
+    struct tree_node place; /* in a plan: among the blocks on the device, by address */
+    json_int_t highest;     /* under slide: the highest end of what is below it */
     json_int_t op, address, size, align, stack, holds, used_until, freed_at;
     bool is_program, is_live;
     enum { FIXED, MOVABLE, GONE } fate; /* by the time that is looked at */
@@ -27,9 +30,10 @@ struct check {
     json_t *proof;
     const char *claim, *kind, *log;
     json_int_t capacity, granule, need, align, stack, own_program;
-    json_int_t time, bottom; /* which uses have ended, and the bottom that follows */
-    bool drains, evicts;     /* as promised for this class of request, and not refused */
-    struct block *blocks;    /* by address; behind them one of size 0 at the end of the device */
+    json_int_t time, bottom;  /* which uses have ended, and the bottom that follows */
+    bool drains, evicts;      /* as promised for this class of request, and not refused */
+    struct block *blocks;     /* by address; behind them one of size 0 at the end of the device */
+    struct tree_node *places; /* in a plan: the blocks on the device */
     struct piece *items, *spans;
     size_t block_count, item_count, span_count, defrag,
         letter; /* letter: the next one of the log */

@@ -1,6 +1,6 @@
 /* The independent checker: each rule of docs/certificate.md accepts what it allows and names what
  * breaks it. */
-#include "checker/certificate_check.h"
+#include "tests/checker/document.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -11,115 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A document by its parts, as JSON with ' for ".  Those that are NULL are as in write_text. */
-struct document {
-    const char *claim, *device, *contract, *refused, *request, *blocks, *proof, *more;
-};
-
-#define BLOCK(kind, state, address, size, align, stack, holds, used_until, freed_at)  \
-    "{'op': 7, 'kind': '" #kind "', 'state': '" #state "', 'address': " #address      \
-    ", 'size': " #size ", 'align': " #align ", 'stack': " #stack ", 'holds': " #holds \
-    ", 'used_until': " #used_until ", 'freed_at': " #freed_at "}"
-#define LIVE(address, size) BLOCK(buffer, live, address, size, 1, 0, 0, 0, 0)
-#define LIVE_ALIGNED(address, size, align) BLOCK(buffer, live, address, size, align, 0, 0, 0, 0)
-#define HELD(address, size) BLOCK(output, live, address, size, 1, 0, 1, 0, 0)
-#define USED(address, size, until) BLOCK(buffer, live, address, size, 1, 0, 0, until, 0)
-#define DYING(address, size, holds, freed_at) \
-    BLOCK(buffer, dying, address, size, 1, 0, holds, 0, freed_at)
-#define ABSENT(size) BLOCK(buffer, live, -1, size, 1, 0, 0, 0, 0)
-#define IMAGE(address, size, stack, until) \
-    BLOCK(program, live, address, size, 1, stack, 0, until, 0)
-#define PROMISE(defrag, drains, evicts, programs)                         \
-    "{'defrag': '" #defrag "', 'drains': " #drains ", 'evicts': " #evicts \
-    ", 'program_evicts_program': " #programs "}"
-#define CONTRACT(defrag) PROMISE(defrag, true, true, false)
-#define REFUSED(copy, wait, unload, host_memory) \
-    "{'copy': " #copy ", 'wait': " #wait ", 'unload': " #unload ", 'host_memory': " #host_memory "}"
-#define NO_COPY REFUSED(true, false, false, false)
-#define NO_WAIT REFUSED(false, true, false, false)
-#define NO_UNLOAD REFUSED(false, false, true, false)
-#define NO_HOST_MEMORY REFUSED(false, false, false, true)
-#define REQUEST(class, bytes, align, stack, program)                                     \
-    "{'class': '" #class "', 'bytes': " #bytes ", 'align': " #align ", 'stack': " #stack \
-                         ", 'program': " #program "}"
-#define BUFFER(bytes) REQUEST(buffer, bytes, 1, 0, -1)
-#define PROGRAM(bytes, stack) REQUEST(program, bytes, 1, stack, -1)
-#define MOVE(block, from, to, bytes) \
-    "{'block': " #block ", 'from': " #from ", 'to': " #to ", 'bytes': " #bytes "}"
-#define PLAN(until, evict, moves, address)                                            \
-    "{'kind': 'plan', 'until': " #until ", 'address': " #address ", 'evict': [" evict \
-    "], 'moves': [" moves "]}"
-#define ROUNDING(unit, need, have) \
-    "{'kind': 'rounding', 'unit': " #unit ", 'need': " #need ", 'have': " #have "}"
-#define BUDGET(nodes, need, have) \
-    "{'kind': 'budget', 'nodes': " #nodes ", 'need': " #need ", 'have': " #have "}"
-#define SEARCH(plain, log) "{'kind': 'search', 'least': 0, 'plain': " #plain ", 'log': '" log "'}"
-#define SPANS "{'kind': 'spans'}"
-#define STACK "{'kind': 'stack'}"
-
-enum { TEXT_BYTES = 1 << 21 };
-static char text[TEXT_BYTES], changed[TEXT_BYTES], reason[CERTIFICATE_REASON_BYTES];
-
-static const char *or_usual(const char *part, const char *usual)
-{
-    return part == NULL ? usual : part;
-}
-
-static void double_quotes(char *letters)
-{
-    for (; *letters != '\0'; letters++) {
-        *letters = *letters == '\'' ? '"' : *letters;
-    }
-}
-
-/* A device of 100 bytes in granules of one, a contract with everything, and an empty heap. */
-static void write_text(struct document document)
-{
-    const int length = snprintf(
-        text, sizeof text,
-        "{'format': 'hbmstress-certificate', 'version': 1, 'claim': '%s',\n 'device': %s,\n 'contract': %s,\n"
-        " 'refused': %s,\n 'request': %s,\n 'blocks': [%s],\n 'proof': %s%s}\n",
-        or_usual(document.claim, "justified"),
-        or_usual(document.device, "{'capacity': 100, 'granule': 1}"),
-        or_usual(document.contract, CONTRACT(repack)),
-        or_usual(document.refused, REFUSED(false, false, false, false)),
-        or_usual(document.request, BUFFER(10)), or_usual(document.blocks, ""), document.proof,
-        or_usual(document.more, ""));
-    ck_assert_int_lt(length, TEXT_BYTES);
-    double_quotes(text);
-}
-
-static const char *const result_names[] = {"valid", "refuted", "unreadable"};
-
-static enum certificate_result check_text(void)
-{
-    memset(reason, '\n', sizeof reason);
-    const enum certificate_result result = certificate_check(text, strlen(text), reason);
-    for (const char *letter = reason; *letter != '\0'; letter++) {
-        ck_assert(*letter >= ' ' && *letter <= '~');
-    }
-    return result;
-}
-
-static void expect_text(enum certificate_result result, const char *part_of_reason)
-{
-    const enum certificate_result answer = check_text();
-    ck_assert_msg(answer == result && strstr(reason, part_of_reason) != NULL,
-                  "expected %s (%s), got %s (%s) for\n%s", result_names[result], part_of_reason,
-                  result_names[answer], reason, text);
-}
-
-static void expect_result(struct document document, enum certificate_result result,
-                          const char *part_of_reason)
-{
-    write_text(document);
-    expect_text(result, part_of_reason);
-}
-
-#define accepts(...) expect_result((struct document){__VA_ARGS__}, CERTIFICATE_VALID, "")
-#define refutes(part, ...) expect_result((struct document){__VA_ARGS__}, CERTIFICATE_REFUTED, part)
-#define rejects(part, ...) \
-    expect_result((struct document){__VA_ARGS__}, CERTIFICATE_UNREADABLE, part)
+static char changed[DOCUMENT_BYTES];
 
 /* --- The document --- */
 
@@ -147,12 +39,12 @@ enum { GOOD_COUNT = sizeof good / sizeof *good };
 
 START_TEST(a_good_document_is_valid_and_its_claim_is_named)
 {
-    expect_result(good[0], CERTIFICATE_VALID, "justified, spans");
-    expect_result(good[1], CERTIFICATE_VALID, "premature, plan");
-    expect_result(good[2], CERTIFICATE_VALID, "justified, stack");
-    expect_result(good[3], CERTIFICATE_VALID, "justified, rounding");
-    expect_result(good[4], CERTIFICATE_VALID, "justified, search");
-    expect_result(good[5], CERTIFICATE_VALID, "unknown, budget");
+    document_expect(good[0], CERTIFICATE_VALID, "justified, spans");
+    document_expect(good[1], CERTIFICATE_VALID, "premature, plan");
+    document_expect(good[2], CERTIFICATE_VALID, "justified, stack");
+    document_expect(good[3], CERTIFICATE_VALID, "justified, rounding");
+    document_expect(good[4], CERTIFICATE_VALID, "justified, search");
+    document_expect(good[5], CERTIFICATE_VALID, "unknown, budget");
     accepts(.request = BUFFER(101), .proof = ROUNDING(1, 101, 100),
             .more = ", 'about': {'op': 31, 'reason': [1.5, null, {'x': -3}]}");
 }
@@ -161,11 +53,11 @@ END_TEST
 /* Puts new where the length letters at `at` were. */
 static void replace_part(char *at, size_t length, const char *new)
 {
-    const int length_after = snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text,
-                                      new, at + length);
+    const int length_after = snprintf(changed, sizeof changed, "%.*s%s%s",
+                                      (int)(at - document_text), document_text, new, at + length);
     ck_assert_int_lt(length_after, (int)sizeof changed);
-    memcpy(text, changed, strlen(changed) + 1);
-    double_quotes(text);
+    memcpy(document_text, changed, strlen(changed) + 1);
+    document_quote(document_text);
 }
 
 static size_t member_length(const char *at)
@@ -177,24 +69,25 @@ static size_t member_length(const char *at)
 START_TEST(every_member_is_required_and_of_one_type_and_no_other_is_allowed)
 {
     static const char *const others[] = {"null", "1.5", "[]", "{}", "1e99", "99999999999999999999"};
-    write_text(good[_i]);
-    const size_t length = strlen(text);
-    for (size_t at = 0; at < length; at++, write_text(good[_i])) {
-        const size_t name = member_length(text + at);
+    document_write(good[_i]);
+    const size_t length = strlen(document_text);
+    for (size_t at = 0; at < length; at++, document_write(good[_i])) {
+        const size_t name = member_length(document_text + at);
         if (name == 0) {
             continue;
         }
-        replace_part(text + at + name - 3, 0, "x");
-        expect_text(CERTIFICATE_UNREADABLE, "a member is missing");
-        write_text(good[_i]);
-        replace_part(text + at, 0, "'more': 0, ");
-        expect_text(CERTIFICATE_UNREADABLE, "unknown");
-        write_text(good[_i]);
-        const bool is_scalar = strchr("{[", text[at + name]) == NULL;
+        replace_part(document_text + at + name - 3, 0, "x");
+        document_expect_text(CERTIFICATE_UNREADABLE, "a member is missing");
+        document_write(good[_i]);
+        replace_part(document_text + at, 0, "'more': 0, ");
+        document_expect_text(CERTIFICATE_UNREADABLE, "unknown");
+        document_write(good[_i]);
+        const bool is_scalar = strchr("{[", document_text[at + name]) == NULL;
         for (size_t i = 0; is_scalar && i < sizeof others / sizeof *others;
-             i++, write_text(good[_i])) {
-            replace_part(text + at + name, strcspn(text + at + name, ",}"), others[i]);
-            expect_text(CERTIFICATE_UNREADABLE, "");
+             i++, document_write(good[_i])) {
+            replace_part(document_text + at + name, strcspn(document_text + at + name, ",}"),
+                         others[i]);
+            document_expect_text(CERTIFICATE_UNREADABLE, "");
         }
     }
 }
@@ -218,16 +111,17 @@ START_TEST(extreme_numbers_do_no_harm)
                                           "9223372036854775806",
                                           "9223372036854775807"};
     enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers };
-    write_text(good[_i]);
-    for (size_t at = 0, length = strlen(text); at < length; at++) {
-        const size_t name = member_length(text + at);
-        if (name == 0 || strchr("-0123456789", text[at + name]) == NULL) {
+    document_write(good[_i]);
+    for (size_t at = 0, length = strlen(document_text); at < length; at++) {
+        const size_t name = member_length(document_text + at);
+        if (name == 0 || strchr("-0123456789", document_text[at + name]) == NULL) {
             continue;
         }
-        for (size_t i = 0; i < NUMBER_COUNT; i++, write_text(good[_i])) {
-            replace_part(text + at + name, strspn(text + at + name, "-0123456789"),
+        for (size_t i = 0; i < NUMBER_COUNT; i++, document_write(good[_i])) {
+            replace_part(document_text + at + name,
+                         strspn(document_text + at + name, "-0123456789"),
                          numbers[i % NUMBER_COUNT]);
-            ck_assert_int_ne(check_text(), CERTIFICATE_UNREADABLE);
+            ck_assert_int_ne(document_check(), CERTIFICATE_UNREADABLE);
         }
     }
 }
@@ -238,12 +132,12 @@ static void expect_spoilt_refuted(const char *old, const char *new, const char *
 {
     char from[128];
     snprintf(from, sizeof from, "%s", old);
-    double_quotes(from);
-    write_text(good[0]);
-    char *found = strstr(text, from);
-    ck_assert_msg(found != NULL, "%s is not in %s", from, text);
+    document_quote(from);
+    document_write(good[0]);
+    char *found = strstr(document_text, from);
+    ck_assert_msg(found != NULL, "%s is not in %s", from, document_text);
     replace_part(found, strlen(from), new);
-    expect_text(CERTIFICATE_REFUTED, part_of_reason);
+    document_expect_text(CERTIFICATE_REFUTED, part_of_reason);
 }
 
 START_TEST(what_is_out_of_its_range_is_refuted)
@@ -308,15 +202,15 @@ END_TEST
 
 START_TEST(what_is_cut_off_is_unreadable)
 {
-    write_text(good[_i]);
-    const size_t length = strlen(text) - 1; /* all but the last end of line */
+    document_write(good[_i]);
+    const size_t length = strlen(document_text) - 1; /* all but the last end of line */
     for (size_t i = 0; i < length; i++) {
         char *copy = malloc(i + 1);
-        memcpy(copy, text, i);
-        ck_assert_int_eq(certificate_check(copy, i, reason), CERTIFICATE_UNREADABLE);
+        memcpy(copy, document_text, i);
+        ck_assert_int_eq(certificate_check(copy, i, document_reason), CERTIFICATE_UNREADABLE);
         free(copy);
     }
-    ck_assert_int_eq(certificate_check(text, length, reason), CERTIFICATE_VALID);
+    ck_assert_int_eq(certificate_check(document_text, length, document_reason), CERTIFICATE_VALID);
 }
 END_TEST
 
@@ -330,12 +224,12 @@ static uint64_t random_below(uint64_t bound)
 START_TEST(changed_bytes_never_crash_and_leave_one_printable_line)
 {
     for (int round = 0; round < 2000; round++) {
-        write_text(good[_i]);
-        const size_t length = strlen(text);
+        document_write(good[_i]);
+        const size_t length = strlen(document_text);
         for (uint64_t count = 1 + random_below(3); count > 0; count--) {
-            text[random_below(length)] = (char)(1 + random_below(255));
+            document_text[random_below(length)] = (char)(1 + random_below(255));
         }
-        check_text();
+        document_check();
     }
 }
 END_TEST
@@ -345,12 +239,13 @@ START_TEST(what_is_no_document_is_unreadable)
     static const char *const texts[] = {
         "", " ", "null", "[]", "{}", "7", "\"x\"", "[[[[", "{\"format\": 1}", "\xff\xfe", "{}\n{}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        ck_assert_int_eq(certificate_check(texts[i], strlen(texts[i]), reason),
+        ck_assert_int_eq(certificate_check(texts[i], strlen(texts[i]), document_reason),
                          CERTIFICATE_UNREADABLE);
     }
-    ck_assert_int_eq(certificate_check("\0", 1, reason), CERTIFICATE_UNREADABLE);
-    memset(text, '[', sizeof text);
-    ck_assert_int_eq(certificate_check(text, sizeof text, reason), CERTIFICATE_UNREADABLE);
+    ck_assert_int_eq(certificate_check("\0", 1, document_reason), CERTIFICATE_UNREADABLE);
+    memset(document_text, '[', sizeof document_text);
+    ck_assert_int_eq(certificate_check(document_text, sizeof document_text, document_reason),
+                     CERTIFICATE_UNREADABLE);
     rejects("blocks[0]", .blocks = "[]", .proof = SPANS);
     rejects("blocks[0]", .blocks = "{'line\\n\\u001bbreak': 1}", .proof = SPANS);
     rejects("proof", .proof = "[]");
@@ -364,9 +259,9 @@ END_TEST
 
 START_TEST(blocks_are_an_array)
 {
-    write_text(good[3]);
-    replace_part(strstr(text, "[]"), 2, "{}");
-    expect_text(CERTIFICATE_REFUTED, "request");
+    document_write(good[3]);
+    replace_part(strstr(document_text, "[]"), 2, "{}");
+    document_expect_text(CERTIFICATE_REFUTED, "request");
 }
 END_TEST
 
@@ -397,10 +292,10 @@ static void expect_bytes_taken(struct document document, const char *class, int 
                  "{'class': '%s', 'bytes': %d, 'align': 1, 'stack': %d, 'program': %d}", class,
                  bytes + more, stack, program);
         document.request = request;
-        document.contract = or_usual(document.contract, CONTRACT(none));
+        document.contract = document.contract == NULL ? CONTRACT(none) : document.contract;
         document.proof = SPANS;
-        expect_result(document, more == 1 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED,
-                      more == 1 ? "" : "the request fits");
+        document_expect(document, more == 1 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED,
+                        more == 1 ? "" : "the request fits");
     }
 }
 #define heap_takes(bytes, ...) \
