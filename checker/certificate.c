@@ -1,4 +1,5 @@
 #include "checker/private/check.h"
+#include "checker/private/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,23 +31,47 @@ static void check_proof(struct check *check)
     }
 }
 
-enum certificate_result certificate_check(const char *text, size_t length,
-                                          char reason[CERTIFICATE_REASON_BYTES])
+/* What a history shows of a certificate that is right. */
+static const char *name_comparison(const struct certificate_history *history)
+{
+    if (history == NULL) {
+        return "";
+    }
+    if (!history->has_log) {
+        return "; the op is that of the list";
+    }
+    return history->list.has_lanes ? "; the op is that of the list, whose lanes overlap"
+                                   : "; the state is that of the list and its observations";
+}
+
+enum certificate_result certificate_check_with(const char *text, size_t length,
+                                               const struct certificate_history *history,
+                                               char reason[CERTIFICATE_REASON_BYTES])
 {
     struct check check = {.result = CERTIFICATE_VALID, .reason = reason};
     json_error_t error;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    check_require(&check, root != NULL, "line %d, column %d: this is not JSON", error.line,
+    check.root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    check_require(&check, check.root != NULL, "line %d, column %d: this is not JSON", error.line,
                   error.column);
-    document_read(&check, root);
+    document_read(&check, check.root);
+    if (check.result == CERTIFICATE_VALID && history != NULL) {
+        named_compare(&check, history);
+    }
     if (check.result == CERTIFICATE_VALID) {
         check_proof(&check);
     }
     if (check.result == CERTIFICATE_VALID) {
-        snprintf(reason, CERTIFICATE_REASON_BYTES, "%s, %s", check.claim, check.kind);
+        snprintf(reason, CERTIFICATE_REASON_BYTES, "%s, %s%s", check.claim, check.kind,
+                 name_comparison(history));
     }
     free(check.blocks);
     free(check.items);
-    json_decref(root);
+    json_decref(check.root);
     return check.result;
+}
+
+enum certificate_result certificate_check(const char *text, size_t length,
+                                          char reason[CERTIFICATE_REASON_BYTES])
+{
+    return certificate_check_with(text, length, NULL, reason);
 }

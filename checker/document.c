@@ -52,21 +52,23 @@ static void read_block(struct check *check, size_t i, json_t *json)
 void document_read(struct check *check, json_t *root)
 {
     const char *format, *defrag, *class;
-    json_int_t version, bytes;
+    json_int_t bytes;
     json_t *blocks, *about;
     int drains, evicts[2], copy, wait, unload, host_memory;
     if (!check_unpack(check, root, "certificate",
                       "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b},"
-                      "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o}",
-                      "format", &format, "version", &version, "claim", &check->claim, "device",
-                      "capacity", &check->capacity, "granule", &check->granule, "contract",
-                      "defrag", &defrag, "drains", &drains, "evicts", &evicts[0],
+                      "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o,s?o}",
+                      "format", &format, "version", &check->version, "claim", &check->claim,
+                      "device", "capacity", &check->capacity, "granule", &check->granule,
+                      "contract", "defrag", &defrag, "drains", &drains, "evicts", &evicts[0],
                       "program_evicts_program", &evicts[1], "refused", "copy", &copy, "wait", &wait,
                       "unload", &unload, "host_memory", &host_memory, "request", "class", &class,
                       "bytes", &bytes, "align", &check->align, "stack", &check->stack, "program",
-                      &check->own_program, "blocks", &blocks, "proof", &check->proof, "about",
-                      &about) ||
-        !check_require(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1,
+                      &check->own_program, "blocks", &blocks, "proof", &check->proof, "list",
+                      &check->list, "about", &about) ||
+        !check_require(check,
+                       strcmp(format, "hbmstress-certificate") == 0 &&
+                           (check->version == 1 || check->version == 2),
                        "the format or version is wrong") ||
         !check_require(check,
                        check->granule > 0 && is_valid_align(check, check->granule) &&
@@ -74,6 +76,7 @@ void document_read(struct check *check, json_t *root)
                        "device: the capacity or granule is out of range")) {
         return;
     }
+    named_read(check);
     const bool is_program = check_find_word(check, "request.class", class, "buffer|program") == 1;
     check->block_count = json_array_size(blocks);
     check_require(check,

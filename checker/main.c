@@ -1,29 +1,134 @@
-/* hbm-certificate-check FILE: says whether the proof in a certificate holds. */
+/* hbm-certificate-check FILE...: says whether the proofs in certificates hold. */
 #include "checker/certificate_check.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { FILE_BYTES_MAX = 1 << 30 };
+
+static const char usage[] =
+    "usage: hbm-certificate-check [--list LIST [--observations LOG]] FILE...\n"
+    "Checks the proofs in certificates of hbmstress, without code of hbmstress.\n"
+    "  FILE                a certificate (- reads standard input; at most 1 GiB)\n"
+    "  --list LIST         the certificates must be of out-of-memories of this op list\n"
+    "  --observations LOG  and all their facts must follow from it and this log\n"
+    "Exit codes: 0 all proofs hold, 1 one does not, 2 bad usage or not a certificate, list or log\n";
+
+struct options {
+    const char *list, *observations;
+    char **files;
+    int file_count;
+};
+
+static bool read_options(int argument_count, char **arguments, struct options *options)
+{
+    int i = 1;
+    for (; i < argument_count && strncmp(arguments[i], "--", 2) == 0; i += 2) {
+        const char **value = strcmp(arguments[i], "--list") == 0           ? &options->list
+                             : strcmp(arguments[i], "--observations") == 0 ? &options->observations
+                                                                           : NULL;
+        if (value == NULL || *value != NULL || i + 1 == argument_count) {
+            return false;
+        }
+        *value = arguments[i + 1];
+    }
+    options->files = arguments + i;
+    options->file_count = argument_count - i;
+    return options->file_count > 0 && (options->observations == NULL || options->list != NULL);
+}
+
+/* Reads all of the file into bytes, which grow and belong to the caller.  False: a message is
+ * printed. */
+static bool read_file(const char *name, struct certificate_text *text, char **bytes)
+{
+    size_t capacity = 0, length = 0;
+    FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
+    bool is_good = file != NULL;
+    while (is_good && !feof(file)) {
+        if (length == capacity) {
+            capacity = capacity == 0 ? 1 << 16 : capacity * 2;
+            char *grown = capacity > FILE_BYTES_MAX ? NULL : realloc(*bytes, capacity);
+            is_good = grown != NULL;
+            *bytes = is_good ? grown : *bytes;
+        }
+        length += is_good ? fread(*bytes + length, 1, capacity - length, file) : 0;
+        is_good = is_good && ferror(file) == 0;
+    }
+    if (file != NULL && file != stdin) {
+        (void)fclose(file);
+    }
+    if (!is_good) {
+        fprintf(stderr, "%s: cannot be read, or is larger than 1 GiB\n", name);
+    }
+    *text = (struct certificate_text){.name = name, .bytes = *bytes, .length = length};
+    return is_good;
+}
+
+/* Prints what was found, and returns it. */
+static enum certificate_result check_file(const char *name, bool is_one_of_several,
+                                          const struct certificate_history *history)
+{
+    static const char *const words[] = {"valid", "refuted", "unreadable"};
+    char reason[CERTIFICATE_REASON_BYTES];
+    struct certificate_text text;
+    char *bytes = NULL;
+    enum certificate_result result = CERTIFICATE_UNREADABLE;
+    if (read_file(name, &text, &bytes)) {
+        result = certificate_check_with(text.bytes, text.length, history, reason);
+        FILE *stream = result == CERTIFICATE_UNREADABLE ? stderr : stdout;
+        const int printed = fprintf(stream, "%s%s%s: %s\n", is_one_of_several ? name : "",
+                                    is_one_of_several ? ": " : "", words[result], reason);
+        result = printed < 0 || fflush(stdout) != 0 ? CERTIFICATE_UNREADABLE : result;
+    }
+    free(bytes);
+    return result;
+}
+
+static enum certificate_result check_files(const struct options *options,
+                                           const struct certificate_history *history)
+{
+    enum certificate_result worst = CERTIFICATE_VALID;
+    for (int i = 0; i < options->file_count; i++) {
+        const enum certificate_result result = check_file(options->files[i],
+                                                          options->file_count > 1, history);
+        worst = result > worst ? result : worst;
+    }
+    return worst;
+}
+
+static enum certificate_result check_with_history(const struct options *options)
+{
+    char reason[CERTIFICATE_REASON_BYTES], *list_bytes = NULL, *log_bytes = NULL;
+    struct certificate_text list, log;
+    enum certificate_result result = CERTIFICATE_UNREADABLE;
+    const bool has_log = options->observations != NULL;
+    if (read_file(options->list, &list, &list_bytes) &&
+        (!has_log || read_file(options->observations, &log, &log_bytes))) {
+        struct certificate_history *history = certificate_history_read(&list, has_log ? &log : NULL,
+                                                                       reason);
+        if (history == NULL) {
+            fprintf(stderr, "%s\n", reason);
+        } else {
+            result = check_files(options, history);
+        }
+        certificate_history_destroy(history);
+    }
+    free(list_bytes);
+    free(log_bytes);
+    return result;
+}
 
 int main(int argument_count, char **arguments)
 {
-    static char text[1 << 30], reason[CERTIFICATE_REASON_BYTES];
-    const char *name = argument_count == 2 ? arguments[1] : "--help";
-    if (strcmp(name, "--help") == 0) {
-        fputs("usage: hbm-certificate-check FILE   (- reads standard input; at most 1 GiB)\n"
-              "Checks the proof in a certificate of hbmstress, without code of hbmstress.\n"
-              "Exit codes: 0 the proof holds, 1 it does not, 2 bad usage or not a certificate\n",
-              argument_count == 2 ? stdout : stderr);
-        return argument_count == 2 ? CERTIFICATE_VALID : CERTIFICATE_UNREADABLE;
+    struct options options = {0};
+    const bool asks_help = argument_count == 2 && strcmp(arguments[1], "--help") == 0;
+    if (asks_help || !read_options(argument_count, arguments, &options)) {
+        fputs(usage, asks_help ? stdout : stderr);
+        return asks_help ? EXIT_SUCCESS : CERTIFICATE_UNREADABLE;
     }
-    FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
-    const size_t length = file == NULL ? 0 : fread(text, 1, sizeof text, file);
-    if (file == NULL || ferror(file) || length == sizeof text) {
-        fprintf(stderr, "%s: cannot be read, or is larger than 1 GiB\n", name);
-        return CERTIFICATE_UNREADABLE;
-    }
-    static const char *const words[] = {"valid", "refuted", "unreadable"};
-    const enum certificate_result result = certificate_check(text, length, reason);
-    const int printed = fprintf(result == CERTIFICATE_UNREADABLE ? stderr : stdout, "%s: %s\n",
-                                words[result], reason);
-    return printed < 0 || fflush(stdout) != 0 ? CERTIFICATE_UNREADABLE : (int)result;
+    const enum certificate_result worst = options.list == NULL ? check_files(&options, NULL)
+                                                               : check_with_history(&options);
+    return (int)worst;
 }

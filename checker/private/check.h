@@ -27,8 +27,10 @@ struct piece {
 struct check {
     enum certificate_result result; /* once something is wrong, nothing after it counts */
     char *reason;
-    json_t *proof;
+    json_t *root, *proof, *list;
     const char *claim, *kind, *log;
+    const char *source; /* what the facts are compared with, in words */
+    json_int_t version;
     json_int_t capacity, granule, need, align, stack, own_program;
     json_int_t time, bottom;  /* which uses have ended, and the bottom that follows */
     bool drains, evicts;      /* as promised for this class of request, and not refused */
@@ -77,6 +79,12 @@ bool state_may_evict(const struct check *check, const struct block *block);
 /* Makes the items and the spans.  False: a fixed block or the end of the device is in the way of
  * the stack, so there are no spans. */
 bool state_find_spans(struct check *check);
+
+/* --- named.c: the list that the document names --- */
+
+void named_read(struct check *check);
+/* Whether op and, with a log, all facts are those of the history. */
+void named_compare(struct check *check, const struct certificate_history *history);
 
 /* --- pieces.c --- */
 

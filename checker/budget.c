@@ -1,0 +1,61 @@
+#include "checker/private/check.h"
+
+#include <string.h>
+
+/* What version 2 has beside the members of version 1. */
+struct effort {
+    json_int_t limit, until, greedy, search, fills, table;
+    const char *class;
+};
+
+static const char *find_class(const struct check *check)
+{
+    const char *class = "plain";
+    for (size_t i = 0; i < check->block_count; i++) {
+        class = check->blocks[i].fate == FIXED && check->blocks[i].holds > 0 ? "held" : class;
+    }
+    for (size_t i = 0; i < check->item_count; i++) {
+        class = check->items[i].key > check->granule ? "aligned" : class;
+    }
+    return class;
+}
+
+static void check_effort(struct check *check, json_int_t nodes, const struct effort *effort)
+{
+    const json_int_t tried[] = {effort->greedy, effort->search, effort->fills, effort->table};
+    const char *class = find_class(check);
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        check_require(check, is_in_range(tried[i], 0, nodes, 1),
+                      "tried: the steps do not add up to nodes");
+        nodes -= tried[i];
+    }
+    check_require(check, nodes == 0, "tried: the steps do not add up to nodes");
+    check_require(check, effort->limit > 0, "proof: the limit is out of range");
+    check_require(check, effort->until == check->time, "proof: until is %lld, not %lld",
+                  (long long)effort->until, (long long)check->time);
+    check_require(check, strcmp(effort->class, class) == 0, "proof: the class is %s", class);
+}
+
+void check_budget(struct check *check)
+{
+    const bool has_effort = check->version == 2;
+    struct effort effort = {0};
+    json_int_t nodes, need, have;
+    if (!check_unpack(check, check->proof, "proof",
+                      has_effort ? "{s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:{s:I,s:I,s:I,s:I}}"
+                                 : "{s:s,s:I,s:I,s:I}",
+                      "kind", &check->kind, "nodes", &nodes, "need", &need, "have", &have, "limit",
+                      &effort.limit, "until", &effort.until, "class", &effort.class, "tried",
+                      "greedy", &effort.greedy, "search", &effort.search, "fills", &effort.fills,
+                      "table", &effort.table)) {
+        return;
+    }
+    check_require(check,
+                  nodes >= 0 && need <= have &&
+                      pieces_sum(check->items, check->item_count, 1) == need &&
+                      pieces_sum(check->spans, check->span_count, 1) == have,
+                  "proof: one of nodes, need and have is wrong");
+    if (has_effort) {
+        check_effort(check, nodes, &effort);
+    }
+}

@@ -1,0 +1,234 @@
+#include "checker/private/history.h"
+
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t capacity_max = UINT64_C(1) << 50, head_granule_max = 1 << 16;
+
+/* --- the head --- */
+
+static bool read_capacity(struct list *list, struct word value)
+{
+    return word_size(value, &list->capacity) && list->capacity > 0 &&
+           list->capacity <= capacity_max;
+}
+
+static bool read_granule(struct list *list, struct word value)
+{
+    return word_size(value, &list->granule) && list->granule > 0 &&
+           list->granule <= head_granule_max && (list->granule & (list->granule - 1)) == 0;
+}
+
+static bool read_rounding(struct list *list, struct word value)
+{
+    return rounding_read(value, &list->rounding);
+}
+
+static bool read_hosts(struct list *list, struct word value)
+{
+    return word_number(value, HOSTS_MAX, &list->host_count) && list->host_count > 0;
+}
+
+static bool read_target(struct list *list, struct word value)
+{
+    list->target = value;
+    return value.length > 0;
+}
+
+static bool read_option(struct list *list, struct word value)
+{
+    struct option option;
+    if (list->option_count == OPTIONS_MAX || !word_cut(&value, '=', &option.key) ||
+        option.key.length == 0 || value.length == 0) {
+        return false;
+    }
+    option.value = value;
+    for (size_t i = 0; i < list->option_count; i++) {
+        const struct word key = list->options[i].key;
+        if (key.length == option.key.length && memcmp(key.text, option.key.text, key.length) == 0) {
+            return false;
+        }
+    }
+    list->options[list->option_count++] = option;
+    return true;
+}
+
+static bool read_number(struct list *list, struct word value)
+{
+    uint64_t number;
+    (void)list;
+    return word_number(value, UINT64_MAX, &number);
+}
+
+static bool read_remark(struct list *list, struct word value)
+{
+    (void)list;
+    return value.length > 0;
+}
+
+static bool read_races(struct list *list, struct word value)
+{
+    (void)list;
+    return word_is(value, "yes");
+}
+
+static bool read_tag(struct list *list, struct word value)
+{
+    uint64_t number;
+    struct word head;
+    (void)list;
+    return word_cut(&value, ' ', &head) && word_number(head, UINT8_MAX, &number) &&
+           value.length >= 2 && value.text[0] == '"' && value.text[value.length - 1] == '"';
+}
+
+static const struct {
+    const char *name;
+    bool (*read)(struct list *list, struct word value);
+    bool may_repeat, is_required;
+} heads[] = {
+    {"scenario", read_remark, false, false},     {"chip", read_remark, false, false},
+    {"capacity", read_capacity, false, true},    {"granule", read_granule, false, false},
+    {"rounding", read_rounding, false, false},   {"hosts", read_hosts, false, true},
+    {"coordinate", read_remark, false, false},   {"target", read_target, false, true},
+    {"option", read_option, true, false},        {"seed", read_number, false, false},
+    {"search_nodes", read_number, false, false}, {"regret_max", read_number, false, false},
+    {"check_races", read_races, false, false},   {"tag", read_tag, true, false},
+};
+enum { HEAD_COUNT = sizeof heads / sizeof *heads };
+
+/* heads_read: a bit for each that was there. */
+static bool read_head(struct list *list, struct lines *lines, uint32_t *heads_read)
+{
+    struct word value = lines->line, name;
+    (void)word_cut(&value, ' ', &name);
+    for (size_t i = 0; i < HEAD_COUNT; i++) {
+        if (!word_is(name, heads[i].name)) {
+            continue;
+        }
+        if (!heads[i].may_repeat && (*heads_read >> i & 1) != 0) {
+            return lines_fail(lines, "%s is given twice", heads[i].name);
+        }
+        *heads_read |= UINT32_C(1) << i;
+        return heads[i].read(list, value) ||
+               lines_fail(lines, "the value of %s is wrong", heads[i].name);
+    }
+    return lines_fail(lines, "this is neither an op nor a line of the head");
+}
+
+static bool is_head_whole(struct lines *lines, uint32_t heads_read)
+{
+    for (size_t i = 0; i < HEAD_COUNT; i++) {
+        if (heads[i].is_required && (heads_read >> i & 1) == 0) {
+            return lines_fail(lines, "the head has no line %s", heads[i].name);
+        }
+    }
+    return true;
+}
+
+/* --- all lines --- */
+
+static bool is_op_line(struct word line)
+{
+    return line.length > 0 && line.text[0] >= '0' && line.text[0] <= '9';
+}
+
+/* Neither comments nor empty lines count. */
+static bool is_remark(struct word line)
+{
+    return line.length == 0 || line.text[0] == '#';
+}
+
+static bool has_control(struct word line)
+{
+    for (size_t i = 0; i < line.length; i++) {
+        if ((unsigned char)line.text[i] < ' ' || line.text[i] == 0x7F) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_line(struct list *list, struct lines *lines, uint32_t *heads_read)
+{
+    if (is_remark(lines->line)) {
+        return true;
+    }
+    if (has_control(lines->line)) {
+        return lines_fail(lines, "a control character");
+    }
+    if (!is_op_line(lines->line)) {
+        return list->op_count == 0 ? read_head(list, lines, heads_read)
+                                   : lines_fail(lines, "this is not an op");
+    }
+    return (list->op_count > 0 || is_head_whole(lines, *heads_read)) && list_read_op(list, lines);
+}
+
+bool list_read(struct list *list, struct lines *lines)
+{
+    uint32_t heads_read = 0;
+    if (!lines_next(lines) || !word_is(lines->line, "hbmstress-ops 1")) {
+        return lines_fail(lines, "the first line is not 'hbmstress-ops 1'");
+    }
+    while (lines_next(lines)) {
+        if (!read_line(list, lines, &heads_read)) {
+            return false;
+        }
+    }
+    if (lines->line.length > 0) {
+        return lines_fail(lines, "the line is cut off");
+    }
+    return is_head_whole(lines, heads_read);
+}
+
+void list_deinit(struct list *list)
+{
+    free(list->ops);
+}
+
+/* --- what is asked of it --- */
+
+static void hash_line(struct sha256_ctx *hash, const struct list *list, struct word line)
+{
+    struct word rest = line, number;
+    const bool is_switch = is_op_line(line) && word_cut(&rest, ' ', &number) && rest.length >= 7 &&
+                           memcmp(rest.text, "switch ", 7) == 0;
+    if (!is_remark(line) && !(list->has_lanes && is_switch)) {
+        sha256_update(hash, line.length + 1, (const uint8_t *)line.text);
+    }
+}
+
+void list_hash(const struct list *list, size_t op, char hash[HASH_TEXT_BYTES])
+{
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    struct sha256_ctx context;
+    struct certificate_text text = list->text;
+    struct lines lines;
+    text.length = list->has_lanes ? text.length : list->ops[op].line_end;
+    sha256_init(&context);
+    lines_init(&lines, &text, NULL);
+    while (lines_next(&lines)) {
+        hash_line(&context, list, lines.line);
+    }
+    sha256_digest(&context, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        snprintf(hash + 2 * i, 3, "%02x", digest[i]);
+    }
+}
+
+bool list_has_options(const struct list *list, const json_t *options)
+{
+    if (json_object_size(options) != list->option_count) {
+        return false;
+    }
+    for (size_t i = 0; i < list->option_count; i++) {
+        const struct option *option = &list->options[i];
+        const json_t *value = json_object_getn(options, option->key.text, option->key.length);
+        if (value == NULL || json_string_length(value) != option->value.length ||
+            memcmp(json_string_value(value), option->value.text, option->value.length) != 0) {
+            return false;
+        }
+    }
+    return true;
+}

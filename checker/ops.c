@@ -1,0 +1,285 @@
+/* The lines of a list's ops: a number, a kind, and fields. */
+#include "checker/private/history.h"
+
+#include <assert.h>
+
+static const char kind_names[] = "alloc|output|free|free_after|use|hold|release|donate|load|unload|"
+                                 "execute|defragment|complete|advance|touch|report|fault|retire|"
+                                 "switch";
+static const char fault_names[] = "copy|wait|unload|host_memory|any|copy_half|copy_late|"
+                                  "wait_timeout|event_lost|event_late|event_early|event_doubled|"
+                                  "event_order|event_others|unload_busy|unload_half|clock_jump";
+static const uint64_t op_align_max = 1 << 21, lane_max = 63, group_max = UINT16_MAX;
+
+enum field_bit {
+    BLOCK = 1 << 0,
+    PROGRAM = 1 << 1,
+    EVENT = 1 << 2,
+    DELAY = 1 << 3,
+    SIZE = 1 << 4,
+    ADDRESS = 1 << 5,
+    STACK = 1 << 6,
+    UNPADDED = 1 << 7,
+    ALIGN = 1 << 8,
+    TAG = 1 << 9,
+    RETRY = 1 << 10,
+    CALL = 1 << 11,
+    NTH = 1 << 12,
+    FOR_EVER = 1 << 13,
+    OP = 1 << 14,
+    POINT = 1 << 15,
+    TO = 1 << 16,
+    COLLECTIVE = 1 << 17,
+    LANE = 1 << 18,
+    HOST = 1 << 19,
+    SPMD = 1 << 20,
+    EVERYWHERE = LANE | HOST | SPMD
+};
+
+/* Which fields a kind has; of `either` exactly one. */
+static const struct {
+    unsigned required, either, optional;
+} kinds[OP_KIND_COUNT] = {
+    [OP_ALLOC] = {SIZE, 0, UNPADDED | ALIGN | TAG | RETRY},
+    [OP_OUTPUT] = {SIZE, 0, UNPADDED | ALIGN | TAG | RETRY},
+    [OP_FREE] = {BLOCK, 0, 0},
+    [OP_FREE_AFTER] = {BLOCK, EVENT | DELAY, 0},
+    [OP_USE] = {BLOCK, EVENT | DELAY, 0},
+    [OP_HOLD] = {BLOCK, 0, 0},
+    [OP_RELEASE] = {BLOCK, 0, 0},
+    [OP_DONATE] = {BLOCK | SIZE, 0, UNPADDED | TAG},
+    [OP_LOAD] = {SIZE | STACK, 0, TAG | RETRY},
+    [OP_UNLOAD] = {PROGRAM, 0, 0},
+    [OP_EXECUTE] = {PROGRAM | DELAY, 0, COLLECTIVE | RETRY},
+    [OP_DEFRAGMENT] = {0, 0, 0},
+    [OP_COMPLETE] = {EVENT, 0, 0},
+    [OP_ADVANCE] = {DELAY, 0, 0},
+    [OP_TOUCH] = {BLOCK, 0, 0},
+    [OP_REPORT] = {0, 0, 0},
+    [OP_FAULT] = {CALL | NTH, 0, DELAY | FOR_EVER},
+    [OP_RETIRE] = {SIZE | ADDRESS, 0, 0},
+    [OP_SWITCH] = {POINT, EVENT | TO, OP},
+};
+
+/* An op while its line is read. */
+struct op_line {
+    struct op op;
+    const struct list *list;
+    uint64_t host, lane, other; /* other: what changes nothing */
+    unsigned fields;
+};
+
+/* To one of the ops above. */
+static bool read_reference(struct op_line *line, struct word value, uint32_t *reference)
+{
+    uint64_t number;
+    if (!word_number(value, NO_OP - 1, &number) || number >= line->list->op_count) {
+        return false;
+    }
+    *reference = (uint32_t)number;
+    return true;
+}
+
+static bool read_ref(struct op_line *line, struct word value)
+{
+    return word_is(value, "none") || read_reference(line, value, &line->op.ref);
+}
+
+static bool read_event(struct op_line *line, struct word value)
+{
+    const bool may_be_none = line->op.kind == OP_COMPLETE;
+    return (may_be_none && word_is(value, "none")) || read_reference(line, value, &line->op.event);
+}
+
+static bool read_delay(struct op_line *line, struct word value)
+{
+    return word_duration(value, &line->op.delay);
+}
+
+static bool read_size(struct op_line *line, struct word value)
+{
+    return word_size(value, &line->op.size);
+}
+
+static bool read_address(struct op_line *line, struct word value)
+{
+    return word_size(value, &line->op.address);
+}
+
+static bool read_stack(struct op_line *line, struct word value)
+{
+    return word_size(value, &line->op.stack);
+}
+
+static bool read_unpadded(struct op_line *line, struct word value)
+{
+    return word_size(value, &line->other);
+}
+
+static bool read_align(struct op_line *line, struct word value)
+{
+    return word_size(value, &line->op.align) && line->op.align >= 2 &&
+           line->op.align <= op_align_max && (line->op.align & (line->op.align - 1)) == 0;
+}
+
+static bool read_tag(struct op_line *line, struct word value)
+{
+    return word_number(value, UINT8_MAX, &line->other);
+}
+
+static bool read_yes(struct op_line *line, struct word value)
+{
+    (void)line;
+    return word_is(value, "yes");
+}
+
+static bool read_call(struct op_line *line, struct word value)
+{
+    (void)line;
+    return word_find(value, fault_names) >= 0;
+}
+
+static bool read_count(struct op_line *line, struct word value)
+{
+    return word_number(value, UINT32_MAX, &line->other);
+}
+
+static bool read_group(struct op_line *line, struct word value)
+{
+    return word_number(value, group_max, &line->other);
+}
+
+static bool read_to(struct op_line *line, struct word value)
+{
+    return word_number(value, lane_max, &line->other);
+}
+
+static bool read_lane(struct op_line *line, struct word value)
+{
+    return word_number(value, lane_max, &line->lane);
+}
+
+static bool read_host(struct op_line *line, struct word value)
+{
+    return word_number(value, line->list->host_count - 1, &line->host);
+}
+
+/* In the order of the bits. */
+static const struct {
+    const char *key;
+    bool (*read)(struct op_line *line, struct word value);
+} fields[] = {
+    {"block", read_ref},   {"program", read_ref},
+    {"event", read_event}, {"delay", read_delay},
+    {"size", read_size},   {"address", read_address},
+    {"stack", read_stack}, {"unpadded", read_unpadded},
+    {"align", read_align}, {"tag", read_tag},
+    {"retry", read_yes},   {"call", read_call},
+    {"nth", read_count},   {"for_ever", read_yes},
+    {"op", read_ref},      {"point", read_count},
+    {"to", read_to},       {"collective", read_group},
+    {"lane", read_lane},   {"host", read_host},
+    {"spmd", read_group},
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+static_assert(1 << (FIELD_COUNT - 1) == SPMD, "a bit for each field");
+
+static bool read_field(struct op_line *line, struct lines *lines, struct word word)
+{
+    struct word key;
+    const unsigned allowed = kinds[line->op.kind].required | kinds[line->op.kind].either |
+                             kinds[line->op.kind].optional | EVERYWHERE;
+    const bool has_value = word_cut(&word, '=', &key);
+    for (unsigned i = 0; i < FIELD_COUNT; i++) {
+        if ((allowed >> i & 1) == 0 || !word_is(key, fields[i].key)) {
+            continue;
+        }
+        if ((line->fields >> i & 1) != 0) {
+            return lines_fail(lines, "%s= is given twice", fields[i].key);
+        }
+        line->fields |= 1u << i;
+        return (has_value && fields[i].read(line, word)) ||
+               lines_fail(lines, "the value of %s= is wrong", fields[i].key);
+    }
+    return lines_fail(lines, "the op has no field '%.*s'", word_shown(key), key.text);
+}
+
+static bool has_its_fields(const struct op_line *line, struct lines *lines)
+{
+    const unsigned missing = kinds[line->op.kind].required & ~line->fields;
+    const unsigned either = kinds[line->op.kind].either & line->fields;
+    for (unsigned i = 0; i < FIELD_COUNT; i++) {
+        if ((missing >> i & 1) != 0) {
+            return lines_fail(lines, "the op has no %s=", fields[i].key);
+        }
+    }
+    if (kinds[line->op.kind].either != 0 && (either == 0 || (either & (either - 1)) != 0)) {
+        return lines_fail(lines, "the op has not one of event=, delay= and to=");
+    }
+    return true;
+}
+
+/* "12: use": ops are numbered from 0 without a gap. */
+static bool read_name(struct op_line *line, struct lines *lines, struct word *rest, bool *has_more)
+{
+    struct word number, name;
+    uint64_t label;
+    *has_more = word_cut(rest, ' ', &number);
+    if (number.length == 0 || number.text[number.length - 1] != ':' ||
+        !word_number((struct word){number.text, number.length - 1}, NO_OP - 1, &label) ||
+        label != line->list->op_count) {
+        return lines_fail(lines, "the number of the op is not %zu", line->list->op_count);
+    }
+    *has_more = word_cut(rest, ' ', &name);
+    const int kind = word_find(name, kind_names);
+    line->op.kind = (uint8_t)(kind < 0 ? OP_KIND_COUNT : kind);
+    return kind >= 0 || lines_fail(lines, "unknown op '%.*s'", word_shown(name), name.text);
+}
+
+bool list_read_op(struct list *list, struct lines *lines)
+{
+    struct op_line line = {.list = list, .op = {.ref = NO_OP, .event = NO_OP}};
+    struct word rest = lines->line, word;
+    bool has_more;
+    if (!read_name(&line, lines, &rest, &has_more)) {
+        return false;
+    }
+    while (has_more) {
+        has_more = word_cut(&rest, ' ', &word);
+        if (!read_field(&line, lines, word)) {
+            return false;
+        }
+    }
+    if (!has_its_fields(&line, lines)) {
+        return false;
+    }
+    struct op *ops = array_with_room(list->ops, list->op_count, &list->op_capacity, sizeof *ops);
+    if (ops == NULL) {
+        return lines_fail(lines, "no memory");
+    }
+    line.op.line_end = (size_t)(lines->at - list->text.bytes);
+    line.op.host = (uint8_t)line.host;
+    line.op.is_collective = (line.fields & COLLECTIVE) != 0;
+    list->has_lanes = list->has_lanes || (line.fields & LANE) != 0 || line.op.kind == OP_SWITCH;
+    list->ops = ops;
+    list->ops[list->op_count++] = line.op;
+    return true;
+}
+
+bool op_makes_block(const struct op *op)
+{
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_DONATE ||
+           op->kind == OP_LOAD || op->kind == OP_RETIRE;
+}
+
+bool op_makes_event(const struct op *op)
+{
+    return op->kind == OP_EXECUTE ||
+           ((op->kind == OP_USE || op->kind == OP_FREE_AFTER) && op->event == NO_OP);
+}
+
+bool op_is_request(const struct op *op)
+{
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
+           op->kind == OP_EXECUTE;
+}

@@ -1,0 +1,120 @@
+/* A list of ops and the log of what its target answered, as they are read. */
+#ifndef CHECKER_PRIVATE_HISTORY_H
+#define CHECKER_PRIVATE_HISTORY_H
+#include "checker/private/rounding.h"
+
+#include <jansson.h>
+
+enum { HOSTS_MAX = 64, OPTIONS_MAX = 16 };
+#define NO_OP UINT32_MAX    /* block=none, and an op without event= */
+#define NEVER_NS UINT64_MAX /* the time of what does not come */
+#define IN_HOST_MEMORY_ADDRESS UINT64_MAX
+
+enum op_kind {
+    OP_ALLOC,
+    OP_OUTPUT,
+    OP_FREE,
+    OP_FREE_AFTER,
+    OP_USE,
+    OP_HOLD,
+    OP_RELEASE,
+    OP_DONATE,
+    OP_LOAD,
+    OP_UNLOAD,
+    OP_EXECUTE,
+    OP_DEFRAGMENT,
+    OP_COMPLETE,
+    OP_ADVANCE,
+    OP_TOUCH,
+    OP_REPORT,
+    OP_FAULT,
+    OP_RETIRE,
+    OP_SWITCH,
+    OP_KIND_COUNT
+};
+
+/* What an op changes follows from these; fields that change nothing are only read. */
+struct op {
+    uint64_t size, align, stack, delay, address; /* align 0: none was asked for */
+    size_t line_end;                             /* where the next line begins in the text */
+    uint32_t ref, event;                         /* ops above it, or NO_OP */
+    uint8_t kind, host;
+    bool is_collective;
+};
+
+struct option {
+    struct word key, value;
+};
+
+struct list {
+    struct certificate_text text; /* the caller's */
+    uint64_t capacity, granule;   /* granule 0: the target's own */
+    uint64_t host_count;
+    struct word target;
+    struct option options[OPTIONS_MAX];
+    size_t option_count;
+    struct rounding rounding; /* plain without a line of it */
+    struct op *ops;
+    size_t op_count, op_capacity;
+    bool has_lanes;
+};
+
+enum answer { ANSWER_OK, ANSWER_NO_MEMORY, ANSWER_INVALID, ANSWER_FAILED, ANSWER_SKIPPED };
+enum { REFUSED_COPY = 1, REFUSED_WAIT = 2, REFUSED_UNLOAD = 4, REFUSED_HOST_MEMORY = 8 };
+
+/* Something that came to be while an op ran: of the block or event of that op. */
+struct change {
+    enum { CHANGE_MOVED, CHANGE_EVICTED, CHANGE_DONE, CHANGE_DUE } kind;
+    uint32_t op;
+    uint64_t value; /* the new address, or the time */
+};
+
+struct observed {
+    uint64_t now, address, size; /* size 0: no place was answered */
+    size_t change_end;           /* its changes are those from the end of the line before on */
+    uint8_t answer, refused;     /* refused: REFUSED_... */
+};
+
+/* What the target of one host promises. */
+struct promise {
+    uint64_t granule;
+    struct rounding rounding;
+    int defrag; /* by its index in "none|slide|repack" */
+    int drains, evicts, program_evicts_program;
+};
+
+struct log {
+    struct promise promises[HOSTS_MAX];
+    struct observed *lines; /* of op 0, 1, 2, ... */
+    struct change *changes;
+    size_t line_count, line_capacity, change_count, change_capacity;
+};
+
+struct certificate_history {
+    struct list list;
+    struct log log;
+    bool has_log;
+};
+
+/* Each returns false with the reason in lines.  What was read until then is released by the other.
+ */
+bool list_read(struct list *list, struct lines *lines);
+bool log_read(struct log *log, const struct list *list, struct lines *lines);
+void list_deinit(struct list *list);
+void log_deinit(struct log *log);
+
+bool op_makes_block(const struct op *op);
+bool op_makes_event(const struct op *op);
+/* Whether it may be answered out of memory. */
+bool op_is_request(const struct op *op);
+
+/* The line of its next op. */
+bool list_read_op(struct list *list, struct lines *lines);
+
+/* SHA-256 of the list up to that op, as lower-case hexadecimal digits. */
+enum { HASH_TEXT_BYTES = 65 };
+void list_hash(const struct list *list, size_t op, char hash[HASH_TEXT_BYTES]);
+/* Whether the object of strings has the list's options. */
+bool list_has_options(const struct list *list, const json_t *options);
+
+#endif

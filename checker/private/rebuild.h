@@ -1,0 +1,31 @@
+/* The facts of an out-of-memory, made again from the list and its observations. */
+#ifndef CHECKER_PRIVATE_REBUILD_H
+#define CHECKER_PRIVATE_REBUILD_H
+#include "checker/private/history.h"
+
+/* A block as the document has it. */
+struct fact_block {
+    const char *kind, *state;
+    int64_t op, address, size, align, stack, holds, used_until, freed_at;
+};
+struct fact_request {
+    const char *class;
+    int64_t bytes, align, stack;
+    uint32_t program; /* the op of the program on the device that is executed; or NO_OP */
+};
+struct facts {
+    struct fact_request request;
+    struct fact_block *blocks; /* by op; the caller frees them */
+    size_t block_count;
+};
+
+/* What the op asks for if granule and rounding are those.  Of an execute without the bytes and the
+ * program: those depend on the state.  The op is a request; an execute names a load. */
+struct fact_request request_of_op(const struct list *list, size_t op, uint64_t granule,
+                                  const struct rounding *rounding);
+/* All facts at that op, of which the log has a line and the list no lanes.  Refuted: the log goes
+ * against the list.  Unreadable: there is no memory.  The reason says so. */
+enum certificate_result facts_rebuild(const struct certificate_history *history, size_t op,
+                                      struct facts *facts, char reason[CERTIFICATE_REASON_BYTES]);
+
+#endif

@@ -1,0 +1,468 @@
+#include "checker/private/rebuild.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Larger sizes are written as this one, and later times by their order. */
+static const uint64_t number_max = UINT64_C(1) << 62;
+static const uint64_t collective_bound_ns = UINT64_C(5000000000);
+
+/* An event that a block awaits; the next one of the same block. */
+struct wait {
+    size_t next; /* 0: there is none; the first wait is 1 */
+    uint32_t event;
+    bool is_use;
+};
+/* By the op that made it. */
+struct event {
+    uint64_t due;
+    bool has_other_due, is_done;
+};
+struct held {
+    uint64_t address, size, align, stack, most; /* most: what its size may be */
+    size_t waits;
+    uint32_t holds;
+    uint8_t kind; /* of its op */
+    bool is_there, is_dying, is_evicted;
+};
+struct replay {
+    const struct list *list;
+    const struct log *log;
+    const struct promise *promise;
+    struct held *blocks;
+    struct event *events;
+    struct wait *waits;
+    size_t wait_count;
+    uint64_t now_before; /* when the op at hand began */
+    char *reason;
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct replay *replay, const char *format,
+                                                       ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(replay->reason, CERTIFICATE_REASON_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t round_stack(uint64_t stack, uint64_t granule)
+{
+    return (int64_t)((least(stack, number_max) + granule - 1) / granule * granule);
+}
+
+/* --- blocks and events --- */
+
+static bool is_gone(const struct replay *replay, const struct held *block)
+{
+    if (!block->is_dying || block->holds > 0) {
+        return false;
+    }
+    for (size_t i = block->waits; i != 0; i = replay->waits[i].next) {
+        if (!replay->events[replay->waits[i].event].is_done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The block or program that the op is done to; NULL: it is not there.  What was freed can only be
+ * released, and bad memory is nobody's. */
+static struct held *find_held(struct replay *replay, size_t number)
+{
+    const struct op *op = &replay->list->ops[number];
+    struct held *block = op->ref == NO_OP ? NULL : &replay->blocks[op->ref];
+    if (block != NULL && block->is_there && !is_gone(replay, block) && block->kind != OP_RETIRE &&
+        (!block->is_dying || op->kind == OP_RELEASE) &&
+        (block->kind == OP_LOAD) == (op->kind == OP_UNLOAD || op->kind == OP_EXECUTE)) {
+        return block;
+    }
+    fail(replay, "observations: op %zu is answered ok, but its block is not there", number);
+    return NULL;
+}
+
+static void add_wait(struct replay *replay, struct held *block, uint32_t event, bool is_use)
+{
+    replay->waits[++replay->wait_count] = (struct wait){block->waits, event, is_use};
+    block->waits = replay->wait_count;
+}
+
+static uint64_t add_times(uint64_t time, uint64_t delay)
+{
+    return delay == NEVER_NS || time >= NEVER_NS - delay ? NEVER_NS : time + delay;
+}
+
+static void make_event(struct replay *replay, size_t number)
+{
+    const struct op *op = &replay->list->ops[number];
+    struct event *event = &replay->events[number];
+    const uint64_t start = op->kind == OP_EXECUTE ? replay->log->lines[number].now
+                                                  : replay->now_before;
+    if (!event->has_other_due) {
+        event->due = add_times(start, op->is_collective ? collective_bound_ns : op->delay);
+    }
+}
+
+/* The event of use and free_after; NO_OP: there is none. */
+static uint32_t find_event(struct replay *replay, size_t number)
+{
+    const struct op *op = &replay->list->ops[number];
+    const uint32_t event = op->event == NO_OP ? (uint32_t)number : op->event;
+    if (op_makes_event(&replay->list->ops[event])) {
+        return event;
+    }
+    fail(replay, "observations: op %zu is answered ok, but op %u has no event", number, event);
+    return NO_OP;
+}
+
+/* --- what each op does if it is answered ok --- */
+
+static void put_block(struct replay *replay, size_t number, struct held block)
+{
+    block.is_there = true;
+    block.kind = replay->list->ops[number].kind;
+    replay->blocks[number] = block;
+}
+
+static bool do_make(struct replay *replay, size_t number)
+{
+    const struct op *op = &replay->list->ops[number];
+    const struct observed *seen = &replay->log->lines[number];
+    const uint64_t granule = replay->promise->granule;
+    put_block(replay, number,
+              (struct held){.address = seen->address,
+                            .size = seen->size,
+                            .align = op->align > granule ? op->align : granule,
+                            .stack = (uint64_t)round_stack(op->stack, granule),
+                            .most = rounding_most(&replay->promise->rounding, granule, op->size)});
+    return true;
+}
+
+static bool do_retire(struct replay *replay, size_t number)
+{
+    const struct op *op = &replay->list->ops[number];
+    put_block(replay, number,
+              (struct held){.address = op->address,
+                            .size = op->size,
+                            .align = replay->promise->granule,
+                            .most = op->size,
+                            .holds = 1});
+    return true;
+}
+
+static bool do_donate(struct replay *replay, size_t number)
+{
+    struct held *block = find_held(replay, number);
+    if (block == NULL) {
+        return false;
+    }
+    struct held donated = *block;
+    donated.align = replay->promise->granule;
+    block->is_there = false;
+    put_block(replay, number, donated);
+    return true;
+}
+
+static bool do_use(struct replay *replay, size_t number)
+{
+    struct held *block = find_held(replay, number);
+    const uint32_t event = find_event(replay, number);
+    if (block == NULL || event == NO_OP) {
+        return false;
+    }
+    add_wait(replay, block, event, true);
+    return true;
+}
+
+static bool do_hold(struct replay *replay, size_t number)
+{
+    struct held *block = find_held(replay, number);
+    if (block == NULL) {
+        return false;
+    }
+    block->holds++;
+    return true;
+}
+
+static bool do_release(struct replay *replay, size_t number)
+{
+    struct held *block = find_held(replay, number);
+    if (block == NULL || block->holds == 0) {
+        return block != NULL && fail(replay, "observations: op %zu releases no hold", number);
+    }
+    block->holds--;
+    return true;
+}
+
+static bool do_free(struct replay *replay, size_t number)
+{
+    struct held *block = find_held(replay, number);
+    if (block == NULL) {
+        return false;
+    }
+    block->is_dying = true;
+    block->is_there = !block->is_evicted;
+    return true;
+}
+
+static bool do_free_after(struct replay *replay, size_t number)
+{
+    struct held *block = find_held(replay, number);
+    const uint32_t event = find_event(replay, number);
+    if (block == NULL || event == NO_OP) {
+        return false;
+    }
+    add_wait(replay, block, event, false);
+    block->is_dying = true;
+    return true;
+}
+
+static bool do_execute(struct replay *replay, size_t number)
+{
+    const struct observed *seen = &replay->log->lines[number];
+    struct held *program = find_held(replay, number);
+    if (program == NULL) {
+        return false;
+    }
+    if (program->is_evicted && seen->size == 0) {
+        return fail(replay, "observations: op %zu brings a program back, but to no place", number);
+    }
+    if (program->is_evicted) {
+        program->address = seen->address;
+        program->size = seen->size;
+        program->is_evicted = false;
+    }
+    add_wait(replay, program, (uint32_t)number, true);
+    return true;
+}
+
+static bool (*const effects[OP_KIND_COUNT])(struct replay *replay, size_t number) = {
+    [OP_ALLOC] = do_make,    [OP_OUTPUT] = do_make,           [OP_LOAD] = do_make,
+    [OP_RETIRE] = do_retire, [OP_DONATE] = do_donate,         [OP_USE] = do_use,
+    [OP_HOLD] = do_hold,     [OP_RELEASE] = do_release,       [OP_FREE] = do_free,
+    [OP_UNLOAD] = do_free,   [OP_FREE_AFTER] = do_free_after, [OP_EXECUTE] = do_execute,
+};
+
+/* --- the lines up to the op --- */
+
+static void take_change(struct replay *replay, const struct change *change)
+{
+    struct held *block = &replay->blocks[change->op];
+    struct event *event = &replay->events[change->op];
+    switch (change->kind) {
+    case CHANGE_MOVED:
+        block->address = change->value;
+        break;
+    case CHANGE_EVICTED:
+        block->is_evicted = true;
+        block->is_there = block->is_there && !block->is_dying;
+        break;
+    case CHANGE_DONE:
+        event->is_done = true;
+        break;
+    case CHANGE_DUE:
+        event->due = change->value;
+        event->has_other_due = true;
+        break;
+    }
+}
+
+static bool take_line(struct replay *replay, size_t number, uint8_t host)
+{
+    const struct op *op = &replay->list->ops[number];
+    const struct observed *lines = replay->log->lines;
+    size_t i = number == 0 ? 0 : lines[number - 1].change_end;
+    for (; i < lines[number].change_end; i++) {
+        take_change(replay, &replay->log->changes[i]);
+    }
+    replay->now_before = number == 0 ? 0 : lines[number - 1].now;
+    if (op_makes_event(op)) {
+        make_event(replay, number);
+    }
+    return op->host != host || lines[number].answer != ANSWER_OK || effects[op->kind] == NULL ||
+           effects[op->kind](replay, number);
+}
+
+/* --- the facts --- */
+
+/* When the last event is due of those that are not done; 0: all are. */
+static uint64_t find_end(const struct replay *replay, const struct held *block, bool uses_only)
+{
+    uint64_t end = 0;
+    for (size_t i = block->waits; i != 0; i = replay->waits[i].next) {
+        const struct wait *wait = &replay->waits[i];
+        const struct event *event = &replay->events[wait->event];
+        if (!event->is_done && (wait->is_use || !uses_only) && event->due > end) {
+            end = event->due;
+        }
+    }
+    return end;
+}
+
+static struct fact_block describe_block(const struct replay *replay, size_t op)
+{
+    static const char *const kinds[OP_KIND_COUNT] = {[OP_ALLOC] = "buffer",
+                                                     [OP_OUTPUT] = "output",
+                                                     [OP_DONATE] = "output",
+                                                     [OP_LOAD] = "program",
+                                                     [OP_RETIRE] = "retired"};
+    const struct held *block = &replay->blocks[op];
+    /* The times are cut to 63 bits when all are known. */
+    return (struct fact_block){.kind = kinds[block->kind],
+                               .state = block->is_dying ? "dying" : "live",
+                               .op = (int64_t)op,
+                               .address = (int64_t)block->address,
+                               .size = (int64_t)least(least(block->size, block->most), number_max),
+                               .align = (int64_t)block->align,
+                               .stack = (int64_t)block->stack,
+                               .holds = block->holds,
+                               .used_until = (int64_t)find_end(replay, block, true),
+                               .freed_at = block->is_dying ? (int64_t)find_end(replay, block, false)
+                                                           : 0};
+}
+
+static bool is_in_document(const struct replay *replay, size_t op)
+{
+    const struct held *block = &replay->blocks[op];
+    return block->is_there && !block->is_evicted && !is_gone(replay, block);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* What the document writes for a time; late: all above number_max, ascending. */
+static int64_t rank_time(int64_t time, const uint64_t *late, size_t late_count)
+{
+    const uint64_t value = (uint64_t)time;
+    size_t low = 0, high = late_count;
+    if (value <= number_max || value == NEVER_NS) {
+        return time;
+    }
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (late[middle] < value) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return (int64_t)(number_max + 1 + low);
+}
+
+static bool rank_late_times(struct facts *facts)
+{
+    uint64_t *late = calloc(2 * facts->block_count + 1, sizeof *late);
+    size_t count = 0;
+    for (size_t i = 0; late != NULL && i < facts->block_count; i++) {
+        const uint64_t times[] = {(uint64_t)facts->blocks[i].used_until,
+                                  (uint64_t)facts->blocks[i].freed_at};
+        for (size_t k = 0; k < 2; k++) {
+            late[count] = times[k];
+            count += times[k] > number_max && times[k] != NEVER_NS;
+        }
+    }
+    if (late == NULL) {
+        return false;
+    }
+    qsort(late, count, sizeof *late, compare_times);
+    for (size_t i = 0; i < facts->block_count; i++) {
+        struct fact_block *block = &facts->blocks[i];
+        block->used_until = rank_time(block->used_until, late, count);
+        block->freed_at = rank_time(block->freed_at, late, count);
+    }
+    free(late);
+    return true;
+}
+
+static bool describe_blocks(const struct replay *replay, size_t op_count, struct facts *facts)
+{
+    for (size_t i = 0; i < op_count; i++) {
+        facts->block_count += is_in_document(replay, i);
+    }
+    facts->blocks = calloc(facts->block_count + 1, sizeof *facts->blocks);
+    if (facts->blocks == NULL) {
+        return false;
+    }
+    for (size_t i = 0, count = 0; i < op_count; i++) {
+        if (is_in_document(replay, i)) {
+            facts->blocks[count++] = describe_block(replay, i);
+        }
+    }
+    return rank_late_times(facts);
+}
+
+struct fact_request request_of_op(const struct list *list, size_t number, uint64_t granule,
+                                  const struct rounding *rounding)
+{
+    const struct op *op = &list->ops[number];
+    const struct op *load = op->kind == OP_EXECUTE ? &list->ops[op->ref] : op;
+    const bool is_buffer = op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
+    return (struct fact_request){
+        .class = is_buffer ? "buffer" : "program",
+        .bytes = (int64_t)least(rounding_needed(rounding, granule, load->size), number_max),
+        .align = (int64_t)(op->align > granule ? op->align : granule),
+        .stack = round_stack(load->stack, granule),
+        .program = NO_OP};
+}
+
+static bool describe_request(struct replay *replay, size_t number, struct facts *facts)
+{
+    const struct op *op = &replay->list->ops[number];
+    facts->request = request_of_op(replay->list, number, replay->promise->granule,
+                                   &replay->promise->rounding);
+    if (op->kind != OP_EXECUTE) {
+        return true;
+    }
+    const struct held *program = &replay->blocks[op->ref];
+    if (!program->is_there || is_gone(replay, program)) {
+        return fail(replay, "observations: the program of op %zu is not there", number);
+    }
+    if (!program->is_evicted) {
+        facts->request.bytes = 0;
+        facts->request.program = op->ref;
+    }
+    return true;
+}
+
+static bool run_lines(struct replay *replay, size_t op, struct facts *facts)
+{
+    bool is_good = true;
+    for (size_t i = 0; is_good && i <= op; i++) {
+        is_good = take_line(replay, i, replay->list->ops[op].host);
+    }
+    return is_good && describe_request(replay, op, facts);
+}
+
+enum certificate_result facts_rebuild(const struct certificate_history *history, size_t op,
+                                      struct facts *facts, char reason[CERTIFICATE_REASON_BYTES])
+{
+    struct replay replay = {.list = &history->list,
+                            .log = &history->log,
+                            .promise = &history->log.promises[history->list.ops[op].host],
+                            .blocks = calloc(op + 1, sizeof *replay.blocks),
+                            .events = calloc(op + 1, sizeof *replay.events),
+                            .waits = calloc(op + 2, sizeof *replay.waits),
+                            .reason = reason};
+    enum certificate_result result = CERTIFICATE_UNREADABLE;
+    *facts = (struct facts){0};
+    fail(&replay, "no memory");
+    if (replay.blocks != NULL && replay.events != NULL && replay.waits != NULL) {
+        result = !run_lines(&replay, op, facts)            ? CERTIFICATE_REFUTED
+                 : describe_blocks(&replay, op + 1, facts) ? CERTIFICATE_VALID
+                                                           : CERTIFICATE_UNREADABLE;
+    }
+    free(replay.blocks);
+    free(replay.events);
+    free(replay.waits);
+    return result;
+}
