@@ -260,7 +260,7 @@ static void compare_all(struct check *check, const struct certificate_history *h
     }
     compare_request(check, &request,
                     list->ops[op].kind != OP_EXECUTE &&
-                        (history->has_log || rounding_is_plain(rounding)));
+                        (history->has_log || rounding_is_exact(rounding)));
     if (history->has_log && !list->has_lanes && check->result == CERTIFICATE_VALID) {
         compare_state(check, history, op);
     }

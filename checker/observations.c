@@ -193,7 +193,7 @@ static bool read_place(struct log_reader *reader, struct observed *seen, json_in
     }
     seen->address = (uint64_t)address;
     seen->size = (uint64_t)size;
-    return (may_be && address >= 0 && size > 0) ||
+    return (may_be && address >= 0 && size >= 0) ||
            lines_fail(reader->lines, "address or size is wrong, or this answer has none");
 }
 

@@ -39,7 +39,7 @@ bool rounding_read(struct word text, struct rounding *rounding)
     return is_good;
 }
 
-bool rounding_is_plain(const struct rounding *rounding)
+bool rounding_is_exact(const struct rounding *rounding)
 {
     return rounding->kind == ROUNDING_ANY ||
            (rounding->kind == ROUNDING_GRANULE && rounding->overhead == 0);
@@ -80,5 +80,5 @@ uint64_t rounding_most(const struct rounding *rounding, uint64_t granule, uint64
 
 uint64_t rounding_needed(const struct rounding *rounding, uint64_t granule, uint64_t asked)
 {
-    return rounding_is_plain(rounding) ? asked : rounding_most(rounding, granule, asked);
+    return rounding_is_exact(rounding) ? asked : rounding_most(rounding, granule, asked);
 }

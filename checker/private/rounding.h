@@ -11,7 +11,7 @@ struct rounding {
 /* As in the head of a list: "granule", "any" or "classes=N", then smallest= and overhead=. */
 bool rounding_read(struct word text, struct rounding *rounding);
 /* Whether a request needs what it asks for, and no more. */
-bool rounding_is_plain(const struct rounding *rounding);
+bool rounding_is_exact(const struct rounding *rounding);
 /* The most that the block may have; UINT64_MAX: nothing is promised. */
 uint64_t rounding_most(const struct rounding *rounding, uint64_t granule, uint64_t asked);
 /* What a request of so many bytes needs. */
