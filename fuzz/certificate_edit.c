@@ -10,7 +10,7 @@ struct part {
 };
 
 /* Replaces the part by length bytes, which are not in the text. */
-static void replace_member(struct certificate_text *text, struct part part, const char *bytes,
+static void replace_member(struct edited_certificate *text, struct part part, const char *bytes,
                            size_t length)
 {
     if (text->length - (part.end - part.begin) + length >= CERTIFICATE_TEXT_BYTES) {
@@ -24,9 +24,9 @@ static void replace_member(struct certificate_text *text, struct part part, cons
 /* --- parts of a kind: each finder gives the first one at or behind *at, and false where there is
  * none --- */
 
-typedef bool find_part(const struct certificate_text *text, size_t at, struct part *part);
+typedef bool find_part(const struct edited_certificate *text, size_t at, struct part *part);
 
-static bool find_number(const struct certificate_text *text, size_t at, struct part *part)
+static bool find_number(const struct edited_certificate *text, size_t at, struct part *part)
 {
     while (at < text->length && !isdigit((unsigned char)text->bytes[at])) {
         at++;
@@ -39,14 +39,14 @@ static bool find_number(const struct certificate_text *text, size_t at, struct p
 }
 
 /* One character that may be changed where numbers and logs are: a digit, or a letter of a log. */
-static bool find_digit(const struct certificate_text *text, size_t at, struct part *part)
+static bool find_digit(const struct edited_certificate *text, size_t at, struct part *part)
 {
     const bool is_found = find_number(text, at, part);
     part->end = part->begin + 1;
     return is_found;
 }
 
-static bool find_line(const struct certificate_text *text, size_t at, struct part *part)
+static bool find_line(const struct edited_certificate *text, size_t at, struct part *part)
 {
     const char *line_end = at < text->length ? memchr(text->bytes + at, '\n', text->length - at)
                                              : NULL;
@@ -61,7 +61,7 @@ static const char *const words[] = {"true",   "false",     "none",      "slide",
                                     "search", "table",     "fills",     "spans",   "stack"};
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 
-static bool find_word(const struct certificate_text *text, size_t at, struct part *part)
+static bool find_word(const struct edited_certificate *text, size_t at, struct part *part)
 {
     for (; at < text->length; at++) {
         if (at > 0 && (isalpha((unsigned char)text->bytes[at - 1]) || text->bytes[at - 1] == '_')) {
@@ -81,7 +81,7 @@ static bool find_word(const struct certificate_text *text, size_t at, struct par
     return false;
 }
 
-static bool find_log_letter(const struct certificate_text *text, size_t at, struct part *part)
+static bool find_log_letter(const struct edited_certificate *text, size_t at, struct part *part)
 {
     static const char key[] = "\"log\": \"";
     const char *log = memmem(text->bytes, text->length, key, sizeof key - 1);
@@ -95,7 +95,7 @@ static bool find_log_letter(const struct certificate_text *text, size_t at, stru
 }
 
 /* The n-th part of the kind, modulo how many there are.  False: there is none. */
-static bool choose_member(const struct certificate_text *text, find_part *find, size_t n,
+static bool choose_member(const struct edited_certificate *text, find_part *find, size_t n,
                           struct part *part)
 {
     size_t count = 0;
@@ -116,7 +116,7 @@ static bool choose_member(const struct certificate_text *text, find_part *find, 
 /* --- the edits --- */
 
 /* The line and one that comes after it change places. */
-static void swap_lines(struct certificate_text *text, struct part first, size_t distance)
+static void swap_lines(struct edited_certificate *text, struct part first, size_t distance)
 {
     static char lines[CERTIFICATE_TEXT_BYTES];
     struct part second = first;
@@ -134,14 +134,14 @@ static void swap_lines(struct certificate_text *text, struct part first, size_t 
     memcpy(text->bytes + first.begin, lines, length);
 }
 
-static void duplicate_line(struct certificate_text *text, struct part line)
+static void duplicate_line(struct edited_certificate *text, struct part line)
 {
     static char copy[CERTIFICATE_TEXT_BYTES];
     memcpy(copy, text->bytes + line.begin, line.end - line.begin);
     replace_member(text, (struct part){line.end, line.end}, copy, line.end - line.begin);
 }
 
-static void edit_log(struct certificate_text *text, struct part letter, uint8_t value)
+static void edit_log(struct edited_certificate *text, struct part letter, uint8_t value)
 {
     static const char letters[] = {'f', 'c', 'b'};
     const char *to = &letters[value / 3 % sizeof letters];
@@ -153,7 +153,7 @@ static void edit_log(struct certificate_text *text, struct part letter, uint8_t 
                    to, value % 3 == 2 ? 0 : 1);
 }
 
-static void edit_number(struct certificate_text *text, unsigned how, struct part part,
+static void edit_number(struct edited_certificate *text, unsigned how, struct part part,
                         uint8_t value)
 {
     const char digit = (char)('0' + value % 10);
@@ -164,7 +164,8 @@ static void edit_number(struct certificate_text *text, unsigned how, struct part
                               : 1);
 }
 
-static void edit_line(struct certificate_text *text, unsigned how, struct part line, uint8_t value)
+static void edit_line(struct edited_certificate *text, unsigned how, struct part line,
+                      uint8_t value)
 {
     if (how == 0) {
         swap_lines(text, line, 1 + value % 8u);
@@ -175,7 +176,7 @@ static void edit_line(struct certificate_text *text, unsigned how, struct part l
     }
 }
 
-void certificate_edit(struct certificate_text *text, const uint8_t edit[CERTIFICATE_EDIT_BYTES])
+void certificate_edit(struct edited_certificate *text, const uint8_t edit[CERTIFICATE_EDIT_BYTES])
 {
     const unsigned way = edit[0] % 9;
     const size_t n = edit[1] | (size_t)edit[2] << 8;

@@ -9,13 +9,13 @@
 enum { CERTIFICATE_EDIT_BYTES = 4, CERTIFICATE_TEXT_BYTES = 1 << 16 };
 
 /* A text that can be edited: length < CERTIFICATE_TEXT_BYTES. */
-struct certificate_text {
+struct edited_certificate {
     char bytes[CERTIFICATE_TEXT_BYTES];
     size_t length;
 };
 
 /* Changes the text as the edit says, or not, where it has nothing of the kind.  A change that would
  * make it too long is left out.  O(length). */
-void certificate_edit(struct certificate_text *text, const uint8_t edit[CERTIFICATE_EDIT_BYTES]);
+void certificate_edit(struct edited_certificate *text, const uint8_t edit[CERTIFICATE_EDIT_BYTES]);
 
 #endif

@@ -38,7 +38,7 @@ static enum certificate_result check_text(const char *text, size_t length,
 
 /* Prints the oracle's certificate; false: it is too long to be edited. */
 static bool print_certificate(struct oracle *oracle, const struct oom *oom,
-                              struct certificate_text *text)
+                              struct edited_certificate *text)
 {
     static struct writing printed;
     struct verdict verdict = {.op = 1};
@@ -50,14 +50,14 @@ static bool print_certificate(struct oracle *oracle, const struct oom *oom,
     return text->length > 0;
 }
 
-static _Noreturn void end_file(const struct certificate_text *text, enum finding_check what,
+static _Noreturn void end_file(const struct edited_certificate *text, enum finding_check what,
                                const char *reason)
 {
     (void)fwrite(text->bytes, 1, text->length, stderr);
     finding_end_check(name, what, "%s", reason);
 }
 
-static void check_claim(struct oracle *oracle, const struct certificate_text *text)
+static void check_claim(struct oracle *oracle, const struct edited_certificate *text)
 {
     struct certificate_claim claim;
     struct verdict judged = {.kind = VERDICT_NONE};
@@ -84,7 +84,7 @@ static void check_state(const uint8_t *bytes, size_t length)
 {
     static struct oom oom;
     static struct oracle *oracle;
-    static struct certificate_text text;
+    static struct edited_certificate text;
     char reason[CERTIFICATE_REASON_BYTES];
     oracle = oracle == NULL ? oracle_create() : oracle;
     const size_t edit_count_max = (length > 0 ? length - 1 : 0) / CERTIFICATE_EDIT_BYTES;

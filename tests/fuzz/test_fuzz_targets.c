@@ -107,7 +107,7 @@ static const char document[] =
 
 static void check_edit(const uint8_t edit[CERTIFICATE_EDIT_BYTES], const char *expected)
 {
-    static struct certificate_text text;
+    static struct edited_certificate text;
     text.length = sizeof document - 1;
     memcpy(text.bytes, document, text.length);
     certificate_edit(&text, edit);
