@@ -148,7 +148,8 @@ static void shrink_or_copy(struct saving *saving, const struct target *target,
 static bool write_until(const struct saving *saving, const struct saved_oom *oom)
 {
     const struct trial_result *trial_result = saving->trial_result;
-    struct op_list ops = trial_result->ops;
+    const bool is_disputed = oom->verdict.kind == VERDICT_DISPUTED;
+    struct op_list ops = is_disputed ? trial_result->ops : trial_result->oom_ops; /* not owned */
     if (oom->verdict.op < ops.count && !lanes_are_in(&ops)) {
         ops.count = oom->verdict.op + (size_t)1;
     }

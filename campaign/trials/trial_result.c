@@ -17,6 +17,7 @@ void trial_result_init(struct trial_result *trial_result)
 {
     memset(trial_result, 0, sizeof *trial_result); /* its lists are empty */
     op_list_init(&trial_result->ops);
+    op_list_init(&trial_result->oom_ops);
     writing_init(&trial_result->all);
     writing_init(&trial_result->notable);
     writing_init(&trial_result->certificates);
@@ -25,6 +26,7 @@ void trial_result_init(struct trial_result *trial_result)
 void trial_result_deinit(struct trial_result *trial_result)
 {
     op_list_deinit(&trial_result->ops);
+    op_list_deinit(&trial_result->oom_ops);
     for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
         op_list_deinit(&trial_result->lists[i]);
     }
@@ -298,6 +300,9 @@ static void add_certificate(struct listening *listening, const struct run *run,
     saved.all_end = is_line ? trial_result->all.length : 0;
     saved.notable_end = verdict->kind == VERDICT_UNKNOWN ? trial_result->notable.length : 0;
     head->saved[head->saved_count++] = saved;
+    if (is_line) {
+        op_list_copy(&trial_result->oom_ops, run_ops(run));
+    }
 }
 
 /* The line of an OOM that is no finding of its own. */

@@ -68,7 +68,7 @@ struct trial_result_head {
     struct saved_oom saved[TRIAL_RESULT_SAVED_COUNT_MAX];
     uint64_t saved_count;
     uint64_t ooms_seen, certificates_checked;
-    uint64_t op_count, all_bytes, notable_bytes, certificates_bytes;
+    uint64_t op_count, oom_op_count, all_bytes, notable_bytes, certificates_bytes;
     uint64_t list_op_counts[RUN_FINDING_COUNT_MAX]; /* of lists */
 };
 struct trial_result {
@@ -76,6 +76,8 @@ struct trial_result {
     struct setup setup;
     struct op_list ops; /* of the finding that is selected, else of the trial */
     struct op_list lists[RUN_FINDING_COUNT_MAX]; /* as in struct trial */
+    struct op_list oom_ops; /* up to the last saved OOM that is justified or unknown: a trial with
+                               lanes has met it before the list was dealt to them */
     struct writing all;                          /* a JSON line for each OOM but a premature one */
     struct writing notable;                      /* those of them that are not justified */
     struct writing certificates;                 /* of the saved OOMs, one after the other */

@@ -12,6 +12,7 @@ void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
 {
     struct trial_result_head *head = &trial_result->head;
     head->op_count = trial_result->ops.count;
+    head->oom_op_count = trial_result->oom_ops.count;
     for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
         head->list_op_counts[i] = trial_result->lists[i].count;
     }
@@ -23,6 +24,7 @@ void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
         writing_append_bytes(bytes, &trial_result->setup, sizeof trial_result->setup);
     }
     pack_list(&trial_result->ops, bytes);
+    pack_list(&trial_result->oom_ops, bytes);
     for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
         pack_list(&trial_result->lists[i], bytes);
     }
@@ -35,7 +37,10 @@ void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
 /* The ops of all lists; UINT64_MAX: more than max. */
 static uint64_t count_ops(const struct trial_result_head *head, uint64_t max)
 {
-    uint64_t count = head->op_count;
+    if (head->op_count > max || head->oom_op_count > max) {
+        return UINT64_MAX;
+    }
+    uint64_t count = head->op_count + head->oom_op_count;
     for (size_t i = 0; i < RUN_FINDING_COUNT_MAX && count <= max; i++) {
         count = head->list_op_counts[i] > max ? UINT64_MAX : count + head->list_op_counts[i];
     }
@@ -104,6 +109,7 @@ bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *
         from += sizeof trial_result->setup;
     }
     from = unpack_list(from, head->op_count, &trial_result->ops);
+    from = unpack_list(from, head->oom_op_count, &trial_result->oom_ops);
     for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
         from = unpack_list(from, head->list_op_counts[i], &trial_result->lists[i]);
     }
