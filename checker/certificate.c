@@ -69,9 +69,3 @@ enum certificate_result certificate_check_with(const char *text, size_t length,
     json_decref(check.root);
     return check.result;
 }
-
-enum certificate_result certificate_check(const char *text, size_t length,
-                                          char reason[CERTIFICATE_REASON_BYTES])
-{
-    return certificate_check_with(text, length, NULL, reason);
-}

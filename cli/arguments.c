@@ -54,6 +54,16 @@ static const char *set_certificates(struct arguments *arguments, const char *val
     return option_set_text(&arguments->certificates, value);
 }
 
+static const char *set_list(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->list, value);
+}
+
+static const char *set_observations(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->observations, value);
+}
+
 static const char *set_resume(struct arguments *arguments, const char *value)
 {
     return option_set_text(&arguments->resume, value);
@@ -143,6 +153,10 @@ static const struct option_row option_rows[] = {
      set_compare},
     {"--certificates", NULL, "DIR", "write the certificate of each out-of-memory to DIR",
      set_certificates},
+    {"--list", NULL, "LIST", "each FILE must be about an out-of-memory of this op list", set_list},
+    {"--observations", NULL, "LOG",
+     "with --list: all facts of each FILE must follow from the list and this log",
+     set_observations},
     {"--resume", NULL, "DIR", "continue the campaign in DIR, whatever ended it", set_resume},
     {"--what-if", NULL, NULL, "run the list under each change that might help, and print a table",
      set_what_if},

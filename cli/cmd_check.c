@@ -55,16 +55,50 @@ static bool read_file(const char *path, struct writing *text, char reason[CERTIF
     return is_read;
 }
 
-static enum certificate_result check_file(const char *path, char reason[CERTIFICATE_REASON_BYTES])
+static enum certificate_result check_file(const char *path,
+                                          const struct certificate_history *history,
+                                          char reason[CERTIFICATE_REASON_BYTES])
 {
     struct writing text;
     writing_init(&text);
     enum certificate_result result = CERTIFICATE_UNREADABLE;
     if (read_file(path, &text, reason)) {
-        result = certificate_check(writing_string(&text), text.length, reason);
+        result = certificate_check_with(writing_string(&text), text.length, history, reason);
     }
     writing_deinit(&text);
     return result;
+}
+
+/* What the certificates are held against. */
+struct evidence_texts {
+    struct writing list, observations;
+    struct certificate_history *history; /* NULL: nothing is given */
+};
+
+/* EXIT_KEPT, or EXIT_USAGE after one message. */
+static enum exit_code read_evidence(const struct arguments *arguments,
+                                    struct evidence_texts *evidence)
+{
+    char reason[CERTIFICATE_REASON_BYTES];
+    const char *observations = arguments->observations;
+    if (arguments->list == NULL) {
+        return observations == NULL
+                   ? EXIT_KEPT
+                   : message_fail(EXIT_USAGE, "--observations goes with a list; also give "
+                                              "--list LIST");
+    }
+    if (!read_file(arguments->list, &evidence->list, reason)) {
+        return message_fail(EXIT_USAGE, "%s: %s", arguments->list, reason);
+    }
+    if (observations != NULL && !read_file(observations, &evidence->observations, reason)) {
+        return message_fail(EXIT_USAGE, "%s: %s", observations, reason);
+    }
+    const struct certificate_text list = {arguments->list, writing_string(&evidence->list),
+                                          evidence->list.length};
+    const struct certificate_text log = {observations, writing_string(&evidence->observations),
+                                         evidence->observations.length};
+    evidence->history = certificate_history_read(&list, observations == NULL ? NULL : &log, reason);
+    return evidence->history != NULL ? EXIT_KEPT : message_fail(EXIT_USAGE, "%s", reason);
 }
 
 static void print_result(struct output *output, const char *path, enum certificate_result result,
@@ -90,7 +124,8 @@ static void print_result(struct output *output, const char *path, enum certifica
     writing_deinit(&line);
 }
 
-static enum exit_code check_subcommand(const struct arguments *arguments)
+static enum exit_code check_files(const struct arguments *arguments,
+                                  const struct certificate_history *history)
 {
     static const enum exit_code codes[] = {EXIT_KEPT, EXIT_BROKEN, EXIT_USAGE};
     enum exit_code code = EXIT_KEPT;
@@ -98,14 +133,29 @@ static enum exit_code check_subcommand(const struct arguments *arguments)
     output_init(&output, arguments->run.is_json);
     for (size_t i = 0; i < arguments->word_count && !output.is_failed; i++) {
         char reason[CERTIFICATE_REASON_BYTES];
-        const enum certificate_result result = check_file(arguments->words[i], reason);
+        const enum certificate_result result = check_file(arguments->words[i], history, reason);
         print_result(&output, arguments->words[i], result, reason);
         code = codes[result] > code ? codes[result] : code;
     }
     return output.is_failed ? EXIT_HARNESS : code;
 }
 
-static const char *const options[] = {"--json", NULL};
+static enum exit_code check_subcommand(const struct arguments *arguments)
+{
+    struct evidence_texts evidence = {0};
+    writing_init(&evidence.list);
+    writing_init(&evidence.observations);
+    enum exit_code code = read_evidence(arguments, &evidence);
+    if (code == EXIT_KEPT) {
+        code = check_files(arguments, evidence.history);
+    }
+    certificate_history_destroy(evidence.history);
+    writing_deinit(&evidence.list);
+    writing_deinit(&evidence.observations);
+    return code;
+}
+
+static const char *const options[] = {"--list", "--observations", "--json", NULL};
 
 const struct subcommand subcommand_check = {
     .name = "check",
@@ -114,8 +164,14 @@ const struct subcommand subcommand_check = {
     .description =
         "FILE is a certificate of an out-of-memory, as run and replay --certificates write them; - is\n"
         "standard input.  The checker shares no code with the judges whose verdicts it checks.\n"
-        "Exit codes: 0 every proof holds, 1 a proof does not hold, 2 a file is not a certificate.\n\n"
-        "Example: hbmstress check out/certificates/*.json",
+        "With --list, each FILE must be about an out-of-memory of that op list, as replay --certificates\n"
+        "and run write it; with the log of observations that replay --certificates writes beside it, the\n"
+        "checker makes the facts of each FILE again and compares them.\n"
+        "Exit codes: 0 every proof holds, 1 a proof does not hold, or is of another list, 2 a file is not\n"
+        "what it should be.\n\n"
+        "Example: hbmstress check out/certificates/*.json\n"
+        "Example: hbmstress check --list proofs/list.ops --observations proofs/observations.jsonl \\\n"
+        "             proofs/op-*.json",
     .options = options,
     .word_count_min = 1,
     .word_count_max = SIZE_MAX,

@@ -78,9 +78,9 @@ struct trial_result {
     struct op_list lists[RUN_FINDING_COUNT_MAX]; /* as in struct trial */
     struct op_list oom_ops; /* up to the last saved OOM that is justified or unknown: a trial with
                                lanes has met it before the list was dealt to them */
-    struct writing all;                          /* a JSON line for each OOM but a premature one */
-    struct writing notable;                      /* those of them that are not justified */
-    struct writing certificates;                 /* of the saved OOMs, one after the other */
+    struct writing all;     /* a JSON line for each OOM but a premature one */
+    struct writing notable; /* those of them that are not justified */
+    struct writing certificates; /* of the saved OOMs, one after the other */
 };
 void trial_result_init(struct trial_result *trial_result);
 void trial_result_deinit(struct trial_result *trial_result);

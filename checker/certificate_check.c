@@ -1,0 +1,7 @@
+#include "checker/certificate_check.h"
+
+enum certificate_result certificate_check(const char *text, size_t length,
+                                          char reason[CERTIFICATE_REASON_BYTES])
+{
+    return certificate_check_with(text, length, NULL, reason);
+}
