@@ -9,11 +9,18 @@
 
 #include <stdbool.h>
 
+/* A file that grows. */
+struct proof_file {
+    const char *name;
+    int descriptor;         /* -1: not open */
+    struct writing waiting; /* whole lines */
+    uint64_t length;        /* that is written */
+};
+
 struct replay_proofs {
     const char *directory; /* NULL: nothing is left */
-    FILE *list, *observations;
+    struct proof_file list, observations;
     struct observation_log *log;
-    struct writing line;
     size_t op_count; /* in both files */
     char partial[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
     bool is_failed; /* a message was given; nothing more is written */

@@ -216,21 +216,16 @@ static void print_comments(FILE *stream, const char *comments)
     }
 }
 
-void ops_file_print_ops(FILE *stream, const struct op_list *list, size_t first)
-{
-    char text[OP_TEXT_BYTES];
-    for (size_t i = first; i < list->count; i++) {
-        fprintf(stream, "%zu: %s\n", i, op_print(&list->ops[i], text));
-    }
-}
-
 void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
                     const char *comments)
 {
+    char text[OP_TEXT_BYTES];
     ops_file_print_head(stream, setup);
     print_comments(stream, comments);
     fputc('\n', stream);
-    ops_file_print_ops(stream, list, 0);
+    for (size_t i = 0; i < list->count; i++) {
+        fprintf(stream, "%zu: %s\n", i, op_print(&list->ops[i], text));
+    }
 }
 
 /* --- writing --- */

@@ -48,10 +48,8 @@ enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct
  * Write errors stay in the stream (ferror). */
 void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
                     const char *comments);
-/* Its parts, for who prints a list while it grows: the head, and behind an empty line the ops from
- * number `first` on. */
+/* Its head alone, which an empty line parts from the ops. */
 void ops_file_print_head(FILE *stream, const struct setup *setup);
-void ops_file_print_ops(FILE *stream, const struct op_list *list, size_t first);
 /* One op without its number and line end, for messages; returns text. */
 enum { OP_TEXT_BYTES = 320 };
 const char *op_print(const struct op *op, char text[OP_TEXT_BYTES]);

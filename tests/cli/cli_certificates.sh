@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Certificates: every verdict can leave its proof, the independent checker accepts it, and a wrong one it does not.
 unknown=$(realpath "$(dirname "$0")/cli_unknown.ops")
+jobs=$(realpath "$(dirname "$0")/../../scenarios/jobs")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 
@@ -23,6 +24,10 @@ expect_kept() { # DIR COUNT: of so many premature findings
     done
     for certificate in "$1"/certificates/justified-*.json; do
         grep -qF "\"certificate\":\"$certificate\"}" "$1/results.jsonl" || fail "$certificate is not in its line"
+    done
+    for certificate in "$1"/certificates/*.json; do
+        expect_exit 0 check --list "$1/repros/$(basename "$certificate" .json).ops" "$certificate"
+        expect_text out.txt "; the op is that of the list"
     done
     expect_exit 0 check "$1"/certificates/*.json
     [ "$(grep -c ': valid: ' out.txt)" = $(($2 + 2)) ] || fail "$1: not one line for each file"
@@ -102,6 +107,55 @@ expect_refusal 2 "--certificates: '' is empty" replay "$whole" --certificates ""
 long=$(printf '%03000d' 0)
 expect_refusal 2 "File name too long" replay "$whole" --certificates "$long/$long"
 
+# Each is of its list, and of what that met: anybody can make its facts again.
+expect_bound() { # DIR FILE...: all facts of the files follow
+    expect_exit 0 check --list "$1/list.ops" --observations "$1/observations.jsonl" "${@:2}"
+    [ "$(grep -c '; the state is that of the list and its observations$' out.txt)" = $(($# - 1)) ] ||
+        fail "$1: not every state is made again: $(grep -v 'its observations$' out.txt)"
+}
+expect_bound proofs proofs/op-*.json
+sed '/^#/d' "$whole" | cmp - proofs/list.ops || fail "the list that was run is not the file's"
+expect_exit 0 check --list "$whole" proofs/op-*.json
+# Not of that list, not of that target, not of another answer.
+sed '0,/size=/s/size=\([0-9]*\)/size=1\1/' proofs/list.ops >other_list.ops
+cmp -s proofs/list.ops other_list.ops && fail "the other list is the same"
+first=$(find proofs -name 'op-*' | sort -V | head -n 1)
+expect_exit 1 check --list other_list.ops "$first"
+expect_text out.txt "$first: refuted: list: its SHA-256 is "
+sed '1s/first_fit/other_fit/' proofs/observations.jsonl >other_target.jsonl
+expect_refusal 2 "other_target.jsonl:1: target, options, capacity or hosts are not those of the list" \
+    check --list proofs/list.ops --observations other_target.jsonl "$first"
+awk 'NR > 1 && !done && sub(/"address": /, "&51") { done = 1 } { print }' proofs/observations.jsonl >other_place.jsonl
+expect_exit 1 check --list proofs/list.ops --observations other_place.jsonl "$first"
+expect_text out.txt ": refuted: "
+expect_exit 0 replay "$whole" --target hbm --certificates elsewhere
+for proof in elsewhere/op-*.json; do
+    [ -e "$proof" ] && expect_exit 1 check --list proofs/list.ops --observations proofs/observations.jsonl "$proof"
+done
+expect_refusal 2 "--observations goes with a list; also give --list LIST" check --observations other_place.jsonl "$first"
+expect_refusal 2 "nope.ops: No such file or directory" check --list nope.ops "$first"
+expect_refusal 2 "proofs/list.ops:1: " check --list "$whole" --observations proofs/list.ops "$first"
+expect_refusal 2 "$first:1: " check --list "$first" "$first"
+
+# Time, faults, moves, evictions, donations, several hosts, blocks in host memory: made again all the same.
+grep -v '^probes' "$jobs/nightly.ini" >many.ini
+expect_exit 0 run --job many.ini --seed 3 --seeds 1 --ops 400 --capacity 24M --out many --workers 1
+lists=0
+for list in $(grep -L 'lane=' many/repros/justified-*.ops | awk 'NR % 3 == 0'); do
+    "$hbmstress" replay "$list" --certificates made --replay-sample 0 >out.txt 2>err.txt || fail "$list: $(cat err.txt)"
+    expect_bound made made/op-*.json
+    rm -r made
+    lists=$((lists + 1))
+done
+[ "$lists" -ge 30 ] || fail "only $lists lists"
+
+# A target that takes the process with it leaves whole lines, and what was proved until then.
+printf '%s\n' 'hbmstress-ops 1' 'capacity 16K' 'target plant_crash_abort' '' '0: alloc size=8K' '1: alloc size=20K' >crash.ops
+for ((i = 2; i < 600; i++)); do printf '%d: alloc size=512\n%d: free block=%d\n' $((2 * i)) $((2 * i + 1)) $((2 * i)); done >>crash.ops
+echo '1200: alloc size=20K' >>crash.ops
+expect_exit 1 replay crash.ops --certificates crash
+expect_bound crash crash/op-*.json
+
 # An OOM that stays unknown has one, too: its bounds.
 expect_exit 3 replay "$unknown" --certificates unknown
 expect_text out.txt "  proof   unknown/op-26-unknown.json"
@@ -112,7 +166,7 @@ expect_text out.txt ": valid: unknown"
 said=$( (ulimit -f 0 && exec "$hbmstress" replay "$whole" --certificates full >/dev/null) 2>&1)
 [ "$?" = 4 ] || fail "a full disk should be exit 4"
 [ "$(echo "$said" | wc -l)" = 1 ] || fail "a full disk should be one line: $said"
-echo "$said" | grep -q '^hbmstress: full/op-[0-9]*-[a-z]*\.json: File too large$' || fail "a full disk: $said"
+[ "$said" = "hbmstress: full/list.ops: File too large" ] || fail "a full disk: $said"
 [ -z "$(find full -type f)" ] || fail "a full disk leaves $(find full -type f)"
 if [ -w /dev/full ]; then
     "$hbmstress" check "$good" >/dev/full 2>err.txt
@@ -134,6 +188,8 @@ printf '%s\n' 'hbmstress-ops 1' 'capacity 16K' 'target threaded' 'option defrag=
     '1: alloc size=20K lane=1' '2: alloc size=6K lane=2' '3: alloc size=6K' '4: switch op=3 point=1 to=1' >lanes.ops
 expect_exit 0 replay lanes.ops --certificates lanes
 expect_exit 0 check lanes/op-1-justified.json lanes/op-3-justified.json
+expect_exit 0 check --list lanes/list.ops --observations lanes/observations.jsonl lanes/op-1-justified.json lanes/op-3-justified.json
+[ "$(grep -c '; the op is that of the list, whose lanes overlap$' out.txt)" = 2 ] || fail "lanes: $(cat out.txt)"
 grep -q '"bytes": 20480' lanes/op-1-justified.json || fail "the proof of op 1 is another's"
 grep -q '"bytes": 6144' lanes/op-3-justified.json || fail "the proof of op 3 is another's"
 
