@@ -51,7 +51,7 @@ void check_budget(struct check *check)
         return;
     }
     check_require(check,
-                  nodes >= 0 && need <= have &&
+                  nodes >= 1 && need <= have &&
                       pieces_sum(check->items, check->item_count, 1) == need &&
                       pieces_sum(check->spans, check->span_count, 1) == have,
                   "proof: one of nodes, need and have is wrong");

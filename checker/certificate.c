@@ -58,6 +58,9 @@ enum certificate_result certificate_check_with(const char *text, size_t length,
         named_compare(&check, history);
     }
     if (check.result == CERTIFICATE_VALID) {
+        possible_require(&check);
+    }
+    if (check.result == CERTIFICATE_VALID) {
         check_proof(&check);
     }
     if (check.result == CERTIFICATE_VALID) {

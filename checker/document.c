@@ -27,7 +27,10 @@ static void read_block(struct check *check, size_t i, json_t *json)
                       &block->freed_at)) {
         return;
     }
-    block->is_program = check_find_word(check, what, kind, "buffer|output|program|retired") == 2;
+    enum { PROGRAM = 2, RETIRED };
+    const size_t kind_index = check_find_word(check, what, kind, "buffer|output|program|retired");
+    block->is_program = kind_index == PROGRAM;
+    block->is_retired = kind_index == RETIRED;
     block->is_live = check_find_word(check, what, state, "dying|live") == 1;
     const bool is_absent = block->address == IN_HOST_MEMORY;
     check_require(check, is_absent ? check->defrag == REPACK : !follows_absent,
@@ -84,10 +87,12 @@ void document_read(struct check *check, json_t *root)
                       is_valid_align(check, check->align) && json_is_array(blocks) &&
                       is_in_range(check->stack, 0, is_program ? size_max : 0, check->granule),
                   "request: a number is out of range");
-    check_require(
-        check,
-        is_in_range(check->own_program, -1, bytes > 0 ? -1 : (json_int_t)check->block_count - 1, 1),
-        "request: the program is out of range");
+    check_require(check,
+                  is_in_range(check->own_program, bytes > 0 ? -1 : 0,
+                              bytes > 0 ? -1 : (json_int_t)check->block_count - 1, 1),
+                  "request: the program is out of range");
+    check_require(check, !is_program || check->align == check->granule,
+                  "request: a program is aligned to the granule alone");
     check->need = bytes > check->capacity ? check->capacity + check->granule
                                           : round_up(bytes, check->granule);
     check->defrag = check_find_word(check, "contract.defrag", defrag, "none|slide|repack");

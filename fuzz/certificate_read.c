@@ -97,8 +97,8 @@ static bool read_request(const json_t *root, struct oom *oom)
                                         .own_op = program == -1 ? OP_NONE : (uint32_t)program};
     return bytes >= (is_program ? 0 : 1) && oom->request.size_bytes <= SIZE_BYTES_MAX &&
            is_align(oom, oom->request.align_bytes) && is_stack(oom, oom->request.stack_bytes) &&
-           (is_program || stack == 0) && program >= -1 && program < block_count &&
-           (program == -1 || bytes == 0);
+           (is_program ? align == (json_int_t)oom->granule_bytes : stack == 0) && program >= -1 &&
+           program < block_count && (program == -1 || bytes == 0);
 }
 
 /* -1 is never. */
@@ -138,7 +138,8 @@ static bool is_copy_refused(const struct oom *oom)
     return (oom->faults_fired & (1u << FAULT_COPY | 1u << FAULT_HOST_MEMORY)) != 0;
 }
 
-static bool is_block_possible(const struct oom *oom, const struct oom_block *block,
+/* A place and numbers that fit the device and the contract. */
+static bool is_block_in_range(const struct oom *oom, const struct oom_block *block,
                               uint64_t floor_bytes)
 {
     const bool is_absent = oom_block_is_absent(block);
@@ -154,6 +155,65 @@ static bool is_block_possible(const struct oom *oom, const struct oom_block *blo
            (block->state == BLOCK_DYING || block->freed_at_ns == 0);
 }
 
+/* A state that some moment of a run could show.  DELAY_NEVER is later than all times. */
+static bool is_block_possible(const struct oom *oom, const struct oom_block *block)
+{
+    if (block->kind == BLOCK_RETIRED) {
+        return block->state == BLOCK_LIVE && !oom_block_is_absent(block) &&
+               block->hold_count == 1 && block->used_until_ns == 0;
+    }
+    if (block->kind == BLOCK_PROGRAM &&
+        (block->hold_count > 0 || block->align_bytes != oom->granule_bytes ||
+         (block->state == BLOCK_DYING && block->freed_at_ns != block->used_until_ns))) {
+        return false;
+    }
+    return block->state == BLOCK_LIVE || (block->freed_at_ns >= block->used_until_ns &&
+                                          (block->freed_at_ns > 0 || block->hold_count > 0));
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const json_int_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* Each block was made by another op. */
+static bool have_own_ops(const json_t *blocks)
+{
+    const size_t count = json_array_size(blocks);
+    bool are_different = true;
+    json_int_t *ops = calloc(count + 1, sizeof *ops);
+    CHECK(ops != NULL);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *op = json_object_get(json_array_get(blocks, i), "op");
+        are_different = are_different && json_is_integer(op);
+        ops[i] = json_integer_value(op);
+    }
+    qsort(ops, count, sizeof *ops, compare_numbers);
+    for (size_t i = 1; i < count; i++) {
+        are_different = are_different && ops[i - 1] != ops[i];
+    }
+    free(ops);
+    return are_different;
+}
+
+/* What is there lies above the stacks that are reserved, and the program that is executed is live.
+ */
+static bool is_state_possible(const struct oom *oom)
+{
+    const struct oom_block *first = oom->blocks;
+    if (oom->block_count > 0 && !oom_block_is_absent(first) &&
+        first->address < oom_reserved_bytes(oom)) {
+        return false;
+    }
+    if (oom->request.own_op == OP_NONE) {
+        return oom->request.size_bytes > 0;
+    }
+    const struct oom_block *own = &oom->blocks[oom->request.own_op];
+    return own->kind == BLOCK_PROGRAM && own->state == BLOCK_LIVE &&
+           own->stack_bytes == oom->request.stack_bytes;
+}
+
 static bool read_blocks(const json_t *root, struct oom *oom)
 {
     const json_t *blocks = json_object_get(root, "blocks");
@@ -164,14 +224,14 @@ static bool read_blocks(const json_t *root, struct oom *oom)
     for (size_t i = 0; i < count; i++) {
         struct oom_block *block = &oom->blocks[i];
         if (!read_block(json_array_get(blocks, i), block) ||
-            !is_block_possible(oom, block, floor_bytes)) {
+            !is_block_in_range(oom, block, floor_bytes) || !is_block_possible(oom, block)) {
             return false;
         }
         block->op = (uint32_t)i;
         floor_bytes = oom_block_is_absent(block) ? UINT64_MAX : block->address + block->size_bytes;
     }
     oom->block_count = oom->block_capacity = count;
-    return json_is_array(blocks);
+    return json_is_array(blocks) && have_own_ops(blocks);
 }
 
 static bool read_claim(const json_t *root, struct certificate_claim *claim)
@@ -187,7 +247,8 @@ static bool read_claim(const json_t *root, struct certificate_claim *claim)
     }
     claim->kind = kinds[index];
     return read_device(root, &claim->oom) && read_contract(root, &claim->oom) &&
-           read_request(root, &claim->oom) && read_blocks(root, &claim->oom);
+           read_request(root, &claim->oom) && read_blocks(root, &claim->oom) &&
+           is_state_possible(&claim->oom);
 }
 
 bool certificate_read(const char *text, size_t length, struct certificate_claim *claim)

@@ -128,7 +128,7 @@ static bool read_block(struct reader *reader, struct oom *oom, uint64_t bottom_b
     const uint64_t granule = oom->granule_bytes;
     struct oom_block block = {
         .size_bytes = (1 + size % SIZE_GRANULES) * granule,
-        .align_bytes = read_align(place >> 3, granule),
+        .align_bytes = (state & 3) == BLOCK_PROGRAM ? granule : read_align(place >> 3, granule),
         .used_until_ns = read_time(state >> 3),
         .freed_at_ns = read_time(times),
         .op = (uint32_t)oom->block_count * OP_STEP + 1,
@@ -160,6 +160,7 @@ static void read_own_program(unsigned how, unsigned which, struct oom *oom)
         if (block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE) {
             oom->request.own_op = block->op;
             oom->request.size_bytes = 0;
+            oom->request.stack_bytes = block->stack_bytes;
             return;
         }
     }
@@ -187,7 +188,7 @@ void oom_decode(const uint8_t *bytes, size_t length, struct oom *oom)
     oom->request = (struct oom_request){
         .class = (request & 1) != 0 ? REQUEST_PROGRAM : REQUEST_BUFFER,
         .size_bytes = size - less + more,
-        .align_bytes = read_align(request >> 3, granule),
+        .align_bytes = (request & 1) != 0 ? granule : read_align(request >> 3, granule),
         .stack_bytes = (request & 1) != 0 ? stack : 0,
         .own_op = OP_NONE,
     };

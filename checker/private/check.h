@@ -13,10 +13,10 @@
 enum { NONE, SLIDE, REPACK, NEVER = -1, IN_HOST_MEMORY = -1, NOWHERE = -1 };
 
 struct block {
-    struct tree_node place; /* in a plan: among the blocks on the device, by address */
+    struct tree_node place; /* among all blocks by op; in a plan those on the device by address */
     json_int_t highest;     /* under slide: the highest end of what is below it */
     json_int_t op, address, size, align, stack, holds, used_until, freed_at;
-    bool is_program, is_live;
+    bool is_program, is_retired, is_live;
     enum { FIXED, MOVABLE, GONE } fate; /* by the time that is looked at */
 };
 /* An item or (with a count) a type of items, whose key is its align; or a span, whose key is its
@@ -32,10 +32,10 @@ struct check {
     const char *source; /* what the facts are compared with, in words */
     json_int_t version;
     json_int_t capacity, granule, need, align, stack, own_program;
-    json_int_t time, bottom;  /* which uses have ended, and the bottom that follows */
-    bool drains, evicts;      /* as promised for this class of request, and not refused */
-    struct block *blocks;     /* by address; behind them one of size 0 at the end of the device */
-    struct tree_node *places; /* in a plan: the blocks on the device */
+    json_int_t time, bottom; /* which uses have ended, and the bottom that follows */
+    bool drains, evicts;     /* as promised for this class of request, and not refused */
+    struct block *blocks;    /* by address; behind them one of size 0 at the end of the device */
+    struct tree_node *places;
     struct piece *items, *spans;
     size_t block_count, item_count, span_count, defrag,
         letter; /* letter: the next one of the log */
@@ -69,10 +69,12 @@ bool check_unpack(struct check *check, json_t *json, const char *what, const cha
 /* The index of the text in words, which are separated by |. */
 size_t check_find_word(struct check *check, const char *what, const char *text, const char *words);
 
-/* --- document.c, state.c: what the proof is about --- */
+/* --- document.c, possible.c, state.c: what the proof is about --- */
 
 /* All of the document but its proof. */
 void document_read(struct check *check, json_t *root);
+/* The document was read: some moment of a run could show its blocks and its request. */
+void possible_require(struct check *check);
 /* What can become of each block by that time without evictions, and where the bottom is then. */
 void state_set_time(struct check *check, json_int_t time);
 bool state_may_evict(const struct check *check, const struct block *block);

@@ -28,6 +28,8 @@ static struct oom_block make_block(const struct block *block, uint64_t wait_due_
 {
     const uint64_t judged_bytes = block->size_bytes < block->promised_bytes ? block->size_bytes
                                                                             : block->promised_bytes;
+    /* Where events have no times, a use counts as one that never ends unless a drain awaits it. */
+    const uint64_t freed_at_ns = wait_due_ns > use_due_ns ? wait_due_ns : use_due_ns;
     return (struct oom_block){
         .address = block->address,
         .size_bytes = judged_bytes,
@@ -35,7 +37,7 @@ static struct oom_block make_block(const struct block *block, uint64_t wait_due_
         .align_bytes = block->align_bytes,
         .stack_bytes = block->stack_bytes,
         .used_until_ns = use_due_ns,
-        .freed_at_ns = block->state == BLOCK_DYING ? wait_due_ns : 0,
+        .freed_at_ns = block->state == BLOCK_DYING ? freed_at_ns : 0,
         .op = block->op,
         .hold_count = block->hold_count,
         .kind = block->kind,

@@ -105,6 +105,31 @@ static bool may_be_blurred(const struct pass *pass, uint32_t number)
 
 /* --- one instant --- */
 
+static bool has_other_of_op(const struct oom *oom, size_t i)
+{
+    for (size_t k = i + 1; k < oom->block_count; k++) {
+        if (oom->blocks[k].op == oom->blocks[i].op) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a moment could show the blocks like that.  Effects that are only half done do not: a
+ * program's stack is reserved before what lies there was moved away, or its image is back while the
+ * old one is still there, or while the request still needs room for it. */
+static bool is_possible(const struct oom *oom)
+{
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        const bool is_own = block->op == oom->request.own_op && oom->request.size_bytes > 0;
+        if (block->kind == BLOCK_PROGRAM && (is_own || has_other_of_op(oom, i))) {
+            return false;
+        }
+    }
+    return oom->block_count == 0 || oom->blocks[0].address >= oom_reserved_bytes(oom);
+}
+
 /* Keeps the state that was just judged, and the verdict on it, for the call's return. */
 static void keep_state(struct pass *pass, uint32_t number, const struct verdict *verdict)
 {
@@ -159,7 +184,12 @@ static void judge_order(struct pass *pass, uint32_t number, const struct overlap
             blur_state(pass, number, &pass->oom);
         }
         oracle_judge(judge->oracle, &pass->oom, judge->nodes_max, &verdict);
-        take_verdict(pass, number, &verdict);
+        if (is_possible(&pass->oom)) {
+            take_verdict(pass, number, &verdict);
+        } else if (verdict.kind != VERDICT_PREMATURE) {
+            /* An allocator may have felt it like that; but it proves nothing. */
+            pass->pending[number].was_blind = true;
+        }
     }
 }
 

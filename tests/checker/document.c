@@ -48,6 +48,18 @@ void document_write(struct document document)
     number_ops();
 }
 
+void document_replace(const char *old, const char *new)
+{
+    char *at = NULL;
+    for (char *next = document_text; (next = strstr(next, old)) != NULL; next++) {
+        at = next;
+    }
+    ck_assert_ptr_nonnull(at);
+    ck_assert_uint_le(strlen(new), strlen(old));
+    memcpy(at, new, strlen(new));
+    memset(at + strlen(new), ' ', strlen(old) - strlen(new));
+}
+
 static const char *const result_names[] = {"valid", "refuted", "unreadable"};
 
 enum certificate_result document_check(void)

@@ -39,6 +39,7 @@ struct document {
                          ", 'program': " #program "}"
 #define BUFFER(bytes) REQUEST(buffer, bytes, 1, 0, -1)
 #define PROGRAM(bytes, stack) REQUEST(program, bytes, 1, stack, -1)
+#define RUN(block, stack) REQUEST(program, 0, 1, stack, block)
 #define MOVE(block, from, to, bytes) \
     "{'block': " #block ", 'from': " #from ", 'to': " #to ", 'bytes': " #bytes "}"
 #define PLAN(until, evict, moves, address)                                            \
@@ -60,6 +61,8 @@ void document_quote(char *letters);
 /* A device of 100 bytes in granules of one, a contract with everything, and an empty heap, but for
  * the parts that are there. */
 void document_write(struct document document);
+/* The last `old` becomes new, which is no longer. */
+void document_replace(const char *old, const char *new);
 /* The reason is one line. */
 enum certificate_result document_check(void);
 void document_expect_text(enum certificate_result result, const char *part_of_reason);

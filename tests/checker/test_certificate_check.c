@@ -273,9 +273,9 @@ START_TEST(a_proof_has_the_members_of_its_own_kind_alone)
             .proof = "{'kind': 'rounding', 'unit': 1, 'need': 101, 'have': 100, 'log': ''}");
     rejects("proof", .claim = "unknown",
             .proof = "{'kind': 'budget', 'unit': 7, 'need': 1, 'have': 14}");
-    rejects("proof", .request = PROGRAM(0, 101), .proof = "{'kind': 'stack', 'log': 'f'}");
+    rejects("proof", .request = PROGRAM(1, 101), .proof = "{'kind': 'stack', 'log': 'f'}");
     rejects("proof", FOURS("{'kind': 'search', 'log': 'bff'}"));
-    rejects("proof", .claim = "premature", .request = PROGRAM(0, 0),
+    rejects("proof", .claim = "premature", .request = PROGRAM(1, 0),
             .proof = "{'kind': 'plan', 'until': 0, 'evict': [], 'moves': []}");
 }
 END_TEST
@@ -313,7 +313,6 @@ START_TEST(queued_frees_without_references_go_when_the_contract_drains)
     heap_takes(10, .blocks = blocks, .contract = PROMISE(none, false, true, true));
     heap_takes(10, .blocks = DYING(0, 30, 1, 7) "," HELD(40, 60));
     heap_takes(10, .blocks = DYING(0, 30, 0, -1) "," HELD(40, 60));
-    heap_takes(40, .blocks = DYING(0, 30, 0, 0) "," HELD(40, 60), .refused = NO_WAIT);
     /* The latest time that a document can name is a time all the same. */
     heap_takes(40, .blocks = DYING(0, 30, 0, 9223372036854775807) "," HELD(40, 60));
 }
@@ -350,19 +349,19 @@ START_TEST(idle_programs_go_for_buffers_and_only_as_promised_for_programs)
     accepts(.blocks = blocks, .contract = programs_too, .request = REQUEST(program, 0, 1, 5, 0),
             .proof = STACK);
     refutes("the stack fits", .blocks = blocks, .contract = programs_too,
-            .request = REQUEST(program, 0, 1, 5, -1), .proof = STACK);
+            .request = REQUEST(program, 1, 1, 5, -1), .proof = STACK);
     refutes("request", .blocks = blocks, .contract = programs_too,
             .request = REQUEST(program, 41, 1, 0, 0), .proof = SPANS);
     refutes("request", .blocks = blocks, .request = REQUEST(buffer, 41, 1, 0, 0), .proof = SPANS);
     heap_takes(5, .blocks = IMAGE(10, 30, 5, 3) "," HELD(
                       40, 60)); /* busy: it stays, and its stack is reserved */
-    heap_takes(10, .blocks = BLOCK(program, dying, 10, 30, 1, 0, 1, 0, 0) "," HELD(40, 60));
+    heap_takes(10, .blocks = BLOCK(program, dying, 10, 30, 1, 0, 0, -1, -1) "," HELD(40, 60));
 }
 END_TEST
 
 START_TEST(bottom_is_the_larger_of_the_stacks_of_the_request_and_of_busy_programs)
 {
-    const char *dying = BLOCK(program, dying, 90, 10, 1, 30, 1, 9, -1);
+    const char *dying = BLOCK(program, dying, 90, 10, 1, 30, 0, -1, -1);
     heap_takes(60, .blocks = dying);
     program_takes(60, 20, -1, .blocks = dying);
     program_takes(40, 50, -1, .blocks = dying);
@@ -395,8 +394,8 @@ START_TEST(stack_is_a_fixed_block_or_the_end_of_the_device_below_bottom)
     refutes("the stack fits", .request = request, .blocks = LIVE(19, 1), .proof = STACK);
     accepts(.contract = CONTRACT(none), .request = request, .blocks = LIVE(19, 1), .proof = STACK);
     refutes("the stack fits", .request = request, .blocks = DYING(19, 1, 0, 3), .proof = STACK);
-    accepts(.request = PROGRAM(0, 101), .proof = STACK);
-    accepts(.request = PROGRAM(0, 4611686018427387904), .proof = STACK);
+    accepts(.request = PROGRAM(1, 101), .proof = STACK);
+    accepts(.request = PROGRAM(1, 4611686018427387904), .proof = STACK);
     refutes("the stack fits", .request = PROGRAM(1, 100), .proof = STACK);
     refutes("the stack fits", .request = request, .blocks = HELD(19, 1),
             .proof = ROUNDING(1, 10, 80));
@@ -429,21 +428,20 @@ START_TEST(spans_under_slide_count_what_their_blocks_leave)
 }
 END_TEST
 
+/* A loaded program, the last of the blocks, needs its stack. */
+#define EXECUTES(index, stack, blocks_text) \
+    .request = RUN(index, stack), .blocks = blocks_text IMAGE(90, 10, stack, 0)
+
 START_TEST(spans_show_blocks_that_cannot_be_pushed_up_above_bottom)
 {
-    const char *blocks = LIVE(0, 20) "," HELD(40, 10),
-               *aligned = LIVE_ALIGNED(0, 20, 16) "," HELD(40, 10);
-    accepts(SLIDES(100), .request = PROGRAM(0, 21), .blocks = blocks, .proof = SPANS);
-    refutes("fits before", SLIDES(100), .request = PROGRAM(0, 20), .blocks = blocks,
-            .proof = SPANS);
-    accepts(SLIDES(100), .request = PROGRAM(0, 40), .blocks = blocks, .proof = SPANS);
-    accepts(SLIDES(100), .request = PROGRAM(0, 17), .blocks = aligned, .proof = SPANS);
-    refutes("fits before", SLIDES(100), .request = PROGRAM(0, 16), .blocks = aligned,
-            .proof = SPANS);
-    refutes("fits before", .contract = CONTRACT(none), .request = PROGRAM(0, 100), .proof = SPANS);
-    /* A request without bytes takes no place, so its alignment pushes nothing. */
-    refutes("fits before", SLIDES(9), .request = REQUEST(program, 0, 8, 3, -1),
-            .blocks = LIVE(0, 4) "," HELD(7, 2), .proof = SPANS);
+#define TO_PUSH LIVE(0, 20) "," HELD(40, 10) ","
+#define TO_PUSH_ALIGNED LIVE_ALIGNED(0, 20, 16) "," HELD(40, 10) ","
+    accepts(SLIDES(100), EXECUTES(2, 21, TO_PUSH), .proof = SPANS);
+    refutes("fits before", SLIDES(100), EXECUTES(2, 20, TO_PUSH), .proof = SPANS);
+    accepts(SLIDES(100), EXECUTES(2, 40, TO_PUSH), .proof = SPANS);
+    accepts(SLIDES(100), EXECUTES(2, 17, TO_PUSH_ALIGNED), .proof = SPANS);
+    refutes("fits before", SLIDES(100), EXECUTES(2, 16, TO_PUSH_ALIGNED), .proof = SPANS);
+    refutes("fits before", .contract = CONTRACT(none), EXECUTES(0, 90, ""), .proof = SPANS);
 }
 END_TEST
 
@@ -471,7 +469,7 @@ START_TEST(rounding_compares_all_items_with_all_spans_in_units)
     accepts(.device = "{'capacity': 1024, 'granule': 512}",
             .request = REQUEST(buffer, 513, 512, 0, -1),
             .blocks = BLOCK(output, live, 512, 512, 512, 0, 2, 0, 0), .proof = ROUNDING(512, 2, 1));
-    refutes("need and have", .request = PROGRAM(0, 10), .proof = ROUNDING(1, 0, 90));
+    refutes("need and have", EXECUTES(0, 10, ""), .proof = ROUNDING(1, 10, 90));
     /* What is larger than the device needs one granule more. */
     accepts(.request = BUFFER(4611686018427387904), .blocks = LIVE(0, 10),
             .proof = ROUNDING(1, 111, 100));
@@ -524,13 +522,12 @@ START_TEST(a_plan_awaits_queued_frees)
             .contract = PROMISE(repack, false, true, true));
     refutes("blocks[0]", PLANS(50, DYING(0, 50, 1, 5) "," DYING(50, 50, 0, 9), 9, "", "", 0));
     refutes("blocks[0]", PLANS(50, DYING(0, 50, 0, -1) "," DYING(50, 50, 0, 9), 9, "", "", 0));
-    accepts(PLANS(50, DYING(0, 50, 0, 0), 0, "", "", 0));
 }
 END_TEST
 
 START_TEST(a_plan_evicts_idle_programs_that_may_go)
 {
-#define TWO_PROGRAMS IMAGE(0, 40, 0, 0) "," IMAGE(40, 30, 20, 7) "," DYING(70, 30, 0, 7)
+#define TWO_PROGRAMS IMAGE(0, 40, 0, 0) "," IMAGE(40, 30, 0, 7) "," DYING(70, 30, 0, 7)
     const char *idle = IMAGE(0, 40, 0, 0) "," HELD(40, 60),
                *programs_too = PROMISE(repack, true, false, true);
     accepts(PLANS(40, idle, 0, "0", "", 0));
@@ -543,13 +540,13 @@ START_TEST(a_plan_evicts_idle_programs_that_may_go)
     refutes("evict[0]", PLANS(10, LIVE(0, 40), 0, "0", "", 0));
     refutes("evict[0]", PLANS(40, idle, 0, "0", "", 0), .refused = NO_UNLOAD);
     refutes("evict[0]", PLANS(40, idle, 0, "0", "", 0), .contract = programs_too);
-    refutes("evict[0]", PLANS(10, BLOCK(program, dying, 0, 9, 1, 0, 1, 0, 0), 0, "0", "", 9));
+    refutes("evict[0]", PLANS(10, BLOCK(program, dying, 0, 9, 1, 0, 0, -1, -1), 0, "0", "", 9));
     refutes("evict[0]", .claim = "premature", .request = PROGRAM(40, 0), .blocks = idle,
             .proof = PLAN(0, "0", "", 0));
     accepts(.claim = "premature", .contract = programs_too, .request = PROGRAM(40, 0),
             .blocks = idle, .proof = PLAN(0, "0", "", 0));
-    refutes("evict[0]", .claim = "premature", .contract = programs_too,
-            .request = REQUEST(program, 0, 1, 9, 0), .blocks = idle, .proof = PLAN(0, "0", "", -1));
+    refutes("evict[0]", .claim = "premature", .contract = programs_too, .request = RUN(0, 0),
+            .blocks = idle, .proof = PLAN(0, "0", "", -1));
     /* What is no integer names no block, not the first one. */
     rejects("evict", PLANS(40, idle, 0, "'0'", "", 0));
     rejects("evict", PLANS(40, idle, 0, "null", "", 0));
@@ -622,23 +619,23 @@ START_TEST(a_plan_under_slide_keeps_the_order)
             .contract = CONTRACT(slide));
     /* The request itself goes anywhere, and blocks that are gone are in nobody's way. */
     accepts(PLANS(20, LIVE(40, 10) "," LIVE(80, 10), 0, "", "", 50), .contract = CONTRACT(slide));
-    accepts(PLANS(20, DYING(40, 10, 0, 0) "," LIVE(80, 10), 0, "", MOVE(1, 80, 0, 10), 50),
+    accepts(PLANS(20, DYING(40, 10, 0, 3) "," LIVE(80, 10), 3, "", MOVE(1, 80, 0, 10), 50),
             .contract = CONTRACT(slide));
 }
 END_TEST
 
-#define LOADED(stack, blocks_text, ...)                                        \
-    .claim = "premature", .request = PROGRAM(0, stack), .blocks = blocks_text, \
-    .proof = PLAN(__VA_ARGS__)
+#define LOADED(stack, blocks_text, ...) \
+    .claim = "premature", EXECUTES(2, stack, blocks_text), .proof = PLAN(__VA_ARGS__)
 
 START_TEST(a_plan_makes_room_for_the_stack)
 {
-    const char *blocks = LIVE(10, 10) "," HELD(60, 10);
-    accepts(LOADED(30, blocks, 0, "", MOVE(0, 10, 30, 10), -1));
-    refutes("blocks[0] ends in", LOADED(30, blocks, 0, "", "", -1));
-    refutes("blocks[1] ends in", LOADED(61, blocks, 0, "", MOVE(0, 10, 80, 10), -1));
-    refutes("address", LOADED(30, blocks, 0, "", MOVE(0, 10, 30, 10), 80));
-    refutes("address: the stack", LOADED(101, "", 0, "", "", -1));
+#define TO_MOVE LIVE(10, 10) "," HELD(60, 10) ","
+    accepts(LOADED(30, TO_MOVE, 0, "", MOVE(0, 10, 30, 10), -1));
+    refutes("blocks[0] ends in", LOADED(30, TO_MOVE, 0, "", "", -1));
+    refutes("blocks[1] ends in", LOADED(61, TO_MOVE, 0, "", MOVE(0, 10, 80, 10), -1));
+    refutes("address", LOADED(30, TO_MOVE, 0, "", MOVE(0, 10, 30, 10), 80));
+    refutes("address: the stack", .claim = "premature", .request = PROGRAM(1, 101),
+            .proof = PLAN(0, "", "", 0));
     /* What executes until later reserves its stack in the plan, too. */
     refutes("address: it is",
             PLANS(10, DYING(80, 10, 0, 9) "," IMAGE(90, 10, 50, 7), 6, "", "", 20));

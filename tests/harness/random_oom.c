@@ -94,6 +94,7 @@ static void draw_state(struct random *random, uint64_t stack_bytes, uint64_t gra
                                       (block->used_until_ns > 0 ? granules : granules + 4) + 1) *
                          granule;
     block->hold_count = 0;
+    block->align_bytes = granule;
     if (block->state == BLOCK_DYING && block->used_until_ns == 0) {
         block->state = BLOCK_LIVE; /* an unloaded program waits for its executions alone */
         block->freed_at_ns = 0;
@@ -153,6 +154,7 @@ static void draw_own_program(struct random *random, struct oom *oom)
         if (block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE) {
             request->own_op = block->op;
             request->size_bytes = 0;
+            request->stack_bytes = block->stack_bytes;
             return;
         }
     }
@@ -172,6 +174,7 @@ static void draw_request(struct random *random, const struct random_oom_wish *wa
     if (is_program) {
         const uint64_t granules = oom->capacity_bytes / oom->granule_bytes;
         oom->request.stack_bytes = random_below(random, granules / 2 + 1) * oom->granule_bytes;
+        oom->request.align_bytes = oom->granule_bytes;
         draw_own_program(random, oom);
     }
     if (oom->request.size_bytes > 0 && random_chance(random, 1, 64)) {
@@ -361,6 +364,7 @@ void random_oom_draw_aligned(struct random *random, size_t movable_max, struct o
     hold_aligned_blocks(random, movable_max, oom);
     uint64_t free_granules = oom->capacity_bytes / oom->granule_bytes;
     for (size_t i = 0; i < oom->block_count; i++) {
+        oom->blocks[i].op = (uint32_t)i; /* no two have the same, whatever came and went */
         free_granules -= oom->blocks[i].size_bytes / oom->granule_bytes;
     }
     const uint64_t spare = random_chance(random, 1, 3)

@@ -19,14 +19,16 @@ struct tally {
     size_t second_count, return_count, staged_count;
 };
 
-/* About every third block goes to host memory: behind those that stay on the device. */
+/* About every third block goes to host memory: behind those that stay on the device.  Memory that
+ * went bad stays where it is. */
 static size_t strand_some(struct random *random, struct oom *oom)
 {
     struct oom_block absent[64];
     size_t absent_count = 0;
     size_t kept = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
-        if (absent_count < 64 && random_chance(random, 1, 3)) {
+        if (absent_count < 64 && oom->blocks[i].kind != BLOCK_RETIRED &&
+            random_chance(random, 1, 3)) {
             absent[absent_count] = oom->blocks[i];
             absent[absent_count++].address = OOM_IN_HOST_MEMORY;
         } else {

@@ -236,6 +236,17 @@ static bool read_block(const json_t *json, struct oom_block *block)
     return is_good;
 }
 
+/* No block before it was made by the same op. */
+static bool is_of_own_op(const json_t *blocks, size_t i)
+{
+    const json_t *op = json_object_get(json_array_get(blocks, i), "op");
+    bool is_own = json_is_integer(op);
+    for (size_t k = 0; k < i; k++) {
+        is_own = is_own && !json_equal(json_object_get(json_array_get(blocks, k), "op"), op);
+    }
+    return is_own;
+}
+
 static bool read_blocks(const json_t *root, struct oom *oom)
 {
     const json_t *blocks = json_object_get(root, "blocks");
@@ -244,7 +255,7 @@ static bool read_blocks(const json_t *root, struct oom *oom)
     ck_assert_ptr_nonnull(oom->blocks);
     bool is_good = true;
     for (size_t i = 0; i < oom->block_count && is_good; i++) {
-        is_good = read_block(json_array_get(blocks, i), &oom->blocks[i]);
+        is_good = read_block(json_array_get(blocks, i), &oom->blocks[i]) && is_of_own_op(blocks, i);
         /* The document names blocks by their places. */
         oom->blocks[i].op = (uint32_t)i;
     }
@@ -300,22 +311,49 @@ static bool is_align(const struct oom *oom, uint64_t align_bytes)
            align_bytes <= UINT64_C(1) << 30;
 }
 
+/* The page's table of states that cannot be. */
+static bool is_block_possible(const struct oom *oom, const struct oom_block *block)
+{
+    const bool is_live = block->state == BLOCK_LIVE;
+    const bool waits = block->hold_count > 0 || block->freed_at_ns > 0;
+    switch ((enum block_kind)block->kind) {
+    case BLOCK_RETIRED:
+        return is_live && block->hold_count == 1 && block->used_until_ns == 0;
+    case BLOCK_PROGRAM:
+        return block->hold_count == 0 && block->align_bytes == oom->granule_bytes &&
+               (is_live || (waits && block->freed_at_ns == block->used_until_ns));
+    default:
+        return is_live || (waits && block->freed_at_ns >= block->used_until_ns);
+    }
+}
+
+static bool is_request_possible(const struct oom *oom)
+{
+    const struct oom_request *request = &oom->request;
+    if (request->class == REQUEST_PROGRAM && request->align_bytes != oom->granule_bytes) {
+        return false;
+    }
+    if (request->own_op == OP_NONE) {
+        return request->size_bytes > 0;
+    }
+    const struct oom_block *own = &oom->blocks[request->own_op];
+    return request->size_bytes == 0 && own->kind == BLOCK_PROGRAM && own->state == BLOCK_LIVE &&
+           own->stack_bytes == request->stack_bytes;
+}
+
 static bool is_block_good(const struct oom *oom, size_t i)
 {
     const struct oom_block *block = &oom->blocks[i];
-    const uint64_t below = i == 0 ? 0 : oom->blocks[i - 1].address + oom->blocks[i - 1].size_bytes;
-    for (size_t k = 0; k < i; k++) {
-        if (oom->blocks[k].op == block->op) {
-            return false;
-        }
-    }
+    const uint64_t below = i == 0 ? oom_reserved_bytes(oom)
+                                  : oom->blocks[i - 1].address + oom->blocks[i - 1].size_bytes;
     return is_align(oom, block->align_bytes) && block->address % block->align_bytes == 0 &&
            block->address >= below && block->size_bytes > 0 &&
            block->size_bytes % oom->granule_bytes == 0 && block->address <= oom->capacity_bytes &&
            block->size_bytes <= oom->capacity_bytes - block->address &&
            block->stack_bytes % oom->granule_bytes == 0 &&
            (block->kind == BLOCK_PROGRAM || block->stack_bytes == 0) &&
-           (block->state == BLOCK_DYING || block->freed_at_ns == 0);
+           (block->state == BLOCK_DYING || block->freed_at_ns == 0) &&
+           is_block_possible(oom, block);
 }
 
 /* What docs/certificate.md demands of the state. */
@@ -330,7 +368,7 @@ static bool is_well_formed(const struct oom *oom)
                    request->stack_bytes <= UINT64_C(1) << 63 &&
                    (request->class == REQUEST_PROGRAM ||
                     (request->size_bytes > 0 && request->stack_bytes == 0)) &&
-                   (request->own_op == OP_NONE || request->size_bytes == 0);
+                   is_request_possible(oom);
     for (size_t i = 0; i < oom->block_count && is_good; i++) {
         is_good = is_block_good(oom, i);
     }
