@@ -650,7 +650,7 @@ START_TEST(unknown_states_the_right_volume_and_that_it_settles_nothing)
     accepts(.claim = "unknown", TWENTIES(BUDGET(4000000, 80, 80)));
     refutes("need and have", .claim = "unknown", TWENTIES(BUDGET(1, 79, 80)));
     refutes("need and have", .claim = "unknown", TWENTIES(BUDGET(1, 80, 81)));
-    refutes("nodes", .claim = "unknown", TWENTIES(BUDGET(-1, 80, 80)));
+    refutes("nodes", .claim = "unknown", TWENTIES(BUDGET(0, 80, 80)));
     refutes("need and have", .claim = "unknown", .request = BUFFER(21), .blocks = FOUR_TWENTIES,
             .proof = BUDGET(1, 81, 80));
     refutes("not match the contract", .claim = "unknown", TWENTIES(BUDGET(1, 80, 80)),
