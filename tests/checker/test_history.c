@@ -107,6 +107,10 @@ static const struct story stories[] = {
     {.steps = {MADE("alloc size=512 align=2K", 2048, 1024), STEP("use block=0 delay=5ns", 0, ""),
                MADE("donate block=0 size=100", 9728, 7)},
      .blocks = FACT(2, output, live, 2048, 512, 512, 0, 0, 5, 0)},
+    {.steps = {MADE("alloc size=512", 0, 512), MADE("donate block=0 size=512", 0, 512),
+               STEP("defragment", 0, ", 'moved': [[1, 1024]]")},
+     .last = "output size=1M",
+     .blocks = FACT(1, output, live, 1024, 512, 512, 0, 0, 0, 0)},
     /* Bad memory is held. */
     {.steps = {DID("retire size=1K address=60K")},
      .blocks = FACT(0, retired, live, 61440, 1024, 512, 0, 1, 0, 0)},
@@ -345,6 +349,7 @@ static const struct edit other_documents[] = {
     {"'target': 'hbm'", "'target': 'hb'", "list: its target is another one"},
     {"{'defrag': 'none'}}", "{'defrag': 'slide'}}", "list: its target options are others"},
     {"{'defrag': 'none'}}", "{}}", "list: its target options are others"},
+    {"{'defrag': 'none'}}", "{'defrag': 'some'}}", "list: its target options are others"},
     {"{'defrag': 'none'}}", "{'defrag': 'none', 'x': 'y'}}", "list: its target options are others"},
     {"{'defrag': 'none'}}", "{'defrug': 'none'}}", "list: its target options are others"},
 };
@@ -465,6 +470,12 @@ static const struct edit broken_lists[] = {
     {"capacity 64K", "capacity\t64K", "list.ops:2: a control character"},
     {"capacity 64K", "capacity  64K", "list.ops:2: the value of capacity is wrong"},
     {"granule 512", "granule 500", "list.ops:3: the value of granule is wrong"},
+    {"granule 512", "granule 0", "list.ops:3: the value of granule is wrong"},
+    {"granule 512", "seed 1\x7f", "list.ops:3: a control character"},
+    {"granule 512", "tag 1 a\"", "list.ops:3: the value of tag is wrong"},
+    {"granule 512", "tag 1 \"a", "list.ops:3: the value of tag is wrong"},
+    {"granule 512", "rounding class=4", "list.ops:3: the value of rounding is wrong"},
+    {"granule 512", "rounding classes=4 smallest=0", "list.ops:3: the value of rounding is wrong"},
     {"granule 512", "granule 128K", "list.ops:3: the value of granule is wrong"},
     {"granule 512", "granule 512\ngranule 512", "list.ops:4: granule is given twice"},
     {"granule 512", "rounding classes=3", "list.ops:3: the value of rounding is wrong"},
@@ -612,6 +623,8 @@ static const struct edit broken_logs[] = {
     {", 'address': 1024, 'size': 1024", ", 'address': 1024",
      "log.jsonl:2: address or size is wrong, or this answer has none"},
     {"'address': 1024", "'address': -4", "log.jsonl:2: address or size is wrong"},
+    {"'size': 1024", "'size': -4", "log.jsonl:2: address or size is wrong"},
+    {"'address': 1024, ", "", "log.jsonl:2: address or size is wrong"},
     {"'address': 1024", "'address': 1e3", "log.jsonl:2: the op: a member is missing"},
     {"'address': 1024", "'address': 9223372036854775808", "log.jsonl:2: column"},
     {"'now': '7'", "'now': '7', 'moved': 0", "log.jsonl:6: a member is not an array"},
@@ -692,6 +705,13 @@ static const struct {
 } contradictions[] = {
     {{"free block=0", "free block=0"}, "op 2 is answered ok, but its block is not there"},
     {{"hold block=none"}, "op 1 is answered ok, but its block is not there"},
+    {{"release block=none"}, "op 1 is answered ok, but its block is not there"},
+    {{"use block=none delay=1s"}, "op 1 is answered ok, but its block is not there"},
+    {{"free_after block=none delay=1s"}, "op 1 is answered ok, but its block is not there"},
+    {{"free_after block=0 event=0"}, "op 1 is answered ok, but op 0 has no event"},
+    {{"donate block=none size=1"}, "op 1 is answered ok, but its block is not there"},
+    {{"execute program=none delay=1s"}, "op 1 is answered ok, but its block is not there"},
+    {{"execute program=0 delay=1s"}, "op 1 is answered ok, but its block is not there"},
     {{"release block=0"}, "op 1 releases no hold"},
     {{"unload program=0"}, "op 1 is answered ok, but its block is not there"},
     {{"hold block=0", "free block=0", "hold block=0"},
@@ -727,6 +747,48 @@ START_TEST(what_is_no_request_is_not_out_of_memory)
     expect_texts(CERTIFICATE_REFUTED, "list: op 1 cannot be out of memory");
     story_write(&(struct story){.last = "execute program=none delay=0s"}, &texts);
     expect_texts(CERTIFICATE_REFUTED, "list: op 0 cannot be out of memory");
+}
+END_TEST
+
+START_TEST(a_program_that_was_unloaded_is_not_executed)
+{
+    struct story story = {.steps = {MADE("load size=1M stack=0", 0, 1024), DID("unload program=0")},
+                          .last = "execute program=0 delay=0s",
+                          .request = ASKED(program, 1048576, 512, 0, -1)};
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_REFUTED, "observations: the program of op 2 is not there");
+}
+END_TEST
+
+START_TEST(an_execution_is_of_its_own_program)
+{
+    struct story story = {.steps = {MADE("load size=1K stack=128K", 0, 1024),
+                                    MADE("load size=1K stack=128K", 1024, 1024)},
+                          .last = "execute program=1 delay=1s",
+                          .request = ASKED(program, 0, 512, 131072, 1),
+                          .proof = "{'kind': 'stack'}",
+                          .blocks = FACT(0, program, live, 0, 1024, 512, 131072, 0, 0, 0) "," FACT(
+                              1, program, live, 1024, 1024, 512, 131072, 0, 0, 0)};
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_VALID, "justified, stack");
+    story.request = ASKED(program, 0, 512, 131072, 0);
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_REFUTED, "request: program is not the one of list and observations");
+}
+END_TEST
+
+START_TEST(a_head_has_sixteen_options_and_need_not_have_a_granule)
+{
+    char options[512] = "";
+    for (int i = 1; i < 16; i++) {
+        snprintf(options + strlen(options), sizeof options - strlen(options), "option key%d=1\n",
+                 i);
+    }
+    story_write(&usual, &texts);
+    edit_text(texts.list, &(struct edit){"granule 512\n", options, NULL});
+    expect_texts(CERTIFICATE_UNREADABLE, "log.jsonl:1: target, options");
+    edit_text(texts.list, &(struct edit){"seed 1\n", "option more=1\n", NULL});
+    expect_texts(CERTIFICATE_UNREADABLE, "list.ops:21: the value of option is wrong");
 }
 END_TEST
 
@@ -829,6 +891,9 @@ Suite *suite_of_history(void)
     tcase_add_test(edits, a_line_may_have_a_mebibyte);
     tcase_add_test(edits, a_log_may_end_anywhere_behind_the_op);
     tcase_add_test(edits, what_is_no_request_is_not_out_of_memory);
+    tcase_add_test(edits, a_program_that_was_unloaded_is_not_executed);
+    tcase_add_test(edits, an_execution_is_of_its_own_program);
+    tcase_add_test(edits, a_head_has_sixteen_options_and_need_not_have_a_granule);
     tcase_add_test(edits, changes_are_of_the_host_of_their_line);
     tcase_add_test(edits, the_list_alone_binds_the_request);
     tcase_add_test(edits, with_lanes_only_the_op_is_compared);
