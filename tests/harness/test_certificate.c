@@ -387,7 +387,7 @@ static bool document_read(const json_t *root, struct document *document)
     *document = (struct document){.oom = {.block_count = 0}};
     document->claim = claim < 3 ? kinds[claim] : VERDICT_NONE;
     document->is_plan = strcmp(json_string_value(json_object_get(proof, "kind")), "plan") == 0;
-    return claim < 3 && json_integer_value(json_object_get(root, "version")) == 1 &&
+    return claim < 3 && json_integer_value(json_object_get(root, "version")) == 2 &&
            read_member(device, "capacity", 0, &document->oom.capacity_bytes) &&
            read_member(device, "granule", 0, &document->oom.granule_bytes) &&
            read_contract(root, &document->oom) && read_request(root, &document->oom.request) &&
