@@ -195,6 +195,13 @@ static bool is_saved_name(const char *name)
     return false;
 }
 
+/* The lists of justified ones lie beside them. */
+static bool is_certificate(const char *name)
+{
+    return strncmp(name, "certificates/", strlen("certificates/")) == 0 &&
+           strcmp(name + strlen(name) - strlen(".json"), ".json") == 0;
+}
+
 /* One file of a shard.  What was removed since stays so. */
 static bool copy_saved(struct merging *merging, const struct shard *shard, const char *name)
 {
@@ -215,8 +222,7 @@ static bool copy_saved(struct merging *merging, const struct shard *shard, const
         return false;
     }
     snprintf(to, sizeof to, "%.3800s/%s", merging->directory, name);
-    merging->at.state.certificate_count += strncmp(name, "certificates/",
-                                                   strlen("certificates/")) == 0;
+    merging->at.state.certificate_count += is_certificate(name);
     return copy_file(from, to);
 }
 

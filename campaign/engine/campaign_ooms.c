@@ -69,13 +69,14 @@ static void save_oom(struct campaign *campaign, const struct trial_result *trial
         return;
     }
     campaign->at->state.certificate_count++;
-    repro_store_paths_init(&paths, &campaign->repro_store, "repros", saved.base);
+    const char *folder = repro_store_oom_folder(oom->verdict.kind);
+    repro_store_paths_init(&paths, &campaign->repro_store, folder, saved.base);
     struct report_finding finding = campaign_finding(campaign, trial_result, &oom->verdict,
                                                      oom->message);
     finding.certificate = paths.certificate;
     finding.largest = &oom->largest;
     note_saved(campaign, "certificates", saved.base, ".json");
-    note_saved(campaign, "repros", saved.base, ".ops");
+    note_saved(campaign, folder, saved.base, ".ops");
     campaign_add_files(&finding, &paths, &saved);
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
         (void)reporter_finding(&campaign->reporter, REPORT_SAVED, &finding);

@@ -316,6 +316,11 @@ struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_s
     return saving.saved;
 }
 
+const char *repro_store_oom_folder(enum verdict_kind kind)
+{
+    return kind == VERDICT_JUSTIFIED ? "certificates" : "repros";
+}
+
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
                                         const struct plan *plan,
                                         const struct trial_result *trial_result,
@@ -332,7 +337,7 @@ struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
     if (is_disputed) {
         saving_begin(&saving, "disputes", "", OP_NONE);
     } else {
-        saving_begin(&saving, "repros", verdict_name(kind), oom->verdict.op);
+        saving_begin(&saving, repro_store_oom_folder(kind), verdict_name(kind), oom->verdict.op);
     }
     const char *text = trial_result->certificates.bytes + oom->certificate_start;
     saving.saved.op_count = oom->verdict.op + UINT64_C(1);

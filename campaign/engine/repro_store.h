@@ -53,6 +53,9 @@ struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_s
                                                const struct plan *plan,
                                                const struct trial_result *trial_result);
 
+/* Where the list of such an OOM lies: that of a justified one replays no finding, and is beside its
+ * certificate. */
+const char *repro_store_oom_folder(enum verdict_kind kind);
 /* oom is one of the judgement's, justified, unknown or disputed; lists of these are saved whole, up
  * to it. */
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,

@@ -26,7 +26,9 @@ expect_kept() { # DIR COUNT: of so many premature findings
         grep -qF "\"certificate\":\"$certificate\"}" "$1/results.jsonl" || fail "$certificate is not in its line"
     done
     for certificate in "$1"/certificates/*.json; do
-        expect_exit 0 check --list "$1/repros/$(basename "$certificate" .json).ops" "$certificate"
+        list=$1/repros/$(basename "$certificate" .json).ops
+        case $certificate in */justified-*) list=${certificate%.json}.ops ;; esac
+        expect_exit 0 check --list "$list" "$certificate"
         expect_text out.txt "; the op is that of the list"
     done
     expect_exit 0 check "$1"/certificates/*.json
@@ -141,7 +143,7 @@ expect_refusal 2 "$first:1: " check --list "$first" "$first"
 grep -v '^probes' "$jobs/nightly.ini" >many.ini
 expect_exit 0 run --job many.ini --seed 3 --seeds 1 --ops 400 --capacity 24M --out many --workers 1
 lists=0
-for list in $(grep -L 'lane=' many/repros/justified-*.ops | awk 'NR % 3 == 0'); do
+for list in $(grep -L 'lane=' many/certificates/justified-*.ops | awk 'NR % 3 == 0'); do
     "$hbmstress" replay "$list" --certificates made --replay-sample 0 >out.txt 2>err.txt || fail "$list: $(cat err.txt)"
     expect_bound made made/op-*.json
     rm -r made
