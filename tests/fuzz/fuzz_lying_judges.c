@@ -17,6 +17,12 @@ void __wrap_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t 
                          struct verdict *verdict);
 enum certificate_result __real_certificate_check(const char *text, size_t length, char *reason);
 enum certificate_result __wrap_certificate_check(const char *text, size_t length, char *reason);
+enum certificate_result __real_certificate_check_with(const char *text, size_t length,
+                                                      const struct certificate_history *history,
+                                                      char *reason);
+enum certificate_result __wrap_certificate_check_with(const char *text, size_t length,
+                                                      const struct certificate_history *history,
+                                                      char *reason);
 
 static bool is_lying(const char *lie)
 {
@@ -56,4 +62,16 @@ enum certificate_result __wrap_certificate_check(const char *text, size_t length
     return is_lying("accepts")   ? CERTIFICATE_VALID
            : is_lying("refuses") ? CERTIFICATE_REFUTED
                                  : result;
+}
+
+enum certificate_result __wrap_certificate_check_with(const char *text, size_t length,
+                                                      const struct certificate_history *history,
+                                                      char *reason)
+{
+    const enum certificate_result result = __real_certificate_check_with(text, length, history,
+                                                                         reason);
+    if (is_lying("reason")) {
+        (void)snprintf(reason, CERTIFICATE_REASON_BYTES, "%s", "one line\nand another");
+    }
+    return result;
 }
