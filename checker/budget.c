@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* More is not searched: an oracle may give up without using up its limit. */
+enum { SEARCH_ITEMS_MAX = 8192, FILLS_MAX = 1 << 22 };
+
 /* What version 2 has beside the members of version 1. */
 struct effort {
     json_int_t limit, until, greedy, search, fills, table;
@@ -20,8 +23,19 @@ static const char *find_class(const struct check *check)
     return class;
 }
 
+/* What ended sooner was too large for a search, or was none. */
+static bool is_used_up(const struct check *check, json_int_t nodes, json_int_t limit)
+{
+    const bool is_too_large = check->item_count > SEARCH_ITEMS_MAX ||
+                              check->item_count + 1 > FILLS_MAX / check->span_count;
+    return nodes == limit || (nodes < limit && is_too_large);
+}
+
 static void check_effort(struct check *check, json_int_t nodes, const struct effort *effort)
 {
+    check_require(check, is_used_up(check, nodes, effort->limit),
+                  "proof: trivial: the limit of %lld steps is not used up",
+                  (long long)effort->limit);
     const json_int_t tried[] = {effort->greedy, effort->search, effort->fills, effort->table};
     const char *class = find_class(check);
     /* What does not fit is not taken away, so that no sum overflows. */
@@ -29,7 +43,6 @@ static void check_effort(struct check *check, json_int_t nodes, const struct eff
         nodes = is_in_range(tried[i], 0, nodes, 1) ? nodes - tried[i] : -1;
     }
     check_require(check, nodes == 0, "tried: the steps do not add up to nodes");
-    check_require(check, effort->limit > 0, "proof: the limit is out of range");
     check_require(check, effort->until == check->time, "proof: until is %lld, not %lld",
                   (long long)effort->until, (long long)check->time);
     check_require(check, strcmp(effort->class, class) == 0, "proof: the class is %s", class);
@@ -54,7 +67,10 @@ void check_budget(struct check *check)
                       pieces_sum(check->items, check->item_count, 1) == need &&
                       pieces_sum(check->spans, check->span_count, 1) == have,
                   "proof: one of nodes, need and have is wrong");
-    if (has_effort) {
+    if (check->result == CERTIFICATE_VALID) {
+        check_is_open(check);
+    }
+    if (has_effort && check->result == CERTIFICATE_VALID) {
         check_effort(check, nodes, &effort);
     }
 }

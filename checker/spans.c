@@ -26,21 +26,31 @@ void check_stack(struct check *check)
 
 /* Before each block: the blocks below it as low as they get, the request, and the others as high as
  * they get. */
-void check_spans(struct check *check)
+size_t spans_find_slide(struct check *check)
 {
     json_int_t low = check->bottom;
-    check_stack(check); /* no more members than that */
     find_highest(check);
-    for (size_t i = 0; i <= check->block_count && check->result == CERTIFICATE_VALID; i++) {
+    for (size_t i = 0; i <= check->block_count; i++) {
         const struct block *block = &check->blocks[i];
         const json_int_t end = check->need > 0 ? round_up(low, check->align) + check->need : low;
-        check_require(check, end > block->highest, "proof: the request fits before blocks[%zu]", i);
+        if (end <= block->highest) {
+            return i;
+        }
         if (block->fate == FIXED && low > block->address) {
-            return;
+            break;
         }
         if (block->fate != GONE) {
             low = (block->fate == MOVABLE ? round_up(low, block->align) : block->address) +
                   block->size;
         }
     }
+    return check->block_count + 1;
+}
+
+void check_spans(struct check *check)
+{
+    check_stack(check); /* no more members than that */
+    const size_t before = spans_find_slide(check);
+    check_require(check, before > check->block_count, "proof: the request fits before blocks[%zu]",
+                  before);
 }

@@ -1,5 +1,6 @@
 #include "checker/private/tree.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { LOWER, HIGHER };
@@ -13,6 +14,13 @@ static void set_height(struct tree_node *node)
 {
     const int lower = get_height(node->sides[LOWER]), higher = get_height(node->sides[HIGHER]);
     node->height = 1 + (lower > higher ? lower : higher);
+}
+
+/* Those of one key are in the order of their array. */
+static int find_side(const struct tree_node *root, const struct tree_node *node)
+{
+    const bool is_lower = node->key != root->key ? node->key < root->key : node < root;
+    return is_lower ? LOWER : HIGHER;
 }
 
 /* The node on that side becomes the root. */
@@ -50,7 +58,7 @@ struct tree_node *tree_put(struct tree_node *root, struct tree_node *node)
         node->height = 1;
         return node;
     }
-    const int side = node->key < root->key ? LOWER : HIGHER;
+    const int side = find_side(root, node);
     root->sides[side] = tree_put(root->sides[side], node);
     return balance_root(root);
 }
@@ -68,7 +76,7 @@ static struct tree_node *take_lowest(struct tree_node *root, struct tree_node **
 struct tree_node *tree_take(struct tree_node *root, struct tree_node *node)
 {
     if (root != node) {
-        const int side = node->key < root->key ? LOWER : HIGHER;
+        const int side = find_side(root, node);
         root->sides[side] = tree_take(root->sides[side], node);
         return balance_root(root);
     }

@@ -97,6 +97,20 @@ int pieces_compare(const void *left, const void *right);
  * returns how many items that are; sets the slack. */
 size_t pieces_make_types(struct check *check, json_int_t least, json_int_t *slack);
 
+/* --- spans.c --- */
+
+/* Nothing is in host memory: the index of the first block before which the request fits while no
+ * block leaves its span or passes another; block_count: it fits above all; block_count + 1:
+ * nowhere.
+ */
+size_t spans_find_slide(struct check *check);
+
+/* --- trivial.c --- */
+
+/* Refuses a question that takes no search to settle.  Sorts items and spans, and changes the sizes
+ * of items; the class of the question is found before. */
+void check_is_open(struct check *check);
+
 /* --- one file for each proof: whether the claim follows from its members --- */
 
 void check_plan(struct check *check);

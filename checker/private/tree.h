@@ -1,11 +1,11 @@
-/* Numbers in order, each with at most one thing: a balanced search tree (Adelson-Velsky and Landis)
- * whose nodes are the caller's.  The depth is at most 1.45 log2 of their count, whatever the order
- * in which they come and go, so that the calls may call themselves.  Each call is O(log nodes). */
+/* Numbers in order: a balanced search tree (Adelson-Velsky and Landis) whose nodes are the
+ * caller's. The depth is at most 1.45 log2 of their count, whatever the order in which they come
+ * and go, so that the calls may call themselves.  Each call is O(log nodes). */
 #ifndef CHECKER_PRIVATE_TREE_H
 #define CHECKER_PRIVATE_TREE_H
 #include <stdint.h>
 
-/* In a tree: no other node has its key, which stays as it is. */
+/* In a tree its key stays as it is.  Several nodes with one key are of one array. */
 struct tree_node {
     int64_t key;
     int height;

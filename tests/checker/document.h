@@ -49,6 +49,13 @@ struct document {
     "{'kind': 'rounding', 'unit': " #unit ", 'need': " #need ", 'have': " #have "}"
 #define BUDGET(nodes, need, have) \
     "{'kind': 'budget', 'nodes': " #nodes ", 'need': " #need ", 'have': " #have "}"
+/* Spans of 10 and 10 for 4, 4, 3, 3, 3 and a request of 3: in pairs of equal sums, which neither
+ * best fit nor rounding finds. */
+#define OPEN_QUESTION(proof_text)                                                                 \
+    .claim = "unknown", .device = "{'capacity': 21, 'granule': 1}", .request = BUFFER(3),         \
+    .blocks = LIVE(0, 4) "," LIVE(4, 4) "," HELD(10, 1) "," LIVE(11, 3) "," LIVE(14, 3) "," LIVE( \
+        17, 3),                                                                                   \
+    .proof = proof_text
 #define SEARCH(plain, log) "{'kind': 'search', 'least': 0, 'plain': " #plain ", 'log': '" log "'}"
 #define SPANS "{'kind': 'spans'}"
 #define STACK "{'kind': 'stack'}"

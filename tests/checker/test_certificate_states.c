@@ -124,13 +124,6 @@ START_TEST(each_block_was_made_by_another_op)
 }
 END_TEST
 
-START_TEST(a_search_that_took_no_step_knows_something)
-{
-    accepts(.claim = "unknown", .request = BUFFER(50), .proof = BUDGET(1, 50, 100));
-    refutes("nodes", .claim = "unknown", .request = BUFFER(50), .proof = BUDGET(0, 50, 100));
-}
-END_TEST
-
 Suite *suite_of_certificate_states(void)
 {
     Suite *suite = suite_create("certificate_states");
@@ -143,7 +136,6 @@ Suite *suite_of_certificate_states(void)
     tcase_add_test(states, a_request_without_bytes_executes_a_live_program);
     tcase_add_test(states, programs_are_aligned_to_the_granule_alone);
     tcase_add_test(states, each_block_was_made_by_another_op);
-    tcase_add_test(states, a_search_that_took_no_step_knows_something);
     suite_add_tcase(suite, states);
     return suite;
 }
