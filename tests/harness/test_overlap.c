@@ -139,6 +139,40 @@ START_TEST(a_call_under_way_may_have_pinned_its_block_already)
 }
 END_TEST
 
+/* A block of two granules, and a program that needs a stack of four.  Eight granules fit above both
+ * where the stack is not reserved, and nowhere where it is.  While the block is still in its way, a
+ * reserved stack is no moment's: then the refusal is not judged. */
+START_TEST(a_stack_over_a_block_excuses_a_refusal_without_a_verdict)
+{
+    for (uint64_t at = 2; at <= 5; at += 3) {
+        start_lanes(DEFRAG_SLIDE);
+        struct op op = op_make(OP_ALLOC);
+        op.size_bytes = 2 * G;
+        script.block = (struct target_block){1, at * G, 2 * G};
+        end_call(begin_call(op));
+        op = op_make(OP_LOAD);
+        op.size_bytes = 2 * G;
+        op.stack_bytes = 4 * G;
+        const uint32_t load = begin_call(op);
+        script.block = (struct target_block){2, 12 * G, 2 * G};
+        end_call(load);
+        op = op_make(OP_EXECUTE);
+        op.ref = load;
+        op.delay_ns = 1000;
+        const uint32_t execution = begin_call(op);
+        op = op_make(OP_ALLOC);
+        op.size_bytes = 8 * G;
+        const uint32_t request = begin_call(op);
+        script.result = TARGET_NO_MEMORY;
+        end_call(request);
+        script.result = TARGET_NO_MEMORY;
+        end_call(execution);
+        JUDGED(&rig.verdicts[request], at == 2 ? VERDICT_NONE : VERDICT_JUSTIFIED);
+        stop_lanes();
+    }
+}
+END_TEST
+
 /* --- bounds --- */
 
 static void copy_out_of_the_device(void)
@@ -429,6 +463,7 @@ Suite *suite_of_overlap(void)
     Suite *suite = suite_create("overlap");
     TCase *tests = tcase_create("overlap");
     tcase_add_test(tests, a_call_under_way_may_have_pinned_its_block_already);
+    tcase_add_test(tests, a_stack_over_a_block_excuses_a_refusal_without_a_verdict);
     tcase_add_test(tests, no_overlapping_call_copies_out_of_the_device);
     tcase_add_test(tests, no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for);
     tcase_add_test(tests, an_overlap_goes_on_behind_a_premature_refusal);
