@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# ci/mutants in a tree of its own: one file, one test that notices some changes and not others.
+#
+#     tests/ci/ci_mutants.sh TREE
+set -u
+tree=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+cd "$work" || exit 1
+mkdir -p room tests
+cp -r "$tree/ci" .
+cp -r "$tree/tests/mutants" tests
+cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(tiny LANGUAGES C)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+enable_testing()
+add_library(room STATIC room/room.c)
+add_executable(test_room test.c)
+target_link_libraries(test_room room)
+add_test(NAME test_room COMMAND test_room)
+END
+cat >CMakePresets.json <<'END'
+{"version": 6, "configurePresets": [{"name": "mutants", "generator": "Ninja", "binaryDir": "${sourceDir}/build/mutants",
+                                     "cacheVariables": {"CMAKE_BUILD_TYPE": "Release"}}],
+ "buildPresets": [{"name": "mutants", "configurePreset": "mutants"}]}
+END
+cat >room/room.c <<'END'
+#include <stdbool.h>
+#include <stdio.h>
+
+#define CHECK(condition) ((void)(condition))
+
+/* Is the number less than 10? < this is no operator */
+bool is_small(int number)
+{
+    CHECK(number > -1000);
+    printf("%d < 10\n", number);
+    return number < 10;
+}
+
+unsigned count_bits(unsigned bits)
+{
+    unsigned count = 0;
+    while (bits != 0) {
+        count += bits & 1;
+        bits >>= 1;
+    }
+    return count;
+}
+END
+cat >test.c <<'END'
+#include <stdbool.h>
+bool is_small(int number);
+unsigned count_bits(unsigned bits);
+int main(void)
+{
+    return is_small(3) && !is_small(12) && count_bits(0) == 0 && count_bits(7) == 3 ? 0 : 1;
+}
+END
+printf '[room]\nfiles = room/*.c\ntests = test_room\n' >tests/mutants/rooms.ini
+list() { printf '%s\n' "$@" >tests/mutants/listed.txt; }
+list '== equivalent' '' '== open'
+
+fail() {
+    echo "FAILED: $*" >&2
+    sed 's/^/    /' out.txt err.txt >&2
+    failures=$((failures + 1))
+}
+
+# expect STATUS ARGUMENT...: leaves what it printed in out.txt and err.txt.
+expect() {
+    local wanted=$1 got
+    shift
+    timeout -s KILL 120 ci/mutants "$@" >out.txt 2>err.txt
+    got=$?
+    [ "$got" = "$wanted" ] || fail "ci/mutants $*: exit $got, should be $wanted"
+}
+expect_line() { grep -qxF -- "$1" out.txt || fail "no line '$1'"; }
+expect_no() { ! grep -qF -- "$1" out.txt || fail "a line with '$1'"; }
+expect_error() { grep -qxF -- "ci/mutants: $1" err.txt || fail "does not say '$1'"; }
+
+expect 2 nowhere
+expect_error "there is no room 'nowhere'; the rooms are: room"
+expect 2 --count 0
+expect_error "argument --count: '0' is not a number from 1 to 999999999; ci/mutants --help lists the arguments"
+expect 2 --counts 3
+expect_error "unrecognized arguments: --counts; ci/mutants --help lists the arguments"
+expect 0 --list
+grep -qE '^room +1 +[0-9]+ +1$' out.txt || fail "the list has not the room"
+[ ! -e build ] || fail "what only asks has built"
+
+# All of them: what the test misses is told, and a loop that does not end is ended.
+expect 1 room --count 1000 --check
+expect_line 'new: room/room.c:11: `return number < 10;` -> `return number <= 10;`'
+expect_line 'new: room/room.c:11: `return number < 10;` -> `return number < 11;`'
+expect_line 'new: room/room.c:11: `return number < 10;` -> `return number < 9;`'
+expect_no '`return number >= 10;`'
+expect_no 'room.c:9:'
+expect_no 'room.c:10:'
+expect_no '`bits >>= 1;`'
+grep -qE '^room +[0-9]+ +[0-9]+ +[1-9][0-9]* +0 +3 +0 ' out.txt || fail "the row is not that of 3 survivors and some that hang"
+
+# The same seed makes the same choice, another one another.
+expect 0 room --count 5 --seed 7
+cp out.txt first.txt
+expect 0 room --count 5 --seed 7 --jobs 1
+cmp -s first.txt out.txt || fail "the same seed, another result"
+
+# What is listed is known; what is not, and what cannot be made, is wrong.
+equal='- return number < 10;'
+list '== equivalent' room/room.c "$equal" '+ return number <= 10;' 'nobody asks for 10' '' \
+    '== open' room/room.c "$equal" '+ return number < 11;' '' room/room.c "$equal" '+ return number < 9;'
+expect 0 room --count 1000 --check
+expect_line 'equivalent: room/room.c:11: `return number < 10;` -> `return number <= 10;`'
+expect_line 'open: room/room.c:11: `return number < 10;` -> `return number < 9;`'
+expect_no new:
+list '== open' room/room.c "$equal" '+ return number >= 10;' '' room/room.c '- return number < 12;' '+ return 0;'
+expect 1 room --count 1000 --check
+expect_line 'listed, but no mutant: room/room.c: `return number < 12;` -> `return 0;`'
+grep -q '^listed as open, but test_room kills it: .* -> `return number >= 10;`$' out.txt || fail "a listed one is killed unseen"
+list '== equivalent' room/room.c "$equal" '+ return number <= 10;'
+expect 2 room
+list '== equivalent' '' '== open'
+
+# Only what a change touches.
+git init -q . && git add room && git -c user.name=n -c user.email=e commit -qm room
+sed -i 's/unsigned count = 0/unsigned count = 1 - 1/' room/room.c
+expect 0 --change HEAD
+grep -qE '^room +[1-9]' out.txt || fail "a changed line has no mutants"
+grep -qE '^all +[1-9]' out.txt || fail "a changed line has no mutants"
+expect_no 'room.c:11:'
+git checkout -q room
+expect 0 --change HEAD
+grep -qE '^all +0' out.txt || fail "nothing changed, and there are mutants"
+expect 4 --change no_such_revision
+
+# A test that fails by itself would kill everything.
+sed -i 's/return is_small/return !is_small/' test.c
+expect 4 room
+expect_error 'test_room has failed without a mutant'
+[ "$failures" = 0 ]

@@ -1,0 +1,175 @@
+"""One mutant in a finished build: its file is compiled, the programs of its room are linked again, their tests run."""
+import json
+import os
+import re
+import resource
+import select
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+MEMORY_BYTES_MAX = 8 << 30
+FILE_BYTES_MAX = 4 << 30  # a test makes one of 2 GiB, with nothing in it
+SKIPPED_CODE = 77
+
+
+class Failed(Exception):
+    """The machinery, not a test."""
+
+
+class Test:
+    def __init__(self, entry):
+        properties = {each['name']: each['value'] for each in entry['properties']}
+        self.name = entry['name']
+        self.command = entry['command']
+        self.folder = properties['WORKING_DIRECTORY']
+        self.environment = dict(each.split('=', 1) for each in properties.get('ENVIRONMENT', []))
+        self.clean_s = 0.0
+
+    @property
+    def limit_s(self):
+        """A mutant that takes longer hangs; a busy machine is slower than the first run was."""
+        return 4 + 3 * self.clean_s
+
+
+def limit_resources():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+
+
+def end_session(session):
+    """Ends what a test started: libcheck puts each of its children into a process group of its own."""
+    for stat in Path('/proc').glob('[0-9]*/stat'):
+        try:
+            fields = stat.read_text().rsplit(')', 1)[1].split()
+            if int(fields[3]) == session:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+        except (OSError, IndexError):
+            pass  # it has ended by itself
+
+
+def wait_for(process, limit_s):
+    """'passed', 'failed' (at the first test that libcheck reports so) or 'hung'."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        ready, _, _ = select.select([process.stdout], [], [], max(0, deadline - time.monotonic()))
+        if not ready:
+            return 'hung'
+        said = os.read(process.stdout.fileno(), 1 << 16)
+        if not said:
+            break
+        if re.search(rb'^not ok', said, re.M):
+            return 'failed'
+    try:
+        code = process.wait(max(0, deadline - time.monotonic()) + 1)
+    except subprocess.TimeoutExpired:
+        return 'hung'
+    return 'passed' if code in (0, SKIPPED_CODE) else 'failed'
+
+
+def run_limited(command, folder, environment, limit_s, scratch):
+    variables = os.environ | environment | {'TMPDIR': str(scratch), 'CK_TAP_LOG_FILE_NAME': '-'}
+    process = subprocess.Popen(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit_resources)
+    try:
+        return wait_for(process, limit_s)
+    finally:
+        end_session(process.pid)
+        process.wait()
+        process.stdout.close()
+
+
+class Build:
+    def __init__(self, folder):
+        self.folder = Path(folder).resolve()
+        commands = json.loads((self.folder / 'compile_commands.json').read_text())
+        self.compile_of = {}
+        for entry in commands:
+            self.compile_of.setdefault(entry['file'], shlex.split(entry['command']))
+        listed = json.loads(self.output_of('ctest', '--show-only=json-v1'))
+        self.tests = {entry['name']: Test(entry) for entry in listed['tests'] if 'command' in entry}
+        self.link_of = {}
+
+    def output_of(self, *command):
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f'{shlex.join(command)}: {done.stderr.strip()[-300:]}')
+        return done.stdout
+
+    def name_of(self, word):
+        """What ninja calls a program."""
+        return os.path.relpath(word, self.folder) if word.startswith('/') else ''
+
+    def learn_programs(self, tests):
+        """How the programs that the tests name were linked, for all threads that will ask."""
+        built = set(self.output_of('ninja', '-t', 'targets', 'all').split())
+        for test in tests:
+            for word in test.command:
+                name = self.name_of(word)
+                if name + ':' in built and name not in self.link_of:
+                    last = self.output_of('ninja', '-t', 'commands', name).splitlines()[-1]
+                    parts = [shlex.split(part) for part in last.split('&&')]
+                    self.link_of[name] = next((part for part in parts if '-o' in part and '-shared' not in part), None)
+
+    def compile(self, source, text, target):
+        """Compiles the text as if it stood in the source.  False: it does not compile."""
+        words = list(self.compile_of[str(source)])
+        at = words.index('-c')
+        words[at:at + 2] = ['-w', '-x', 'c', '-c', '-']
+        words[words.index('-o') + 1] = str(target)
+        done = subprocess.run(words, cwd=self.folder, input=f'#line 1 "{source}"\n{text}', text=True,
+                              capture_output=True, check=False)
+        return done.returncode == 0
+
+    def object_of(self, source):
+        words = self.compile_of[str(source)]
+        return words[words.index('-o') + 1]
+
+    def has_object(self, name, own):
+        """Whether the program was linked from the object, or from the library that CMake puts it into."""
+        folder, _, rest = own.partition('CMakeFiles/')
+        library = f'{folder}lib{rest.split(".dir/")[0]}.a'
+        words = self.link_of.get(name) or []
+        return own in words or library in words
+
+    def link(self, name, own, changed, target):
+        """The program with the changed object: in the place of its own, or before the libraries."""
+        words = list(self.link_of[name])
+        if own in words:
+            words[words.index(own)] = str(changed)
+        else:
+            words.insert(words.index('-o'), str(changed))
+        words[words.index('-o') + 1] = str(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f'{name} cannot be linked with another {own}: {done.stderr.strip()[-300:]}')
+
+    def run(self, test, scratch):
+        return run_limited(test.command, test.folder, test.environment, test.limit_s, scratch)
+
+    def run_changed(self, test, source, changed, scratch):
+        """'failed', 'hung', or 'passed', which needs no run when none of the test's programs has the object."""
+        own = self.object_of(source)
+        command = list(test.command)
+        for i, word in enumerate(command):
+            name = self.name_of(word)
+            if self.has_object(name, own):
+                command[i] = str(scratch / 'programs' / name)
+                if not Path(command[i]).exists():
+                    self.link(name, own, changed, Path(command[i]))
+        if command == test.command:
+            return 'passed'
+        return run_limited(command, test.folder, test.environment, test.limit_s, scratch)
+
+    def measure(self, test, scratch):
+        """How long a test takes without a mutant."""
+        test.clean_s = 120.0
+        begin = time.monotonic()
+        result = self.run(test, scratch)
+        test.clean_s = time.monotonic() - begin
+        if result != 'passed':
+            raise Failed(f'{test.name} has {result} without a mutant')

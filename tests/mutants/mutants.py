@@ -1,0 +1,259 @@
+"""What ci/mutants does once all is built; its options are explained there."""
+import argparse
+import collections
+import concurrent.futures
+import configparser
+import itertools
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import build
+import listed
+import mutate
+
+QUICK_S = 2  # a test that takes longer runs when the quicker ones have let a mutant live
+AHEAD = 4  # mutants that wait for each job
+TREE = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+
+
+class Room(NamedTuple):
+    name: str
+    files: list
+    tests: list
+
+
+class Result(NamedTuple):
+    mutant: mutate.Mutant
+    killer: str  # a test; empty: it survived
+    how: str
+
+
+def read_rooms():
+    parser = configparser.ConfigParser()
+    parser.read(HERE / 'rooms.ini')
+    rooms = {}
+    taken = set()
+    for name in parser.sections():
+        found = {str(path.relative_to(TREE)) for pattern in parser[name]['files'].split() for path in TREE.glob(pattern)}
+        rooms[name] = Room(name, sorted(found - taken), parser[name]['tests'].split())
+        taken |= found
+    return rooms
+
+
+def mutants_by_file(files):
+    return {file: list(mutate.mutants_of(file, (TREE / file).read_text())) for file in files}
+
+
+def changed_lines(base):
+    """{file: the numbers of its lines that base had not}."""
+    said = subprocess.run(['git', 'diff', '-U0', '--no-color', base, '--', '*.c'], cwd=TREE, capture_output=True,
+                          text=True, check=False)
+    if said.returncode != 0:
+        raise build.Failed(said.stderr.strip())
+    lines, file = {}, None
+    for line in said.stdout.splitlines():
+        hunk = re.match(r'@@ -\S+ \+(\d+)(?:,(\d+))? @@', line)
+        if line.startswith('+++ '):
+            file = line[6:]
+        elif hunk:
+            first, count = int(hunk[1]), int(hunk[2] or 1)
+            lines.setdefault(file, set()).update(range(first, first + count))
+    return lines
+
+
+class Killing:
+    """The mutants of one room, and who kills them."""
+
+    def __init__(self, built, room, work):
+        self.built, self.room, self.work = built, room, work
+        missing = [name for name in room.tests if name not in built.tests]
+        if missing:
+            raise build.Failed(f'rooms.ini names tests that are not there: {" ".join(missing)}')
+        self.tests = [built.tests[name] for name in room.tests]
+        self.clean_objects = {}
+        self.last_killer = {}  # of a file: the test that is tried first
+        self.lock = threading.Lock()
+
+    def measure(self, jobs):
+        self.built.learn_programs(self.tests)
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(lambda test: self.built.measure(test, self.work), self.tests))
+        self.tests.sort(key=lambda test: test.clean_s)
+
+    def clean_object(self, file):
+        with self.lock:
+            if file not in self.clean_objects:
+                target = self.work / 'clean.o'
+                if not self.built.compile(TREE / file, (TREE / file).read_text(), target):
+                    raise build.Failed(f'{file} does not compile')
+                self.clean_objects[file] = target.read_bytes()
+            return self.clean_objects[file]
+
+    def kill(self, mutant):
+        """None when it is no mutant: it does not compile, or compiles to the same code."""
+        source = TREE / mutant.file
+        with tempfile.TemporaryDirectory(dir=self.work) as name:
+            scratch = Path(name)
+            changed = scratch / 'mutant.o'
+            if (not self.built.compile(source, mutant.applied_to(source.read_text()), changed) or
+                    changed.read_bytes() == self.clean_object(mutant.file)):
+                return None
+            first = self.last_killer.get(mutant.file)
+            for test in sorted(self.tests, key=lambda test: test.name != first or test.clean_s > QUICK_S):
+                how = self.built.run_changed(test, source, changed, scratch)
+                if how != 'passed':
+                    self.last_killer[mutant.file] = test.name
+                    return Result(mutant, test.name, how)
+        return Result(mutant, '', 'survived')
+
+    def results(self, candidates, count, jobs):
+        """The first `count` candidates that are mutants, in their order, whichever is done first."""
+        left = count
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            running = collections.deque()
+            coming = iter(candidates)
+            while left > 0:
+                running.extend(pool.submit(self.kill, each) for each in itertools.islice(coming, AHEAD * jobs - len(running)))
+                if not running:
+                    return
+                result = running.popleft().result()
+                if result is not None:
+                    left -= 1
+                    yield result
+            for each in running:
+                each.cancel()
+
+
+class Report:
+    """Survivors as they are found, and a table in the end."""
+
+    def __init__(self, entries):
+        self.entries = entries
+        self.rows = []
+        self.unlisted = []
+
+    def heading_of(self, mutant):
+        return self.entries.get((mutant.file, mutant.old, mutant.new))
+
+    def add_room(self, name, results):
+        row = dict.fromkeys(('mutants', 'killed', 'hung', 'equivalent', 'open', 'new'), 0)
+        for result in results:
+            heading = self.heading_of(result.mutant)
+            row['mutants'] += 1
+            if result.killer:
+                row['killed'] += 1
+                row['hung'] += result.how == 'hung'
+                if heading:
+                    print(f'listed as {heading}, but {result.killer} kills it: {result.mutant}', flush=True)
+                continue
+            row[heading or 'new'] += 1
+            print(f'{heading or "new"}: {result.mutant}', flush=True)
+            if heading is None:
+                self.unlisted.append(result.mutant)
+        self.rows.append((name, row))
+
+    def print_table(self):
+        total = collections.Counter()
+        for _, row in self.rows:
+            total.update(row)
+        print(f'\n{"room":<12} mutants  killed  (by hanging)  survived: open   new  equivalent  killed of the others')
+        for name, row in [*self.rows, ('all', total)]:
+            others = row['mutants'] - row['equivalent']
+            percent = f'{100 * row["killed"] / others:.1f} %' if others else '-'
+            print(f'{name:<12} {row["mutants"]:7} {row["killed"]:7} {row["hung"]:13} {row["open"]:15} {row["new"]:5} '
+                  f'{row["equivalent"]:11} {percent:>21}')
+
+
+def fail(code, text):
+    print(f'ci/mutants: {text}', file=sys.stderr)
+    sys.exit(code)
+
+
+def rooms_named(names, rooms):
+    for name in names:
+        if name not in rooms:
+            fail(2, f"there is no room '{name}'; the rooms are: {' '.join(rooms)}")
+    return [rooms[name] for name in names] or list(rooms.values())
+
+
+def read_options(rooms):
+    def positive(text):
+        if not text.isdecimal() or not 0 < int(text) < 10 ** 9:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to 999999999")
+        return int(text)
+    class Parser(argparse.ArgumentParser):
+        def error(self, message):
+            fail(2, f'{message}; ci/mutants --help lists the arguments')
+    parser = Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument('rooms', nargs='*')
+    parser.add_argument('--build', required=True)
+    parser.add_argument('--count', type=positive, default=20)
+    parser.add_argument('--seed', default='1')
+    parser.add_argument('--jobs', type=positive, default=2)
+    parser.add_argument('--change', nargs='?', const='HEAD~1')
+    for flag in ('--check', '--dry', '--list'):
+        parser.add_argument(flag, action='store_true')
+    options = parser.parse_args()
+    options.rooms = rooms_named(options.rooms, rooms)
+    return options
+
+
+def print_rooms(rooms):
+    print('room         files  mutants  tests')
+    for room in rooms:
+        count = sum(len(mutants) for mutants in mutants_by_file(room.files).values())
+        print(f'{room.name:<12} {len(room.files):5} {count:8} {len(room.tests):6}')
+
+
+def candidates_of(room, options):
+    """In the order in which they are taken.  The files that a change left alone have none."""
+    by_file = mutants_by_file(room.files)
+    if options.change:
+        lines = changed_lines(options.change)
+        by_file = {file: [each for each in mutants if each.line in lines.get(file, ())] for file, mutants in by_file.items()}
+    return mutate.in_order({file: mutants for file, mutants in by_file.items() if mutants}, options.seed)
+
+
+def run_room(built, room, options):
+    candidates = candidates_of(room, options)
+    if not candidates:
+        return
+    with tempfile.TemporaryDirectory() as work:
+        killing = Killing(built, room, Path(work))
+        killing.measure(options.jobs)
+        yield from killing.results(candidates, options.count, options.jobs)
+
+
+def main():
+    rooms = read_rooms()
+    options = read_options(rooms)
+    entries = listed.read(HERE / 'listed.txt')
+    if options.list:
+        print_rooms(options.rooms)
+    if options.list or options.dry:
+        return 0
+    report = Report(entries)
+    built = build.Build(options.build)
+    for room in options.rooms:
+        report.add_room(room.name, run_room(built, room, options))
+    report.print_table()
+    all_files = sorted({file for room in rooms.values() for file in room.files})
+    stale = listed.stale(entries, [each for mutants in mutants_by_file(all_files).values() for each in mutants])
+    for file, old, new in stale:
+        print(f'listed, but no mutant: {file}: `{old}` -> `{new}`')
+    return 1 if options.check and (report.unlisted or stale) else 0
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    except listed.Wrong as wrong:
+        fail(2, wrong)
+    except (build.Failed, OSError) as failed:
+        fail(4, failed)
