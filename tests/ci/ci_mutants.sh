@@ -2,6 +2,7 @@
 # ci/mutants in a tree of its own: one file, one test that notices some changes and not others.
 #
 #     tests/ci/ci_mutants.sh TREE
+# shellcheck disable=SC2016 # backticks are part of what is printed
 set -u
 tree=$(realpath "$1")
 work=$(mktemp -d)

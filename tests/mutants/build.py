@@ -13,6 +13,7 @@ from pathlib import Path
 MEMORY_BYTES_MAX = 8 << 30
 FILE_BYTES_MAX = 4 << 30  # a test makes one of 2 GiB, with nothing in it
 SKIPPED_CODE = 77
+CLEAN_S_MAX = 300
 
 
 class Failed(Exception):
@@ -27,6 +28,7 @@ class Test:
         self.folder = properties['WORKING_DIRECTORY']
         self.environment = dict(each.split('=', 1) for each in properties.get('ENVIRONMENT', []))
         self.clean_s = 0.0
+        self.reached = b''  # see reach.py
 
     @property
     def limit_s(self):
@@ -135,41 +137,60 @@ class Build:
         words = self.link_of.get(name) or []
         return own in words or library in words
 
-    def link(self, name, own, changed, target):
-        """The program with the changed object: in the place of its own, or before the libraries."""
+    def link(self, name, changed, target):
+        """The program with changed objects {its own: path}, each in its place or before the libraries."""
         words = list(self.link_of[name])
-        if own in words:
-            words[words.index(own)] = str(changed)
-        else:
-            words.insert(words.index('-o'), str(changed))
+        for own, path in changed.items():
+            if own in words:
+                words[words.index(own)] = str(path)
+            else:
+                words.insert(words.index('-o'), str(path))
         words[words.index('-o') + 1] = str(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise Failed(f'{name} cannot be linked with another {own}: {done.stderr.strip()[-300:]}')
+            raise Failed(f'{name} cannot be linked with {", ".join(changed)}: {done.stderr.strip()[-300:]}')
 
-    def run(self, test, scratch):
-        return run_limited(test.command, test.folder, test.environment, test.limit_s, scratch)
-
-    def run_changed(self, test, source, changed, scratch):
-        """'failed', 'hung', or 'passed', which needs no run when none of the test's programs has the object."""
-        own = self.object_of(source)
+    def command_with(self, test, changed, programs, always=()):
+        """The test's command with programs that have the changed objects and the objects `always`; it is the test's own
+        command when none of its programs has them."""
         command = list(test.command)
         for i, word in enumerate(command):
             name = self.name_of(word)
-            if self.has_object(name, own):
-                command[i] = str(scratch / 'programs' / name)
+            of_program = {own: path for own, path in changed.items() if self.has_object(name, own)}
+            if of_program:
+                command[i] = str(programs / name)
                 if not Path(command[i]).exists():
-                    self.link(name, own, changed, Path(command[i]))
-        if command == test.command:
-            return 'passed'
+                    self.link(name, of_program | {path: path for path in always}, Path(command[i]))
+        return command
+
+    def run_changed(self, test, source, path, scratch):
+        """'passed', 'failed' or 'hung', with another object of the source."""
+        command = self.command_with(test, {self.object_of(source): path}, scratch / 'programs')
         return run_limited(command, test.folder, test.environment, test.limit_s, scratch)
 
-    def measure(self, test, scratch):
-        """How long a test takes without a mutant."""
-        test.clean_s = 120.0
+    def compile_noting(self, blocks, tree, folder):
+        """{own object: one that notes the blocks that are entered}, and the object that they need."""
+        changed = {}
+        for i, (file, text) in enumerate(blocks.noting.items()):
+            path = folder / f'noting{i}.o'
+            if not self.compile(tree / file, text, path):
+                raise Failed(f'{file} does not compile with notes of its blocks')
+            changed[self.object_of(tree / file)] = path
+        runtime = folder / 'noting.o'
+        if not self.compile(tree / file, blocks.runtime(), runtime):
+            raise Failed('the notes of blocks do not compile')
+        return changed, runtime
+
+    def measure(self, test, blocks, noting, folder):
+        """How long a test takes without a mutant, and which blocks it enters.  Programs are linked before."""
+        page = folder / f'{test.name}.reached'
+        page.write_bytes(bytes(blocks.count))
+        changed, runtime = noting
+        command = self.command_with(test, changed, folder / 'programs', [runtime])
         begin = time.monotonic()
-        result = self.run(test, scratch)
+        result = run_limited(command, test.folder, test.environment | {'MUTANTS_REACHED': str(page)}, CLEAN_S_MAX, folder)
         test.clean_s = time.monotonic() - begin
+        test.reached = page.read_bytes()
         if result != 'passed':
             raise Failed(f'{test.name} has {result} without a mutant')

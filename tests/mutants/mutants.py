@@ -15,6 +15,7 @@ from typing import NamedTuple
 import build
 import listed
 import mutate
+import reach
 
 QUICK_S = 2  # a test that takes longer runs when the quicker ones have let a mutant live
 AHEAD = 4  # mutants that wait for each job
@@ -77,14 +78,25 @@ class Killing:
             raise build.Failed(f'rooms.ini names tests that are not there: {" ".join(missing)}')
         self.tests = [built.tests[name] for name in room.tests]
         self.clean_objects = {}
+        self.blocks = None
         self.last_killer = {}  # of a file: the test that is tried first
         self.lock = threading.Lock()
 
     def measure(self, jobs):
         self.built.learn_programs(self.tests)
+        self.blocks = reach.Blocks({file: (TREE / file).read_text() for file in self.room.files})
+        noting = self.built.compile_noting(self.blocks, TREE, self.work)
+        for test in self.tests:
+            self.built.command_with(test, noting[0], self.work / 'programs', [noting[1]])
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(lambda test: self.built.measure(test, self.work), self.tests))
+            list(pool.map(lambda test: self.built.measure(test, self.blocks, noting, self.work), self.tests))
         self.tests.sort(key=lambda test: test.clean_s)
+
+    def tests_for(self, mutant):
+        """Those that enter its block, the quickest first; before them what killed the last one in the file."""
+        first = self.last_killer.get(mutant.file)
+        reaching = [test for test in self.tests if self.blocks.has(test.reached, mutant)]
+        return sorted(reaching, key=lambda test: test.name != first or test.clean_s > QUICK_S)
 
     def clean_object(self, file):
         with self.lock:
@@ -104,13 +116,13 @@ class Killing:
             if (not self.built.compile(source, mutant.applied_to(source.read_text()), changed) or
                     changed.read_bytes() == self.clean_object(mutant.file)):
                 return None
-            first = self.last_killer.get(mutant.file)
-            for test in sorted(self.tests, key=lambda test: test.name != first or test.clean_s > QUICK_S):
+            tests = self.tests_for(mutant)
+            for test in tests:
                 how = self.built.run_changed(test, source, changed, scratch)
                 if how != 'passed':
                     self.last_killer[mutant.file] = test.name
                     return Result(mutant, test.name, how)
-        return Result(mutant, '', 'survived')
+        return Result(mutant, '', 'survived' if tests else 'not reached')
 
     def results(self, candidates, count, jobs):
         """The first `count` candidates that are mutants, in their order, whichever is done first."""
@@ -142,7 +154,7 @@ class Report:
         return self.entries.get((mutant.file, mutant.old, mutant.new))
 
     def add_room(self, name, results):
-        row = dict.fromkeys(('mutants', 'killed', 'hung', 'equivalent', 'open', 'new'), 0)
+        row = dict.fromkeys(('mutants', 'killed', 'hung', 'unreached', 'equivalent', 'open', 'new'), 0)
         for result in results:
             heading = self.heading_of(result.mutant)
             row['mutants'] += 1
@@ -153,7 +165,9 @@ class Report:
                     print(f'listed as {heading}, but {result.killer} kills it: {result.mutant}', flush=True)
                 continue
             row[heading or 'new'] += 1
-            print(f'{heading or "new"}: {result.mutant}', flush=True)
+            row['unreached'] += result.how == 'not reached'
+            where = ', which no test reaches' if result.how == 'not reached' else ''
+            print(f'{heading or "new"}: {result.mutant}{where}', flush=True)
             if heading is None:
                 self.unlisted.append(result.mutant)
         self.rows.append((name, row))
@@ -162,12 +176,12 @@ class Report:
         total = collections.Counter()
         for _, row in self.rows:
             total.update(row)
-        print(f'\n{"room":<12} mutants  killed  (by hanging)  survived: open   new  equivalent  killed of the others')
+        print(f'\n{"room":<12} mutants  killed  (by hanging)  survived: open   new  (unreached)  equivalent  killed of the others')
         for name, row in [*self.rows, ('all', total)]:
             others = row['mutants'] - row['equivalent']
             percent = f'{100 * row["killed"] / others:.1f} %' if others else '-'
             print(f'{name:<12} {row["mutants"]:7} {row["killed"]:7} {row["hung"]:13} {row["open"]:15} {row["new"]:5} '
-                  f'{row["equivalent"]:11} {percent:>21}')
+                  f'{row["unreached"]:12} {row["equivalent"]:11} {percent:>21}')
 
 
 def fail(code, text):
