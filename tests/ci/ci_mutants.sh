@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ci/mutants in a tree of its own: one file, one test that notices some changes and not others.
+# ci/mutants and ci/branches in a tree of their own: one file, one test that notices some changes and not others.
 #
 #     tests/ci/ci_mutants.sh TREE
 # shellcheck disable=SC2016 # backticks are part of what is printed
@@ -25,14 +25,16 @@ add_test(NAME test_room COMMAND test_room)
 END
 cat >CMakePresets.json <<'END'
 {"version": 6, "configurePresets": [{"name": "mutants", "generator": "Ninja", "binaryDir": "${sourceDir}/build/mutants",
-                                     "cacheVariables": {"CMAKE_BUILD_TYPE": "Release"}}],
- "buildPresets": [{"name": "mutants", "configurePreset": "mutants"}]}
+                                     "cacheVariables": {"CMAKE_BUILD_TYPE": "Release"}},
+                                    {"name": "coverage", "generator": "Ninja", "binaryDir": "${sourceDir}/build/coverage",
+                                     "cacheVariables": {"CMAKE_C_FLAGS": "--coverage"}}],
+ "buildPresets": [{"name": "mutants", "configurePreset": "mutants"}, {"name": "coverage", "configurePreset": "coverage"}]}
 END
 cat >room/room.c <<'END'
 #include <stdbool.h>
 #include <stdio.h>
 
-#define CHECK(condition) ((void)(condition))
+#define CHECK(condition) ((condition) ? (void)0 : (void)puts("wrong"))
 
 /* Is the number less than 10? < this is no operator */
 bool is_small(int number)
@@ -45,6 +47,9 @@ bool is_small(int number)
 unsigned count_bits(unsigned bits)
 {
     unsigned count = 0;
+    if (bits == 12345) {
+        return 6;
+    }
     while (bits != 0) {
         count += bits & 1;
         bits >>= 1;
@@ -72,16 +77,17 @@ fail() {
 }
 
 # expect STATUS ARGUMENT...: leaves what it printed in out.txt and err.txt.
+script=mutants
 expect() {
     local wanted=$1 got
     shift
-    timeout -s KILL 120 ci/mutants "$@" >out.txt 2>err.txt
+    timeout -s KILL 120 "ci/$script" "$@" >out.txt 2>err.txt
     got=$?
-    [ "$got" = "$wanted" ] || fail "ci/mutants $*: exit $got, should be $wanted"
+    [ "$got" = "$wanted" ] || fail "ci/$script $*: exit $got, should be $wanted"
 }
 expect_line() { grep -qxF -- "$1" out.txt || fail "no line '$1'"; }
 expect_no() { ! grep -qF -- "$1" out.txt || fail "a line with '$1'"; }
-expect_error() { grep -qxF -- "ci/mutants: $1" err.txt || fail "does not say '$1'"; }
+expect_error() { grep -qxF -- "ci/$script: $1" err.txt || fail "does not say '$1'"; }
 
 expect 2 nowhere
 expect_error "there is no room 'nowhere'; the rooms are: room"
@@ -102,7 +108,8 @@ expect_no '`return number >= 10;`'
 expect_no 'room.c:9:'
 expect_no 'room.c:10:'
 expect_no '`bits >>= 1;`'
-grep -qE '^room +[0-9]+ +[0-9]+ +[1-9][0-9]* +0 +3 +0 ' out.txt || fail "the row is not that of 3 survivors and some that hang"
+expect_line 'new: room/room.c:18: `return 6;` -> `return 7;`, which no test reaches'
+grep -qE '^room +[0-9]+ +[0-9]+ +[1-9][0-9]* +0 +[0-9]+ +[1-9]' out.txt || fail "no row with some that hang and some unreached"
 
 # The same seed makes the same choice, another one another.
 expect 0 room --count 5 --seed 7
@@ -114,6 +121,7 @@ cmp -s first.txt out.txt || fail "the same seed, another result"
 equal='- return number < 10;'
 list '== equivalent' room/room.c "$equal" '+ return number <= 10;' 'nobody asks for 10' '' \
     '== open' room/room.c "$equal" '+ return number < 11;' '' room/room.c "$equal" '+ return number < 9;'
+sed -i 's/ || bits == 12345//; /bits == 12345/,/}/d' room/room.c
 expect 0 room --count 1000 --check
 expect_line 'equivalent: room/room.c:11: `return number < 10;` -> `return number <= 10;`'
 expect_line 'open: room/room.c:11: `return number < 10;` -> `return number < 9;`'
@@ -125,6 +133,27 @@ grep -q '^listed as open, but test_room kills it: .* -> `return number >= 10;`$'
 list '== equivalent' room/room.c "$equal" '+ return number <= 10;'
 expect 2 room
 list '== equivalent' '' '== open'
+
+# The branches that the test takes, without those of a check; a reason for the one that it does not.
+script=branches
+expect 2 nowhere
+expect_error "there is no room 'nowhere'; the rooms are: room"
+expect 0 room --lines
+grep -qE '^room +[0-9]+ +[0-9]+ +100.0 % +2 +2 +0 +100.0 %$' out.txt || fail "not all branches are taken"
+sed -i 's/bits != 0/bits != 0 \&\& count < 100/' room/room.c
+expect 1 room --lines --check
+expect_line 'new: room/room.c:17: `while (bits != 0 && count < 100) {`, 1 of 4 not taken'
+printf '%s\n' '== unreachable' room/room.c '- while (bits != 0 && count < 100) {' '+ 1 of 4 not taken' 'there are 32 bits' \
+    >tests/mutants/branches.txt
+expect 0 room --check
+grep -qE '^room .* 4 +3 +1 +100.0 %$' out.txt || fail "what is unreachable counts"
+sed -i 's/count < 100/count < 2/' room/room.c
+expect 4 room
+expect_error 'test_room has failed'
+sed -i 's/ && count < 2//' room/room.c
+expect 1 room --check
+expect_line 'listed, but no longer so: room/room.c: `while (bits != 0 && count < 100) {`, 1 of 4 not taken'
+script=mutants
 
 # Only what a change touches.
 git init -q . && git add room && git -c user.name=n -c user.email=e commit -qm room

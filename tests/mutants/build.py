@@ -101,6 +101,12 @@ class Build:
             raise Failed(f'{shlex.join(command)}: {done.stderr.strip()[-300:]}')
         return done.stdout
 
+    def tests_named(self, names):
+        missing = [name for name in names if name not in self.tests]
+        if missing:
+            raise Failed(f'rooms.ini names tests that are not there: {" ".join(missing)}')
+        return [self.tests[name] for name in names]
+
     def name_of(self, word):
         """What ninja calls a program."""
         return os.path.relpath(word, self.folder) if word.startswith('/') else ''

@@ -1,12 +1,12 @@
-"""The list of mutants that survive: listed.txt, which says of each that nothing could kill it, or that nothing does yet."""
-HEADINGS = ('equivalent', 'open')
+"""Lists of what no test shows: listed.txt of mutants, branches.txt of branches.  Below the first heading stands what no test
+could show, with the reason; below the second what none shows yet."""
 
 
 class Wrong(Exception):
     """The list cannot be read."""
 
 
-def read(path):
+def read(path, headings):
     """{(file, old, new): heading}; an entry is FILE, - OLD, + NEW and a reason, behind `== HEADING`."""
     entries = {}
     heading, entry = None, []
@@ -15,21 +15,23 @@ def read(path):
             continue
         if line.startswith('== '):
             heading = line[3:]
-            if heading not in HEADINGS:
-                raise Wrong(f'{path}:{number}: no heading {heading}; there are {", ".join(HEADINGS)}')
+            if heading not in headings:
+                raise Wrong(f'{path}:{number}: no heading {heading}; there are {", ".join(headings)}')
         elif line.strip():
+            if heading is None:
+                raise Wrong(f'{path}:{number}: no heading stands before it')
             entry.append(line.strip())
         elif entry:
-            entries[key_of(entry, heading, f'{path}:{number - len(entry)}')] = heading
+            entries[key_of(entry, heading == headings[0], f'{path}:{number - len(entry)}')] = heading
             entry = []
     return entries
 
 
-def key_of(entry, heading, place):
-    if heading is None or len(entry) < 3 or not entry[1].startswith('- ') or not entry[2].startswith('+ '):
-        raise Wrong(f'{place}: an entry is FILE, - OLD, + NEW and a reason, behind a heading')
-    if heading == 'equivalent' and len(entry) < 4:
-        raise Wrong(f'{place}: why is it equivalent?')
+def key_of(entry, needs_reason, place):
+    if len(entry) < 3 or not entry[1].startswith('- ') or not entry[2].startswith('+ '):
+        raise Wrong(f'{place}: an entry is FILE, - OLD, + NEW and a reason')
+    if needs_reason and len(entry) < 4:
+        raise Wrong(f'{place}: there is no reason')
     return entry[0], entry[1][2:], entry[2][2:]
 
 

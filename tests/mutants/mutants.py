@@ -1,32 +1,22 @@
 """What ci/mutants does once all is built; its options are explained there."""
-import argparse
 import collections
 import concurrent.futures
-import configparser
 import itertools
 import re
 import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
 from typing import NamedTuple
 
 import build
+import command
 import listed
 import mutate
 import reach
 
 QUICK_S = 2  # a test that takes longer runs when the quicker ones have let a mutant live
 AHEAD = 4  # mutants that wait for each job
-TREE = Path(__file__).resolve().parents[2]
-HERE = Path(__file__).resolve().parent
-
-
-class Room(NamedTuple):
-    name: str
-    files: list
-    tests: list
 
 
 class Result(NamedTuple):
@@ -35,25 +25,18 @@ class Result(NamedTuple):
     how: str
 
 
-def read_rooms():
-    parser = configparser.ConfigParser()
-    parser.read(HERE / 'rooms.ini')
-    rooms = {}
-    taken = set()
-    for name in parser.sections():
-        found = {str(path.relative_to(TREE)) for pattern in parser[name]['files'].split() for path in TREE.glob(pattern)}
-        rooms[name] = Room(name, sorted(found - taken), parser[name]['tests'].split())
-        taken |= found
-    return rooms
+def mutants_of_file(file):
+    path = command.TREE / file
+    return list(mutate.mutants_of(file, path.read_text())) if path.exists() else []
 
 
 def mutants_by_file(files):
-    return {file: list(mutate.mutants_of(file, (TREE / file).read_text())) for file in files}
+    return {file: mutants_of_file(file) for file in files}
 
 
 def changed_lines(base):
     """{file: the numbers of its lines that base had not}."""
-    said = subprocess.run(['git', 'diff', '-U0', '--no-color', base, '--', '*.c'], cwd=TREE, capture_output=True,
+    said = subprocess.run(['git', 'diff', '-U0', '--no-color', base, '--', '*.c'], cwd=command.TREE, capture_output=True,
                           text=True, check=False)
     if said.returncode != 0:
         raise build.Failed(said.stderr.strip())
@@ -73,10 +56,7 @@ class Killing:
 
     def __init__(self, built, room, work):
         self.built, self.room, self.work = built, room, work
-        missing = [name for name in room.tests if name not in built.tests]
-        if missing:
-            raise build.Failed(f'rooms.ini names tests that are not there: {" ".join(missing)}')
-        self.tests = [built.tests[name] for name in room.tests]
+        self.tests = built.tests_named(room.tests)
         self.clean_objects = {}
         self.blocks = None
         self.last_killer = {}  # of a file: the test that is tried first
@@ -84,8 +64,8 @@ class Killing:
 
     def measure(self, jobs):
         self.built.learn_programs(self.tests)
-        self.blocks = reach.Blocks({file: (TREE / file).read_text() for file in self.room.files})
-        noting = self.built.compile_noting(self.blocks, TREE, self.work)
+        self.blocks = reach.Blocks({file: (command.TREE / file).read_text() for file in self.room.files})
+        noting = self.built.compile_noting(self.blocks, command.TREE, self.work)
         for test in self.tests:
             self.built.command_with(test, noting[0], self.work / 'programs', [noting[1]])
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -102,14 +82,14 @@ class Killing:
         with self.lock:
             if file not in self.clean_objects:
                 target = self.work / 'clean.o'
-                if not self.built.compile(TREE / file, (TREE / file).read_text(), target):
+                if not self.built.compile(command.TREE / file, (command.TREE / file).read_text(), target):
                     raise build.Failed(f'{file} does not compile')
                 self.clean_objects[file] = target.read_bytes()
             return self.clean_objects[file]
 
     def kill(self, mutant):
         """None when it is no mutant: it does not compile, or compiles to the same code."""
-        source = TREE / mutant.file
+        source = command.TREE / mutant.file
         with tempfile.TemporaryDirectory(dir=self.work) as name:
             scratch = Path(name)
             changed = scratch / 'mutant.o'
@@ -184,38 +164,13 @@ class Report:
                   f'{row["unreached"]:12} {row["equivalent"]:11} {percent:>21}')
 
 
-def fail(code, text):
-    print(f'ci/mutants: {text}', file=sys.stderr)
-    sys.exit(code)
-
-
-def rooms_named(names, rooms):
-    for name in names:
-        if name not in rooms:
-            fail(2, f"there is no room '{name}'; the rooms are: {' '.join(rooms)}")
-    return [rooms[name] for name in names] or list(rooms.values())
-
-
-def read_options(rooms):
-    def positive(text):
-        if not text.isdecimal() or not 0 < int(text) < 10 ** 9:
-            raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to 999999999")
-        return int(text)
-    class Parser(argparse.ArgumentParser):
-        def error(self, message):
-            fail(2, f'{message}; ci/mutants --help lists the arguments')
-    parser = Parser(add_help=False, allow_abbrev=False)
-    parser.add_argument('rooms', nargs='*')
-    parser.add_argument('--build', required=True)
-    parser.add_argument('--count', type=positive, default=20)
-    parser.add_argument('--seed', default='1')
-    parser.add_argument('--jobs', type=positive, default=2)
-    parser.add_argument('--change', nargs='?', const='HEAD~1')
-    for flag in ('--check', '--dry', '--list'):
-        parser.add_argument(flag, action='store_true')
-    options = parser.parse_args()
-    options.rooms = rooms_named(options.rooms, rooms)
-    return options
+def read_options():
+    arguments = command.Arguments('ci/mutants')
+    arguments.add_argument('--count', type=command.positive, default=20)
+    arguments.add_argument('--seed', default='1')
+    arguments.add_argument('--list', action='store_true')
+    arguments.add_argument('--change', nargs='?', const='HEAD~1')
+    return arguments.read()
 
 
 def print_rooms(rooms):
@@ -245,9 +200,8 @@ def run_room(built, room, options):
 
 
 def main():
-    rooms = read_rooms()
-    options = read_options(rooms)
-    entries = listed.read(HERE / 'listed.txt')
+    options = read_options()
+    entries = listed.read(command.HERE / 'listed.txt', ('equivalent', 'open'))
     if options.list:
         print_rooms(options.rooms)
     if options.list or options.dry:
@@ -257,17 +211,11 @@ def main():
     for room in options.rooms:
         report.add_room(room.name, run_room(built, room, options))
     report.print_table()
-    all_files = sorted({file for room in rooms.values() for file in room.files})
-    stale = listed.stale(entries, [each for mutants in mutants_by_file(all_files).values() for each in mutants])
+    stale = listed.stale(entries, [each for file in {key[0] for key in entries} for each in mutants_of_file(file)])
     for file, old, new in stale:
         print(f'listed, but no mutant: {file}: `{old}` -> `{new}`')
     return 1 if options.check and (report.unlisted or stale) else 0
 
 
 if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    except listed.Wrong as wrong:
-        fail(2, wrong)
-    except (build.Failed, OSError) as failed:
-        fail(4, failed)
+    command.run('ci/mutants', main)
