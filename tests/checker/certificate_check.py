@@ -12,7 +12,7 @@ import math
 import re
 import sys
 
-from certificate_history import compare
+from certificate_history import compare, read_history
 from certificate_proofs import check_proof, mitigations
 from certificate_text import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, Unreadable, match, read_json, require
 
@@ -67,17 +67,21 @@ def check_request(document):
     require(request.stack % granule == 0 and (request['class'] == 'program' or request.stack == 0),
             'request: no such stack')
     require((request.bytes == 0) == (request.program >= 0), 'request: a program without bytes, and only then')
+    require(request['class'] == 'buffer' or request.align == granule, 'request: the align of a program is the granule')
     if request.bytes == 0:
         require(request['class'] == 'program' and request.program < len(document.blocks), 'request: no such program')
         program = document.blocks[request.program]
-        require(program.kind == 'program' and program.state == 'live' and program.address >= 0,
-                'request: no loaded program')
+        require(program.kind == 'program' and program.state == 'live' and program.stack == request.stack,
+                'request: no live program of that stack')
 
 
 def check_blocks(document):
     end, granule = 0, document.device.granule
+    reserved = max((block.stack for block in document.blocks if block.used_until != 0), default=0)
     for i, block in enumerate(document.blocks):
         check_block(block, granule, f'blocks[{i}]')
+        check_possible(block, granule, f'blocks[{i}]')
+        require(not 0 <= block.address < reserved, f'blocks[{i}] lies in the stack that is reserved')
         if block.address == -1:
             require(mitigations(document).defrag == 'repack', f'blocks[{i}] cannot be in host memory')
             end = math.inf
@@ -94,17 +98,26 @@ def check_block(block, granule, name):
     require(block.size > 0 and block.size % granule == 0, f'{name}: no such size')
     require(block.stack % granule == 0 and (block.kind == 'program' or block.stack == 0), f'{name}: no such stack')
     require(block.state == 'dying' or block.freed_at == 0, f'{name} is live, yet was freed')
-    require(block.kind != 'retired' or block.holds == 1, f'{name} is retired, and is held once')
+
+
+def check_possible(block, granule, name):
+    """"States that cannot be" of the page."""
+    used, freed = (math.inf if time == -1 else time for time in (block.used_until, block.freed_at))
+    require(block.kind != 'retired' or block.state == 'live' and block.address >= 0 and block.holds == 1 and used == 0,
+            f'{name} is bad memory, which stays where it is')
+    require(block.kind != 'program' or block.holds == 0 and block.align == granule, f'{name} is no possible program')
+    if block.state == 'dying':
+        require(block.holds > 0 or freed > 0, f'{name} is gone')
+        require(used <= freed and (block.kind != 'program' or used == freed), f'{name} is used until later than it waits')
 
 
 def check(text, list_text=None, log_text=None):
     """Gives (the exit code, the reason)."""
     try:
+        history = read_history(list_text, log_text) if list_text is not None else None
         document = read_document(text)
         reason = check_proof(document)
-        if list_text is not None:
-            reason += '; ' + compare(document, list_text, log_text)
-        return 0, reason
+        return 0, reason if history is None else f'{reason}; {compare(document, *history)}'
     except Refuted as error:
         return 1, str(error)
     except Unreadable as error:

@@ -3,87 +3,154 @@ import functools
 import hashlib
 import re
 
-from certificate_text import BYTES, COUNT, SIZE_MAX, TIME, Members, Unreadable, match, read_json, require, up
+from certificate_text import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, Unreadable, match, read_json, require, up
 
 NEVER = 2**64 - 1
+GROUP_MAX = 2**16 - 1
 OP = range(0, 2**32)
 SCALES = {'': 1, 'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40, 'P': 2**50}
 UNITS = {'ns': 1, 'us': 10**3, 'ms': 10**6, 's': 10**9, 'm': 60 * 10**9, 'h': 3600 * 10**9}
-HEAD = {'scenario', 'chip', 'capacity', 'granule', 'rounding', 'hosts', 'coordinate', 'target', 'seed', 'search_nodes',
-        'regret_max', 'check_races'}
-KINDS = {'alloc': 'size align tag unpadded retry', 'output': 'size align tag unpadded retry', 'free': 'block',
-         'free_after': 'block event delay', 'use': 'block event delay', 'hold': 'block', 'release': 'block',
-         'donate': 'block size tag unpadded', 'load': 'size stack tag retry', 'unload': 'program',
-         'execute': 'program delay collective retry', 'defragment': '', 'complete': 'event', 'advance': 'delay',
-         'touch': 'block', 'report': '', 'fault': 'call nth delay for_ever', 'retire': 'size address',
-         'switch': 'op point to event'}
+# The fields of each kind: `?` may be absent, and of `a|b` there is exactly one.
+KINDS = {'alloc': 'size align? tag? unpadded? retry?', 'output': 'size align? tag? unpadded? retry?', 'free': 'block',
+         'free_after': 'block event|delay', 'use': 'block event|delay', 'hold': 'block', 'release': 'block',
+         'donate': 'block size tag? unpadded?', 'load': 'size stack tag? retry?', 'unload': 'program',
+         'execute': 'program delay collective? retry?', 'defragment': '', 'complete': 'event', 'advance': 'delay',
+         'touch': 'block', 'report': '', 'fault': 'call nth delay? for_ever?', 'retire': 'size address',
+         'switch': 'op? point to|event'}
+CALLS = ('copy', 'wait', 'unload', 'host_memory', 'any', 'copy_half', 'copy_late', 'wait_timeout', 'event_lost',
+         'event_late', 'event_early', 'event_doubled', 'event_order', 'event_others', 'unload_busy', 'unload_half',
+         'clock_jump')
+ROUNDING = re.compile('(any|(granule|classes=(1|2|4|8|16|32|64)( smallest=[^ ]+)?)( overhead=[^ ]+)?)')
 REQUESTS = ('alloc', 'output', 'load', 'execute')
+MAKE_BLOCKS = ('alloc', 'output', 'load', 'donate', 'retire')
+ANSWER_BLOCKS = ('alloc', 'output', 'load', 'donate', 'execute')
+# Without one of these and without an event that is done, no block can go.
+ENDS = ('free', 'free_after', 'unload', 'release')
 
 
 # -- Reading the list -------------------------------------------------------------------------------------------------
 
-def read_scaled(text, scales):
-    number = re.fullmatch('([0-9]{1,20})([a-zA-Z]*)', text)
-    if not number or number[2] not in scales or int(number[1]) * scales[number[2]] > NEVER:
-        raise ValueError(f'{text} is no value')
-    return int(number[1]) * scales[number[2]]
+def scaled(scales, most=NEVER - 1):
+    def read(text):
+        number = re.fullmatch('(0|[1-9][0-9]{0,19})([a-zA-Z]*)', text)
+        if not number or number[2] not in scales or int(number[1]) * scales[number[2]] > most:
+            raise ValueError(f'{text[:40]} is no such value')
+        return int(number[1]) * scales[number[2]]
+    return read
 
 
-def read_size(text):
-    return read_scaled(text, SCALES)
+def plain(most):
+    return scaled({'': 1}, most)
+
+
+read_size = scaled(SCALES, NEVER)
+read_whole = plain(NEVER)
+
+
+def power(least, most):
+    def read(text):
+        number = scaled(SCALES, most)(text)
+        if number < least or number & number - 1:
+            raise ValueError(f'{text} is no such power of two')
+        return number
+    return read
 
 
 def read_delay(text):
-    return NEVER if text == 'never' else read_scaled(text, UNITS)
+    return NEVER if text == 'never' else scaled(UNITS)(text)
+
+
+def one_of(*words):
+    def read(text):
+        if text not in words:
+            raise ValueError(f'{text[:40]} is not one of the words possible')
+        return text
+    return read
+
+
+def matching(pattern):
+    def read(text):
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f'{text[:40]} is no such value')
+        return text
+    return read
 
 
 def read_reference(text):
-    return None if text == 'none' else read_scaled(text, {'': 1})
+    return None if text == 'none' else plain(NEVER)(text)
 
 
-READERS = dict.fromkeys(('size', 'stack', 'align', 'address', 'unpadded'), read_size) | {
-    'delay': read_delay, 'retry': str, 'for_ever': str, 'call': str}
+def read_rounding(text):
+    """Gives the words of a rounding; a size of 0 is left out when it is written."""
+    words = dict(word.partition('=')[::2] for word in text.split(' '))
+    sizes = [scaled(SCALES, 2**50)(words[name]) for name in ('smallest', 'overhead') if name in words]
+    if not ROUNDING.fullmatch(text) or 0 in sizes:
+        raise ValueError(f'{text[:40]} is no rounding')
+    return words
 
 
-def read_op(number, kind, fields):
-    op = Members(number=number, kind=kind)
-    for field in fields.split():
-        name, value = field.split('=', 1)
-        if name not in (*KINDS[kind].split(), 'lane', 'host', 'spmd') or name in op:
-            raise ValueError(f'{kind} has no such field, or has it twice: {name}')
-        op[name] = READERS.get(name, read_reference)(value)
-    return op
+FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded': read_size, 'align': power(2, 2**21),
+          'delay': read_delay, 'retry': one_of('yes'), 'for_ever': one_of('yes'), 'call': one_of(*CALLS),
+          'block': read_reference, 'program': read_reference, 'event': read_whole, 'op': read_whole, 'tag': plain(255),
+          'lane': plain(63), 'to': plain(63), 'host': plain(63), 'spmd': plain(GROUP_MAX), 'collective': plain(GROUP_MAX),
+          'nth': plain(2**32 - 1), 'point': plain(2**32 - 1)}
+HEAD = {'scenario': matching('.+'), 'chip': one_of('v2', 'v3', 'v4', 'v5e', 'v5p', 'v6e', 'v7x'),
+        'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
+        'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
+        'search_nodes': read_whole, 'regret_max': read_whole, 'check_races': one_of('yes'),
+        'tag': matching('(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5]) ".*"')}
+
+
+def read_op(number, kind, text):
+    fields = [field.split('=', 1) for field in text.split()]
+    op = Members({name: FIELDS[name](value) for name, value in fields})
+    wanted = KINDS[kind].split() + ['lane?', 'host?', 'spmd?']
+    known = {name for each in wanted for name in each.strip('?').split('|')}
+    if len(op) < len(fields) or op.keys() - known or any(
+            sum(name in op for name in each.split('|')) != 1 for each in wanted if not each.endswith('?')):
+        raise ValueError(f'{kind} has a field too many, or one too few')
+    if any(op.get(name) is not None and op[name] >= number for name in ('block', 'program', 'event', 'op')
+           if kind != 'switch' or name != 'op'):
+        raise ValueError('a reference is not to an earlier op')
+    return Members(op, number=number, kind=kind)
 
 
 @functools.lru_cache(maxsize=4)
 def read_list(text):
     """Gives the head, the ops, and the lines that are hashed, each with the number of its op or -1."""
-    history = Members(head={}, options={}, ops=[], lines=[])
-    if not text.startswith('hbmstress-ops 1\n'):
-        raise Unreadable('list: line 1: this is no list of ops')
-    for i, line in enumerate(text.removesuffix('\n').split('\n')):
+    history = Members(head={}, options={}, tags={}, ops=[], lines=[(-1, 'hbmstress-ops 1\n')])
+    if not text.startswith('hbmstress-ops 1\n') or not text.endswith('\n'):
+        raise Unreadable('list: this is no list of ops, or its last line is cut off')
+    for i, line in enumerate(text.split('\n')[1:-1], 2):
         if line and not line.startswith('#'):
             try:
-                history.lines.append((read_line(history, line) if i > 0 else -1, line + '\n'))
+                history.lines.append((read_line(history, line), line + '\n'))
             except (ValueError, KeyError) as error:
-                raise Unreadable(f'list: line {i + 1}: {error}') from None
+                raise Unreadable(f'list: line {i}: {error}') from None
+    head = history.head
+    if not head.keys() >= {'capacity', 'hosts', 'target'} or not head['capacity'] or not head['hosts'] \
+            or any(op.get('host', 0) >= head['hosts'] for op in history.ops):
+        raise Unreadable('list: the head lacks capacity, hosts or target, or has no such host')
     history.has_lanes = any('lane' in op or op.kind == 'switch' for op in history.ops)
     return history
 
 
 def read_line(history, line):
-    op = re.fullmatch('([0-9]+): ([a-z_]+)((?: [a-z_]+=[^ ]+)*)', line)
+    """Gives the number of the op, or -1 for a line of the head."""
+    op = re.fullmatch('(0|[1-9][0-9]*): ([a-z_]+)((?: [a-z_]+=[^ ]+)*)', line)
     if op:
         if op[1] != str(len(history.ops)):
             raise ValueError('ops are numbered from 0, without a gap')
         history.ops.append(read_op(len(history.ops), op[2], op[3]))
         return len(history.ops) - 1
     word, _, value = line.partition(' ')
-    key, _, option = value.partition('=')
-    members, name, value = (history.options, key, option) if word == 'option' else (history.head, word, value)
-    if history.ops or word not in HEAD | {'option', 'tag'} or word != 'tag' and name in members:
-        raise ValueError(f'{word} is no word of the head, or is there twice')
-    members[name] = read_size(value) if name in ('capacity', 'granule') and word != 'option' else value
+    members, name, value = history.head, word, HEAD[word](value)
+    if word in ('option', 'tag'):
+        name, _, value = value.partition('=' if word == 'option' else ' ')
+        members = history.options if word == 'option' else history.tags
+    if history.ops or name in members:
+        raise ValueError(f'{name} is there twice, or behind the ops')
+    members[name] = value
     return -1
 
 
@@ -113,31 +180,62 @@ OPTIONAL = {'address': COUNT, 'size': COUNT, 'moved': [(OP, TIME)], 'evicted': [
 
 
 def read_time(text):
-    if not re.fullmatch('0|[1-9][0-9]{0,19}', text) or int(text) > NEVER:
-        raise Unreadable(f'log: {text[:30]} is no time')
-    return int(text)
+    return plain(NEVER - 1)(text)
 
 
 @functools.lru_cache(maxsize=4)
-def read_log(text):
-    head, *lines = text.removesuffix('\n').split('\n')
-    log = Members(head=read_json(head), lines=[read_json(line) for line in lines])
-    match(log.head, LOG_HEAD, 'log')
-    require(log.head.format == 'hbmstress-observations' and log.head.version == 1, 'log: the format or version is wrong')
-    for i, line in enumerate(log.lines):
-        if type(line) is not Members:
-            raise Unreadable(f'log: line {i + 2} is not an object')
-        match(line, LINE | {name: OPTIONAL[name] for name in line if name in OPTIONAL}, f'log: line {i + 2}')
-        line.now = read_time(line['now'])
-        line['due'] = {event: NEVER if time == 'never' else read_time(time) for event, time in line.get('due', ())}
-        if line.op != i:
-            raise Unreadable(f'log: line {i + 2} is not that of op {i}')
+def read_log(history, text):
+    """What follows the last newline is not a line: the log was cut there, which is allowed behind the op in question."""
+    try:
+        head, *lines = text.split('\n')[:-1]
+        log = Members(head=read_json(head), lines=[read_json(line) for line in lines])
+        check_log_head(log.head, history)
+        require(len(log.lines) <= len(history.ops), 'the list has fewer ops')
+        for i, line in enumerate(log.lines):
+            read_log_line(line, i, history.ops)
+    except (Refuted, ValueError) as error:
+        raise Unreadable(f'log: {error}') from None
     return log
 
 
-def most(rounding, asked, granule):
+def check_log_head(head, history):
+    match(head, LOG_HEAD, 'line 1')
+    require(head.format == 'hbmstress-observations' and head.version == 1, 'the format or version is wrong')
+    require((head.target, head.options, head.capacity, len(head.hosts)) == (
+        history.head['target'], history.options, history.head['capacity'], int(history.head['hosts'])),
+        'target, options, capacity or hosts are not those of the list')
+    for host in head.hosts:
+        host.rounding = read_rounding(host.rounding)
+        require(host.granule & host.granule - 1 == 0, 'a granule is no power of two')
+
+
+def makes_event(op):
+    return op.kind == 'execute' or op.kind in ('use', 'free_after') and 'event' not in op
+
+
+def read_log_line(line, i, ops):
+    require(type(line) is Members, f'line {i + 2} is not an object')
+    match(line, LINE | {name: OPTIONAL[name] for name in line if name in OPTIONAL}, f'line {i + 2}')
+    require(line.op == i, f'line {i + 2} is not that of op {i}')
+    has_block = line.answer == 'ok' and ops[i].kind in ANSWER_BLOCKS
+    require(('address' in line, 'size' in line) == (has_block, has_block), f'line {i + 2}: address or size')
+    line.now = read_time(line.now)
+    line.due = {event: NEVER if time == 'never' else read_time(time) for event, time in line.get('due', ())}
+    made = [op for op in (*(made for made, _ in line.get('moved', ())), *line.get('evicted', ()))]
+    events = [*line.get('done', ()), *line.due]
+    require(all(op <= i and ops[op].kind in MAKE_BLOCKS and ops[op].get('host', 0) == ops[i].get('host', 0) for op in made)
+            and all(op <= i and makes_event(ops[op]) for op in events)
+            and all(ops[op].kind == 'load' for op in line.get('evicted', ())), f'line {i + 2}: an op that is not possible')
+
+
+def read_history(list_text, log_text):
+    """Gives the list and the log, which must be of the list; without a log None instead of it."""
+    history = read_list(list_text)
+    return history, None if log_text is None else read_log(history, log_text)
+
+
+def most(words, asked, granule):
     """How large a block may be: docs/promise.md, "How large a block may be"."""
-    words = dict(word.partition('=')[::2] for word in rounding.split())
     if 'any' in words:
         return NEVER
     smallest, size = read_size(words.get('smallest', '0')), asked
@@ -145,12 +243,12 @@ def most(rounding, asked, granule):
         size = smallest
     elif 'classes' in words and asked > 1:
         low = 1 << (asked - 1).bit_length() - 1
-        size = low + up(asked - low, max(1, low // read_size(words['classes'])))
+        size = low + up(asked - low, max(1, low // int(words['classes'])))
     return min(up(size + read_size(words.get('overhead', '0')), granule), 2**63)
 
 
-def asks_plainly(rounding):
-    return rounding in ('any', 'granule')
+def asks_plainly(words):
+    return words.keys() in ({'any'}, {'granule'})
 
 
 # -- The state from list and observations -----------------------------------------------------------------------------
@@ -173,17 +271,17 @@ class Replay:
                 self.apply(op, line)
             self.due |= line.due
             self.done |= set(line.get('done', ()))
-            self.blocks = {made: block for made, block in self.blocks.items() if not self.is_gone(block)}
+            if 'done' in line or op.kind in ENDS:
+                self.blocks = {made: block for made, block in self.blocks.items() if not self.is_gone(block)}
             before = line.now
 
     def make_event(self, op, line, before):
         delay = op.get('delay', 0)
+        if not makes_event(op):
+            return
+        due = before + delay
         if op.kind == 'execute':
             due = line.now + (5 * UNITS['s'] if 'collective' in op else delay)
-        elif op.kind in ('use', 'free_after') and 'event' not in op:
-            due = before + delay
-        else:
-            return
         self.due[op.number] = NEVER if delay == NEVER or due > 2**64 - 2 else due
 
     def is_gone(self, block):
@@ -202,7 +300,6 @@ class Replay:
         return self.blocks[made]
 
     def add(self, kind, op, place, **members):
-        require('address' in place and 'size' in place, f'log: op {op.number} has no address or size')
         block = Members(op=op.number, kind=kind, state='live', address=place.address, size=place['size'], asked=NEVER,
                         align=self.contract.granule, stack=0, holds=0, used=set(), awaited=set(), is_loaded=True)
         self.blocks[op.number] = Members(block | members)
@@ -323,17 +420,15 @@ def compare_list(document, history):
     if document.request.bytes > 0 and asked.kind != 'execute':
         size = min(asked.get('size', 0), SIZE_MAX)
         require(document.request.bytes == size or document.request.bytes > size
-                and not asks_plainly(head.get('rounding', '')), 'list: the request is for other bytes')
+                and not asks_plainly(head.get('rounding', {})), 'list: the request is for other bytes')
 
 
 def compare_log(document, history, log):
-    named, head = document.list, log.head
-    require(head.target == named.target and head.options == named.options, 'log: target or options differ')
-    require(named.host < len(head.hosts), 'log: there is no such host')
+    named = document.list
     replay = Replay(history, log, named.host)
     contract = {name: replay.contract[name] for name in document.contract}
-    require(head.capacity == document.device.capacity and replay.contract.granule == document.device.granule
-            and contract == document.contract, 'log: the device or contract is another')
+    require(replay.contract.granule == document.device.granule and contract == document.contract,
+            'log: the granule or contract is another')
     if not history.has_lanes:
         require(named.op < len(log.lines) and log.lines[named.op].answer == 'no_memory', 'log: the op was not refused')
         refused = log.lines[named.op].get('refused', ())
@@ -349,10 +444,8 @@ def compare_state(document, replay):
     require(document.request == replay.show_request(document.list.op, document), 'log: the request is another')
 
 
-def compare(document, list_text, log_text):
+def compare(document, history, log):
     """Gives what the verdict says of them."""
-    history = read_list(list_text)
-    log = read_log(log_text) if log_text is not None else None
     compare_list(document, history)
     if log is None:
         return 'the op is that of the list'

@@ -411,8 +411,8 @@ def check_proof(document):
     match(Members(kind=proof.get('kind')), {'kind': set(PROOFS)}, 'proof')
     claim, defrags, members, function = PROOFS[proof.kind]
     members = members | LIMIT if proof.kind == 'budget' and document.version == 2 else members
-    match(proof, {'kind': str} | members, 'proof')
     require(document.claim == claim, f'proof.kind is {proof.kind}, which proves another claim')
+    match(proof, {'kind': str} | members, 'proof')
     state = State(document, time_of_the_last_free(document))
     require(state.can.defrag in defrags, f'proof.kind is {proof.kind}, which does not decide under {state.can.defrag}')
     require(not state.is_stuck or claim != 'justified' or proof.kind == 'stack', 'proof: the stack cannot be reserved')

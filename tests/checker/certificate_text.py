@@ -27,6 +27,7 @@ def require(condition, reason):
 
 class Members(dict):
     """A JSON object; its members are attributes, too."""
+    __hash__ = object.__hash__
     __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
 
 
