@@ -44,9 +44,10 @@ static void read_block(struct check *check, size_t i, json_t *json)
         "%s: it is not aligned, overlaps the block before it, or is outside the device", what);
     check_require(check,
                   is_in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
-                      block->holds >= 0 && block->used_until >= NEVER && block->freed_at >= NEVER &&
+                      is_in_range(block->op, 0, UINT32_MAX, 1) && block->holds >= 0 &&
+                      block->used_until >= NEVER && block->freed_at >= NEVER &&
                       (block->freed_at == 0 || !block->is_live),
-                  "%s: stack, holds, used_until or freed_at is out of range", what);
+                  "%s: op, stack, holds, used_until or freed_at is out of range", what);
     if (check->drains && !block->is_live && block->holds == 0 && block->freed_at > check->time) {
         check->time = block->freed_at;
     }

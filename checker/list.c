@@ -78,9 +78,13 @@ static bool read_tag(struct list *list, struct word value)
 {
     uint64_t number;
     struct word head;
-    (void)list;
-    return word_cut(&value, ' ', &head) && word_number(head, UINT8_MAX, &number) &&
-           value.length >= 2 && value.text[0] == '"' && value.text[value.length - 1] == '"';
+    if (!word_cut(&value, ' ', &head) || !word_number(head, UINT8_MAX, &number) ||
+        value.length < 2 || value.text[0] != '"' || value.text[value.length - 1] != '"' ||
+        list->has_tag[number]) {
+        return false;
+    }
+    list->has_tag[number] = true;
+    return true;
 }
 
 static const struct {

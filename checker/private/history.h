@@ -54,6 +54,7 @@ struct list {
     struct option options[OPTIONS_MAX];
     size_t option_count;
     struct rounding rounding; /* plain without a line of it */
+    bool has_tag[UINT8_MAX + 1];
     struct op *ops;
     size_t op_count, op_capacity;
     bool has_lanes;

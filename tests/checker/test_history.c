@@ -368,6 +368,10 @@ static const struct edit wrong_documents[] = {
     {"'sha256': '", "'sha256': '0", "list: sha256, op, host or options is wrong"},
     {"{'defrag': 'none'}}", "{'defrag': 1}}", "list: sha256, op, host or options is wrong"},
     {"{'defrag': 'none'}}", "['defrag']}", "list: sha256, op, host or options is wrong"},
+    {"{'op': 5, ", "{'op': 4294967296, ",
+     "blocks[2]: op, stack, holds, used_until or freed_at is out of range"},
+    {"{'op': 5, ", "{'op': -1, ",
+     "blocks[2]: op, stack, holds, used_until or freed_at is out of range"},
 };
 
 START_TEST(a_list_is_named_as_the_page_says)
@@ -473,6 +477,7 @@ static const struct edit broken_lists[] = {
     {"granule 512", "granule 0", "list.ops:3: the value of granule is wrong"},
     {"granule 512", "seed 1\x7f", "list.ops:3: a control character"},
     {"granule 512", "tag 1 a\"", "list.ops:3: the value of tag is wrong"},
+    {"granule 512", "tag 1 \"a\"\ntag 1 \"b\"", "list.ops:4: the value of tag is wrong"},
     {"granule 512", "tag 1 \"a", "list.ops:3: the value of tag is wrong"},
     {"granule 512", "rounding class=4", "list.ops:3: the value of rounding is wrong"},
     {"granule 512", "rounding classes=4 smallest=0", "list.ops:3: the value of rounding is wrong"},
