@@ -14,12 +14,12 @@ import sys
 
 from certificate_history import compare, read_history
 from certificate_proofs import check_proof, mitigations
-from certificate_text import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, Unreadable, match, read_json, require
+from certificate_text import ANYTHING, BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, Unreadable, match, read_json, require
 
 DOCUMENT_BYTES_MAX = 2**30
 HEAD = {'format': str, 'version': int}
 NONE = type(None)
-NAMED = {'sha256': str, 'op': range(0, 2**32), 'host': range(0, 64), 'target': str, 'options': Members}
+NAMED = {'sha256': str, 'op': range(0, 2**32), 'host': range(0, 64), 'target': str, 'options': ANYTHING}
 BLOCK = {'op': range(0, 2**32), 'kind': {'buffer', 'output', 'program', 'retired'}, 'state': {'live', 'dying'},
          'address': TIME, 'size': BYTES, 'align': BYTES, 'stack': BYTES, 'holds': COUNT, 'used_until': TIME,
          'freed_at': TIME}
@@ -52,8 +52,8 @@ def read_document(text):
 
 def check_named(named):
     require(re.fullmatch('[0-9a-f]{64}', named.sha256), 'list.sha256 is no SHA-256')
-    if any(type(value) is not str for value in named.options.values()):
-        raise Unreadable('list.options: an option is no string')
+    require(type(named.options) is Members and all(type(value) is str for value in named.options.values()),
+            'list.options is no object of strings')
 
 
 def is_align(number, granule):
@@ -83,7 +83,8 @@ def check_blocks(document):
         check_possible(block, granule, f'blocks[{i}]')
         require(not 0 <= block.address < reserved, f'blocks[{i}] lies in the stack that is reserved')
         if block.address == -1:
-            require(mitigations(document).defrag == 'repack', f'blocks[{i}] cannot be in host memory')
+            require(mitigations(document).defrag == 'repack' and block.size <= document.device.capacity,
+                    f'blocks[{i}] cannot be in host memory')
             end = math.inf
             continue
         require(block.address >= end, f'blocks[{i}] is not above the block before')
@@ -130,8 +131,8 @@ def read_text(name):
             content = file.read(DOCUMENT_BYTES_MAX + 1)
         if len(content) > DOCUMENT_BYTES_MAX:
             raise Unreadable('larger than 1 GiB')
-        return content.decode()
-    except (OSError, UnicodeDecodeError) as error:
+        return content.decode(errors='surrogateescape')
+    except OSError as error:
         raise Unreadable(str(error)) from None
 
 

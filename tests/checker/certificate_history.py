@@ -137,6 +137,8 @@ def read_list(text):
 
 def read_line(history, line):
     """Gives the number of the op, or -1 for a line of the head."""
+    if re.search('[\0-\x1f\x7f]', line):
+        raise ValueError('a control character')
     op = re.fullmatch('(0|[1-9][0-9]*): ([a-z_]+)((?: [a-z_]+=[^ ]+)*)', line)
     if op:
         if op[1] != str(len(history.ops)):
@@ -148,7 +150,7 @@ def read_line(history, line):
     if word in ('option', 'tag'):
         name, _, value = value.partition('=' if word == 'option' else ' ')
         members = history.options if word == 'option' else history.tags
-    if history.ops or name in members:
+    if history.ops or name in members or len(history.options) == 16 and word == 'option':
         raise ValueError(f'{name} is there twice, or behind the ops')
     members[name] = value
     return -1
@@ -158,7 +160,7 @@ def hash_list(history, number):
     """SHA-256 of the lines up to the op; with lanes, of all lines but the switches."""
     lines = [line for op, line in history.lines
              if (history.ops[op].kind != 'switch' or op < 0 if history.has_lanes else op <= number)]
-    return hashlib.sha256(''.join(lines).encode()).hexdigest()
+    return hashlib.sha256(''.join(lines).encode(errors='surrogateescape')).hexdigest()
 
 
 def find_asked(history, number):
@@ -420,7 +422,7 @@ def compare_list(document, history):
     if document.request.bytes > 0 and asked.kind != 'execute':
         size = min(asked.get('size', 0), SIZE_MAX)
         require(document.request.bytes == size or document.request.bytes > size
-                and not asks_plainly(head.get('rounding', {})), 'list: the request is for other bytes')
+                and not asks_plainly(head.get('rounding', {'granule': ''})), 'list: the request is for other bytes')
 
 
 def compare_log(document, history, log):

@@ -313,7 +313,6 @@ class Heap:
         require(block is not None and self.state.is_movable(block), f'{name}: the block may not move')
         require(move.bytes == block.size and move['from'] == self.addresses[move.block],
                 f'{name}: bytes or from is wrong')
-        require(move['from'] >= 0 or move.to >= 0, f'{name} goes nowhere')
         self.take(move.block)
         if move.to != -1:
             self.put(move.block, move.to, name)
@@ -362,7 +361,7 @@ def check_budget(state, proof):
     require(not state.is_stuck, 'proof: the stack cannot be reserved')
     require(proof.need == sum(size for size, _ in items) and proof.have == sum(length for length, _ in spans)
             and proof.need <= proof.have, 'proof: need or have is wrong')
-    require(proof.nodes > 0, 'proof: nothing was tried')
+    require(proof.nodes > 0 and proof.get('limit', 1) > 0, 'proof: nothing was tried, or allowed')
     require(not best_fit_places_all(state), 'proof: trivial: best fit places everything')
     for unit in trivial_units(state):
         need, have = add_pieces(state, unit)

@@ -6,6 +6,7 @@ import sys
 
 DEPTH_MAX = 2048
 SIZE_MAX = 2**62
+ANYTHING = object()
 NO_TEXT = re.compile('[\0\ud800-\udfff]')
 COUNT = range(0, 2**63)
 TIME = range(-1, 2**63)
@@ -69,6 +70,7 @@ def read_json(text):
     # The reader of Python recurs once for each level; what nests deeper than this is refused either way.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 2 * DEPTH_MAX))
     try:
+        text.encode()
         value = json.loads(text, object_pairs_hook=read_object, parse_int=read_integer, parse_float=read_fraction,
                            parse_constant=read_constant)
     except (ValueError, RecursionError) as error:
@@ -80,7 +82,9 @@ def read_json(text):
 
 def match(value, shape, name):
     """A shape is a dict of members, [the shape of each element], a tuple of the shapes of the elements, a set of words,
-    a range, or a type.  A wrong type makes the text unreadable; a word or number that is not possible refutes it."""
+    a range, a type, or ANYTHING.  A wrong type makes the text unreadable; a word or number that is not possible refutes it."""
+    if shape is ANYTHING:
+        return
     base = {set: str, range: int, dict: Members, tuple: list}.get(type(shape), shape if type(shape) is type else type(shape))
     if type(value) is not base or type(shape) is dict and value.keys() != shape.keys() \
             or type(shape) is tuple and len(value) != len(shape):
