@@ -177,7 +177,7 @@ static int compare_numbers(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* Each block was made by another op. */
+/* Each block was made by another op, which a list can have. */
 static bool have_own_ops(const json_t *blocks)
 {
     const size_t count = json_array_size(blocks);
@@ -188,6 +188,7 @@ static bool have_own_ops(const json_t *blocks)
         const json_t *op = json_object_get(json_array_get(blocks, i), "op");
         are_different = are_different && json_is_integer(op);
         ops[i] = json_integer_value(op);
+        are_different = are_different && ops[i] >= 0 && ops[i] <= UINT32_MAX;
     }
     qsort(ops, count, sizeof *ops, compare_numbers);
     for (size_t i = 1; i < count; i++) {

@@ -1,5 +1,5 @@
-/* The packing question with a search that gives up almost at once: a program linked with it leaves
- * out-of-memories unknown that any other decides. */
+/* The packing question with a search that gives up almost at once, and says that it used up its
+ * budget: a program linked with it leaves out-of-memories unknown that any other decides. */
 #define repack_decide repack_decide_fully
 #include "harness/oracle/repack.c"
 #undef repack_decide
@@ -12,4 +12,8 @@ void repack_decide(struct repack *repack, const struct reach *reach, uint64_t no
 {
     repack_decide_fully(repack, reach, nodes_max < STUCK_NODES_MAX ? nodes_max : STUCK_NODES_MAX,
                         wants_proof, answer);
+    if (answer->result == PACKING_UNKNOWN) {
+        answer->effort[PACKING_EFFORT_SEARCH] += nodes_max - answer->nodes;
+        answer->nodes = nodes_max;
+    }
 }

@@ -3,6 +3,7 @@
 SUITE(absent)
 SUITE(absent_oom)
 SUITE(certificate)
+SUITE(certificate_text)
 SUITE(device)
 SUITE(device_faults)
 SUITE(donation)

@@ -236,11 +236,12 @@ static bool read_block(const json_t *json, struct oom_block *block)
     return is_good;
 }
 
-/* No block before it was made by the same op. */
+/* By an op that a list can have, and no block before it was made by the same. */
 static bool is_of_own_op(const json_t *blocks, size_t i)
 {
     const json_t *op = json_object_get(json_array_get(blocks, i), "op");
-    bool is_own = json_is_integer(op);
+    bool is_own = json_is_integer(op) && json_integer_value(op) >= 0 &&
+                  json_integer_value(op) <= UINT32_MAX;
     for (size_t k = 0; k < i; k++) {
         is_own = is_own && !json_equal(json_object_get(json_array_get(blocks, k), "op"), op);
     }

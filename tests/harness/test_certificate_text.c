@@ -1,0 +1,163 @@
+/* What a certificate's text says of numbers and words that few out-of-memories have. */
+#include "checker/certificate_check.h"
+#include "harness/oracle/certificate.h"
+#include "harness/oracle/oracle.h"
+#include "harness/oracle/signature.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <string.h>
+
+#define LATE (UINT64_C(1) << 62) /* later times keep their order alone */
+
+/* Four held blocks side by side, and a request of two granules for one that is free. */
+static struct oom_block blocks[4];
+static struct oom oom;
+
+static void begin_heap(void)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        blocks[i] = (struct oom_block){.address = 512 * (uint64_t)i,
+                                       .size_bytes = 512,
+                                       .align_bytes = 512,
+                                       .op = i,
+                                       .hold_count = 1,
+                                       .kind = BLOCK_BUFFER,
+                                       .state = BLOCK_LIVE};
+    }
+    oom = (struct oom){.capacity_bytes = 5 * 512,
+                       .granule_bytes = 512,
+                       .defrag = DEFRAG_NONE,
+                       .drains = true,
+                       .request = {.class = REQUEST_BUFFER,
+                                   .size_bytes = 1024,
+                                   .asked_bytes = 1024,
+                                   .align_bytes = 512,
+                                   .own_op = OP_NONE},
+                       .blocks = blocks,
+                       .block_count = 4};
+}
+
+/* The document, which the checker accepts; the caller gives it back. */
+static json_t *print_document(const char *reason)
+{
+    char answer[CERTIFICATE_REASON_BYTES];
+    struct verdict verdict = {.op = 77};
+    struct writing text;
+    struct oracle *oracle = oracle_create();
+    const struct proof *proof = oracle_prove(oracle, &oom, 0, &verdict);
+    if (reason != NULL) {
+        snprintf(verdict.reason, sizeof verdict.reason, "%s", reason);
+    }
+    writing_init(&text);
+    certificate_print(&oom, proof, &verdict, NULL, &text);
+    ck_assert_msg(certificate_check(text.bytes, text.length, answer) == CERTIFICATE_VALID, "%s\n%s",
+                  answer, text.bytes);
+    json_t *document = json_loadb(text.bytes, text.length, 0, NULL);
+    ck_assert_ptr_nonnull(document);
+    writing_deinit(&text);
+    oracle_destroy(oracle);
+    return document;
+}
+
+static json_int_t number_of_block(const json_t *document, size_t block, const char *name)
+{
+    return json_integer_value(
+        json_object_get(json_array_get(json_object_get(document, "blocks"), block), name));
+}
+
+START_TEST(late_times_keep_their_order_and_equal_ones_stay_equal)
+{
+    begin_heap();
+    blocks[0].used_until_ns = LATE;           /* the last that keeps its value */
+    blocks[1].used_until_ns = LATE + 1000;    /* none is earlier */
+    blocks[2].used_until_ns = UINT64_MAX - 1; /* three are */
+    blocks[3].state = BLOCK_DYING;            /* twice the second: its use is what it awaits */
+    blocks[3].used_until_ns = LATE + 2000;
+    blocks[3].freed_at_ns = LATE + 2000;
+    json_t *document = print_document(NULL);
+    ck_assert_int_eq(number_of_block(document, 0, "used_until"), (json_int_t)LATE);
+    ck_assert_int_eq(number_of_block(document, 1, "used_until"), (json_int_t)LATE + 1);
+    ck_assert_int_eq(number_of_block(document, 3, "used_until"), (json_int_t)LATE + 2);
+    ck_assert_int_eq(number_of_block(document, 3, "freed_at"), (json_int_t)LATE + 2);
+    ck_assert_int_eq(number_of_block(document, 2, "used_until"), (json_int_t)LATE + 4);
+    json_decref(document);
+}
+END_TEST
+
+START_TEST(what_never_ends_is_no_late_time)
+{
+    begin_heap();
+    blocks[0].used_until_ns = DELAY_NEVER;
+    blocks[1].used_until_ns = LATE + 5;
+    json_t *document = print_document(NULL);
+    ck_assert_int_eq(number_of_block(document, 0, "used_until"), -1);
+    ck_assert_int_eq(number_of_block(document, 1, "used_until"), (json_int_t)LATE + 1);
+    json_decref(document);
+}
+END_TEST
+
+START_TEST(what_it_says_to_people_is_plain_text)
+{
+    begin_heap();
+    json_t *document = print_document("a \"b\"\\ \t c \x7f\xc3\xa9 ~ d!");
+    const json_t *about = json_object_get(document, "about");
+    ck_assert_int_eq(json_integer_value(json_object_get(about, "op")), 77);
+    ck_assert_str_eq(json_string_value(json_object_get(about, "reason")), "a b  c  ~ d!");
+    json_decref(document);
+}
+END_TEST
+
+START_TEST(a_replay_that_differs_has_one_name)
+{
+    char signature[SIGNATURE_BYTES];
+    struct op op = op_make(OP_ALLOC);
+    const struct op_list ops = {.ops = &op, .count = 1};
+    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY, .op = 0};
+    signature_print(&verdict, &ops, signature);
+    ck_assert_str_eq(signature, "replay");
+    verdict.op = 1;
+    signature_print(&verdict, &ops, signature);
+    ck_assert_str_eq(signature, "replay");
+    verdict.rule = RULE_COUNTERS;
+    signature_print(&verdict, &ops, signature);
+    ck_assert_str_eq(signature, "counters at the end");
+    verdict.op = 0;
+    signature_print(&verdict, &ops, signature);
+    ck_assert_str_eq(signature, "counters in alloc");
+}
+END_TEST
+
+/* A use that is done, but was not seen to be, still keeps its block in its place. */
+START_TEST(the_stack_grows_up_to_the_lowest_block_that_is_used_now)
+{
+    begin_heap();
+    oom.defrag = DEFRAG_SLIDE;
+    for (unsigned i = 0; i < 4; i++) {
+        blocks[i].hold_count = 0;
+        blocks[i].address += 512;
+    }
+    ck_assert_uint_eq(oom_reservable(&oom).high_bytes, 512);
+    blocks[2].used_until_ns = 1;
+    ck_assert_uint_eq(oom_reservable(&oom).high_bytes, 512);
+    blocks[3].address += 512;
+    oom.capacity_bytes += 512;
+    ck_assert_uint_eq(oom_reservable(&oom).high_bytes, 512);
+    blocks[2].used_until_ns = 0;
+    ck_assert_uint_eq(oom_reservable(&oom).high_bytes, 1024);
+}
+END_TEST
+
+Suite *suite_of_certificate_text(void)
+{
+    Suite *suite = suite_create("certificate_text");
+    TCase *text = tcase_create("text");
+    tcase_add_test(text, late_times_keep_their_order_and_equal_ones_stay_equal);
+    tcase_add_test(text, what_never_ends_is_no_late_time);
+    tcase_add_test(text, what_it_says_to_people_is_plain_text);
+    tcase_add_test(text, a_replay_that_differs_has_one_name);
+    tcase_add_test(text, the_stack_grows_up_to_the_lowest_block_that_is_used_now);
+    suite_add_tcase(suite, text);
+    return suite;
+}
