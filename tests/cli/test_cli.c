@@ -309,7 +309,7 @@ static void trial_result_with_unknowns(struct trial_result *trial_result)
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = 4096;
     for (int i = 0; i < 8; i++) {
-        op_list_append(&trial_result->ops, &op);
+        op_list_append(&trial_result->oom_ops, &op);
     }
     trial_result->head.has_list = true;
     for (uint32_t i = 2; i <= 4; i += 2) {
