@@ -40,7 +40,7 @@ def lines_of(built, file):
     said = json.loads(built.output_of('gcov', '--json-format', '--stdout', '--branch-probabilities',
                                       built.object_of(command.TREE / file)))
     for found in said['files']:
-        if Path(found['file']) != command.TREE / file:
+        if (built.folder / found['file']).resolve() != command.TREE / file:
             continue
         for line in found['lines']:
             number = line['line_number']
@@ -101,7 +101,10 @@ def main():
     run_tests(built, built.tests_named(names), options.jobs)
     report = Report(entries, options.lines)
     for room in options.rooms:
-        report.add_room(room.name, [line for file in room.files for line in lines_of(built, file)])
+        lines = [line for file in room.files for line in lines_of(built, file)]
+        if not lines:
+            raise build.Failed(f'gcov knows no line of {room.name}')
+        report.add_room(room.name, lines)
     report.print_table()
     files = {file for room in options.rooms for file in room.files}
     stale = [key for key in entries if key[0] in files and key not in report.used]

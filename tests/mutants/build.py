@@ -37,9 +37,10 @@ class Test:
 
 
 def limit_resources():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+    """What a mutant may fill.  Only the soft limits: some tests set theirs."""
+    limits = ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, MEMORY_BYTES_MAX), (resource.RLIMIT_FSIZE, FILE_BYTES_MAX))
+    for what, most in limits:
+        resource.setrlimit(what, (most, resource.getrlimit(what)[1]))
 
 
 def end_session(session):
