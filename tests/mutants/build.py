@@ -5,6 +5,7 @@ import re
 import resource
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -85,6 +86,12 @@ def run_limited(command, folder, environment, limit_s, scratch):
         process.stdout.close()
 
 
+def library_of(own):
+    """The library that CMake puts an object into."""
+    folder, _, rest = own.partition('CMakeFiles/')
+    return f'{folder}lib{rest.split(".dir/")[0]}.a'
+
+
 class Build:
     def __init__(self, folder):
         self.folder = Path(folder).resolve()
@@ -138,25 +145,38 @@ class Build:
         return words[words.index('-o') + 1]
 
     def has_object(self, name, own):
-        """Whether the program was linked from the object, or from the library that CMake puts it into."""
-        folder, _, rest = own.partition('CMakeFiles/')
-        library = f'{folder}lib{rest.split(".dir/")[0]}.a'
+        """Whether the program was linked from the object, or from the library that has it."""
         words = self.link_of.get(name) or []
-        return own in words or library in words
+        return own in words or library_of(own) in words
 
-    def link(self, name, changed, target):
-        """The program with changed objects {its own: path}, each in its place or before the libraries."""
-        words = list(self.link_of[name])
+    def link(self, name, changed, always, target):
+        """The program with changed objects {its own: path}, each in the place of its own, and the objects `always`."""
+        instead = {}
         for own, path in changed.items():
-            if own in words:
-                words[words.index(own)] = str(path)
+            if own in self.link_of[name]:
+                instead[own] = str(path)
             else:
-                words.insert(words.index('-o'), str(path))
-        words[words.index('-o') + 1] = str(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
+                library = Path(f'{target}.libraries') / library_of(own)
+                self.replace_member(own, path, library)
+                instead[library_of(own)] = str(library)
+        words = [instead.get(word, word) for word in self.link_of[name]]
+        at = words.index('-o')
+        words[at:at + 2] = [*map(str, always), '-o', str(target)]
+        self.run_tool(words, f'{name} cannot be linked with {", ".join(changed)}')
+
+    def replace_member(self, own, path, library):
+        """The library with another object, made from CMake's own by the first caller."""
+        if not library.exists():
+            library.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.folder / library_of(own), library)
+        member = library.parent / Path(own).name
+        shutil.copy(path, member)
+        self.run_tool(['ar', 'r', str(library), str(member)], f'{library_of(own)} cannot be changed')
+
+    def run_tool(self, words, what):
         done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise Failed(f'{name} cannot be linked with {", ".join(changed)}: {done.stderr.strip()[-300:]}')
+            raise Failed(f'{what}: {done.stderr.strip()[-300:]}')
 
     def command_with(self, test, changed, programs, always=()):
         """The test's command with programs that have the changed objects and the objects `always`; it is the test's own
@@ -168,7 +188,7 @@ class Build:
             if of_program:
                 command[i] = str(programs / name)
                 if not Path(command[i]).exists():
-                    self.link(name, of_program | {path: path for path in always}, Path(command[i]))
+                    self.link(name, of_program, always, Path(command[i]))
         return command
 
     def run_changed(self, test, source, path, scratch):
