@@ -206,9 +206,6 @@ static void decide_without(struct planner *planner, const struct oom *oom, uint6
 /* All blocks that stay, the request and the stack are no more than the device has. */
 static bool has_volume(const struct reach *reach)
 {
-    if (reach_is_too_large(reach)) {
-        return false;
-    }
     uint64_t bytes = reach->bottom + reach->need;
     for (size_t i = 0; i < reach->range_count; i++) {
         bytes += reach->ranges[i].size_bytes;

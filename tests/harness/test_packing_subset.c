@@ -1,0 +1,111 @@
+/* Choices of values that nearly fill a room: what they leave is what they say, and no pair leaves
+ * less. */
+#include "harness/base/random.h"
+#include "harness/oracle/packing/private/packing_search.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+enum { VALUE_COUNT_MAX = 9, DRAW_COUNT = 20000 };
+
+static int compare_descending(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return left > right ? -1 : left < right;
+}
+
+/* What the best choice of none, one or two of the values leaves. */
+static uint64_t find_least_left(const uint64_t *values, size_t count, uint64_t room)
+{
+    uint64_t least = room;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = i; k < count; k++) {
+            const uint64_t sum = values[i] + (k == i ? 0 : values[k]);
+            least = sum <= room && room - sum < least ? room - sum : least;
+        }
+    }
+    return least;
+}
+
+/* Each index once, ascending; returns their sum. */
+static uint64_t sum_chosen(const struct packing_subset *subset)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < subset->chosen_count; i++) {
+        ck_assert_uint_lt(subset->chosen[i], subset->count);
+        ck_assert(i == 0 || subset->chosen[i - 1] < subset->chosen[i]);
+        sum += subset->values[subset->chosen[i]];
+    }
+    return sum;
+}
+
+static void check_choice(const uint64_t *values, size_t count, uint64_t room, uint64_t tolerance,
+                         struct random *chance)
+{
+    uint32_t chosen[VALUE_COUNT_MAX + 3];
+    struct packing_subset subset = {.values = values,
+                                    .count = count,
+                                    .room = room,
+                                    .tolerance = tolerance,
+                                    .triple_steps = 1000,
+                                    .random = chance,
+                                    .chosen = chosen};
+    packing_subset_choose(&subset);
+    ck_assert_uint_eq(sum_chosen(&subset) + subset.left, room);
+    const uint64_t least = find_least_left(values, count, room);
+    ck_assert_uint_le(subset.left, least > tolerance ? least : tolerance);
+}
+
+START_TEST(what_is_left_is_no_more_than_any_pair_leaves)
+{
+    struct random random;
+    random_init(&random, 11);
+    for (int i = 0; i < DRAW_COUNT; i++) {
+        uint64_t values[VALUE_COUNT_MAX];
+        const size_t count = random_below(&random, VALUE_COUNT_MAX + 1);
+        for (size_t k = 0; k < count; k++) {
+            values[k] = 1 + random_below(&random, 40);
+        }
+        qsort(values, count, sizeof *values, compare_descending);
+        check_choice(values, count, random_below(&random, 100), random_below(&random, 3),
+                     i % 2 == 0 ? NULL : &random);
+    }
+}
+END_TEST
+
+START_TEST(many_values_fill_the_room)
+{
+    static const uint64_t values[] = {30, 20, 20, 9, 7, 5, 5, 3};
+    check_choice(values, 8, 99, 0, NULL);
+    check_choice(values, 8, 98, 0, NULL);
+    check_choice(values, 8, 1000, 0, NULL);
+    check_choice(values, 8, 2, 0, NULL);
+}
+END_TEST
+
+START_TEST(nothing_to_place_always_fits)
+{
+    const struct packing_bin bin = {512, 1024};
+    const struct packing_problem problem = {
+        .bins = &bin, .bin_count = 1, .granule_bytes = 512, .nodes_max = 100};
+    struct packing_answer answer;
+    struct packing *packing = packing_create();
+    packing_solve(packing, &problem, &answer);
+    ck_assert_int_eq(answer.result, PACKING_FITS);
+    ck_assert_int_eq(answer.method, PACKING_BY_NOTHING);
+    ck_assert_uint_eq(answer.nodes, 0);
+    packing_destroy(packing);
+}
+END_TEST
+
+Suite *suite_of_packing_subset(void)
+{
+    Suite *suite = suite_create("packing_subset");
+    TCase *subset = tcase_create("subset");
+    tcase_add_test(subset, what_is_left_is_no_more_than_any_pair_leaves);
+    tcase_add_test(subset, many_values_fill_the_room);
+    tcase_add_test(subset, nothing_to_place_always_fits);
+    suite_add_tcase(suite, subset);
+    return suite;
+}
