@@ -159,6 +159,7 @@ class Build:
                 library = Path(f'{target}.libraries') / library_of(own)
                 self.replace_member(own, path, library)
                 instead[library_of(own)] = str(library)
+        target.parent.mkdir(parents=True, exist_ok=True)
         words = [instead.get(word, word) for word in self.link_of[name]]
         at = words.index('-o')
         words[at:at + 2] = [*map(str, always), '-o', str(target)]
