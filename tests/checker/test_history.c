@@ -72,16 +72,16 @@ static const struct story stories[] = {
     /* Late times keep their order: equal ones are counted one by one. */
     {.steps = {MADE("alloc size=512", 0, 512), MADE("alloc size=512", 512, 512),
                MADE("alloc size=512", 1024, 512), MADE("alloc size=512", 1536, 512),
-               STEP("use block=0 delay=4611686018427387904ns", 0, ""),
+               STEP("use block=0 delay=4611686018427387905ns", 0, ""),
                STEP("use block=1 delay=5000000000000000000ns", 0, ""),
                STEP("free_after block=1 event=5", 0, ""),
                STEP("use block=2 delay=6000000000000000000ns", 0, ""),
-               STEP("use block=3 delay=4611686018427387905ns", 0, "")},
-     .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 0, 4611686018427387904, 0) "," FACT(
+               STEP("use block=3 delay=4611686018427387904ns", 0, "")},
+     .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 0, 4611686018427387905, 0) "," FACT(
          1, buffer, dying, 512, 512, 512, 0, 0, 4611686018427387906,
          4611686018427387906) "," FACT(2, buffer, live, 1024, 512, 512, 0, 0, 4611686018427387908,
                                        0) "," FACT(3, buffer, live, 1536, 512, 512, 0, 0,
-                                                   4611686018427387905, 0)},
+                                                   4611686018427387904, 0)},
     /* An execution counts from when its call returned; a collective has 5 s. */
     {.steps = {MADE("load size=1K stack=100", 1024, 1024), MADE("load size=1K stack=0", 2048, 1024),
                STEP("execute program=0 delay=10ns", 300, ", 'address': 1024, 'size': 1024"),
@@ -544,6 +544,8 @@ static const struct edit broken_lists[] = {
      "list.ops:12: the value of call= is wrong"},
     {"2: use block=0 delay=5ms", "2: fault call=copy nth=4294967296",
      "list.ops:12: the value of nth= is wrong"},
+    {"2: use block=0 delay=5ms", "2: switch op=1 point=0 to=64",
+     "list.ops:12: the value of to= is wrong"},
     {"2: use block=0 delay=5ms", "2: switch op=1 point=0",
      "list.ops:12: the op has not one of event=, delay= and to="},
     {"6: alloc size=1M\n", "6: alloc size=1M", "list.ops:16: the line is cut off"},
