@@ -394,6 +394,21 @@ START_TEST(a_list_of_another_form_is_unreadable)
 }
 END_TEST
 
+START_TEST(the_list_alone_names_the_device)
+{
+    static const struct edit edits[] = {
+        {"'capacity': 65536", "'capacity': 66048", "device: capacity is 66048"},
+        {"'granule': 512", "'granule': 256", "device: granule is 256"}};
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        story_write(&usual, &texts);
+        edit_text(texts.document, &edits[i]);
+        ck_assert_int_eq(story_check(texts.list, NULL, texts.document, reason),
+                         CERTIFICATE_REFUTED);
+        ck_assert_msg(strstr(reason, edits[i].reason) != NULL, "%s", reason);
+    }
+}
+END_TEST
+
 START_TEST(a_hash_has_lower_case_digits_alone)
 {
     story_write(&usual, &texts);
@@ -904,6 +919,7 @@ Suite *suite_of_history(void)
     tcase_add_test(edits, changes_are_of_the_host_of_their_line);
     tcase_add_test(edits, the_list_alone_binds_the_request);
     tcase_add_test(edits, with_lanes_only_the_op_is_compared);
+    tcase_add_test(edits, the_list_alone_names_the_device);
     tcase_add_test(edits, with_lanes_the_hash_is_of_all_lines_but_switches);
     tcase_add_test(edits, with_lanes_the_log_has_no_lines_of_ops);
     suite_add_tcase(suite, facts);
