@@ -1,5 +1,6 @@
 #include "checker/private/check.h"
 #include "checker/private/history.h"
+#include "checker/private/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ enum certificate_result certificate_check_with(const char *text, size_t length,
 {
     struct check check = {.result = CERTIFICATE_VALID, .reason = reason};
     json_error_t error;
-    check.root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    check.root = json_read(text, length, &error);
     check_require(&check, check.root != NULL, "line %d, column %d: this is not JSON", error.line,
                   error.column);
     document_read(&check, check.root);

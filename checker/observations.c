@@ -1,5 +1,6 @@
 /* Reads the log of what a target answered: a head, then a line for each op. */
 #include "checker/private/history.h"
+#include "checker/private/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -249,7 +250,7 @@ static bool read_line(struct log_reader *reader)
 {
     const struct word line = reader->lines->line;
     json_error_t error;
-    json_t *json = json_loadb(line.text, line.length, JSON_REJECT_DUPLICATES, &error);
+    json_t *json = json_read(line.text, line.length, &error);
     const bool is_good = json == NULL ? lines_fail(reader->lines, "column %d: this is not JSON",
                                                    error.column)
                          : reader->lines->number == 1 ? read_head(reader, json)

@@ -234,6 +234,23 @@ START_TEST(changed_bytes_never_crash_and_leave_one_printable_line)
 }
 END_TEST
 
+START_TEST(a_document_with_a_nul_is_unreadable)
+{
+    document_write(good[_i]);
+    const size_t length = strlen(document_text);
+    for (char *at = document_text; at < document_text + length; at++) {
+        char *copy = malloc(length + 1);
+        const size_t before = (size_t)(at - document_text);
+        memcpy(copy, document_text, before);
+        copy[before] = '\0';
+        memcpy(copy + before + 1, at, length - before);
+        ck_assert_int_eq(certificate_check(copy, length + 1, document_reason),
+                         CERTIFICATE_UNREADABLE);
+        free(copy);
+    }
+}
+END_TEST
+
 START_TEST(what_is_no_document_is_unreadable)
 {
     static const char *const texts[] = {
@@ -721,6 +738,7 @@ Suite *suite_of_certificate_check(void)
     tcase_add_loop_test(document, extreme_numbers_do_no_harm, 0, GOOD_COUNT);
     tcase_add_test(document, what_is_out_of_its_range_is_refuted);
     tcase_add_loop_test(document, what_is_cut_off_is_unreadable, 0, GOOD_COUNT);
+    tcase_add_loop_test(document, a_document_with_a_nul_is_unreadable, 0, GOOD_COUNT);
     tcase_add_loop_test(document, changed_bytes_never_crash_and_leave_one_printable_line, 0,
                         GOOD_COUNT);
     tcase_add_test(document, what_is_no_document_is_unreadable);
