@@ -20,7 +20,7 @@ KINDS = {'alloc': 'size align? tag? unpadded? retry?', 'output': 'size align? ta
 CALLS = ('copy', 'wait', 'unload', 'host_memory', 'any', 'copy_half', 'copy_late', 'wait_timeout', 'event_lost',
          'event_late', 'event_early', 'event_doubled', 'event_order', 'event_others', 'unload_busy', 'unload_half',
          'clock_jump')
-ROUNDING = re.compile('(any|(granule|classes=(1|2|4|8|16|32|64)( smallest=[^ ]+)?)( overhead=[^ ]+)?)')
+ROUNDINGS = {'any': (), 'granule': ('overhead',), 'classes': ('smallest', 'overhead')}
 REQUESTS = ('alloc', 'output', 'load', 'execute')
 MAKE_BLOCKS = ('alloc', 'output', 'load', 'donate', 'retire')
 ANSWER_BLOCKS = ('alloc', 'output', 'load', 'donate', 'execute')
@@ -81,20 +81,25 @@ def read_reference(text):
 
 
 def read_rounding(text):
-    """Gives the words of a rounding; a size of 0 is left out when it is written."""
+    """Gives the words of a rounding."""
     words = dict(word.partition('=')[::2] for word in text.split(' '))
-    sizes = [scaled(SCALES, 2**50)(words[name]) for name in ('smallest', 'overhead') if name in words]
-    if not ROUNDING.fullmatch(text) or 0 in sizes:
+    kind, *sizes = words
+    if len(words) <= text.count(' ') or kind not in ROUNDINGS or not set(sizes) <= set(ROUNDINGS[kind]) \
+            or any(scaled(SCALES, 2**50)(words[name]) == 0 for name in sizes):
+        raise ValueError(f'{text[:40]} is no rounding')
+    if kind == 'classes':
+        words = words | {'classes': power(1, 64)(words['classes'])}
+    elif '=' in text.split(' ')[0]:
         raise ValueError(f'{text[:40]} is no rounding')
     return words
 
 
 FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded': read_size, 'align': power(2, 2**21),
           'delay': read_delay, 'retry': one_of('yes'), 'for_ever': one_of('yes'), 'call': one_of(*CALLS),
-          'block': read_reference, 'program': read_reference, 'event': read_whole, 'op': read_whole, 'tag': plain(255),
+          'block': read_reference, 'program': read_reference, 'event': read_reference, 'op': read_whole, 'tag': plain(255),
           'lane': plain(63), 'to': plain(63), 'host': plain(63), 'spmd': plain(GROUP_MAX), 'collective': plain(GROUP_MAX),
           'nth': plain(2**32 - 1), 'point': plain(2**32 - 1)}
-HEAD = {'scenario': matching('.+'), 'chip': one_of('v2', 'v3', 'v4', 'v5e', 'v5p', 'v6e', 'v7x'),
+HEAD = {'scenario': matching('.+'), 'chip': matching('.+'),
         'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
         'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
         'search_nodes': read_whole, 'regret_max': read_whole, 'check_races': one_of('yes'),
@@ -109,9 +114,10 @@ def read_op(number, kind, text):
     if len(op) < len(fields) or op.keys() - known or any(
             sum(name in op for name in each.split('|')) != 1 for each in wanted if not each.endswith('?')):
         raise ValueError(f'{kind} has a field too many, or one too few')
-    if any(op.get(name) is not None and op[name] >= number for name in ('block', 'program', 'event', 'op')
-           if kind != 'switch' or name != 'op'):
+    if any(op.get(name) is not None and op[name] >= number for name in ('block', 'program', 'event', 'op')):
         raise ValueError('a reference is not to an earlier op')
+    if kind != 'complete' and op.get('event', 0) is None:
+        raise ValueError('no event is named')
     return Members(op, number=number, kind=kind)
 
 
@@ -161,13 +167,6 @@ def hash_list(history, number):
     lines = [line for op, line in history.lines
              if (history.ops[op].kind != 'switch' or op < 0 if history.has_lanes else op <= number)]
     return hashlib.sha256(''.join(lines).encode(errors='surrogateescape')).hexdigest()
-
-
-def find_asked(history, number):
-    """The op whose fields say what is asked for: with `retry`, that of the op before."""
-    while not history.has_lanes and 'retry' in history.ops[number] and number > 0:
-        number -= 1
-    return history.ops[number]
 
 
 # -- Reading the observations -----------------------------------------------------------------------------------------
@@ -245,7 +244,7 @@ def most(words, asked, granule):
         size = smallest
     elif 'classes' in words and asked > 1:
         low = 1 << (asked - 1).bit_length() - 1
-        size = low + up(asked - low, max(1, low // int(words['classes'])))
+        size = low + up(asked - low, max(1, low // words['classes']))
     return min(up(size + read_size(words.get('overhead', '0')), granule), 2**63)
 
 
@@ -267,8 +266,7 @@ class Replay:
         """Takes the lines up to that of the op."""
         before = 0
         for op, line in zip(self.history.ops, self.log.lines[:number + 1]):
-            if line.answer == 'ok':
-                self.make_event(op, line, before)
+            self.make_event(op, line, before)
             if op.get('host', 0) == self.host:
                 self.apply(op, line)
             self.due |= line.due
@@ -287,19 +285,31 @@ class Replay:
         self.due[op.number] = NEVER if delay == NEVER or due > 2**64 - 2 else due
 
     def is_gone(self, block):
-        return block.state == 'dying' and block.holds <= 0 and block.used | block.awaited <= self.done
+        return block.state == 'dying' and block.holds == 0 and block.used | block.awaited <= self.done
 
     def apply(self, op, line):
-        for made in line.get('evicted', ()):
-            self.find(made).is_loaded = False
+        for made in self.blocks.keys() & line.get('evicted', ()):
+            self.blocks[made].is_loaded = False
+            if self.blocks[made].state == 'dying':
+                del self.blocks[made]
         for made, address in line.get('moved', ()):
-            self.find(made).address = address
+            if made in self.blocks:
+                self.blocks[made].address = address
         if line.answer == 'ok':
             getattr(self, 'apply_' + op.kind, lambda op, line: None)(op, line)
 
-    def find(self, made):
-        require(made in self.blocks, f'log: there is no block of op {made}')
-        return self.blocks[made]
+    def find(self, made, states=('live', 'dying'), kinds=('buffer', 'output', 'program', 'retired')):
+        block = self.blocks.get(made)
+        require(block is not None and block.state in states and block.kind in kinds, f'log: op {made} has no such block')
+        return block
+
+    def find_buffer(self, op):
+        return self.find(op.block, ('live',), ('buffer', 'output'))
+
+    def find_event(self, op):
+        event = op.get('event', op.number)
+        require(event in self.due, f'log: there is no event of op {event}')
+        return event
 
     def add(self, kind, op, place, **members):
         block = Members(op=op.number, kind=kind, state='live', address=place.address, size=place['size'], asked=NEVER,
@@ -307,49 +317,49 @@ class Replay:
         self.blocks[op.number] = Members(block | members)
 
     def apply_alloc(self, op, line):
-        asked = find_asked(self.history, op.number)
-        self.add('buffer' if op.kind == 'alloc' else 'output', op, line, asked=asked.get('size', 0),
-                 align=max(asked.get('align', 0), self.contract.granule))
+        self.add('buffer' if op.kind == 'alloc' else 'output', op, line, asked=op['size'],
+                 align=max(op.get('align', 0), self.contract.granule))
 
     apply_output = apply_alloc
 
     def apply_load(self, op, line):
-        asked = find_asked(self.history, op.number)
-        self.add('program', op, line, asked=asked.get('size', 0),
-                 stack=up(asked.get('stack', 0), self.contract.granule))
+        self.add('program', op, line, asked=op['size'], stack=up(op.stack, self.contract.granule))
 
     def apply_retire(self, op, line):
-        self.add('retired', op, Members(address=op.get('address', 0), size=op.get('size', 0)), holds=1)
+        self.add('retired', op, op, holds=1)
 
     def apply_donate(self, op, line):
-        block = self.find(op.get('block'))
+        block = self.find_buffer(op)
         del self.blocks[block.op]
         block.op, block.kind, block.align = op.number, 'output', self.contract.granule
         self.blocks[op.number] = block
 
     def apply_use(self, op, line):
-        self.find(op.get('block')).used.add(op.get('event', op.number))
+        self.find_buffer(op).used.add(self.find_event(op))
 
     def apply_hold(self, op, line):
-        self.find(op.get('block')).holds += 1
+        self.find_buffer(op).holds += 1
 
     def apply_release(self, op, line):
-        self.find(op.get('block')).holds -= 1
+        block = self.find(op.block, kinds=('buffer', 'output'))
+        require(block.holds > 0, f'log: op {op.number} releases what is not held')
+        block.holds -= 1
 
     def apply_free(self, op, line):
-        self.find(op.get('block', op.get('program'))).state = 'dying'
-
-    def apply_unload(self, op, line):
-        self.apply_free(op, line)
-        if not self.blocks[op.program].is_loaded:
-            del self.blocks[op.program]
+        self.find_buffer(op).state = 'dying'
 
     def apply_free_after(self, op, line):
+        self.find_buffer(op).awaited.add(self.find_event(op))
         self.apply_free(op, line)
-        self.find(op.get('block')).awaited.add(op.get('event', op.number))
+
+    def apply_unload(self, op, line):
+        program = self.find(op.program, ('live',), ('program',))
+        program.state = 'dying'
+        if not program.is_loaded:
+            del self.blocks[op.program]
 
     def apply_execute(self, op, line):
-        program = self.find(find_asked(self.history, op.number).get('program'))
+        program = self.find(op.program, ('live',), ('program',))
         program.used.add(op.number)
         if not program.is_loaded:
             program |= {'is_loaded': True, 'address': line.address, 'size': line['size']}
@@ -372,24 +382,25 @@ class Replay:
         return shown
 
     def show_request(self, number, document):
-        asked, granule, rounding = find_asked(self.history, number), self.contract.granule, self.contract.rounding
-        request = show_asked(asked, granule)
-        program = -1
-        size = asked.get('size', 0)
-        if asked.kind == 'execute':
-            loaded = self.find(asked.get('program'))
+        op, words, program = self.history.ops[number], self.contract.rounding, -1
+        request = show_asked(op, self.contract.granule)
+        size = op.get('size', 0)
+        if op.kind == 'execute':
+            loaded = self.find(op.program)
             request['stack'], size = loaded.stack, loaded.asked
             if loaded.is_loaded:
-                size, program = 0, [block.op for block in document.blocks].index(loaded.op)
-        if size or asked.kind != 'execute':
-            size = size if asks_plainly(rounding) else most(rounding, size, granule)
+                program = next((i for i, block in enumerate(document.blocks) if block.op == loaded.op), -1)
+        if program >= 0:
+            size = 0
+        elif not asks_plainly(words):
+            size = most(words, size, self.contract.granule)
         return request | {'bytes': min(size, SIZE_MAX), 'program': program}
 
 
 def show_late(blocks):
-    """Writes never as -1, and times above 2^62 by their order."""
-    late = sorted({block[name] for block in blocks for name in ('used_until', 'freed_at')
-                   if SIZE_MAX < block[name] < NEVER})
+    """Writes never as -1, and times above 2^62 by how many of those are earlier."""
+    late = sorted(block[name] for block in blocks for name in ('used_until', 'freed_at')
+                  if SIZE_MAX < block[name] < NEVER)
     for block in blocks:
         for name in ('used_until', 'freed_at'):
             if block[name] > SIZE_MAX:
@@ -415,14 +426,18 @@ def compare_list(document, history):
     require(named.target == head.get('target') and named.options == history.options, 'list: target or options differ')
     require(document.device.capacity == head.get('capacity')
             and head.get('granule', document.device.granule) == document.device.granule, 'list: the device is another')
-    asked = find_asked(history, named.op)
-    request = show_asked(asked, document.device.granule)
-    stated = ('class', 'align') if asked.kind == 'execute' else tuple(request)
-    require(all(document.request[name] == request[name] for name in stated), 'list: the request is another')
-    if document.request.bytes > 0 and asked.kind != 'execute':
-        size = min(asked.get('size', 0), SIZE_MAX)
-        require(document.request.bytes == size or document.request.bytes > size
-                and not asks_plainly(head.get('rounding', {'granule': ''})), 'list: the request is for other bytes')
+    compare_asked(document, history, op)
+
+
+def compare_asked(document, history, op):
+    request = show_asked(op, document.device.granule)
+    if op.kind == 'execute':
+        load = history.ops[op.program] if op.program is not None else op
+        require(load.kind == 'load', 'list: the op executes no program')
+        request['stack'] = up(load.stack, document.device.granule)
+    elif asks_plainly(history.head.get('rounding', {'granule': ''})):
+        request['bytes'] = min(op['size'], SIZE_MAX)
+    require(request.items() <= document.request.items(), 'list: the request is another')
 
 
 def compare_log(document, history, log):
@@ -431,19 +446,28 @@ def compare_log(document, history, log):
     contract = {name: replay.contract[name] for name in document.contract}
     require(replay.contract.granule == document.device.granule and contract == document.contract,
             'log: the granule or contract is another')
-    if not history.has_lanes:
+    if history.has_lanes:
+        compare_request(document, replay, history.ops[named.op].kind == 'execute')
+    else:
         require(named.op < len(log.lines) and log.lines[named.op].answer == 'no_memory', 'log: the op was not refused')
         refused = log.lines[named.op].get('refused', ())
         require(document.refused == {kind: kind in refused for kind in document.refused}, 'log: refused differs')
         replay.run(named.op)
-        compare_state(document, replay)
+        compare_blocks(document, replay.show_blocks())
+        compare_request(document, replay, False)
 
 
-def compare_state(document, replay):
-    blocks, shown = {block.op: block for block in document.blocks}, replay.show_blocks()
+def compare_blocks(document, shown):
+    blocks = {block.op: block for block in document.blocks}
     for made in sorted(blocks.keys() | shown.keys()):
         require(blocks.get(made) == shown.get(made), f'log: the block of op {made} is another')
-    require(document.request == replay.show_request(document.list.op, document), 'log: the request is another')
+
+
+def compare_request(document, replay, is_unknown):
+    """Without knowing what an image is, stack, bytes and program of its execution are left to the list."""
+    if not is_unknown:
+        shown = replay.show_request(document.list.op, document)
+        require(document.request == shown, 'log: the request is another')
 
 
 def compare(document, history, log):

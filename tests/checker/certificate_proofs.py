@@ -352,7 +352,7 @@ def best_fit_places_all(state):
 
 def trivial_units(state):
     sizes = {size for size, _ in state.items()}
-    common = {state.device.granule, math.gcd(*sizes), max(sizes)}
+    common = {state.device.granule, math.gcd(*sizes)}
     return common | sizes if len(state.spans()) <= 64 and len(sizes) <= 1024 else common
 
 
@@ -363,6 +363,7 @@ def check_budget(state, proof):
             and proof.need <= proof.have, 'proof: need or have is wrong')
     require(proof.nodes > 0 and proof.get('limit', 1) > 0, 'proof: nothing was tried, or allowed')
     require(not best_fit_places_all(state), 'proof: trivial: best fit places everything')
+    require(max(items)[0] <= max(spans)[0], 'proof: trivial: an item is too large')
     for unit in trivial_units(state):
         need, have = add_pieces(state, unit)
         require(need <= have, f'proof: trivial: rounding to {unit} refutes')
