@@ -1,4 +1,4 @@
-/* JSON from outside. */
+/* Reads JSON that comes from outside, and is not what it seems. */
 #ifndef CHECKER_PRIVATE_JSON_H
 #define CHECKER_PRIVATE_JSON_H
 #include <jansson.h>
