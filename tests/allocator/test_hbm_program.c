@@ -95,6 +95,23 @@ START_TEST(a_handle_that_was_freed_is_neither_donated_nor_launched_with)
 }
 END_TEST
 
+START_TEST(a_launch_of_more_buffers_than_can_be_is_invalid)
+{
+    rig_start(&rig, 16, HBM_DEFRAG_REPACK);
+    struct hbm_buffer *out = NULL;
+    const struct hbm_request request = {.size_bytes = 512, .kind = HBM_KIND_OUTPUT};
+    struct hbm_launch launch = {.program = rig_program(&rig, 1, 2, 0), .event = 1};
+    launch.input_count = UINT32_MAX / 4;
+    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, &out), HBM_INVALID);
+    ck_assert_ptr_nonnull(strstr(hbm_error(rig.hbm), "too many inputs or outputs"));
+    launch.input_count = 0;
+    launch.outputs = &request;
+    launch.output_count = UINT32_MAX / 4;
+    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, &out), HBM_INVALID);
+    rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit)
 {
     rig_start(&rig, 8, HBM_DEFRAG_REPACK);
@@ -207,6 +224,7 @@ Suite *suite_of_hbm_program(void)
     tcase_add_test(test_case, held_block_at_the_bottom_stops_the_stack);
     tcase_add_test(test_case, evicted_program_is_loaded_again_by_its_execution);
     tcase_add_test(test_case, a_handle_that_was_freed_is_neither_donated_nor_launched_with);
+    tcase_add_test(test_case, a_launch_of_more_buffers_than_can_be_is_invalid);
     tcase_add_test(test_case,
                    donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit);
     tcase_add_test(test_case, launch_uses_inputs_outputs_and_program_until_the_event);

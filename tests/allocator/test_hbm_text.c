@@ -255,6 +255,10 @@ START_TEST(text_that_is_no_shape_is_refused_at_its_first_wrong_byte)
     ck_assert_int_eq(hbm_shape_parse("f32[4294967296,4294967296]", &huge, NULL), HBM_SHAPE_OK);
     ck_assert_int_eq(hbm_shape_padded_bytes(&huge, &bytes), HBM_SHAPE_OVERFLOW);
     ck_assert_uint_eq(bytes, 5);
+    /* As many elements as 64 bits can count, of one byte each. */
+    ck_assert_int_eq(hbm_shape_parse("u8[4294967296,4294967295]", &huge, NULL), HBM_SHAPE_OK);
+    ck_assert_int_eq(hbm_shape_padded_bytes(&huge, &bytes), HBM_SHAPE_OVERFLOW);
+    ck_assert_uint_eq(bytes, 5);
 }
 END_TEST
 
