@@ -323,10 +323,28 @@ START_TEST(the_gravest_finding_moves_to_the_front_and_the_others_keep_their_orde
 }
 END_TEST
 
+/* One in eight is looked at a second time, and one in 64 from the four related states, that of a
+ * larger request among them; the first of a run are among them. */
+START_TEST(the_first_of_every_eight_out_of_memories_has_a_second_opinion)
+{
+    prepare();
+    start_hosts(1);
+    run_go_on(script.run);
+    KEEPS(alloc_at(12, 4));
+    for (uint64_t i = 0; i < 65; i++) {
+        JUDGED(refuse(16), VERDICT_JUSTIFIED);
+        ck_assert_uint_eq(run_totals(script.run)->second_opinions, i / 8 + 1);
+        ck_assert_uint_eq(run_totals(script.run)->relations_checked > 4, i == 64);
+    }
+    stop();
+}
+END_TEST
+
 Suite *suite_of_going_on(void)
 {
     Suite *suite = suite_create("going_on");
     TCase *tests = tcase_create("going_on");
+    tcase_add_test(tests, the_first_of_every_eight_out_of_memories_has_a_second_opinion);
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, behind_a_premature_refusal_an_overlap_is_found_and_leads);
     tcase_add_test(tests, a_run_that_does_not_go_on_ends_at_its_first_finding);

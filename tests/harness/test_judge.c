@@ -968,6 +968,44 @@ START_TEST(rules_of_one_judge_share_it_and_the_first_broken_one_stays)
 }
 END_TEST
 
+/* Otherwise the totals would miss an out-of-memory. */
+START_TEST(a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict)
+{
+    static const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_UNKNOWN, VERDICT_NONE};
+    for (size_t i = 0; i < 3; i++) {
+        struct verdict verdict = {.kind = kinds[i], .op = 5};
+        struct judge judge = {.verdict = &verdict, .asked = RULE_WRONG_EVICTION};
+        const struct evidence evidence = {.judge = &judge};
+        ck_assert(!evidence_break(&evidence, RULE_BUSY_EVICTED, "program %d", 3));
+        ck_assert_int_eq(verdict.kind, VERDICT_BROKEN);
+        ck_assert_int_eq(judge.hides_oom, kinds[i] != VERDICT_NONE);
+        ck_assert_int_eq(judge.oom_verdict.kind, kinds[i]);
+    }
+}
+END_TEST
+
+START_TEST(an_error_text_lacks_numbers_or_words)
+{
+    static const struct {
+        const char *text, *lacking;
+    } rows[] = {
+        {"RESOURCE_EXHAUSTED: Attempting to allocate 9.00M. That was not possible. There are 6.00M free.",
+         "numbers"},
+        {"RESOURCE_EXHAUSTED: Attempting to allocate 8.00M. That was not possible. There are 6.01M free.",
+         "numbers"},
+        {"RESOURCE_EXHAUSTED: Attempting to allocate 8.00M. That was possible. There are 6.00M free.",
+         "words"},
+        {"Resource exhausted: " ALLOC, "words"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char reason[160] = "";
+        const char *lacking = NULL;
+        ck_assert(!message_is_right(rows[i].text, &buffer_text, &lacking, reason, sizeof reason));
+        ck_assert_msg(strcmp(lacking, rows[i].lacking) == 0, "row %zu: %s: %s", i, lacking, reason);
+    }
+}
+END_TEST
+
 /* Ends the process, for the row names another judge. */
 START_TEST(a_rule_is_broken_by_the_judge_of_its_row_alone)
 {
@@ -1025,6 +1063,8 @@ Suite *suite_of_judge(void)
     tcase_add_test(tests, a_run_ends_well_whatever_is_left);
     tcase_add_test(tests, messages_follow_the_grammar_to_the_letter);
     tcase_add_test(tests, rules_of_one_judge_share_it_and_the_first_broken_one_stays);
+    tcase_add_test(tests, a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict);
+    tcase_add_test(tests, an_error_text_lacks_numbers_or_words);
     tcase_add_test_raise_signal(tests, a_rule_is_broken_by_the_judge_of_its_row_alone, SIGABRT);
     tcase_add_test(tests, a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions);
     suite_add_tcase(suite, tests);

@@ -83,6 +83,29 @@ START_TEST(a_block_that_needs_more_than_granules_keeps_sums_from_deciding)
 }
 END_TEST
 
+/* A request with an alignment is not decided by sums, either: host 1 may be short of it. */
+START_TEST(a_request_that_needs_more_than_granules_keeps_sums_from_deciding)
+{
+    for (int is_aligned = 0; is_aligned < 2; is_aligned++) {
+        start_job(2);
+        queue_free_on_1();
+        struct op op = ask(0, 16);
+        op.align_log2 = is_aligned != 0 ? 12 : 0;
+        KEEPS(step(op));
+        op = ask(1, 16);
+        op.align_log2 = is_aligned != 0 ? 12 : 0;
+        script.result = TARGET_NO_MEMORY;
+        const struct verdict *verdict = step(op);
+        if (is_aligned != 0) {
+            JUDGED(verdict, VERDICT_JUSTIFIED);
+        } else {
+            BREAKS(verdict, RULE_SPMD);
+        }
+        stop();
+    }
+}
+END_TEST
+
 /* --- every host counts --- */
 
 START_TEST(hosts_other_than_the_first_are_held_against_each_other)
@@ -159,6 +182,7 @@ Suite *suite_of_spmd(void)
     Suite *suite = suite_create("spmd");
     TCase *tests = tcase_create("spmd");
     tcase_add_test(tests, a_block_that_needs_more_than_granules_keeps_sums_from_deciding);
+    tcase_add_test(tests, a_request_that_needs_more_than_granules_keeps_sums_from_deciding);
     tcase_add_test(tests, hosts_other_than_the_first_are_held_against_each_other);
     tcase_add_test(tests, a_second_turn_of_any_host_begins_another_round);
     tcase_add_test(tests, hosts_may_differ_for_ever_once_a_fault_struck_one);
