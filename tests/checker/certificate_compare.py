@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 
-from certificate_check import check
+from certificate_check import answer, check_document, read_document
+from certificate_history import compare, read_history
 
 SOURCE_TREE = pathlib.Path(__file__).resolve().parents[2]
 CODES = {'valid': 0, 'refuted': 1, 'unreadable': 2}
@@ -257,7 +258,7 @@ def group_cases(cases):
 
 
 def ask_python(cases):
-    answers = {i: check(cases[i].text, cases[i].list, cases[i].log)
+    answers = {i: answer(check, cases[i].text, cases[i].list, cases[i].log)
                for members in group_cases(cases).values() for i in members}
     return [answers[i] for i in range(len(cases))]
 
@@ -274,6 +275,14 @@ def ask_checker(checker, cases, folder):
                               stderr=subprocess.STDOUT, check=False, text=True, errors='replace')
         answers |= read_answers(done, members)
     return [answers[i] for i in range(len(cases))]
+
+
+def check(text, list_text=None, log_text=None):
+    """Gives what the Python checkers say, as hbm-certificate-check does with --list and --observations."""
+    history = None if list_text is None else read_history(list_text, log_text)
+    document = read_document(text)
+    reason = check_document(document)
+    return reason if history is None else f'{reason}; {compare(document, *history)}'
 
 
 def write(folder, name, option, text):

@@ -3,7 +3,7 @@ import functools
 import hashlib
 import re
 
-from certificate_text import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, Unreadable, match, read_json, require, up
+from certificate_check import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, Unreadable, match, read_json, require, up
 
 NEVER = 2**64 - 1
 GROUP_MAX = 2**16 - 1
