@@ -260,6 +260,9 @@ START_TEST(what_is_no_document_is_unreadable)
                          CERTIFICATE_UNREADABLE);
     }
     ck_assert_int_eq(certificate_check("\0", 1, document_reason), CERTIFICATE_UNREADABLE);
+    ck_assert_int_eq(certificate_check("{\n \"a\": 1\0}", 11, document_reason),
+                     CERTIFICATE_UNREADABLE);
+    ck_assert_str_eq(document_reason, "line 2, column 7: this is not JSON");
     memset(document_text, '[', sizeof document_text);
     ck_assert_int_eq(certificate_check(document_text, sizeof document_text, document_reason),
                      CERTIFICATE_UNREADABLE);

@@ -72,14 +72,14 @@ static const struct story stories[] = {
     /* Late times keep their order: equal ones are counted one by one. */
     {.steps = {MADE("alloc size=512", 0, 512), MADE("alloc size=512", 512, 512),
                MADE("alloc size=512", 1024, 512), MADE("alloc size=512", 1536, 512),
-               STEP("use block=0 delay=4611686018427387905ns", 0, ""),
+               STEP("use block=0 delay=6000000000000000000ns", 0, ""),
                STEP("use block=1 delay=5000000000000000000ns", 0, ""),
                STEP("free_after block=1 event=5", 0, ""),
-               STEP("use block=2 delay=6000000000000000000ns", 0, ""),
+               STEP("use block=2 delay=4611686018427387905ns", 0, ""),
                STEP("use block=3 delay=4611686018427387904ns", 0, "")},
-     .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 0, 4611686018427387905, 0) "," FACT(
+     .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 0, 4611686018427387908, 0) "," FACT(
          1, buffer, dying, 512, 512, 512, 0, 0, 4611686018427387906,
-         4611686018427387906) "," FACT(2, buffer, live, 1024, 512, 512, 0, 0, 4611686018427387908,
+         4611686018427387906) "," FACT(2, buffer, live, 1024, 512, 512, 0, 0, 4611686018427387905,
                                        0) "," FACT(3, buffer, live, 1536, 512, 512, 0, 0,
                                                    4611686018427387904, 0)},
     /* An execution counts from when its call returned; a collective has 5 s. */
