@@ -21,7 +21,8 @@ expect_exit 0 run --job job.ini --json
 expect_text out.txt '"name":"naive","scenario":"fragmentation_storm","seed":5,"target":"first_fit"'
 expect_text out.txt '"options":{"defrag":"none"},"ops":800'
 expect_text out.txt '"type":"scenario","name":"slow_leak","trials":1,"ops":6000'
-expect_text out.txt '"growing_tag":"histograms"'
+expect_text out.txt '"growing_tag":"'
+expect_no_text out.txt '"growing_tag":"tag '
 printf '[slow_leak]\nqqqqqqqqqqqq = 1\n' >key.ini
 expect_refusal 2 "key.ini:2: unknown key 'qqqqqqqqqqqq'; valid keys: scenario, target, chip, capacity, " run --job key.ini
 expect_exit 0 run naive --job job.ini --json --seed 6 --ops 300
