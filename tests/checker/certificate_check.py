@@ -16,8 +16,8 @@ import math
 import re
 import sys
 
-DOCUMENT_BYTES_MAX, DEPTH_MAX = 2**30, 2048
-SIZE_MAX, ITEMS_MAX = 2**62, 8192
+DOCUMENT_BYTES_MAX, DEPTH_MAX, ITEMS_MAX, SIZE_MAX = 2**30, 2048, 8192, 2**62
+COUNT, POSITIVE, TIME, BYTES, OP = range(2**63), range(1, 2**63), range(-1, 2**63), range(SIZE_MAX + 1), range(2**32)
 
 
 class Refuted(Exception):
@@ -34,41 +34,36 @@ class Members(dict):
     __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
 
 
-def require(condition, reason):
+def require(condition, reason, error=Refuted):
     if not condition:
-        raise Refuted(reason)
+        raise error(reason)
 
 
 def up(number, unit):
     return -(-number // unit) * unit
 
 
-# -- JSON, which may be hostile ---------------------------------------------------------------------------------------
-
 def read_number(digits):
     """Python gives what is not JSON here, too: NaN and Infinity."""
     number = int(digits) if digits.lstrip('-').isdigit() else float(digits)
-    if not (-2**63 <= number < 2**63 if type(number) is int else math.isfinite(number)):
-        raise ValueError('a number is too large')
+    is_small = -2**63 <= number < 2**63 if type(number) is int else math.isfinite(number)
+    require(is_small, 'a number is too large', ValueError)
     return number
 
 
 def read_object(pairs):
-    members = Members(pairs)
-    if len(members) < len(pairs):
-        raise ValueError('a member is there twice')
-    return members
+    require(len(dict(pairs)) == len(pairs), 'a member is there twice', ValueError)
+    return Members(pairs)
 
 
 def check_nesting(level):
     """Looks at one level after the other, so that no depth exhausts the stack."""
     for _ in range(DEPTH_MAX):
-        if any(type(each) is str and re.search('[\0\ud800-\udfff]', each) for each in level):
-            raise ValueError('a string holds no text')
+        texts = (each for each in level if type(each) is str)
+        require(not any(re.search('[\0\ud800-\udfff]', text) for text in texts), 'a string holds no text', ValueError)
         level = [child for each in level if type(each) in (list, Members)
                  for child in (each if type(each) is list else (*each, *each.values()))]
-    if level:
-        raise ValueError('values nest too deep')
+    require(not level, 'values nest too deep', ValueError)
 
 
 def read_json(text):
@@ -86,36 +81,25 @@ def read_json(text):
 
 
 def match(value, shape, name):
-    """A shape is a dict or a tuple of the shapes of its parts, [the shape of each element], a type, or what is possible:
-    a range, a set of words, or a function.  A wrong type makes the text unreadable; what is not possible refutes it."""
-    base = {set: str, range: int, dict: Members, tuple: list, type: shape}.get(type(shape), type(shape))
-    if callable(shape) and type(shape) is not type:
-        require(shape(value), f'{name} is not possible')
-    elif type(value) is not base or type(shape) is dict and value.keys() != shape.keys() \
-            or type(shape) is tuple and len(value) != len(shape):
-        raise Unreadable(f'{name}: a member is missing, unknown, or of the wrong type')
-    elif type(shape) in (set, range):
+    """A shape is a dict or a tuple of the shapes of the parts, [the shape of each element], a type, object for any, or
+    what is possible: a range or a set of words.  A wrong type makes the text unreadable, a wrong word refutes it."""
+    base = {set: str, range: int, dict: Members, tuple: list, list: list}.get(type(shape), shape)
+    require(base in (type(value), object), f'{name} is not there, or of the wrong type', Unreadable)
+    if type(shape) in (set, range):
         require(value in shape, f'{name} is not possible')
-    elif type(shape) is dict:
-        for part in shape:
-            match(value[part], shape[part], f'{name}.{part}')
-    elif type(shape) in (list, tuple):
-        for i, element in enumerate(value):
-            match(element, shape[i if type(shape) is tuple else 0], f'{name}[{i}]')
+    elif type(shape) in (dict, list, tuple):
+        shapes = shape * len(value) if type(shape) is list else shape
+        shapes, parts = (shapes, value) if base is Members else (dict(enumerate(each)) for each in (shapes, value))
+        require(parts.keys() == shapes.keys(), f'{name} has a part too many, or one too few', Unreadable)
+        for part in shapes:
+            match(parts[part], shapes[part], f'{name}.{part}')
 
 
-# -- The document -----------------------------------------------------------------------------------------------------
-
-def are_strings(value):
-    return type(value) is Members and all(type(each) is str for each in value.values())
-
-
-COUNT, TIME, BYTES, OP = range(0, 2**63), range(-1, 2**63), range(0, SIZE_MAX + 1), range(0, 2**32)
 DEFRAG = {'none', 'slide', 'repack'}
-HEAD = {'format': str, 'version': int}
-LIST = {'sha256': str, 'op': OP, 'host': range(0, 64), 'target': str, 'options': are_strings}
+LIST = {'sha256': str, 'op': OP, 'host': range(64), 'target': str, 'options': object}
 BLOCK = {'op': OP, 'kind': {'buffer', 'output', 'program', 'retired'}, 'state': {'live', 'dying'}, 'address': TIME,
-         'size': BYTES, 'align': BYTES, 'stack': BYTES, 'holds': COUNT, 'used_until': TIME, 'freed_at': TIME}
+         'size': BYTES[1:], 'align': BYTES, 'stack': BYTES, 'holds': COUNT, 'used_until': TIME, 'freed_at': TIME}
+HEAD = {'format': str, 'version': int}
 FACTS = {'claim': {'justified', 'premature', 'unknown'},
          'device': {'capacity': range(1, 2**50 + 1), 'granule': range(1, 2**30 + 1)},
          'contract': {'defrag': DEFRAG, 'drains': bool, 'evicts': bool, 'program_evicts_program': bool},
@@ -126,16 +110,16 @@ FACTS = {'claim': {'justified', 'premature', 'unknown'},
 
 def read_document(text):
     document = read_json(text)
-    if type(document) is not Members:
-        raise Unreadable('this is not an object')
+    require(type(document) is Members, 'this is not an object', Unreadable)
     match(Members({name: document.get(name) for name in HEAD}), HEAD, 'certificate')
     require(document.format == 'hbmstress-certificate' and document.version in (1, 2), 'the format or version is wrong')
     named = document.get('list')
-    shape = HEAD | FACTS | ({'list': LIST if named else type(None)} if document.version == 2 else {})
+    shape = HEAD | FACTS | ({'list': type(None) if named is None else LIST} if document.version == 2 else {})
     match(Members({name: document[name] for name in document if name != 'about'}), shape, 'certificate')
-    require(not named or re.fullmatch('[0-9a-f]{64}', named.sha256), 'list.sha256 is no SHA-256')
-    check_blocks(document)
-    check_request(document.request, document.device, document.blocks)
+    require(named is None or re.fullmatch('[0-9a-f]{64}', named.sha256) and type(named.options) is Members
+            and all(type(value) is str for value in named.options.values()), 'list: its sha256 or options')
+    check_blocks(document.blocks, document.device)
+    check_request(document.request, document.device.granule, document.blocks)
     return document
 
 
@@ -143,104 +127,72 @@ def is_align(number, granule):
     return number & number - 1 == 0 and granule <= number <= 2**30
 
 
-def check_request(request, device, blocks):
-    granule, is_program = device.granule, request['class'] == 'program'
-    require(is_align(granule, 1) and device.capacity % granule == 0, 'device: its granule or capacity')
-    require(is_align(request.align, granule) and (not is_program or request.align == granule), 'request: its align')
-    require(request.stack % granule == 0 and (is_program or request.stack == 0), 'request: its stack')
-    require((request.bytes == 0) == (request.program >= 0), 'request: a program without bytes, and only then')
-    if request.bytes == 0:
-        require(is_program and request.program < len(blocks), 'request: its program')
-        program = blocks[request.program]
-        require((program.kind, program.state, program.stack) == ('program', 'live', request.stack), 'request: its program')
-
-
-def check_blocks(document):
-    end, blocks, device = 0, document.blocks, document.device
-    reserved = max((block.stack for block in blocks if block.used_until != 0), default=0)
-    for i, block in enumerate(blocks):
-        name = f'blocks[{i}]'
-        check_block(block, device.granule, name)
-        check_possible(block, device.granule, name)
-        if block.address == -1:
-            require(find_mitigations(document).defrag == 'repack' and block.size <= device.capacity,
-                    f'{name} cannot be in host memory')
-            end = math.inf
-        else:
-            require(block.address >= max(end, reserved), f'{name} is not above the block before, and the stack')
-            end = block.address + block.size
-            require(end <= device.capacity, f'{name} is not inside the device')
+def check_blocks(blocks, device):
+    require(is_align(device.granule, 1) and device.capacity % device.granule == 0, 'device: its granule or capacity')
     require(len({block.op for block in blocks}) == len(blocks), 'two blocks are of one op')
+    end = max((block.stack for block in blocks if block.used_until != 0), default=0)  # The stacks reserved now.
+    for i, block in enumerate(blocks):
+        require(is_possible(block, device.granule), f'blocks[{i}]: its members cannot be')
+        require(block.address == -1 or block.address >= end, f'blocks[{i}] is not above the block before, or a stack')
+        require(max(block.address, 0) + block.size <= device.capacity, f'blocks[{i}] is larger than the device')
+        end = math.inf if block.address == -1 else block.address + block.size
 
 
-def check_block(block, granule, name):
-    require(is_align(block.align, granule) and (block.address == -1 or block.address % block.align == 0), f'{name}: its align')
-    require(block.size > 0 and block.size % granule == 0, f'{name}: its size')
-    require(block.stack % granule == 0 and (block.kind == 'program' or block.stack == 0), f'{name}: its stack')
-    require(block.state == 'dying' or block.freed_at == 0, f'{name} is live, yet was freed')
-
-
-def check_possible(block, granule, name):
-    """"States that cannot be" of the page."""
+def is_possible(block, granule):
     used, freed = (math.inf if time == -1 else time for time in (block.used_until, block.freed_at))
-    require(block.kind != 'retired' or block.state == 'live' and block.address >= 0 and block.holds == 1 and used == 0,
-            f'{name} is bad memory, which stays where it is')
-    require(block.kind != 'program' or block.holds == 0 and block.align == granule, f'{name} is no possible program')
-    if block.state == 'dying':
-        require(block.holds > 0 or freed > 0, f'{name} is gone')
-        require(used <= freed and (block.kind != 'program' or used == freed), f'{name} is used until later than it waits')
+    is_program = block.kind == 'program'
+    return all((
+        is_align(block.align, granule) and (block.address == -1 or block.address % block.align == 0),
+        block.size % granule == 0 and block.stack % granule == 0 and (is_program or block.stack == 0),
+        block.kind != 'retired' or (block.state == 'live' and block.address >= 0 and block.holds == 1 and used == 0),
+        not is_program or (block.holds == 0 and block.align == granule),
+        freed == 0 if block.state == 'live' else block.holds > 0 or freed > 0,
+        block.state == 'live' or (used == freed if is_program else used <= freed)))
 
 
-# -- The state that decides -------------------------------------------------------------------------------------------
-
-def find_mitigations(document):
-    contract, refused = document.contract, document.refused
-    evicts = contract.evicts if document.request['class'] == 'buffer' else contract.program_evicts_program
-    return Members(drains=contract.drains and not (refused.wait or refused.host_memory),
-                   defrag='none' if refused['copy'] or refused.host_memory else contract.defrag,
-                   evicts=evicts and not (refused.unload or refused.host_memory))
+def check_request(request, granule, blocks):
+    is_program, program = request['class'] == 'program', blocks[request.program:][:1] if request.program >= 0 else []
+    require(is_align(request.align, granule) and request.stack % granule == 0, 'request: its align or stack')
+    require(request.align == granule if is_program else request.stack == 0, 'request: its align or stack')
+    require((request.bytes == 0) == (request.program >= 0), 'request: a program without bytes, and only then')
+    require(request.bytes > 0 or is_program and [(each.kind, each.state, each.stack) for each in program]
+            == [('program', 'live', request.stack)], 'request: its program')
 
 
 class State:
-    """The heap once all that is due at `time` (or T) was awaited, and these programs (or all that may) were evicted.
+    """The state that decides: all that is due at `time` (or T) was awaited, and `evict` (or all that may) was evicted.
 
     blocks: those that are not gone, and movable: those of them that may move, by their indexes; gaps: the (start, end,
     movable blocks) between the fixed ones; spans: the (start, end) in the order of a search; items: (size, align)."""
 
     def __init__(self, document, time=None, evict=None):
-        self.document, self.device, self.request = document, document.device, document.request
-        self.can, blocks = find_mitigations(document), dict(enumerate(document.blocks))
-        freed = (block.freed_at for block in blocks.values() if self.is_released(block) and self.can.drains)
-        self.time = max((0, *freed)) if time is None else time
-        self.evictable = {i for i, block in blocks.items() if self.can.evicts and self.may_be_evicted(i, block)}
-        gone = self.evictable if evict is None else set(evict)
-        self.blocks = {i: block for i, block in blocks.items() if i not in gone
-                       and not (self.is_released(block) and -1 < block.freed_at <= self.time)}
-        self.movable = {i: block for i, block in self.blocks.items() if self.may_move(block)}
-        self.bottom = max((self.request.stack, *(block.stack for block in self.blocks.values() if not self.has_ended(block))))
-        self.is_stuck = self.bottom > self.device.capacity or any(
-            block.address < self.bottom for i, block in self.blocks.items() if i not in self.movable)
+        self.document, blocks = document, dict(enumerate(document.blocks))
+        contract, refused = document.contract, document.refused
+        self.request, self.capacity, self.granule = document.request, document.device.capacity, document.device.granule
+        drains = contract.drains and not (refused.wait or refused.host_memory)
+        evicts = contract.evicts if self.request['class'] == 'buffer' else contract.program_evicts_program
+        self.defrag = 'none' if refused['copy'] or refused.host_memory else contract.defrag
+        awaited = {i: block.freed_at for i, block in blocks.items() if block.state == 'dying' and block.holds == 0}
+        self.time = max((0, *awaited.values()) if drains else (0,)) if time is None else time
+        ended = {i for i, block in blocks.items() if -1 < block.used_until <= self.time}
+        idle = {i for i in ended if blocks[i].state == 'live' and blocks[i].holds == 0}
+        self.evictable = {i for i in idle if blocks[i].kind == 'program' and blocks[i].address >= 0
+                          and evicts and not (refused.unload or refused.host_memory)} - {self.request.program}
+        gone = {i for i, freed_at in awaited.items() if -1 < freed_at <= self.time}
+        gone |= self.evictable if evict is None else set(evict)
+        self.blocks = {i: block for i, block in blocks.items() if i not in gone}
+        self.movable = {i: block for i, block in self.blocks.items()
+                        if block.address == -1 or self.defrag != 'none' and i in idle}
+        self.fixed = [block for i, block in self.blocks.items() if i not in self.movable]
+        self.bottom = max(self.request.stack, *(block.stack for i, block in blocks.items() if i not in ended), 0)
+        self.is_stuck = self.bottom > min((self.capacity, *(block.address for block in self.fixed)))
         self.gaps = list(self.list_gaps())
         self.spans = sorted(((start, end) for start, end, _ in self.gaps if start < end),
                             key=lambda span: (span[1] - span[0], -span[0]))
         self.lengths = [end - start for start, end in self.spans]
-        self.need = min(up(self.request.bytes, self.device.granule), self.device.capacity + self.device.granule)
-        self.items = [(self.need, self.request.align)] * (self.need > 0)
-        self.items += [(block.size, block.align) for block in self.movable.values()]
-
-    def is_released(self, block):
-        return block.state == 'dying' and block.holds == 0
-
-    def has_ended(self, block):
-        return -1 < block.used_until <= self.time
-
-    def may_be_evicted(self, index, block):
-        return (block.kind == 'program' and block.state == 'live' and block.address >= 0 and self.has_ended(block)
-                and index != self.request.program)
-
-    def may_move(self, block):
-        return block.address == -1 or (self.can.defrag != 'none' and block.state == 'live' and block.holds == 0
-                                       and self.has_ended(block))
+        self.need = min(up(self.request.bytes, self.granule), self.capacity + self.granule)
+        self.items = [(block.size, block.align) for block in self.movable.values()]
+        self.items += [(self.need, self.request.align)] if self.need > 0 else []
 
     def list_gaps(self):
         start, inside = self.bottom, []
@@ -250,124 +202,96 @@ class State:
                 start, inside = block.address + block.size, []
             elif block.address >= 0:
                 inside.append(block)
-        yield start, self.device.capacity, inside
+        yield start, self.capacity, inside
 
     def fits_in_place(self):
         """Whether a placement exists in which the movable blocks stay in their gaps, in their order."""
         fits = self.need == 0
         for start, end, inside in self.gaps:
-            lows, highs = [start], [end]  # The end of the first k blocks pushed down; the start of the last k pushed up.
-            for block in inside:
-                lows.append(up(lows[-1], block.align) + block.size)
-            for block in reversed(inside):
-                highs.append((highs[-1] - block.size) // block.align * block.align)
+            # Where the first k blocks end when pushed down, and where the last k start when pushed up.
+            lows, highs = [start], [end]
+            for down, raised in zip(inside, reversed(inside)):
+                lows.append(up(lows[-1], down.align) + down.size)
+                highs.append((highs[-1] - raised.size) // raised.align * raised.align)
             if lows[-1] > end:
                 return False
-            fits = fits or any(up(low, self.request.align) + self.need <= high for low, high in zip(lows, reversed(highs)))
+            fits = fits or any(up(low, self.request.align) + self.need <= high for low, high in zip(lows, highs[::-1]))
         return fits
 
-    def slack(self, items):
-        return sum(self.lengths) - sum(size for size, _ in items)
-
-    def sort_types(self, items):
-        """Gives the types of the items, the count of each, and the slack."""
-        require(len(items) <= ITEMS_MAX and self.slack(items) >= 0, 'proof: too many items, or the slack is negative')
-        counts = collections.Counter(items)
-        types = sorted(counts, key=lambda item: (-item[0], item[1]))
-        return types, [counts[each] for each in types], self.slack(items)
-
-    def divide(self, unit):
-        """The need and have of `rounding`."""
+    def measure(self, unit=1):
+        """The need and have, in whole units."""
         return sum(size // unit for size, _ in self.items), sum(length // unit for length in self.lengths)
 
-
-# -- Claim justified --------------------------------------------------------------------------------------------------
-
-def check_stack(state, _):
-    require(state.is_stuck, 'proof: the stack can be reserved')
-
-
-def check_spans(state, _):
-    require(not state.fits_in_place(), 'proof: the request fits')
+    def sort_types(self, least=0, align_max=SIZE_MAX):
+        """Gives the types of the items, the count of each, and the slack."""
+        items = [(size, min(align, align_max)) for size, align in self.items if size >= least]
+        slack = sum(self.lengths) - sum(size for size, _ in items)
+        require(len(items) <= ITEMS_MAX and slack >= 0, 'proof: too many items, or the slack is negative')
+        counts = sorted(collections.Counter(items).items(), key=lambda entry: (-entry[0][0], entry[0][1]))
+        return [each for each, _ in counts], [count for _, count in counts], slack
 
 
-def check_rounding(state, proof):
-    require(proof.unit > 0 and proof.unit % state.device.granule == 0, 'proof: its unit')
-    require((proof.need, proof.have) == state.divide(proof.unit) and proof.need > proof.have, 'proof: need or have is wrong')
+def is_rounding(state, proof):
+    return proof.unit % state.granule == 0 and (proof.need, proof.have) == state.measure(proof.unit) \
+        and proof.need > proof.have
 
 
 class Search:
     """The walk along a log.  A node is (span, t, first, at, slack, passed, spare)."""
 
     def __init__(self, state, proof):
-        self.granule, self.is_plain, self.spans = state.device.granule, proof.plain, state.spans
-        self.types, self.counts, self.slack = state.sort_types(
-            [(size, self.granule if proof.plain else align) for size, align in state.items if size >= proof.least])
+        self.granule, self.is_plain, self.spans = state.granule, proof.plain, state.spans
+        self.types, self.counts, self.slack = state.sort_types(proof.least, self.granule if proof.plain else SIZE_MAX)
 
-    def walk(self, log):
+    def ends_with(self, log):
         """Each node to visit comes with the type, if any, of which an item is taken back first."""
-        pending = [((0, 0, 0, self.spans[0][0], self.slack, 0, self.slack), None)] if self.spans else []
+        pending = [(None, 0, 0, 0, self.spans[0][0], self.slack, 0, self.slack)] if self.spans else []
         for letter in log:
             require(pending, 'proof: the log goes on behind the search')
-            node, taken = pending.pop()
+            taken, *node = pending.pop()
             if taken is not None:
                 self.counts[taken] += 1
             require(any(self.counts), 'proof: everything fits')
-            pending += self.list_children(letter, node, self.next_type(*node))
-        require(not pending and any(self.counts), 'proof: the log ends before the search')
+            pending += self.list_children(letter, *node)
+        return not pending and any(self.counts)
 
-    def next_type(self, span, t, first, at, slack, *_):
-        end = self.spans[span][1]
-        for t in range(t, len(self.types)):
-            size, align = self.types[t]
-            start = up(at, align)
-            if self.counts[t] and (align > self.granule or t >= first) and start + size <= end and start - at <= slack:
-                return t
-        return len(self.types)
-
-    def list_children(self, letter, node, t):
-        span, _, _, at, slack, _, spare = node
-        room = self.spans[span][1] - at
-        if letter == 'b' and t < len(self.types):
-            return self.branch(node, t)
-        if letter == 'c' and t == len(self.types) and room <= spare and span + 1 < len(self.spans):
-            return [((span + 1, 0, 0, self.spans[span + 1][0], slack - room, 0, slack - room), None)]
-        require(letter == 'f' and room > spare and (self.is_plain or t == len(self.types)), 'proof: its log')
-        require(room - spare > sum(size * count for (size, _), count in zip(self.types[t:], self.counts[t:])),
-                'proof: the log gives a place up too early')
+    def list_children(self, letter, span, t, first, at, slack, passed, spare):
+        end, count = self.spans[span][1], len(self.types)
+        t = next((t for t in range(t, count) if self.counts[t] and (self.types[t][1] > self.granule or t >= first)
+                  and up(at, self.types[t][1]) <= min(at + slack, end - self.types[t][0])), count)
+        if letter == 'b' and t < count:
+            return self.branch(span, t, first, at, slack, passed, spare)
+        if letter == 'c' and t == count and end - at <= spare and span + 1 < len(self.spans):
+            return [(None, span + 1, 0, 0, self.spans[span + 1][0], slack - (end - at), 0, slack - (end - at))]
+        left = sum(size * count for (size, _), count in zip(self.types[t:], self.counts[t:]))
+        require(letter == 'f' and (self.is_plain or t == count) and end - at - spare > left, 'proof: its log')
         return []
 
-    def branch(self, node, t):
-        span, _, first, at, slack, passed, spare = node
+    def branch(self, span, t, first, at, slack, passed, spare):
         size, align = self.types[t]
-        start = up(at, align)
-        left = slack - (start - at)
-        spares = left, spare
+        self.counts[t] -= 1
+        slack_then = slack - (up(at, align) - at)
+        spares = slack_then, spare
         if self.is_plain:
             spares = min(spare, passed - size - 1) if passed > 0 else spare, min(spare, size - 1)
-        self.counts[t] -= 1
-        return [((span, t + 1, first, at, slack, size, spares[1]), t),
-                ((span, 0, t if align == self.granule else 0, start + size, left, passed, spares[0]), None)]
-
-
-def check_search(state, proof):
-    Search(state, proof).walk(proof.log)
+        return [(t, span, t + 1, first, at, slack, size, spares[1]),
+                (None, span, 0, t if align == self.granule else 0, up(at, align) + size, slack_then, passed, spares[0])]
 
 
 class Table:
     """The choices of items.  A set is a number: the counts of its types, each times the type's radix."""
 
     def __init__(self, state):
-        self.types, self.counts, self.slack = state.sort_types(state.items)
-        self.spans = state.spans
+        (self.types, self.counts, self.slack), self.spans = state.sort_types(), state.spans
         self.radices = list(itertools.accumulate(self.counts, lambda radix, count: radix * (count + 1), initial=1))
         require(self.radices[-1] <= 2**63, 'proof: too many choices')
 
-    def list_levels(self):
-        """Gives the sets of each number of items: {set: (the least lost, the size of its items)}."""
-        level = {0: (0, 0)}
+    def count_sets(self, most):
+        """Takes the sets with one number of items after the other: {set: (the least lost, the size of its items)}."""
+        level, count = {0: (0, 0)}, 0
         while level:
-            yield level
+            count += len(level)
+            require(count <= most and self.radices[-1] - 1 not in level, 'proof: everything fits, or more sets')
             reached = {}
             for choice, (lost, size) in level.items():
                 for t, lost_then in self.go_on(choice, lost, size):
@@ -375,6 +299,7 @@ class Table:
                     if more not in reached or lost_then < reached[more][0]:
                         reached[more] = lost_then, size + self.types[t][0]
             level = reached
+        return count
 
     def go_on(self, choice, lost, size):
         """The (type, what is lost then) of each set that is reached from this one."""
@@ -382,98 +307,77 @@ class Table:
         passed = lost + size
         for begin, end in self.spans:
             at = begin + passed
-            if at > end:
-                passed = at - end
-                continue
-            starts = [(t, up(at, self.types[t][1])) for t in left]
-            fitting = [(t, lost + start - at) for t, start in starts if start + self.types[t][0] <= end]
-            lost, passed = lost + end - at, 0
-            if fitting or lost > self.slack:
-                return [(t, lost_then) for t, lost_then in fitting if lost_then <= self.slack]
+            passed = max(0, at - end)
+            if at <= end:
+                starts = [(t, up(at, self.types[t][1])) for t in left]
+                fitting = [(t, lost + start - at) for t, start in starts if start + self.types[t][0] <= end]
+                lost += end - at
+                if fitting or lost > self.slack:
+                    return [(t, lost_then) for t, lost_then in fitting if lost_then <= self.slack]
         return []
 
 
-def check_table(state, proof):
-    require(1 <= proof.sets <= 2**23, 'proof: its number of sets')
-    table, count = Table(state), 0
-    for level in table.list_levels():
-        count += len(level)
-        require(count <= proof.sets and table.radices[-1] - 1 not in level, 'proof: everything fits, or more sets are reached')
-    require(count == proof.sets, 'proof: fewer sets are reached')
-
-
-def check_fills(state, proof):
+def is_fills(state, proof):
     lengths, unit = state.lengths[:proof.spans], proof.unit
-    require(1 <= proof.spans <= len(state.lengths), 'proof: its number of spans')
+    require(len(lengths) == proof.spans, 'proof: its number of spans')
     counts = collections.Counter(size for size, _ in state.items if size <= lengths[-1])
-    require(unit > 0 and unit % state.device.granule == 0 and not any(size % unit for size in counts), 'proof: its unit')
-    width = lengths[-1] // unit + 1
-    passes = sum(count.bit_length() for count in counts.values())
+    require(unit % state.granule == 0 and not any(size % unit for size in counts), 'proof: its unit')
+    width, passes = lengths[-1] // unit + 1, sum(count.bit_length() for count in counts.values())
     require(width <= 2**28 and width * passes <= 2**35, 'proof: too many sums')
     sums, mask = 1, (1 << width) - 1
     for size, count in counts.items():
         for step in (2**i for i in range(count.bit_length())):
-            taken = min(step, count - step + 1)
-            sums |= sums << taken * (size // unit) & mask
+            sums |= sums << min(step, count - step + 1) * (size // unit) & mask
     fills = (unit * ((sums & (1 << length // unit + 1) - 1).bit_length() - 1) for length in lengths)
-    require(proof.lost == sum(lengths) - sum(fills) > state.slack(state.items), 'proof: lost is wrong, or not above the slack')
+    need, have = state.measure()
+    return proof.lost == sum(lengths) - sum(fills) > have - need
 
-
-# -- Claim premature --------------------------------------------------------------------------------------------------
 
 class Plan:
-    """The heap while a plan moves its blocks.  order: the (start, index, end) of those on the device, between two that
-    stand for the ends of the device."""
+    """The heap while a plan moves its blocks.  order: the (start, index, end) of those on the device, between two more
+    that stand for its ends."""
 
     def __init__(self, state):
-        self.state, self.capacity = state, state.device.capacity
-        self.addresses = {i: block.address for i, block in state.blocks.items()}
-        self.order = [(-1, -1, 0), *((block.address, i, block.address + block.size) for i, block in state.blocks.items()
-                                     if block.address >= 0), (self.capacity, math.inf, math.inf)]
+        self.state, self.addresses = state, {i: block.address for i, block in state.blocks.items()}
+        inside = ((at, i, at + state.blocks[i].size) for i, at in self.addresses.items() if at >= 0)
+        self.order = [(-1, -1, 0), *inside, (state.capacity, math.inf, math.inf)]
 
     def find_place(self, address, size, align, name):
         """Gives where in the order the range comes, which must be free."""
-        require(address % align == 0 and self.state.bottom <= address and address + size <= self.capacity,
+        require(address % align == 0 and self.state.bottom <= address <= self.state.capacity - size,
                 f'{name} is not aligned, or not in the device above the stack')
         place = bisect.bisect_left(self.order, (address,))
-        require(self.order[place - 1][2] <= address and address + size <= self.order[place][0], f'{name}: a block is there')
+        require(self.order[place - 1][2] <= address <= self.order[place][0] - size, f'{name}: a block is there')
         return place
 
     def move(self, move, name):
         index, block = move.block, self.state.movable.get(move.block)
-        require(block is not None, f'{name}: the block may not move')
-        address, self.addresses[index] = self.addresses[index], move.to
-        require(move.bytes == block.size and move['from'] == address, f'{name}: bytes or from is wrong')
-        if address >= 0:
-            del self.order[bisect.bisect_left(self.order, (address,))]
+        require(block and (move.bytes, move['from']) == (block.size, self.addresses[index]), f'{name}: its block')
+        if move['from'] >= 0:
+            del self.order[bisect.bisect_left(self.order, (move['from'],))]
         if move.to >= 0:
             place = self.find_place(move.to, block.size, block.align, name)
-            require(self.state.can.defrag != 'slide' or self.order[place - 1][1] < index < self.order[place][1],
+            require(self.state.defrag != 'slide' or self.order[place - 1][1] < index < self.order[place][1],
                     f'{name} changes the order')
             self.order.insert(place, (move.to, index, move.to + block.size))
+        self.addresses[index] = move.to
 
 
-def check_plan(decisive, proof):
-    require(proof.until <= decisive.time, 'proof: until is not a time to await')
+def is_plan(decisive, proof):
     state = State(decisive.document, proof.until, proof.evict)
-    require(len(set(proof.evict)) == len(proof.evict) and state.evictable.issuperset(proof.evict),
-            'proof: a program may not be evicted')
-    require(state.bottom <= state.device.capacity, 'proof: the stack is larger than the device')
+    require(proof.until <= decisive.time and state.bottom <= state.capacity, 'proof: until, or the stack')
+    require(len(set(proof.evict)) == len(proof.evict) and state.evictable.issuperset(proof.evict), 'proof: its evict')
     plan = Plan(state)
     for i, move in enumerate(proof.moves):
         plan.move(move, f'proof: moves[{i}]')
-    require(all(address >= state.bottom for address in plan.addresses.values()),
-            'proof: a block is left below the stack, or in host memory')
-    require(state.need > 0 or proof.address == -1, 'proof: there is nothing to place')
     if state.need > 0:
         plan.find_place(proof.address, state.need, state.request.align, 'proof: address')
+    return (state.need > 0 or proof.address == -1) and all(at >= state.bottom for at in plan.addresses.values())
 
-
-# -- Claim unknown ----------------------------------------------------------------------------------------------------
 
 def best_fit_places_all(state):
     rooms = sorted(state.lengths)
-    for size in sorted((size + align - state.device.granule for size, align in state.items), reverse=True):
+    for size in sorted((size + align - state.granule for size, align in state.items), reverse=True):
         place = bisect.bisect_left(rooms, size)
         if place == len(rooms):
             return False
@@ -482,60 +386,57 @@ def best_fit_places_all(state):
 
 
 def is_trivial(state):
-    if best_fit_places_all(state) or state.fits_in_place() and all(block.address >= 0 for block in state.blocks.values()):
-        return True
     sizes = {size for size, _ in state.items}
-    units = {state.device.granule, math.gcd(*sizes)} | (sizes if len(state.spans) <= 64 and len(sizes) <= 1024 else set())
-    return max(sizes) > max(state.lengths, default=0) or any(need > have for need, have in map(state.divide, units))
+    units = sizes if len(state.spans) <= 64 and len(sizes) <= 1024 else set()
+    return (best_fit_places_all(state) or max(sizes) > max(state.lengths, default=0)
+            or state.fits_in_place() and all(block.address >= 0 for block in state.blocks.values())
+            or any(need > have for need, have in map(state.measure, units | {state.granule, math.gcd(*sizes)})))
 
 
-def find_class(state):
-    if any(align > state.device.granule for _, align in state.items):
-        return 'aligned'
-    return 'held' if any(block.holds > 0 for i, block in state.blocks.items() if i not in state.movable) else 'plain'
+def is_budget(state, proof):
+    require((proof.need, proof.have) == state.measure() and proof.need <= proof.have, 'proof: its need or have')
+    require(not is_trivial(state), 'proof: it is trivial')
+    return state.document.version == 1 or is_used_up(state, proof)
 
 
-def check_budget(state, proof):
-    require((proof.need, proof.have) == (sum(size for size, _ in state.items), sum(state.lengths))
-            and proof.need <= proof.have, 'proof: need or have is wrong')
-    require(proof.nodes > 0 and not is_trivial(state), 'proof: nothing was tried, or it is trivial')
-    if state.document.version == 2:
-        is_searched = len(state.items) <= ITEMS_MAX and (len(state.items) + 1) * len(state.spans) <= 2**22
-        require(proof.limit > 0 and (proof.nodes == proof.limit or proof.nodes < proof.limit and not is_searched),
-                'proof: nodes or limit')
-        require((proof.until, proof['class']) == (state.time, find_class(state)), 'proof: until or class is wrong')
-        require(sum(proof.tried.values()) == proof.nodes, 'proof: the steps tried do not add up to nodes')
+def is_used_up(state, proof):
+    is_small = len(state.items) <= ITEMS_MAX and (len(state.items) + 1) * len(state.spans) <= 2**22
+    is_aligned = any(align > state.granule for _, align in state.items)
+    is_held = any(block.holds > 0 for block in state.fixed)
+    require(proof['class'] == ('aligned' if is_aligned else 'held' if is_held else 'plain'), 'proof: its class')
+    return (proof.nodes == proof.limit or proof.nodes < proof.limit and not is_small) and proof.until == state.time \
+        and sum(proof.tried.values()) == proof.nodes
 
 
-# -- The proof --------------------------------------------------------------------------------------------------------
-
-MOVE = {'block': TIME, 'from': TIME, 'to': TIME, 'bytes': BYTES}
-BUDGET = {'nodes': COUNT, 'need': COUNT, 'have': COUNT}
-LIMIT = {'limit': COUNT, 'until': TIME, 'class': {'aligned', 'held', 'plain'},
+BUDGET = {'nodes': POSITIVE, 'need': COUNT, 'have': COUNT}
+LIMIT = {'limit': POSITIVE, 'until': TIME, 'class': {'aligned', 'held', 'plain'},
          'tried': {'greedy': COUNT, 'search': COUNT, 'fills': COUNT, 'table': COUNT}}
-# Of each kind of proof: the claim, the defrag that it is for, its members, and the function that checks it.
+PLAN = {'until': COUNT, 'address': TIME, 'evict': [COUNT],
+        'moves': [{'block': TIME, 'from': TIME, 'to': TIME, 'bytes': BYTES}]}
+# Of each kind of proof: the claim, the defrag that it is for, its members, and whether it holds for (state, proof).
 PROOFS = {
-    'stack': ('justified', DEFRAG, {}, check_stack),
-    'spans': ('justified', {'none', 'slide'}, {}, check_spans),
-    'rounding': ('justified', {'repack'}, {'unit': COUNT, 'need': COUNT, 'have': COUNT}, check_rounding),
-    'search': ('justified', {'repack'}, {'least': COUNT, 'plain': bool, 'log': str}, check_search),
-    'table': ('justified', {'repack'}, {'sets': COUNT}, check_table),
-    'fills': ('justified', {'repack'}, {'spans': COUNT, 'unit': COUNT, 'lost': COUNT}, check_fills),
-    'plan': ('premature', DEFRAG, {'until': COUNT, 'address': TIME, 'evict': [COUNT], 'moves': [MOVE]}, check_plan),
-    'budget': ('unknown', {'repack'}, BUDGET, check_budget)}
+    'stack': ('justified', DEFRAG, {}, lambda state, _: state.is_stuck),
+    'spans': ('justified', {'none', 'slide'}, {}, lambda state, _: not state.fits_in_place()),
+    'rounding': ('justified', {'repack'}, {'unit': POSITIVE, 'need': COUNT, 'have': COUNT}, is_rounding),
+    'search': ('justified', {'repack'}, {'least': COUNT, 'plain': bool, 'log': str},
+               lambda state, proof: Search(state, proof).ends_with(proof.log)),
+    'table': ('justified', {'repack'}, {'sets': range(1, 2**23 + 1)},
+              lambda state, proof: Table(state).count_sets(proof.sets) == proof.sets),
+    'fills': ('justified', {'repack'}, {'spans': POSITIVE, 'unit': POSITIVE, 'lost': COUNT}, is_fills),
+    'plan': ('premature', DEFRAG, PLAN, is_plan),
+    'budget': ('unknown', {'repack'}, BUDGET, is_budget)}
 
 
 def check_document(document):
-    proof = document.proof
-    match(Members(kind=proof.get('kind')), {'kind': set(PROOFS)}, 'proof')
-    claim, defrags, members, check_proof = PROOFS[proof.kind]
-    require(document.claim == claim, f'proof.kind is {proof.kind}, which proves another claim')
-    version_2 = LIMIT if proof.kind == 'budget' and document.version == 2 else {}
-    match(proof, {'kind': str} | members | version_2, 'proof')
-    state = State(document)
-    require(state.can.defrag in defrags, f'proof.kind is {proof.kind}, which does not decide under {state.can.defrag}')
+    proof, state = document.proof, State(document)
+    is_on_device = all(block.address >= 0 for block in document.blocks)
+    require(state.defrag == 'repack' or is_on_device, 'a block cannot be in host memory')
+    match(proof.get('kind'), set(PROOFS), 'proof.kind')
+    claim, defrags, members, holds = PROOFS[proof.kind]
+    require(document.claim == claim and state.defrag in defrags, f'a {proof.kind} is no proof of this claim')
+    match(proof, {'kind': str} | members | (LIMIT if members is BUDGET and document.version == 2 else {}), 'proof')
     require(proof.kind in ('stack', 'plan') or not state.is_stuck, 'proof: the stack cannot be reserved')
-    check_proof(state, proof)
+    require(holds(state, proof), f'proof: its {proof.kind} does not hold')
     return f'{claim}, {proof.kind}'
 
 
@@ -545,31 +446,25 @@ def answer(check, *texts):
         return 0, check(*texts)
     except Refuted as error:
         return 1, str(error)
-    except Unreadable as error:
+    except (Unreadable, OSError, UnicodeError) as error:
         return 2, str(error)
 
 
 def check_file(name):
-    try:
-        with sys.stdin.buffer if name == '-' else open(name, 'rb') as file:
-            content = file.read(DOCUMENT_BYTES_MAX + 1)
-        text = content.decode()
-    except (OSError, ValueError) as error:
-        raise Unreadable(str(error)) from None
-    if len(content) > DOCUMENT_BYTES_MAX:
-        raise Unreadable('larger than 1 GiB')
-    return check_document(read_document(text))
+    with open(0 if name == '-' else name, 'rb') as file:
+        content = file.read(DOCUMENT_BYTES_MAX + 1)
+    require(len(content) <= DOCUMENT_BYTES_MAX, 'larger than 1 GiB', Unreadable)
+    return check_document(read_document(content.decode()))
 
 
 def main():
     parser = argparse.ArgumentParser(description='Checks the proofs in certificates of hbmstress.')
     parser.add_argument('files', metavar='FILE', nargs='+', help='a certificate; - is standard input')
-    names, worst = parser.parse_args().files, 0
-    for name in names:
-        code, reason = answer(check_file, name)
-        worst = max(worst, code)
+    names = parser.parse_args().files
+    answers = [answer(check_file, name) for name in names]
+    for name, (code, reason) in zip(names, answers):
         print(f'{name}: ' * (len(names) > 1) + f'{("valid", "refuted", "unreadable")[code]}: {reason}')
-    return worst
+    return max(code for code, _ in answers)
 
 
 if __name__ == '__main__':
