@@ -120,7 +120,7 @@ cmp -s first.txt out.txt || fail "the same seed, another result"
 # What is listed is known; what is not, and what cannot be made, is wrong.
 equal='- return number < 10;'
 list '== equivalent' room/room.c "$equal" '+ return number <= 10;' 'nobody asks for 10' '' \
-    '== open' room/room.c "$equal" '+ return number < 11;' '' room/room.c "$equal" '+ return number < 9;'
+    '== open' room/room.c "$equal" '+ return number < 11;' "$equal" '+ return number < 9;'
 sed -i 's/ || bits == 12345//; /bits == 12345/,/}/d' room/room.c
 expect 0 room --count 1000 --check
 expect_line 'equivalent: room/room.c:11: `return number < 10;` -> `return number <= 10;`'
@@ -132,6 +132,9 @@ expect_line 'listed, but no mutant: room/room.c: `return number < 12;` -> `retur
 grep -q '^listed as open, but test_room kills it: .* -> `return number >= 10;`$' out.txt || fail "a listed one is killed unseen"
 list '== equivalent' room/room.c "$equal" '+ return number <= 10;'
 expect 2 room
+list '== open' room/room.c "$equal" '+ return number < 9;' "$equal"
+expect 2 room
+grep -qF 'tests/mutants/listed.txt:2: no "+ " stands behind a "- "' err.txt || fail "a pair without its second half"
 list '== equivalent' '' '== open'
 
 # The branches that the test takes, without those of a check; a reason for the one that it does not.

@@ -1,109 +1,10 @@
-/* Calls that overlap, in an order that the test chooses: begins and returns one by one, on one
- * thread. */
-#include "harness/call/clients.h"
-#include "harness/call/driver.h"
-#include "harness/rules/judge_overlap.h"
+/* What is said of calls that overlap. */
 #include "harness/run/run_state.h"
-#include "tests/harness/scripted_target.h"
+#include "tests/harness/overlap_rig.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <string.h>
-
-enum { CALL_COUNT_MAX = 16 };
-
-/* By number of the op: the call, where it is in the overlap, and what was said of it. */
-static struct rig {
-    struct clients *clients;
-    struct overlap overlap;
-    struct call calls[CALL_COUNT_MAX];
-    uint64_t handles[CALL_COUNT_MAX];
-    uint32_t in_overlap[CALL_COUNT_MAX];
-    struct verdict verdicts[CALL_COUNT_MAX];
-    bool counts; /* calls are taken into the run, which goes on after what does no harm */
-} rig;
-
-static void start_lanes(enum defrag_contract defrag)
-{
-    prepare();
-    script.contract.defrag = defrag;
-    start_hosts(1);
-    rig = (struct rig){.clients = clients_create(CALL_COUNT_MAX)};
-    host_set_clients(&script.run->hosts[0], rig.clients);
-}
-
-static void start_lanes_that_go_on(void)
-{
-    start_lanes(DEFRAG_SLIDE);
-    rig.counts = true;
-    run_go_on(script.run);
-}
-
-static void stop_lanes(void)
-{
-    host_set_clients(&script.run->hosts[0], NULL);
-    overlap_deinit(&rig.overlap);
-    clients_destroy(rig.clients);
-    stop();
-}
-
-static uint32_t begin_call(struct op op)
-{
-    struct run *run = script.run;
-    struct host *host = &run->hosts[0];
-    const uint32_t number = (uint32_t)run->ops.count;
-    ck_assert_uint_lt(number, CALL_COUNT_MAX);
-    op_list_append(&run->ops, &op);
-    if (rig.overlap.call_count == 0) {
-        host_begin_call(host);
-    }
-    rig.in_overlap[number] = overlap_begin(&rig.overlap, &run->judge, host, 0);
-    clients_begin(rig.clients, &op);
-    rig.handles[number] = driver_begin_call(host, run->timeline, &op, number, &rig.calls[number]);
-    return number;
-}
-
-static bool note_verdict(void *context, const struct overlap_call *over)
-{
-    struct run *run = context;
-    rig.verdicts[over->call.number] = run->verdict;
-    if (rig.counts) {
-        run_take_overlapping(run, over->host, &over->call, over->message);
-        return !run_is_broken(run);
-    }
-    return run->verdict.kind != VERDICT_BROKEN && run->verdict.kind != VERDICT_PREMATURE;
-}
-
-/* What is said of a call stands once the last of the overlap has returned. */
-static void end_call(uint32_t number)
-{
-    struct run *run = script.run;
-    struct host *host = &run->hosts[0];
-    struct call *call = &rig.calls[number];
-    driver_call_target(host, &run->setup, rig.handles[number], call);
-    driver_end_call(host, run->timeline, &run->setup, call);
-    clients_end(rig.clients, call);
-    const struct overlap_answer answer = {rig.in_overlap[number], call,
-                                          overlap_message(host, call)};
-    overlap_end(&rig.overlap, &run->judge, &answer);
-    if (rig.overlap.under_way_count == 0) {
-        const struct overlap_teller teller = {run, note_verdict};
-        host_end_call(host);
-        (void)judge_overlap(&run->judge, &rig.overlap, &teller);
-        overlap_clear(&rig.overlap);
-    }
-}
-
-/* Op 0 makes a block of two granules at granule 7 of 16, with handle 1. */
-static void make_block_at_7(void)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = 2 * G;
-    script.block = (struct target_block){1, 7 * G, 2 * G};
-    const uint32_t number = begin_call(op);
-    end_call(number);
-    KEEPS(&rig.verdicts[number]);
-}
 
 /* --- effects in flight --- */
 
@@ -227,26 +128,6 @@ START_TEST(no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for)
 END_TEST
 
 /* --- going on --- */
-
-static uint32_t begin_alloc(uint64_t size_bytes)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = size_bytes;
-    return begin_call(op);
-}
-
-static void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size)
-{
-    script.block = (struct target_block){handle, at * G, size * G};
-    end_call(number);
-}
-
-static void end_refused(uint32_t number, enum target_result result, const char *message)
-{
-    script.result = result;
-    script.message = message;
-    end_call(number);
-}
 
 START_TEST(an_overlap_goes_on_behind_a_premature_refusal)
 {

@@ -7,7 +7,7 @@ class Wrong(Exception):
 
 
 def read(path, headings):
-    """{(file, old, new): heading}; an entry is FILE, - OLD, + NEW and a reason, behind `== HEADING`."""
+    """{(file, old, new): heading}; behind `== HEADING`, an entry is FILE, one or more of - OLD and + NEW, and a reason."""
     entries = {}
     heading, entry = None, []
     for number, line in enumerate(path.read_text().splitlines() + [''], 1):
@@ -22,17 +22,23 @@ def read(path, headings):
                 raise Wrong(f'{path}:{number}: no heading stands before it')
             entry.append(line.strip())
         elif entry:
-            entries[key_of(entry, heading == headings[0], f'{path}:{number - len(entry)}')] = heading
+            place = f'{path}:{number - len(entry)}'
+            entries.update(dict.fromkeys(keys_of(entry, heading == headings[0], place), heading))
             entry = []
     return entries
 
 
-def key_of(entry, needs_reason, place):
-    if len(entry) < 3 or not entry[1].startswith('- ') or not entry[2].startswith('+ '):
+def keys_of(entry, needs_reason, place):
+    pairs = 0
+    while entry[1 + 2 * pairs:] and entry[1 + 2 * pairs].startswith('- '):
+        if not entry[2 + 2 * pairs:] or not entry[2 + 2 * pairs].startswith('+ '):
+            raise Wrong(f'{place}: no "+ " stands behind a "- "')
+        pairs += 1
+    if pairs == 0:
         raise Wrong(f'{place}: an entry is FILE, - OLD, + NEW and a reason')
-    if needs_reason and len(entry) < 4:
+    if needs_reason and len(entry) == 1 + 2 * pairs:
         raise Wrong(f'{place}: there is no reason')
-    return entry[0], entry[1][2:], entry[2][2:]
+    return [(entry[0], entry[i][2:], entry[i + 1][2:]) for i in range(1, 2 * pairs, 2)]
 
 
 def stale(entries, mutants):

@@ -1,0 +1,107 @@
+#include "tests/harness/overlap_rig.h"
+
+#include "harness/run/run_state.h"
+
+#include <check.h>
+
+struct overlap_rig rig;
+
+void start_lanes(enum defrag_contract defrag)
+{
+    prepare();
+    script.contract.defrag = defrag;
+    start_hosts(1);
+    rig = (struct overlap_rig){.clients = clients_create(CALL_COUNT_MAX)};
+    host_set_clients(&script.run->hosts[0], rig.clients);
+}
+
+void start_lanes_that_go_on(void)
+{
+    start_lanes(DEFRAG_SLIDE);
+    rig.counts = true;
+    run_go_on(script.run);
+}
+
+void stop_lanes(void)
+{
+    host_set_clients(&script.run->hosts[0], NULL);
+    overlap_deinit(&rig.overlap);
+    clients_destroy(rig.clients);
+    stop();
+}
+
+uint32_t begin_call(struct op op)
+{
+    struct run *run = script.run;
+    struct host *host = &run->hosts[0];
+    const uint32_t number = (uint32_t)run->ops.count;
+    ck_assert_uint_lt(number, CALL_COUNT_MAX);
+    op_list_append(&run->ops, &op);
+    if (rig.overlap.call_count == 0) {
+        host_begin_call(host);
+    }
+    rig.in_overlap[number] = overlap_begin(&rig.overlap, &run->judge, host, 0);
+    clients_begin(rig.clients, &op);
+    rig.handles[number] = driver_begin_call(host, run->timeline, &op, number, &rig.calls[number]);
+    return number;
+}
+
+static bool note_verdict(void *context, const struct overlap_call *over)
+{
+    struct run *run = context;
+    rig.verdicts[over->call.number] = run->verdict;
+    if (rig.counts) {
+        run_take_overlapping(run, over->host, &over->call, over->message);
+        return !run_is_broken(run);
+    }
+    return run->verdict.kind != VERDICT_BROKEN && run->verdict.kind != VERDICT_PREMATURE;
+}
+
+void end_call(uint32_t number)
+{
+    struct run *run = script.run;
+    struct host *host = &run->hosts[0];
+    struct call *call = &rig.calls[number];
+    driver_call_target(host, &run->setup, rig.handles[number], call);
+    driver_end_call(host, run->timeline, &run->setup, call);
+    clients_end(rig.clients, call);
+    const struct overlap_answer answer = {rig.in_overlap[number], call,
+                                          overlap_message(host, call)};
+    overlap_end(&rig.overlap, &run->judge, &answer);
+    if (rig.overlap.under_way_count == 0) {
+        const struct overlap_teller teller = {run, note_verdict};
+        host_end_call(host);
+        (void)judge_overlap(&run->judge, &rig.overlap, &teller);
+        overlap_clear(&rig.overlap);
+    }
+}
+
+void make_block_at_7(void)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = 2 * G;
+    script.block = (struct target_block){1, 7 * G, 2 * G};
+    const uint32_t number = begin_call(op);
+    end_call(number);
+    KEEPS(&rig.verdicts[number]);
+}
+
+uint32_t begin_alloc(uint64_t size_bytes)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size_bytes;
+    return begin_call(op);
+}
+
+void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size)
+{
+    script.block = (struct target_block){handle, at * G, size * G};
+    end_call(number);
+}
+
+void end_refused(uint32_t number, enum target_result result, const char *message)
+{
+    script.result = result;
+    script.message = message;
+    end_call(number);
+}

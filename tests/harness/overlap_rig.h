@@ -1,0 +1,42 @@
+/* Calls that overlap, in an order that the test chooses: begins and returns one by one, on one
+ * thread.  The target is the scripted one, on one host. */
+#ifndef TESTS_HARNESS_OVERLAP_RIG_H
+#define TESTS_HARNESS_OVERLAP_RIG_H
+
+#include "harness/call/clients.h"
+#include "harness/call/driver.h"
+#include "harness/rules/judge_overlap.h"
+#include "tests/harness/scripted_target.h"
+
+enum { CALL_COUNT_MAX = 16 };
+
+/* By number of the op: the call, where it is in the overlap, and what was said of it. */
+struct overlap_rig {
+    struct clients *clients;
+    struct overlap overlap;
+    struct call calls[CALL_COUNT_MAX];
+    uint64_t handles[CALL_COUNT_MAX];
+    uint32_t in_overlap[CALL_COUNT_MAX];
+    struct verdict verdicts[CALL_COUNT_MAX];
+    bool counts; /* calls are taken into the run, which goes on after what does no harm */
+};
+extern struct overlap_rig rig;
+
+void start_lanes(enum defrag_contract defrag);
+void start_lanes_that_go_on(void);
+void stop_lanes(void);
+
+/* The number of the op.  The call is under way until end_call. */
+uint32_t begin_call(struct op op);
+/* What is said of a call stands once the last of the overlap has returned. */
+void end_call(uint32_t number);
+
+/* Op 0 makes a block of two granules at granule 7 of 16, with handle 1. */
+void make_block_at_7(void);
+
+uint32_t begin_alloc(uint64_t size_bytes);
+/* Place and size in granules. */
+void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size);
+void end_refused(uint32_t number, enum target_result result, const char *message);
+
+#endif
