@@ -27,8 +27,11 @@ cat >CMakePresets.json <<'END'
 {"version": 6, "configurePresets": [{"name": "mutants", "generator": "Ninja", "binaryDir": "${sourceDir}/build/mutants",
                                      "cacheVariables": {"CMAKE_BUILD_TYPE": "Release"}},
                                     {"name": "coverage", "generator": "Ninja", "binaryDir": "${sourceDir}/build/coverage",
-                                     "cacheVariables": {"CMAKE_C_FLAGS": "--coverage"}}],
- "buildPresets": [{"name": "mutants", "configurePreset": "mutants"}, {"name": "coverage", "configurePreset": "coverage"}]}
+                                     "cacheVariables": {"CMAKE_C_FLAGS": "--coverage"}},
+                                    {"name": "dev", "generator": "Ninja", "binaryDir": "${sourceDir}/build/dev",
+                                     "cacheVariables": {"CMAKE_C_FLAGS": "-fsanitize=address"}}],
+ "buildPresets": [{"name": "mutants", "configurePreset": "mutants"}, {"name": "coverage", "configurePreset": "coverage"},
+                  {"name": "dev", "configurePreset": "dev"}]}
 END
 cat >room/room.c <<'END'
 #include <stdbool.h>
@@ -56,14 +59,30 @@ unsigned count_bits(unsigned bits)
     }
     return count;
 }
+
+bool has_number(const int *numbers, int count, int wanted)
+{
+    for (int i = 0; i < count; i++) {
+        if (numbers[i] == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
 END
 cat >test.c <<'END'
 #include <stdbool.h>
+#include <stdlib.h>
 bool is_small(int number);
 unsigned count_bits(unsigned bits);
+bool has_number(const int *numbers, int count, int wanted);
 int main(void)
 {
-    return is_small(3) && !is_small(12) && count_bits(0) == 0 && count_bits(7) == 3 ? 0 : 1;
+    int *numbers = calloc(4, sizeof *numbers);
+    numbers[0] = 5;
+    const bool is_right = has_number(numbers, 4, 5) && !has_number(numbers, 4, 77);
+    free(numbers);
+    return is_right && is_small(3) && !is_small(12) && count_bits(0) == 0 && count_bits(7) == 3 ? 0 : 1;
 }
 END
 printf '[room]\nfiles = room/*.c\ntests = test_room\n' >tests/mutants/rooms.ini
@@ -109,7 +128,9 @@ expect_no 'room.c:9:'
 expect_no 'room.c:10:'
 expect_no '`bits >>= 1;`'
 expect_line 'new: room/room.c:18: `return 6;` -> `return 7;`, which no test reaches'
-grep -qE '^room +[0-9]+ +[0-9]+ +[1-9][0-9]* +0 +[0-9]+ +[1-9]' out.txt || fail "no row with some that hang and some unreached"
+grep -qE '^room +[0-9]+ +[0-9]+ +[1-9][0-9]* +[1-9][0-9]* +0 +[0-9]+ +[1-9]' out.txt ||
+    fail "no row with some that hang, some that only a sanitizer sees and some unreached"
+expect_no '`for (int i = 0; i < count; i++) {` -> `for (int i = 0; i <= count; i++) {`'
 
 # The same seed makes the same choice, another one another.
 expect 0 room --count 5 --seed 7
@@ -142,14 +163,14 @@ script=branches
 expect 2 nowhere
 expect_error "there is no room 'nowhere'; the rooms are: room"
 expect 0 room --lines
-grep -qE '^room +[0-9]+ +[0-9]+ +100.0 % +2 +2 +0 +100.0 %$' out.txt || fail "not all branches are taken"
+grep -qE '^room +[0-9]+ +[0-9]+ +100.0 % +6 +6 +0 +100.0 %$' out.txt || fail "not all branches are taken"
 sed -i 's/bits != 0/bits != 0 \&\& count < 100/' room/room.c
 expect 1 room --lines --check
 expect_line 'new: room/room.c:17: `while (bits != 0 && count < 100) {`, 1 of 4 not taken'
 printf '%s\n' '== unreachable' room/room.c '- while (bits != 0 && count < 100) {' '+ 1 of 4 not taken' 'there are 32 bits' \
     >tests/mutants/branches.txt
 expect 0 room --check
-grep -qE '^room .* 4 +3 +1 +100.0 %$' out.txt || fail "what is unreachable counts"
+grep -qE '^room .* 8 +7 +1 +100.0 %$' out.txt || fail "what is unreachable counts"
 sed -i 's/count < 100/count < 2/' room/room.c
 expect 0 room
 expect_line 'test_room has failed in the build with counters, so what it takes may be missing'
@@ -171,7 +192,7 @@ grep -qE '^all +0' out.txt || fail "nothing changed, and there are mutants"
 expect 4 --change no_such_revision
 
 # A test that fails by itself would kill everything.
-sed -i 's/return is_small/return !is_small/' test.c
+sed -i 's/return is_right/return !is_right/' test.c
 expect 4 room
 expect_error 'test_room has failed without a mutant'
 [ "$failures" = 0 ]

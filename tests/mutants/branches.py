@@ -51,7 +51,7 @@ def lines_of(built, file):
 def run_tests(built, tests, jobs):
     """Runs the tests in the build with counters, after those of runs before are gone."""
     def run(test):
-        return build.run_limited(test.command, test.folder, test.environment, build.CLEAN_S_MAX, Path(scratch))
+        return build.run_limited(test.command, test, {}, build.CLEAN_S_MAX, Path(scratch))
     for path in built.folder.rglob('*.gcda'):
         path.unlink()
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(jobs) as pool:

@@ -22,13 +22,14 @@ class Failed(Exception):
 
 
 class Test:
-    def __init__(self, entry):
+    def __init__(self, entry, memory_bytes_max):
         properties = {each['name']: each['value'] for each in entry['properties']}
         self.name = entry['name']
         self.command = entry['command']
         self.folder = properties['WORKING_DIRECTORY']
         self.environment = dict(each.split('=', 1) for each in properties.get('ENVIRONMENT', []))
-        self.clean_s = 0.0
+        self.memory_bytes_max = memory_bytes_max
+        self.clean_s = None  # measured before a mutant meets it
         self.reached = b''  # see reach.py
 
     @property
@@ -37,9 +38,9 @@ class Test:
         return 4 + 3 * self.clean_s
 
 
-def limit_resources():
+def limit_resources(memory_bytes_max):
     """What a mutant may fill.  Only the soft limits: some tests set theirs."""
-    limits = ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, MEMORY_BYTES_MAX), (resource.RLIMIT_FSIZE, FILE_BYTES_MAX))
+    limits = ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, memory_bytes_max), (resource.RLIMIT_FSIZE, FILE_BYTES_MAX))
     for what, most in limits:
         resource.setrlimit(what, (most, resource.getrlimit(what)[1]))
 
@@ -74,10 +75,12 @@ def wait_for(process, limit_s):
     return 'passed' if code in (0, SKIPPED_CODE) else 'failed'
 
 
-def run_limited(command, folder, environment, limit_s, scratch):
-    variables = os.environ | environment | {'TMPDIR': str(scratch), 'CK_TAP_LOG_FILE_NAME': '-'}
-    process = subprocess.Popen(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit_resources)
+def run_limited(command, test, environment, limit_s, scratch):
+    """The test with another command and more environment: 'passed', 'failed' or 'hung'."""
+    variables = os.environ | test.environment | environment | {'TMPDIR': str(scratch), 'CK_TAP_LOG_FILE_NAME': '-'}
+    process = subprocess.Popen(command, cwd=test.folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, start_new_session=True,
+                               preexec_fn=lambda: limit_resources(test.memory_bytes_max))
     try:
         return wait_for(process, limit_s)
     finally:
@@ -100,7 +103,10 @@ class Build:
         for entry in commands:
             self.compile_of.setdefault(entry['file'], shlex.split(entry['command']))
         listed = json.loads(self.output_of('ctest', '--show-only=json-v1'))
-        self.tests = {entry['name']: Test(entry) for entry in listed['tests'] if 'command' in entry}
+        # The address sanitizer asks for more addresses than any machine has memory.
+        is_shadowed = any('-fsanitize=address' in word for word in commands[0]['command'].split())
+        most = resource.RLIM_INFINITY if is_shadowed else MEMORY_BYTES_MAX
+        self.tests = {entry['name']: Test(entry, most) for entry in listed['tests'] if 'command' in entry}
         self.link_of = {}
 
     def output_of(self, *command):
@@ -195,7 +201,7 @@ class Build:
     def run_changed(self, test, source, path, scratch):
         """'passed', 'failed' or 'hung', with another object of the source."""
         command = self.command_with(test, {self.object_of(source): path}, scratch / 'programs')
-        return run_limited(command, test.folder, test.environment, test.limit_s, scratch)
+        return run_limited(command, test, {}, test.limit_s, scratch)
 
     def compile_noting(self, blocks, tree, folder):
         """{own object: one that notes the blocks that are entered}, and the object that they need."""
@@ -210,15 +216,19 @@ class Build:
             raise Failed('the notes of blocks do not compile')
         return changed, runtime
 
+    def time_clean(self, test, command, environment, folder):
+        """How long a test takes without a mutant."""
+        begin = time.monotonic()
+        result = run_limited(command, test, environment, CLEAN_S_MAX, folder)
+        test.clean_s = time.monotonic() - begin
+        if result != 'passed':
+            raise Failed(f'{test.name} has {result} without a mutant')
+
     def measure(self, test, blocks, noting, folder):
         """How long a test takes without a mutant, and which blocks it enters.  Programs are linked before."""
         page = folder / f'{test.name}.reached'
         page.write_bytes(bytes(blocks.count))
         changed, runtime = noting
         command = self.command_with(test, changed, folder / 'programs', [runtime])
-        begin = time.monotonic()
-        result = run_limited(command, test.folder, test.environment | {'MUTANTS_REACHED': str(page)}, CLEAN_S_MAX, folder)
-        test.clean_s = time.monotonic() - begin
+        self.time_clean(test, command, {'MUTANTS_REACHED': str(page)}, folder)
         test.reached = page.read_bytes()
-        if result != 'passed':
-            raise Failed(f'{test.name} has {result} without a mutant')

@@ -23,6 +23,7 @@ class Result(NamedTuple):
     mutant: mutate.Mutant
     killer: str  # a test; empty: it survived
     how: str
+    is_sanitized: bool = False  # only the tests with sanitizers killed it
 
 
 def mutants_of_file(file):
@@ -54,9 +55,10 @@ def changed_lines(base):
 class Killing:
     """The mutants of one room, and who kills them."""
 
-    def __init__(self, built, room, work):
-        self.built, self.room, self.work = built, room, work
+    def __init__(self, built, sanitized, room, work):
+        self.built, self.sanitized, self.room, self.work = built, sanitized, room, work
         self.tests = built.tests_named(room.tests)
+        self.sanitized_tests = {test.name: test for test in sanitized.tests_named(room.tests)}
         self.clean_objects = {}
         self.blocks = None
         self.last_killer = {}  # of a file: the test that is tried first
@@ -64,6 +66,7 @@ class Killing:
 
     def measure(self, jobs):
         self.built.learn_programs(self.tests)
+        self.sanitized.learn_programs(self.sanitized_tests.values())
         self.blocks = reach.Blocks({file: (command.TREE / file).read_text() for file in self.room.files})
         noting = self.built.compile_noting(self.blocks, command.TREE, self.work)
         for test in self.tests:
@@ -102,7 +105,24 @@ class Killing:
                 if how != 'passed':
                     self.last_killer[mutant.file] = test.name
                     return Result(mutant, test.name, how)
-        return Result(mutant, '', 'survived' if tests else 'not reached')
+            return self.kill_sanitized(mutant, tests, scratch / 'sanitized') or Result(
+                mutant, '', 'survived' if tests else 'not reached')
+
+    def kill_sanitized(self, mutant, tests, scratch):
+        """The same tests as ci/test runs them: the sanitizers see what goes beyond an end, and what is never released."""
+        source = command.TREE / mutant.file
+        scratch.mkdir()
+        changed = scratch / 'mutant.o'
+        if not self.sanitized.compile(source, mutant.applied_to(source.read_text()), changed):
+            raise build.Failed(f'{mutant} compiles without sanitizers only')
+        for test in [self.sanitized_tests[test.name] for test in tests]:
+            with self.lock:
+                if test.clean_s is None:
+                    self.sanitized.time_clean(test, test.command, {}, self.work)
+            how = self.sanitized.run_changed(test, source, changed, scratch)
+            if how != 'passed':
+                return Result(mutant, test.name, how, True)
+        return None
 
     def results(self, candidates, count, jobs):
         """The first `count` candidates that are mutants, in their order, whichever is done first."""
@@ -134,13 +154,14 @@ class Report:
         return self.entries.get((mutant.file, mutant.old, mutant.new))
 
     def add_room(self, name, results):
-        row = dict.fromkeys(('mutants', 'killed', 'hung', 'unreached', 'equivalent', 'open', 'new'), 0)
+        row = dict.fromkeys(('mutants', 'killed', 'hung', 'sanitized', 'unreached', 'equivalent', 'open', 'new'), 0)
         for result in results:
             heading = self.heading_of(result.mutant)
             row['mutants'] += 1
             if result.killer:
                 row['killed'] += 1
                 row['hung'] += result.how == 'hung'
+                row['sanitized'] += result.is_sanitized
                 if heading:
                     print(f'listed as {heading}, but {result.killer} kills it: {result.mutant}', flush=True)
                 continue
@@ -156,18 +177,20 @@ class Report:
         total = collections.Counter()
         for _, row in self.rows:
             total.update(row)
-        print(f'\n{"room":<12} mutants  killed  (by hanging)  survived: open   new  (unreached)  equivalent  killed of the others')
+        print(f'\n{"room":<12} mutants  killed  (hanging)  (sanitizers)  survived: open   new  (unreached)  equivalent  '
+              'killed of the others')
         for name, row in [*self.rows, ('all', total)]:
             others = row['mutants'] - row['equivalent']
             percent = f'{100 * row["killed"] / others:.1f} %' if others else '-'
-            print(f'{name:<12} {row["mutants"]:7} {row["killed"]:7} {row["hung"]:13} {row["open"]:15} {row["new"]:5} '
-                  f'{row["unreached"]:12} {row["equivalent"]:11} {percent:>21}')
+            print(f'{name:<12} {row["mutants"]:7} {row["killed"]:7} {row["hung"]:10} {row["sanitized"]:13} {row["open"]:15} '
+                  f'{row["new"]:5} {row["unreached"]:12} {row["equivalent"]:11} {percent:>21}')
 
 
 def read_options():
     arguments = command.Arguments('ci/mutants')
     arguments.add_argument('--count', type=command.positive, default=20)
     arguments.add_argument('--seed', default='1')
+    arguments.add_argument('--sanitized', required=True)
     arguments.add_argument('--list', action='store_true')
     arguments.add_argument('--change', nargs='?', const='HEAD~1')
     return arguments.read()
@@ -189,12 +212,12 @@ def candidates_of(room, options):
     return mutate.in_order({file: mutants for file, mutants in by_file.items() if mutants}, options.seed)
 
 
-def run_room(built, room, options):
+def run_room(built, sanitized, room, options):
     candidates = candidates_of(room, options)
     if not candidates:
         return
     with tempfile.TemporaryDirectory() as work:
-        killing = Killing(built, room, Path(work))
+        killing = Killing(built, sanitized, room, Path(work))
         killing.measure(options.jobs)
         yield from killing.results(candidates, options.count, options.jobs)
 
@@ -207,9 +230,9 @@ def main():
     if options.list or options.dry:
         return 0
     report = Report(entries)
-    built = build.Build(options.build)
+    built, sanitized = build.Build(options.build), build.Build(options.sanitized)
     for room in options.rooms:
-        report.add_room(room.name, run_room(built, room, options))
+        report.add_room(room.name, run_room(built, sanitized, room, options))
     report.print_table()
     stale = listed.stale(entries, [each for file in {key[0] for key in entries} for each in mutants_of_file(file)])
     for file, old, new in stale:
