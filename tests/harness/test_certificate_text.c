@@ -53,6 +53,7 @@ static json_t *print_document(const char *reason)
     }
     writing_init(&text);
     certificate_print(&oom, proof, &verdict, NULL, &text);
+    ck_assert(!text.is_spaced); /* what follows in the text is written as it was before */
     ck_assert_msg(certificate_check(text.bytes, text.length, answer) == CERTIFICATE_VALID, "%s\n%s",
                   answer, text.bytes);
     json_t *document = json_loadb(text.bytes, text.length, 0, NULL);
@@ -71,15 +72,18 @@ static json_int_t number_of_block(const json_t *document, size_t block, const ch
 START_TEST(late_times_keep_their_order_and_equal_ones_stay_equal)
 {
     begin_heap();
-    blocks[0].used_until_ns = LATE;           /* the last that keeps its value */
-    blocks[1].used_until_ns = LATE + 1000;    /* none is earlier */
-    blocks[2].used_until_ns = UINT64_MAX - 1; /* three are */
+    blocks[0].used_until_ns = LATE + 1000; /* none is earlier */
+    blocks[1].state = BLOCK_DYING;
+    blocks[1].used_until_ns = LATE; /* the last that keeps its value */
+    blocks[1].freed_at_ns = LATE;
+    blocks[2].used_until_ns = UINT64_MAX - 1; /* three are earlier */
     blocks[3].state = BLOCK_DYING;            /* twice the second: its use is what it awaits */
     blocks[3].used_until_ns = LATE + 2000;
     blocks[3].freed_at_ns = LATE + 2000;
     json_t *document = print_document(NULL);
-    ck_assert_int_eq(number_of_block(document, 0, "used_until"), (json_int_t)LATE);
-    ck_assert_int_eq(number_of_block(document, 1, "used_until"), (json_int_t)LATE + 1);
+    ck_assert_int_eq(number_of_block(document, 1, "used_until"), (json_int_t)LATE);
+    ck_assert_int_eq(number_of_block(document, 1, "freed_at"), (json_int_t)LATE);
+    ck_assert_int_eq(number_of_block(document, 0, "used_until"), (json_int_t)LATE + 1);
     ck_assert_int_eq(number_of_block(document, 3, "used_until"), (json_int_t)LATE + 2);
     ck_assert_int_eq(number_of_block(document, 3, "freed_at"), (json_int_t)LATE + 2);
     ck_assert_int_eq(number_of_block(document, 2, "used_until"), (json_int_t)LATE + 4);
