@@ -1,0 +1,348 @@
+/* What becomes of a broken rule: which of several is told, what it is called, and what of the op
+ * stays known besides. */
+#include "harness/rules/private/evidence.h"
+#include "harness/rules/private/rules.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A judge that is asked about the rule, and what it says of the op. */
+struct bench {
+    struct verdict verdict;
+    struct judge judge;
+};
+
+static void bench_init(struct bench *bench)
+{
+    *bench = (struct bench){.verdict = {.kind = VERDICT_NONE}};
+    bench->judge.verdict = &bench->verdict;
+}
+
+/* Breaks the rule with the mechanism; NULL: what was looked at names it. */
+static bool break_rule(struct bench *bench, enum rule rule, const char *mechanism)
+{
+    const struct evidence evidence = {.judge = &bench->judge, .mechanism = mechanism};
+    bench->judge.asked = rule;
+    return evidence_break(&evidence, rule, "%s is broken", rule_info(rule)->name);
+}
+
+static void begin_op(struct bench *bench)
+{
+    bench->verdict = (struct verdict){.kind = VERDICT_NONE};
+}
+
+/* --- which of two is told --- */
+
+START_TEST(the_gravest_of_an_op_is_told_and_of_equally_grave_ones_the_first)
+{
+    static const struct {
+        enum verdict_kind kind; /* what was said of the op before */
+        enum rule before, rule;
+        bool is_told;
+    } rows[] = {
+        {VERDICT_NONE, RULE_NONE, RULE_COUNTERS, true},
+        {VERDICT_JUSTIFIED, RULE_NONE, RULE_COUNTERS, true},
+        {VERDICT_UNKNOWN, RULE_NONE, RULE_COUNTERS, true},
+        {VERDICT_BROKEN, RULE_COUNTERS, RULE_OVERLAP, true},
+        {VERDICT_BROKEN, RULE_COUNTERS, RULE_STATUS, true},
+        {VERDICT_BROKEN, RULE_STATUS, RULE_OVERLAP, true},
+        {VERDICT_BROKEN, RULE_COUNTERS, RULE_REPORT, false},
+        {VERDICT_BROKEN, RULE_STATUS, RULE_TOO_LARGE, false},
+        {VERDICT_BROKEN, RULE_OVERLAP, RULE_OUTSIDE, false},
+        {VERDICT_BROKEN, RULE_OVERLAP, RULE_COUNTERS, false},
+        {VERDICT_BROKEN, RULE_STATUS, RULE_COUNTERS, false},
+        {VERDICT_PREMATURE, RULE_PREMATURE, RULE_COUNTERS, false},
+        {VERDICT_PREMATURE, RULE_PREMATURE, RULE_STATUS, false},
+        {VERDICT_PREMATURE, RULE_PREMATURE, RULE_OVERLAP, true},
+        /* That our own judges disagree is worse than whatever a target does. */
+        {VERDICT_DISPUTED, RULE_NONE, RULE_COUNTERS, false},
+        {VERDICT_DISPUTED, RULE_NONE, RULE_OVERLAP, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct bench bench;
+        bench_init(&bench);
+        bench.verdict.kind = rows[i].kind;
+        bench.verdict.rule = rows[i].before;
+        ck_assert(!break_rule(&bench, rows[i].rule, "now"));
+        const bool is_told = bench.verdict.kind == VERDICT_BROKEN &&
+                             bench.verdict.rule == rows[i].rule;
+        ck_assert_msg(is_told == rows[i].is_told, "row %zu: %s", i,
+                      rule_info(bench.verdict.rule)->name);
+        ck_assert_str_eq(bench.verdict.mechanism, is_told ? "now" : "");
+        ck_assert_msg(is_told || bench.verdict.kind == rows[i].kind, "row %zu", i);
+    }
+}
+END_TEST
+
+/* There is one verdict on each out-of-memory, and totals count it. */
+START_TEST(a_verdict_on_an_out_of_memory_is_kept_once_behind_a_broken_rule)
+{
+    struct bench bench;
+    bench_init(&bench);
+    bench.verdict.kind = VERDICT_UNKNOWN;
+    bench.verdict.op = 7;
+    (void)break_rule(&bench, RULE_MESSAGE, "words");
+    (void)break_rule(&bench, RULE_OVERLAP, "copy");
+    ck_assert(bench.judge.hides_oom);
+    ck_assert_int_eq(bench.judge.oom_verdict.kind, VERDICT_UNKNOWN);
+    ck_assert_uint_eq(bench.judge.oom_verdict.op, 7);
+    ck_assert_int_eq(bench.verdict.rule, RULE_OVERLAP);
+    ck_assert_str_eq(bench.verdict.reason, "overlap is broken");
+    bench_init(&bench);
+    bench.verdict = (struct verdict){.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE};
+    (void)break_rule(&bench, RULE_OVERLAP, "copy");
+    ck_assert(!bench.judge.hides_oom); /* a premature one is a finding of its own */
+}
+END_TEST
+
+/* Of an answer that is wrong by itself nothing else is asked. */
+START_TEST(a_wrong_status_is_remembered_whatever_else_breaks)
+{
+    struct bench bench;
+    bench_init(&bench);
+    (void)break_rule(&bench, RULE_COUNTERS, "a");
+    ck_assert(!bench.judge.has_wrong_status);
+    (void)break_rule(&bench, RULE_STATUS, "b");
+    ck_assert(bench.judge.has_wrong_status);
+    (void)break_rule(&bench, RULE_OVERLAP, "c");
+    ck_assert(bench.judge.has_wrong_status);
+}
+END_TEST
+
+/* --- whether the run goes on --- */
+
+START_TEST(a_run_goes_on_after_every_rule_that_does_no_harm)
+{
+    for (unsigned i = 1; i < RULE_COUNT; i++) {
+        for (int goes_on = 0; goes_on < 2; goes_on++) {
+            struct bench bench;
+            bench_init(&bench);
+            bench.judge.goes_on = goes_on != 0;
+            const bool is_harm = rule_gravity((enum rule)i) == GRAVITY_HARM;
+            ck_assert_msg(break_rule(&bench, (enum rule)i, "now") == (goes_on != 0 && !is_harm),
+                          "%s", rule_info((enum rule)i)->name);
+            ck_assert_int_eq(bench.verdict.rule, i);
+        }
+    }
+}
+END_TEST
+
+START_TEST(what_the_model_cannot_follow_ends_every_run)
+{
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+        struct bench bench;
+        bench_init(&bench);
+        bench.judge.goes_on = goes_on != 0;
+        bench.judge.asked = RULE_STATUS;
+        const struct evidence evidence = {.judge = &bench.judge, .mechanism = "now"};
+        ck_assert(!evidence_break(&evidence, RULE_STATUS, "one") || goes_on != 0);
+        ck_assert(!bench.judge.cannot_follow);
+        begin_op(&bench);
+        ck_assert(!evidence_end(&evidence, RULE_STATUS, "number %d", 2));
+        ck_assert(bench.judge.cannot_follow);
+        if (goes_on == 0) { /* a run that goes on heard of it before */
+            ck_assert_str_eq(bench.verdict.reason, "number 2");
+        }
+    }
+}
+END_TEST
+
+/* --- what is told again --- */
+
+START_TEST(a_run_that_goes_on_tells_each_mechanism_of_a_rule_once)
+{
+    struct bench bench;
+    bench_init(&bench);
+    bench.judge.goes_on = true;
+    static const struct {
+        enum rule rule;
+        const char *mechanism;
+        bool is_told;
+    } ops[] = {
+        {RULE_COUNTERS, "a", true},  {RULE_COUNTERS, "a", false}, {RULE_COUNTERS, "b", true},
+        {RULE_REPORT, "a", true},    {RULE_REPORT, "a", false},   {RULE_COUNTERS, "b", false},
+        {RULE_OVERLAP, "a", true},   {RULE_OVERLAP, "a", true}, /* harm ends the run */
+        {RULE_COUNTERS, "a", false},
+    };
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        begin_op(&bench);
+        (void)break_rule(&bench, ops[i].rule, ops[i].mechanism);
+        ck_assert_msg((bench.verdict.kind == VERDICT_BROKEN) == ops[i].is_told, "op %zu", i);
+    }
+}
+END_TEST
+
+/* What comes of the rule that is told is no finding of its own; what a graver rule hides is. */
+START_TEST(what_was_hidden_in_one_op_is_told_in_a_later_one)
+{
+    struct bench bench;
+    bench_init(&bench);
+    bench.judge.goes_on = true;
+    (void)break_rule(&bench, RULE_STATUS, "a");
+    (void)break_rule(&bench, RULE_STATUS, "b"); /* of the same rule: it comes from that */
+    (void)break_rule(&bench, RULE_COUNTERS, "c");
+    ck_assert_str_eq(bench.verdict.mechanism, "a");
+    static const struct {
+        enum rule rule;
+        const char *mechanism;
+        bool is_told;
+    } later[] = {{RULE_STATUS, "a", false}, {RULE_STATUS, "b", false}, {RULE_COUNTERS, "c", true}};
+    for (size_t i = 0; i < 3; i++) {
+        begin_op(&bench);
+        (void)break_rule(&bench, later[i].rule, later[i].mechanism);
+        ck_assert_msg((bench.verdict.kind == VERDICT_BROKEN) == later[i].is_told, "%s",
+                      later[i].mechanism);
+    }
+}
+END_TEST
+
+START_TEST(a_run_that_does_not_go_on_remembers_nothing)
+{
+    struct bench bench;
+    bench_init(&bench);
+    for (int i = 0; i < 2; i++) {
+        begin_op(&bench);
+        (void)break_rule(&bench, RULE_COUNTERS, "a");
+        ck_assert_int_eq(bench.verdict.kind, VERDICT_BROKEN);
+    }
+    ck_assert_uint_eq(bench.judge.told.count, 0);
+}
+END_TEST
+
+START_TEST(no_more_is_told_once_so_many_mechanisms_were)
+{
+    struct judge judge = {0};
+    char mechanism[16];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < JUDGE_TOLD_COUNT_MAX; i++) {
+            (void)snprintf(mechanism, sizeof mechanism, "%d", i);
+            ck_assert_int_eq(judge_was_told(&judge, RULE_COUNTERS, mechanism), round == 1);
+        }
+        ck_assert(round == 0 || judge_was_told(&judge, RULE_COUNTERS, "one more"));
+        ck_assert(round == 0 || judge_was_told(&judge, RULE_REPORT, "0"));
+        ck_assert_uint_eq(judge.told.count, JUDGE_TOLD_COUNT_MAX);
+    }
+}
+END_TEST
+
+/* --- names --- */
+
+START_TEST(what_was_looked_at_names_a_finding)
+{
+    static const struct {
+        enum rule rule;
+        enum sight sight;
+        bool may_evict;
+        const char *mechanism;
+    } rows[] = {
+        {RULE_OUTSIDE, SIGHT_ANSWER, false, "answer"},
+        {RULE_OVERLAP, SIGHT_CLASH, false, "answer on another block"},
+        {RULE_MOVED_UNASKED, SIGHT_DONATION, false, "donation"},
+        {RULE_MOVED_UNASKED, SIGHT_IMAGE, false, "image"},
+        {RULE_OVERLAP, SIGHT_STACK, false, "stack"},
+        {RULE_STATUS, SIGHT_ABSENT, false, "block in host memory"},
+        {RULE_STATUS, SIGHT_GONE, false, "block that was gone"},
+        {RULE_CONTENTS, SIGHT_COPY, false, "copy"},
+        {RULE_HELD_MOVED, SIGHT_MOVE, false, "move"},
+        {RULE_CONTENTS, SIGHT_PLACE, false, "place after the op"},
+        {RULE_MOVED_UNASKED, SIGHT_NEIGHBOUR, false, "order after the op"},
+        {RULE_FAILED_CHANGED, SIGHT_SIZE, false, "size after the op"},
+        {RULE_OVERLAP, SIGHT_TAKEN, false, "place of another block"},
+        {RULE_MOVED_UNASKED, SIGHT_TOUCH, false, "place without a move"},
+        {RULE_MOVED_UNASKED, SIGHT_STRANDED, false, "left in host memory"},
+        {RULE_MOVED_UNASKED, SIGHT_STAYS, false, "stays in host memory"},
+        {RULE_MOVED_UNASKED, SIGHT_RETURN, false, "back from host memory"},
+        {RULE_OVERLAP, SIGHT_RETAKEN, false, "back onto another block"},
+        {RULE_CONTENTS, SIGHT_LOST, false, "lost"},
+        {RULE_OUTSIDE, SIGHT_DEVICE, false, "device calls"},
+        {RULE_HANG, SIGHT_LATER, false, "outside of an op"},
+        {RULE_FAILED_CHANGED, SIGHT_EFFORT, false, "mitigation of a call that needs none"},
+        {RULE_FAILED_CHANGED, SIGHT_STAGE, false, "stage that was left"},
+        {RULE_FAILED_CHANGED, SIGHT_IMAGE_LEFT, false, "image that was left"},
+        {RULE_FAILED_CHANGED, SIGHT_ROW_LEFT, false, "row that was left"},
+        {RULE_HANDLE, SIGHT_REPORT, false, "report"},
+        {RULE_HOST_MEMORY, SIGHT_CLOSE, false, "close"},
+        /* judged in one way alone, whatever was looked at */
+        {RULE_NOT_COALESCED, SIGHT_CLOSE, false, "empty heap"},
+        {RULE_SPMD, SIGHT_CLOSE, false, "hosts differ"},
+        {RULE_BUSY_EVICTED, SIGHT_CLOSE, false, "program in use"},
+        {RULE_WRONG_EVICTION, SIGHT_CLOSE, true, "program that is not loaded"},
+        {RULE_WRONG_EVICTION, SIGHT_CLOSE, false, "request that may not evict"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct bench bench;
+        bench_init(&bench);
+        bench.judge.asked = rows[i].rule;
+        const struct evidence evidence = {
+            .judge = &bench.judge, .sight = rows[i].sight, .may_evict = rows[i].may_evict};
+        (void)evidence_break(&evidence, rows[i].rule, "now");
+        ck_assert_str_eq(bench.verdict.mechanism, rows[i].mechanism);
+        const struct evidence named = evidence_named(&evidence, "by name");
+        begin_op(&bench);
+        (void)evidence_break(&named, rows[i].rule, "now");
+        ck_assert_str_eq(bench.verdict.mechanism, "by name");
+    }
+}
+END_TEST
+
+/* --- what is said of a regret --- */
+
+START_TEST(a_regret_is_named_for_the_first_of_its_kinds)
+{
+    static const struct {
+        uint32_t kinds;
+        enum regret_kind name;
+    } rows[] = {
+        {1u << REGRET_MOVED_NEEDLESSLY, REGRET_MOVED_NEEDLESSLY},
+        {1u << REGRET_MOVED_NEEDLESSLY | 1u << REGRET_IN_VAIN, REGRET_MOVED_NEEDLESSLY},
+        {1u << REGRET_EVICTED_NEEDLESSLY | 1u << REGRET_MOVED_TOO_MUCH, REGRET_EVICTED_NEEDLESSLY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct bench bench;
+        char expected[VERDICT_REASON_BYTES];
+        const char *names[REGRET_KIND_COUNT] = {"", ""};
+        size_t count = 0;
+        for (unsigned k = 0; k < REGRET_KIND_COUNT; k++) {
+            if ((rows[i].kinds >> k & 1) != 0) {
+                names[count++] = regret_info((enum regret_kind)k)->summary;
+            }
+        }
+        (void)snprintf(
+            expected, sizeof expected,
+            "regretted request number 3: it %s%s%s; 512 bytes of programs and 1024 bytes "
+            "of moves more than the cheapest plan",
+            names[0], count > 1 ? " and " : "", names[1]);
+        for (int goes_on = 0; goes_on < 2; goes_on++) {
+            bench_init(&bench);
+            bench.judge.goes_on = goes_on != 0;
+            bench.judge.regret = (struct regret){
+                .kinds = rows[i].kinds, .evicted_bytes = 512, .moved_bytes = 1024};
+            const struct evidence evidence = {.judge = &bench.judge, .count = 3};
+            ck_assert(rule_judge(RULE_REGRET, &evidence) == (goes_on != 0));
+            ck_assert_str_eq(bench.verdict.mechanism, regret_info(rows[i].name)->name);
+            ck_assert_str_eq(bench.verdict.reason, expected);
+        }
+    }
+}
+END_TEST
+
+Suite *suite_of_evidence(void)
+{
+    Suite *suite = suite_create("evidence");
+    TCase *tests = tcase_create("evidence");
+    tcase_add_test(tests, the_gravest_of_an_op_is_told_and_of_equally_grave_ones_the_first);
+    tcase_add_test(tests, a_verdict_on_an_out_of_memory_is_kept_once_behind_a_broken_rule);
+    tcase_add_test(tests, a_wrong_status_is_remembered_whatever_else_breaks);
+    tcase_add_test(tests, a_run_goes_on_after_every_rule_that_does_no_harm);
+    tcase_add_test(tests, what_the_model_cannot_follow_ends_every_run);
+    tcase_add_test(tests, a_run_that_goes_on_tells_each_mechanism_of_a_rule_once);
+    tcase_add_test(tests, what_was_hidden_in_one_op_is_told_in_a_later_one);
+    tcase_add_test(tests, a_run_that_does_not_go_on_remembers_nothing);
+    tcase_add_test(tests, no_more_is_told_once_so_many_mechanisms_were);
+    tcase_add_test(tests, what_was_looked_at_names_a_finding);
+    tcase_add_test(tests, a_regret_is_named_for_the_first_of_its_kinds);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

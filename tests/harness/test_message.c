@@ -1,0 +1,447 @@
+/* The grammar of the error texts of an out-of-memory, letter by letter: each word, each number and
+ * the end of each text matter, and what is wrong with a text is told by its part. */
+#include "harness/rules/private/message.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_BYTES_MAX = 512, REASON_BYTES = 160 };
+#define MEBI ((uint64_t)1 << 20)
+
+static const struct message_expected buffer = {
+    .requested_bytes = 8 * MEBI, .free_bytes = 6 * MEBI, .largest_hole_bytes = 3 * MEBI};
+static const struct message_expected program = {.is_program = true,
+                                                .requested_bytes = 8 * MEBI,
+                                                .stack_bytes = 4 * MEBI,
+                                                .free_bytes = 6 * MEBI,
+                                                .reserved_bytes = 2 * MEBI,
+                                                .reservable_low_bytes = MEBI,
+                                                .reservable_high_bytes = MEBI,
+                                                .largest_hole_bytes = 3 * MEBI};
+
+/* What was said of a text. */
+struct answer {
+    bool is_right;
+    const char *lacking;
+    char reason[REASON_BYTES];
+};
+
+static struct answer ask(const char *text, const struct message_expected *expected)
+{
+    struct answer answer = {.reason = ""};
+    answer.is_right = message_is_right(text, expected, &answer.lacking, answer.reason,
+                                       sizeof answer.reason);
+    ck_assert_msg(answer.is_right == (answer.lacking == NULL), "'%s': %s", text, answer.reason);
+    return answer;
+}
+
+/* --- every letter --- */
+
+#define EXHAUSTED "RESOURCE_EXHAUSTED: "
+#define ALLOCATE "Attempting to allocate [8.00M]. That was not possible. There are [6.00M] free."
+#define FRAGMENTED " Due to fragmentation, the largest contiguous region of free memory is [3.00M]."
+#define RESERVE                                                                                \
+    "Attempting to reserve [4.00M] at the bottom of memory. That was not possible. There are " \
+    "[6.00M] free, [2.00M] reserved, and [1.00M] reservable."
+#define LOADING "Error loading program: "
+
+/* Sizes stand in brackets, which are no part of the text. */
+static const struct {
+    const struct message_expected *expected;
+    const char *text;
+} right_texts[] = {
+    {&buffer, EXHAUSTED ALLOCATE},
+    {&buffer, EXHAUSTED ALLOCATE FRAGMENTED},
+    {&buffer, EXHAUSTED "E0100: RuntimeBufferAllocationFailure:\n" ALLOCATE},
+    {&buffer, EXHAUSTED "Error allocating device buffer: " ALLOCATE},
+    {&buffer, EXHAUSTED "E0100: RuntimeBufferAllocationFailure:\n"
+                        "Error allocating device buffer: " ALLOCATE FRAGMENTED "; (0x1x2_HBM3)"},
+    {&program, EXHAUSTED LOADING ALLOCATE},
+    {&program, EXHAUSTED "E0101: RuntimeProgramAllocationFailure:\n" LOADING ALLOCATE FRAGMENTED},
+    {&program, EXHAUSTED LOADING RESERVE},
+    {&program,
+     EXHAUSTED "E0101: RuntimeProgramAllocationFailure:\n" LOADING RESERVE "; (0x1x2_HBM3)"},
+};
+enum { RIGHT_TEXT_COUNT = sizeof right_texts / sizeof right_texts[0] };
+
+/* The text without its brackets; is_size says of each letter whether it is of a size. */
+static size_t read_brackets(const char *marked, char *text, bool *is_size)
+{
+    size_t length = 0;
+    bool is_inside = false;
+    for (; *marked != '\0'; marked++) {
+        if (*marked == '[' || *marked == ']') {
+            is_inside = *marked == '[';
+            continue;
+        }
+        ck_assert_uint_lt(length + 1, TEXT_BYTES_MAX);
+        is_size[length] = is_inside;
+        text[length++] = *marked;
+    }
+    text[length] = '\0';
+    return length;
+}
+
+/* Another letter in the place of each one is wrong, and it is a number or a word that is lacking.
+ */
+START_TEST(each_letter_of_a_text_is_looked_at)
+{
+    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
+        char text[TEXT_BYTES_MAX];
+        bool is_size[TEXT_BYTES_MAX];
+        const size_t length = read_brackets(right_texts[i].text, text, is_size);
+        const struct answer whole = ask(text, right_texts[i].expected);
+        ck_assert_msg(whole.is_right, "'%s': %s", text, whole.reason);
+        for (size_t k = 0; k < length; k++) {
+            const char was = text[k];
+            text[k] = '#';
+            const struct answer answer = ask(text, right_texts[i].expected);
+            ck_assert_msg(!answer.is_right, "'%s' is said to be right", text);
+            ck_assert_msg(strcmp(answer.lacking, is_size[k] ? "numbers" : "words") == 0,
+                          "'%s': %s, %s", text, answer.lacking, answer.reason);
+            text[k] = was;
+        }
+    }
+}
+END_TEST
+
+START_TEST(each_letter_of_a_text_is_needed)
+{
+    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
+        char text[TEXT_BYTES_MAX];
+        bool is_size[TEXT_BYTES_MAX];
+        const size_t length = read_brackets(right_texts[i].text, text, is_size);
+        for (size_t k = 0; k < length; k++) {
+            char shorter[TEXT_BYTES_MAX];
+            (void)snprintf(shorter, sizeof shorter, "%.*s%s", (int)k, text, text + k + 1);
+            ck_assert_msg(!ask(shorter, right_texts[i].expected).is_right,
+                          "'%s' is said to be right", shorter);
+        }
+    }
+}
+END_TEST
+
+/* Where the optional end begins, what comes before it is a whole text of its own. */
+static bool is_whole_without(const char *rest)
+{
+    return strncmp(rest, " Due to", 7) == 0 || strncmp(rest, "; (", 3) == 0;
+}
+
+START_TEST(a_text_that_is_cut_off_or_goes_on_is_wrong)
+{
+    for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
+        char text[TEXT_BYTES_MAX];
+        bool is_size[TEXT_BYTES_MAX];
+        const size_t length = read_brackets(right_texts[i].text, text, is_size);
+        for (size_t k = 0; k < length; k++) {
+            char cut[TEXT_BYTES_MAX];
+            (void)snprintf(cut, sizeof cut, "%.*s", (int)k, text);
+            ck_assert_msg(ask(cut, right_texts[i].expected).is_right == is_whole_without(text + k),
+                          "'%s'", cut);
+        }
+        (void)snprintf(text + length, sizeof text - length, " ");
+        ck_assert_msg(!ask(text, right_texts[i].expected).is_right, "'%s' is said to be right",
+                      text);
+    }
+}
+END_TEST
+
+/* --- numbers --- */
+
+START_TEST(each_number_is_that_of_the_model)
+{
+    static const struct {
+        const char *text;
+        struct message_expected expected;
+    } rows[] = {
+        {ALLOCATE FRAGMENTED,
+         {.requested_bytes = 9 * MEBI, .free_bytes = 6 * MEBI, .largest_hole_bytes = 3 * MEBI}},
+        {ALLOCATE FRAGMENTED,
+         {.requested_bytes = 8 * MEBI, .free_bytes = 7 * MEBI, .largest_hole_bytes = 3 * MEBI}},
+        {ALLOCATE FRAGMENTED,
+         {.requested_bytes = 8 * MEBI, .free_bytes = 6 * MEBI, .largest_hole_bytes = 4 * MEBI}},
+        {LOADING RESERVE,
+         {.is_program = true,
+          .stack_bytes = 5 * MEBI,
+          .free_bytes = 6 * MEBI,
+          .reserved_bytes = 2 * MEBI,
+          .reservable_low_bytes = MEBI,
+          .reservable_high_bytes = MEBI}},
+        {LOADING RESERVE,
+         {.is_program = true,
+          .stack_bytes = 4 * MEBI,
+          .free_bytes = 7 * MEBI,
+          .reserved_bytes = 2 * MEBI,
+          .reservable_low_bytes = MEBI,
+          .reservable_high_bytes = MEBI}},
+        {LOADING RESERVE,
+         {.is_program = true,
+          .stack_bytes = 4 * MEBI,
+          .free_bytes = 6 * MEBI,
+          .reserved_bytes = 3 * MEBI,
+          .reservable_low_bytes = MEBI,
+          .reservable_high_bytes = MEBI}},
+        {LOADING RESERVE,
+         {.is_program = true,
+          .stack_bytes = 4 * MEBI,
+          .free_bytes = 6 * MEBI,
+          .reserved_bytes = 2 * MEBI,
+          .reservable_low_bytes = 2 * MEBI,
+          .reservable_high_bytes = 2 * MEBI}},
+    };
+    static const char *const names[] = {
+        "the requested size '9.00M' at '8.00M",  "the free size '7.00M' at '6.00M",
+        "the largest region '4.00M' at '3.00M",  "the requested size '5.00M' at '4.00M",
+        "the free size '7.00M' at '6.00M",       "the reserved size '3.00M' at '2.00M",
+        "the reservable size '2.00M' at '1.00M",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char marked[TEXT_BYTES_MAX];
+        char text[TEXT_BYTES_MAX];
+        bool is_size[TEXT_BYTES_MAX];
+        (void)snprintf(marked, sizeof marked, EXHAUSTED "%s", rows[i].text);
+        (void)read_brackets(marked, text, is_size);
+        const struct answer answer = ask(text, &rows[i].expected);
+        ck_assert_msg(!answer.is_right && strstr(answer.reason, names[i]) != NULL, "row %zu: %s", i,
+                      answer.reason);
+        ck_assert_str_eq(answer.lacking, "numbers");
+    }
+}
+END_TEST
+
+/* A number that is known within bounds alone is printed rounded, and may be off by as much. */
+static struct answer ask_reservable(const char *size, uint64_t low_bytes, uint64_t high_bytes)
+{
+    char text[TEXT_BYTES_MAX];
+    struct message_expected expected = program;
+    expected.reservable_low_bytes = low_bytes;
+    expected.reservable_high_bytes = high_bytes;
+    (void)snprintf(text, sizeof text,
+                   EXHAUSTED LOADING
+                   "Attempting to reserve 4.00M at the bottom of memory. That was "
+                   "not possible. There are 6.00M free, 2.00M reserved, and %s",
+                   size);
+    return ask(text, &expected);
+}
+
+START_TEST(a_number_within_bounds_may_be_off_by_its_rounding_alone)
+{
+    const uint64_t kibi = 1024;
+    const struct {
+        const char *size;
+        uint64_t low_bytes, high_bytes;
+        bool is_right;
+    } rows[] = {
+        {"1.00M reservable.", MEBI, 5 * MEBI, true},
+        {"5.00M reservable.", MEBI, 5 * MEBI, true},
+        {"0.9931M reservable.", MEBI, 5 * MEBI, true},
+        {"0.9930M reservable.", MEBI, 5 * MEBI, false},
+        {"5.0069M reservable.", MEBI, 5 * MEBI, true},
+        {"5.0070M reservable.", MEBI, 5 * MEBI, false},
+        {"98.95K reservable.", 100 * kibi, 200 * kibi, true},
+        {"98.93K reservable.", 100 * kibi, 200 * kibi, false},
+        {"201.05K reservable.", 100 * kibi, 200 * kibi, true},
+        {"201.07K reservable.", 100 * kibi, 200 * kibi, false},
+        {"977B reservable.", 2000, 4000, true},
+        {"975B reservable.", 2000, 4000, false},
+        {"5024B reservable.", 2000, 4000, true},
+        {"5025B reservable.", 2000, 4000, false},
+        {"3M reservable.", MEBI, 5 * MEBI, true},
+        {"3.M reservable.", MEBI, 5 * MEBI, true},
+        {".5M reservable.", 0, 5 * MEBI, false},
+        {"3.00m reservable.", MEBI, 5 * MEBI, false},
+        {"3.0.0M reservable.", MEBI, 5 * MEBI, false},
+        {"3.00M  reservable.", MEBI, 5 * MEBI, false},
+        {"3.00Mreservable.", MEBI, 5 * MEBI, false},
+        {"3.00M reservable", MEBI, 5 * MEBI, false},
+        {"3.00M", MEBI, 5 * MEBI, false},
+        {"3.00", MEBI, 5 * MEBI, false},
+        {"3", MEBI, 5 * MEBI, false},
+        {"", MEBI, 5 * MEBI, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct answer answer = ask_reservable(rows[i].size, rows[i].low_bytes,
+                                                    rows[i].high_bytes);
+        ck_assert_msg(answer.is_right == rows[i].is_right, "%s %s", rows[i].size, answer.reason);
+    }
+}
+END_TEST
+
+START_TEST(a_number_within_bounds_has_a_unit)
+{
+    static const char units[] = "BKMGTPE";
+    for (unsigned i = 0; units[i] != '\0'; i++) {
+        for (unsigned k = 0; units[k] != '\0'; k++) {
+            char size[32];
+            (void)snprintf(size, sizeof size, "3.00%c reservable.", units[k]);
+            const uint64_t bytes = (uint64_t)3 << (10 * i);
+            /* Three bytes and three kibibytes are within the slack of each other's bounds. */
+            if (i + k > 1) {
+                ck_assert_msg(ask_reservable(size, bytes - 1, bytes + 1).is_right == (i == k),
+                              "%s of %" PRIu64, size, bytes);
+            }
+        }
+    }
+    ck_assert(ask_reservable("3B reservable.", 2, 4).is_right);
+}
+END_TEST
+
+START_TEST(what_is_wrong_with_a_number_within_bounds_is_told)
+{
+    const struct {
+        const char *size, *reason, *lacking;
+    } rows[] = {
+        {"x reservable.", "lacks a size before 'reservable' at 'x reservable.'", "numbers"},
+        {"6.00M reservable.", "lacks the right size before 'reservable' at '6.00M", "numbers"},
+        {"3.00M reserved.", "lacks the words ' reservable.' at ' reserved.'", "words"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct answer answer = ask_reservable(rows[i].size, MEBI, 5 * MEBI);
+        ck_assert_msg(!answer.is_right && strstr(answer.reason, rows[i].reason) != NULL,
+                      "row %zu: %s", i, answer.reason);
+        ck_assert_str_eq(answer.lacking, rows[i].lacking);
+    }
+}
+END_TEST
+
+/* --- what was attempted --- */
+
+/* A program needs an image, or a stack, or both: it can fail with what it needs alone. */
+START_TEST(a_text_tells_an_attempt_that_was_made)
+{
+    for (int has_image = 0; has_image < 2; has_image++) {
+        for (int has_stack = 0; has_stack < 2; has_stack++) {
+            struct message_expected expected = program;
+            expected.requested_bytes = has_image != 0 ? 8 * MEBI : 0;
+            expected.stack_bytes = has_stack != 0 ? 4 * MEBI : 0;
+            char allocate[TEXT_BYTES_MAX];
+            char reserve[TEXT_BYTES_MAX];
+            (void)snprintf(allocate, sizeof allocate,
+                           EXHAUSTED LOADING "Attempting to allocate %s. That was not possible. "
+                                             "There are 6.00M free.",
+                           has_image != 0 ? "8.00M" : "0B");
+            (void)snprintf(reserve, sizeof reserve,
+                           EXHAUSTED LOADING "Attempting to reserve %s at the bottom of memory. "
+                                             "That was not possible. There are 6.00M free, 2.00M "
+                                             "reserved, and 1.00M reservable.",
+                           has_stack != 0 ? "4.00M" : "0B");
+            const struct answer allocated = ask(allocate, &expected);
+            const struct answer reserved = ask(reserve, &expected);
+            ck_assert_msg(allocated.is_right == (has_image != 0), "%s", allocated.reason);
+            ck_assert_msg(reserved.is_right == (has_stack != 0), "%s", reserved.reason);
+            ck_assert(has_image != 0 ||
+                      strstr(allocated.reason, "the only possible attempt, 'reserve'") != NULL);
+            ck_assert(has_stack != 0 ||
+                      strstr(reserved.reason, "the only possible attempt, 'allocate'") != NULL);
+        }
+    }
+}
+END_TEST
+
+#define PLAIN_ALLOCATE "Attempting to allocate 8.00M. That was not possible. There are 6.00M free."
+
+START_TEST(each_kind_of_request_has_a_text_of_its_own)
+{
+    static const struct {
+        const struct message_expected *expected;
+        const char *text;
+        const char *lacking; /* part of the reason; NULL: it is right */
+    } rows[] = {
+        {&buffer, EXHAUSTED PLAIN_ALLOCATE, NULL},
+        {&program, EXHAUSTED PLAIN_ALLOCATE, "the words 'Error loading program'"},
+        {&buffer, EXHAUSTED LOADING PLAIN_ALLOCATE, "the words 'Attempting to allocate '"},
+        {&buffer, EXHAUSTED "E0101: RuntimeProgramAllocationFailure:\n" PLAIN_ALLOCATE,
+         "the words 'Attempting to allocate '"},
+        {&program, EXHAUSTED "E0100: RuntimeBufferAllocationFailure:\n" LOADING PLAIN_ALLOCATE,
+         "the words 'Error loading program'"},
+        {&program, EXHAUSTED "Error loading program 'f': " PLAIN_ALLOCATE, NULL},
+        {&program, EXHAUSTED "Error loading program '': " PLAIN_ALLOCATE, NULL},
+        {&program, EXHAUSTED "Error loading program 'a' b': " PLAIN_ALLOCATE, NULL},
+        {&program, EXHAUSTED "Error loading program 'f: " PLAIN_ALLOCATE,
+         "the words '': Attempting to '"},
+        {&program, EXHAUSTED "Error loading program f: " PLAIN_ALLOCATE,
+         "the words ': Attempting to '"},
+        {&program, EXHAUSTED "Error loading program", "the words ': Attempting to '"},
+        {&program, EXHAUSTED LOADING "Attempting to free 8.00M", "the words 'reserve '"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct answer answer = ask(rows[i].text, rows[i].expected);
+        ck_assert_msg(answer.is_right == (rows[i].lacking == NULL), "row %zu: %s", i,
+                      answer.reason);
+        ck_assert_msg(answer.is_right || strstr(answer.reason, rows[i].lacking) != NULL,
+                      "row %zu: %s", i, answer.reason);
+    }
+}
+END_TEST
+
+/* Where nothing ever moves and the free bytes would do, fragmentation is the reason. */
+START_TEST(fragmentation_is_named_where_it_is_the_reason)
+{
+    struct message_expected expected = buffer;
+    const struct answer unneeded = ask(EXHAUSTED PLAIN_ALLOCATE, &expected);
+    ck_assert_msg(unneeded.is_right, "%s", unneeded.reason);
+    expected.has_fragmentation = true;
+    const struct answer lacking = ask(EXHAUSTED PLAIN_ALLOCATE, &expected);
+    ck_assert(!lacking.is_right);
+    ck_assert_str_eq(lacking.lacking, "words");
+    ck_assert_ptr_nonnull(
+        strstr(lacking.reason, "the sentence that begins with 'Due to fragmentation' at ''"));
+    const struct answer named = ask(EXHAUSTED PLAIN_ALLOCATE
+                                    " Due to fragmentation, the largest contiguous region of free "
+                                    "memory is 3.00M.",
+                                    &expected);
+    ck_assert_msg(named.is_right, "%s", named.reason);
+}
+END_TEST
+
+/* --- the end --- */
+
+START_TEST(only_a_coordinate_may_end_a_text)
+{
+    static const struct {
+        const char *end, *lacking; /* NULL: it is right */
+    } rows[] = {
+        {"", NULL},
+        {"; (0x1x2_HBM3)", NULL},
+        {"; (10x200x3000_HBM40)", NULL},
+        {"; (x1x2_HBM3)", "a coordinate like '(0x0x0_HBM0)'"},
+        {"; (0x1_HBM3)", "a coordinate like '(0x0x0_HBM0)'"},
+        {"; (0x1x2x3_HBM3)", "a coordinate like '(0x0x0_HBM0)'"},
+        {"; (0x1x2_HBM3", "a coordinate like '(0x0x0_HBM0)'"},
+        {"; (0x1x2_HBM3) ", "the end after the coordinate or 'free.'"},
+        {"; ", "the end after the coordinate or 'free.'"},
+        {" ", "the end after the coordinate or 'free.'"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[TEXT_BYTES_MAX];
+        (void)snprintf(text, sizeof text, EXHAUSTED PLAIN_ALLOCATE "%s", rows[i].end);
+        const struct answer answer = ask(text, &buffer);
+        ck_assert_msg(answer.is_right == (rows[i].lacking == NULL), "row %zu: %s", i,
+                      answer.reason);
+        ck_assert_msg(answer.is_right || strstr(answer.reason, rows[i].lacking) != NULL,
+                      "row %zu: %s", i, answer.reason);
+    }
+}
+END_TEST
+
+Suite *suite_of_message(void)
+{
+    Suite *suite = suite_create("message");
+    TCase *tests = tcase_create("message");
+    tcase_add_test(tests, each_letter_of_a_text_is_looked_at);
+    tcase_add_test(tests, each_letter_of_a_text_is_needed);
+    tcase_add_test(tests, a_text_that_is_cut_off_or_goes_on_is_wrong);
+    tcase_add_test(tests, each_number_is_that_of_the_model);
+    tcase_add_test(tests, a_number_within_bounds_may_be_off_by_its_rounding_alone);
+    tcase_add_test(tests, a_number_within_bounds_has_a_unit);
+    tcase_add_test(tests, what_is_wrong_with_a_number_within_bounds_is_told);
+    tcase_add_test(tests, a_text_tells_an_attempt_that_was_made);
+    tcase_add_test(tests, each_kind_of_request_has_a_text_of_its_own);
+    tcase_add_test(tests, fragmentation_is_named_where_it_is_the_reason);
+    tcase_add_test(tests, only_a_coordinate_may_end_a_text);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
