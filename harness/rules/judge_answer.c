@@ -7,20 +7,28 @@
 #include "harness/rules/private/judge_oom.h"
 #include "harness/rules/private/rules.h"
 
-/* What the call was answered, for a request of asked_bytes at a multiple of align_bytes. */
+/* What the call was answered. */
 static struct evidence seen_answer(struct judge *judge, const struct host *host,
-                                   const struct call *call, uint64_t asked_bytes,
-                                   uint64_t align_bytes)
+                                   const struct call *call, enum sight sight)
 {
     return (struct evidence){.judge = judge,
                              .host = host,
                              .call = call,
-                             .sight = SIGHT_ANSWER,
+                             .sight = sight,
                              .slot = call->slot,
                              .address = call->block.address,
-                             .size_bytes = call->block.size_bytes,
-                             .asked_bytes = asked_bytes,
-                             .align_bytes = align_bytes};
+                             .size_bytes = call->block.size_bytes};
+}
+
+/* The same, for a request of asked_bytes at a multiple of align_bytes. */
+static struct evidence seen_block(struct judge *judge, const struct host *host,
+                                  const struct call *call, uint64_t asked_bytes,
+                                  uint64_t align_bytes)
+{
+    struct evidence answer = seen_answer(judge, host, call, SIGHT_ANSWER);
+    answer.asked_bytes = asked_bytes;
+    answer.align_bytes = align_bytes;
+    return answer;
 }
 
 static bool check_new_block(const struct evidence *answer)
@@ -71,7 +79,7 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
 {
     const struct op *op = &call->op;
     const uint64_t align = judge_align_bytes(host, op);
-    const struct evidence answer = seen_answer(judge, host, call, op->size_bytes, align);
+    const struct evidence answer = seen_block(judge, host, call, op->size_bytes, align);
     if (!check_new_block(&answer)) {
         return false;
     }
@@ -102,8 +110,7 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
 
 static bool take_donation(struct judge *judge, struct host *host, const struct call *call)
 {
-    struct evidence donation = seen_answer(judge, host, call, 0, 1);
-    donation.sight = SIGHT_DONATION;
+    const struct evidence donation = seen_answer(judge, host, call, SIGHT_DONATION);
     if (!rule_judge(RULE_HANDLE, &donation) || !rule_judge(RULE_MOVED_UNASKED, &donation)) {
         return false;
     }
@@ -127,7 +134,7 @@ static bool take_retirement(struct judge *judge, struct host *host, const struct
     uint32_t slot = SLOT_NONE;
     uint32_t other = SLOT_NONE;
     if (!model_add(host->model, &what, &call->block, &slot, &other)) {
-        return check_clash(seen_answer(judge, host, call, 0, 1), other);
+        return check_clash(seen_answer(judge, host, call, SIGHT_CLASH), other);
     }
     judge_stamp(host, slot);
     judge->hosts_differ = true;
@@ -139,13 +146,13 @@ static bool take_retirement(struct judge *judge, struct host *host, const struct
 static bool take_image(struct judge *judge, struct host *host, const struct call *call)
 {
     const struct block *program = model_block(host->model, call->slot);
-    struct evidence answer = seen_answer(judge, host, call, program->requested_bytes,
-                                         program->align_bytes);
     if (program->state != BLOCK_GONE) {
-        answer.sight = SIGHT_IMAGE;
+        const struct evidence image = seen_answer(judge, host, call, SIGHT_IMAGE);
         return judge->is_overlapping ||
-               (rule_judge(RULE_MOVED_UNASKED, &answer) && rule_judge(RULE_CONTENTS, &answer));
+               (rule_judge(RULE_MOVED_UNASKED, &image) && rule_judge(RULE_CONTENTS, &image));
     }
+    const struct evidence answer = seen_block(judge, host, call, program->requested_bytes,
+                                              program->align_bytes);
     uint32_t other = SLOT_NONE;
     if (!check_new_block(&answer)) {
         return false;
@@ -177,6 +184,22 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
     return rule_judge(RULE_OVERLAP, &stack);
 }
 
+void judge_take_end(struct host *host, const struct call *call)
+{
+    if (call->op.kind == OP_RELEASE) {
+        model_release(host->model, call->slot);
+        judge_free_deferred(host);
+        return;
+    }
+    model_free(host->model, call->slot, call->event);
+    /* A deferred free whose event is done already is not in the way of anything: the target is
+     * told. */
+    if (call->is_deferred) {
+        judge_free_deferred(host);
+    }
+    judge_clear_gone(host);
+}
+
 bool judge_take_success(struct judge *judge, struct host *host, const struct call *call)
 {
     const struct evidence needed = {
@@ -194,23 +217,14 @@ bool judge_take_success(struct judge *judge, struct host *host, const struct cal
     case OP_FREE:
     case OP_FREE_AFTER:
     case OP_UNLOAD:
-        model_free(host->model, call->slot, call->event);
-        /* A deferred free whose event is done already is not in the way of anything: the target is
-         * told. */
-        if (call->is_deferred) {
-            judge_free_deferred(host);
-        }
-        judge_clear_gone(host);
+    case OP_RELEASE:
+        judge_take_end(host, call);
         return true;
     case OP_USE:
         model_use(host->model, call->slot, call->event);
         return true;
     case OP_HOLD:
         model_hold(host->model, call->slot);
-        return true;
-    case OP_RELEASE:
-        model_release(host->model, call->slot);
-        judge_free_deferred(host);
         return true;
     case OP_EXECUTE:
         return take_execution(judge, host, call);

@@ -31,8 +31,8 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     }
     const bool failed = call->result != TARGET_OK;
     const bool ends = is_end_of_block(call);
-    if (ends && !judge_take_success(judge, host, call)) {
-        return false;
+    if (ends) {
+        judge_take_end(host, call);
     }
     if ((moved || failed || call->op.kind == OP_REPORT) &&
         !judge_places(judge, host, call, moved)) {

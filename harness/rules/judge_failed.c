@@ -1,5 +1,6 @@
 #include "harness/rules/private/judge_failed.h"
 
+#include "harness/base/check.h"
 #include "harness/device/span_map.h"
 #include "harness/op/rounding.h"
 #include "harness/rules/judge_request.h"
@@ -30,15 +31,11 @@ static bool has_effect(const struct judge *judge, const struct host *host,
     if (made->result != DEVICE_OK && made->result != DEVICE_PARTIAL) {
         return false;
     }
-    switch (made->kind) {
-    case DEVICE_CALL_WAIT:
-        return completed_after > made->completed_before && !judge->is_overlapping &&
-               device_faults_struck(host->device) == 0;
-    case DEVICE_CALL_HOST_ALLOC:
-        return false;
-    default:
-        return true;
-    }
+    /* Host memory that was granted is not in the log. */
+    CHECK(made->kind != DEVICE_CALL_HOST_ALLOC);
+    return made->kind != DEVICE_CALL_WAIT ||
+           (completed_after > made->completed_before && !judge->is_overlapping &&
+            device_faults_struck(host->device) == 0);
 }
 
 static bool check_effort(struct judge *judge, const struct host *host, const struct call *call)
@@ -199,14 +196,13 @@ static void look_at_row(void *context, const struct target_row *row)
 static bool check_report(const struct evidence *failure)
 {
     const struct host *host = failure->host;
-    struct asked_row asked;
+    struct asked_row asked = {.is_found = false};
     struct evidence left = *failure;
-    if (host->target->report == NULL || !make_asked_row(host, failure->call, &asked)) {
-        return true;
+    if (host->target->report != NULL && make_asked_row(host, failure->call, &asked)) {
+        device_pin(host->device, true);
+        host->target->report(host->instance, look_at_row, &asked);
+        device_pin(host->device, false);
     }
-    device_pin(host->device, true);
-    host->target->report(host->instance, look_at_row, &asked);
-    device_pin(host->device, false);
     left.sight = SIGHT_ROW_LEFT;
     left.address = asked.row.address;
     left.size_bytes = asked.row.size_bytes;
@@ -215,10 +211,12 @@ static bool check_report(const struct evidence *failure)
 
 /* --- all of it --- */
 
-/* Scattered, for lists that repeat themselves. */
+/* 2^32 divided by the golden ratio: it scatters numbers, for lists that repeat themselves. */
+#define SCATTER UINT32_C(0x9E3779B1)
+
 static bool is_looked_at_in_full(const struct call *call)
 {
-    return call->result != TARGET_NO_MEMORY || call->number * UINT32_C(0x9E3779B1) >> 29 == 0;
+    return call->result != TARGET_NO_MEMORY || call->number * SCATTER >> 29 == 0;
 }
 
 bool judge_failed(struct judge *judge, const struct host *host, const struct call *call)

@@ -71,8 +71,7 @@ static bool ask_others(struct judge *judge, struct verdict *verdict)
  * host memory. */
 static bool is_excused(const struct host *host)
 {
-    return model_absent_count(host->model) > 0 &&
-           (device_faults_fired(host->device) != 0 || host->contract.defrag != DEFRAG_REPACK);
+    return model_absent_count(host->model) > 0 && device_faults_fired(host->device) != 0;
 }
 
 /* While a block is absent, the numbers of the text leave out the room that is kept for it, and

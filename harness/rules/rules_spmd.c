@@ -6,6 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* op.group is any number of 16 bits. */
+enum { GROUP_COUNT = UINT16_MAX + 1 };
+
 /* Hosts that make the same requests still differ in when their queued frees end, and so in their
  * layouts.  Their answers must be the same all the same where they depend on sums alone: where
  * after all mitigations nothing is left that may not move, and only granules align.  What a host
@@ -69,7 +72,7 @@ static enum judge_sums find_sums(struct judge *judge, const struct host *host,
 static struct judge_group *find_group(struct judge *judge, uint16_t number)
 {
     if (judge->groups == NULL) {
-        judge->groups = calloc((size_t)UINT16_MAX + 1, sizeof *judge->groups);
+        judge->groups = calloc(GROUP_COUNT, sizeof *judge->groups);
         CHECK(judge->groups != NULL);
     }
     struct judge_group *group = &judge->groups[number];
@@ -83,8 +86,8 @@ static struct judge_group *find_group(struct judge *judge, uint16_t number)
 static bool is_new_round(const struct judge *judge, const struct judge_group *group,
                          const struct host *host, const struct op *op)
 {
-    const struct op *first = &judge->ops
-                                  ->ops[group->first_op < judge->ops->count ? group->first_op : 0];
+    CHECK(group->first_op < judge->ops->count);
+    const struct op *first = &judge->ops->ops[group->first_op];
     const bool is_same_request = first->kind == op->kind && first->size_bytes == op->size_bytes &&
                                  first->align_log2 == op->align_log2 &&
                                  (op->kind != OP_LOAD || first->stack_bytes == op->stack_bytes);

@@ -5,6 +5,9 @@
 
 #include "harness/rules/judge.h"
 
+/* Takes an answer OK into the model that ended a block, or a hold of one: that breaks no rule. */
+void judge_take_end(struct host *host, const struct call *call);
+
 /* Each sets the first broken rule in *judge->verdict and returns false, or returns true. */
 
 /* Takes an answer OK into the model. */
