@@ -93,12 +93,41 @@ START_TEST(blocks_events_and_programs_raise_what_may_be_held)
 }
 END_TEST
 
+/* --- the end --- */
+
+static unsigned char *piece;
+static void take_piece(void)
+{
+    piece = script.device[0]->host_alloc(script.device[0]->context, PIECE_BYTES);
+    ck_assert_ptr_nonnull(piece);
+}
+
+/* What was written beyond a piece is looked at when the target is closed, at the latest. */
+START_TEST(a_byte_beyond_a_piece_is_noticed_at_the_end)
+{
+    for (int is_beyond = 0; is_beyond < 2; is_beyond++) {
+        start();
+        script.act = take_piece;
+        KEEPS(step(op_make(OP_DEFRAGMENT)));
+        piece[is_beyond != 0 ? PIECE_BYTES : PIECE_BYTES - 1] ^= 1;
+        const struct verdict *verdict = run_finish(script.run);
+        BREAKS(verdict, is_beyond != 0 ? RULE_OVERRUN : RULE_HOST_MEMORY);
+        ck_assert_str_eq(verdict->mechanism, "close");
+        if (is_beyond == 0) {
+            ck_assert_str_eq(verdict->reason, "24 bytes of host memory were not released");
+        }
+        stop();
+    }
+}
+END_TEST
+
 Suite *suite_of_host_memory(void)
 {
     Suite *suite = suite_create("host_memory");
     TCase *tests = tcase_create("host_memory");
     tcase_add_test(tests, each_byte_of_both_margins_is_looked_at);
     tcase_add_test(tests, blocks_events_and_programs_raise_what_may_be_held);
+    tcase_add_test(tests, a_byte_beyond_a_piece_is_noticed_at_the_end);
     suite_add_tcase(suite, tests);
     return suite;
 }

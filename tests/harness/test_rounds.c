@@ -1,0 +1,271 @@
+/* When requests of several hosts are the same one, and when their answers may differ. */
+#include "tests/harness/scripted_target.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+
+static struct op ask_spmd(uint8_t host, enum op_kind kind, uint64_t size)
+{
+    struct op op = op_make(kind);
+    op.host = host;
+    op.flags = OP_SPMD;
+    op.size_bytes = size * G;
+    script.block = (struct target_block){next_handle(), 0, size * G};
+    return op;
+}
+
+/* Host 1 has a queued free that it does not await, so it is short of room where the first host is
+ * not.  Its refusal is wrong in the round of the request that was granted, and in no other. */
+START_TEST(a_request_that_differs_in_anything_begins_another_round)
+{
+    static const struct {
+        enum op_kind first, second;
+        uint64_t first_size, second_size;
+        uint64_t first_stack, second_stack;
+        uint8_t first_align, second_align;
+        bool is_same;
+    } rows[] = {
+        {OP_ALLOC, OP_ALLOC, 16, 16, 0, 0, 0, 0, true},
+        {OP_ALLOC, OP_OUTPUT, 16, 16, 0, 0, 0, 0, false},
+        {OP_ALLOC, OP_ALLOC, 15, 16, 0, 0, 0, 0, false},
+        {OP_ALLOC, OP_ALLOC, 16, 16, 0, 0, 9, 0, false},
+        {OP_LOAD, OP_LOAD, 14, 14, 2, 2, 0, 0, true},
+        {OP_LOAD, OP_LOAD, 14, 14, 1, 2, 0, 0, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        prepare();
+        script.odd_host_does_not_drain = true;
+        start_hosts(2);
+        struct op op = op_make(OP_ALLOC);
+        op.host = 1;
+        op.size_bytes = G;
+        script.block = (struct target_block){next_handle(), 8 * G, G};
+        KEEPS(step(op));
+        op = op_make(OP_FREE_AFTER);
+        op.host = 1;
+        op.ref = 0;
+        op.delay_ns = 1000;
+        KEEPS(step(op));
+        op = ask_spmd(0, rows[i].first, rows[i].first_size);
+        op.align_log2 = rows[i].first_align;
+        op.stack_bytes = rows[i].first_stack * G;
+        script.block.address = rows[i].first_stack * G;
+        KEEPS(step(op));
+        op = ask_spmd(1, rows[i].second, rows[i].second_size);
+        op.align_log2 = rows[i].second_align;
+        op.stack_bytes = rows[i].second_stack * G;
+        script.result = TARGET_NO_MEMORY;
+        const struct verdict *verdict = step(op);
+        if (rows[i].is_same) {
+            BREAKS(verdict, RULE_SPMD);
+            ck_assert_str_eq(verdict->reason, "host 1 got a different answer from op 2, which is "
+                                              "the same request");
+        } else {
+            JUDGED(verdict, VERDICT_JUSTIFIED);
+        }
+        stop();
+    }
+}
+END_TEST
+
+/* The answer is not that of the latest, whose sums did not decide. */
+START_TEST(a_round_has_the_answer_of_the_first_for_which_sums_decide)
+{
+    prepare();
+    script.odd_host_does_not_drain = true;
+    start_hosts(3);
+    struct op op = op_make(OP_ALLOC); /* held on host 2: sums do not decide there */
+    op.host = 2;
+    op.size_bytes = G;
+    script.block = (struct target_block){next_handle(), 8 * G, G};
+    KEEPS(step(op));
+    op = op_make(OP_HOLD);
+    op.host = 2;
+    op.ref = 0;
+    KEEPS(step(op));
+    op = op_make(OP_ALLOC);
+    op.host = 1;
+    op.size_bytes = G;
+    script.block = (struct target_block){next_handle(), 8 * G, G};
+    KEEPS(step(op));
+    op = op_make(OP_FREE_AFTER);
+    op.host = 1;
+    op.ref = 2;
+    op.delay_ns = 1000;
+    KEEPS(step(op));
+    op = ask_spmd(2, OP_ALLOC, 16);
+    script.result = TARGET_NO_MEMORY;
+    JUDGED(step(op), VERDICT_JUSTIFIED);
+    KEEPS(step(ask_spmd(0, OP_ALLOC, 16))); /* other than the first, and right */
+    op = ask_spmd(1, OP_ALLOC, 16);
+    script.result = TARGET_NO_MEMORY;
+    const struct verdict *verdict = step(op);
+    BREAKS(verdict, RULE_SPMD);
+    ck_assert_str_eq(verdict->reason,
+                     "host 1 got a different answer from op 5, which is the same request");
+    stop();
+}
+END_TEST
+
+/* Host 1 has a block of four granules that moves, next to the queued free. */
+START_TEST(sums_are_those_of_all_that_stays)
+{
+    for (uint64_t size = 12; size <= 13; size++) {
+        prepare();
+        script.odd_host_does_not_drain = true;
+        start_hosts(2);
+        static const struct target_block blocks[] = {{1, 0, 4 * G}, {2, 8 * G, G}};
+        struct op op;
+        for (int i = 0; i < 2; i++) {
+            op = op_make(OP_ALLOC);
+            op.host = 1;
+            op.size_bytes = blocks[i].size_bytes;
+            script.block = blocks[i];
+            KEEPS(step(op));
+        }
+        op = op_make(OP_FREE_AFTER);
+        op.host = 1;
+        op.ref = 1;
+        op.delay_ns = 1000;
+        KEEPS(step(op));
+        KEEPS(step(ask_spmd(0, OP_ALLOC, size)));
+        op = ask_spmd(1, OP_ALLOC, size);
+        script.result = TARGET_NO_MEMORY;
+        const struct verdict *verdict = step(op);
+        if (size == 12) {
+            BREAKS(verdict, RULE_SPMD);
+        } else {
+            JUDGED(verdict, VERDICT_JUSTIFIED);
+        }
+        stop();
+    }
+}
+END_TEST
+
+/* Memory that went bad on any host may make a difference on all of them. */
+START_TEST(hosts_may_differ_once_one_of_them_lost_memory)
+{
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        prepare();
+        script.odd_host_does_not_drain = true;
+        start_hosts(3);
+        struct op op = op_make(OP_ALLOC);
+        op.host = 1;
+        op.size_bytes = G;
+        script.block = (struct target_block){next_handle(), 8 * G, G};
+        KEEPS(step(op));
+        op = op_make(OP_FREE_AFTER);
+        op.host = 1;
+        op.ref = 0;
+        op.delay_ns = 1000;
+        KEEPS(step(op));
+        op = op_make(OP_RETIRE);
+        op.host = 2;
+        op.size_bytes = is_lost != 0 ? G : 0;
+        KEEPS(step(op));
+        KEEPS(step(ask_spmd(0, OP_ALLOC, 16)));
+        op = ask_spmd(1, OP_ALLOC, 16);
+        script.result = TARGET_NO_MEMORY;
+        const struct verdict *verdict = step(op);
+        if (is_lost != 0) {
+            JUDGED(verdict, VERDICT_JUSTIFIED);
+        } else {
+            BREAKS(verdict, RULE_SPMD);
+        }
+        stop();
+    }
+}
+END_TEST
+
+/* The last number of a group is as good as the first. */
+START_TEST(every_number_names_a_group)
+{
+    for (uint32_t number = 0; number <= UINT16_MAX; number += UINT16_MAX) {
+        prepare();
+        script.odd_host_does_not_drain = true;
+        start_hosts(2);
+        struct op op = op_make(OP_ALLOC);
+        op.host = 1;
+        op.size_bytes = G;
+        script.block = (struct target_block){next_handle(), 8 * G, G};
+        KEEPS(step(op));
+        op = op_make(OP_FREE_AFTER);
+        op.host = 1;
+        op.ref = 0;
+        op.delay_ns = 1000;
+        KEEPS(step(op));
+        op = ask_spmd(0, OP_ALLOC, 16);
+        op.group = (uint16_t)number;
+        KEEPS(step(op));
+        op = ask_spmd(1, OP_ALLOC, 16);
+        op.group = (uint16_t)number;
+        script.result = TARGET_NO_MEMORY;
+        BREAKS(step(op), RULE_SPMD);
+        stop();
+    }
+}
+END_TEST
+
+/* On host 1 block 1, of eight granules, goes to host memory for block 2, of two, which is moved
+ * between its two halves.  No fault struck: what was refused is a wait while time was pinned. */
+static void strand_on_1(void)
+{
+    uint64_t stage = 0;
+    const struct device_services *device = script.device[1];
+    ck_assert_int_eq(device->event_wait(device->context, 1 + 3), DEVICE_REFUSED);
+    ck_assert_int_eq(device->stage_out(device->context, 0, 8 * G, &stage), DEVICE_OK);
+    ck_assert_int_eq(device->copy(device->context, 14 * G, 7 * G, 2 * G), DEVICE_OK);
+    script.at[2].address = TARGET_ADDRESS_NONE;
+    script.at[3].address = 7 * G;
+}
+
+/* What is kept for a block in host memory no sum of this host shows. */
+START_TEST(a_block_in_host_memory_keeps_sums_from_deciding)
+{
+    prepare();
+    script.contract.defrag = DEFRAG_REPACK;
+    start_hosts(2);
+    KEEPS(alloc_at(0, 1));
+    static const struct target_block blocks[] = {{2, 0, 8 * G}, {3, 14 * G, 2 * G}};
+    struct op op;
+    for (int i = 0; i < 2; i++) {
+        op = op_make(OP_ALLOC);
+        op.host = 1;
+        op.size_bytes = blocks[i].size_bytes;
+        script.block = blocks[i];
+        KEEPS(step(op));
+    }
+    KEEPS(on_for(OP_FREE_AFTER, 0, 1000)); /* the event of op 3 */
+    op = op_make(OP_ALLOC);
+    op.host = 1;
+    op.size_bytes = 16 * G;
+    script.result = TARGET_NO_MEMORY;
+    JUDGED(step(op), VERDICT_JUSTIFIED);
+    op.flags = OP_RETRY;
+    script.act = strand_on_1;
+    script.result = TARGET_NO_MEMORY;
+    KEEPS(step(op)); /* without a verdict */
+    ck_assert_uint_eq(model_absent_count(run_model(script.run, 1)), 1);
+    op = ask_spmd(0, OP_ALLOC, 10);
+    script.block.address = 4 * G;
+    KEEPS(step(op));
+    op = ask_spmd(1, OP_ALLOC, 10);
+    script.result = TARGET_NO_MEMORY;
+    JUDGED(step(op), VERDICT_JUSTIFIED);
+    stop();
+}
+END_TEST
+
+Suite *suite_of_rounds(void)
+{
+    Suite *suite = suite_create("rounds");
+    TCase *tests = tcase_create("rounds");
+    tcase_add_test(tests, a_request_that_differs_in_anything_begins_another_round);
+    tcase_add_test(tests, a_round_has_the_answer_of_the_first_for_which_sums_decide);
+    tcase_add_test(tests, sums_are_those_of_all_that_stays);
+    tcase_add_test(tests, hosts_may_differ_once_one_of_them_lost_memory);
+    tcase_add_test(tests, every_number_names_a_group);
+    tcase_add_test(tests, a_block_in_host_memory_keeps_sums_from_deciding);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
