@@ -269,6 +269,7 @@ static void start_asking(void)
     char reason[RUN_REASON_BYTES] = "";
     struct setup setup;
     prepare();
+    script.contract.defrag = DEFRAG_REPACK;
     script.contract.rounding = (struct target_rounding){.kind = ROUNDING_CLASSES, .steps = 1};
     asking_target = scripted_target;
     asking_target.stats = count_stats;
@@ -291,8 +292,8 @@ static void copy_out(void)
 }
 static void tear_block(void)
 {
-    ck_assert_int_eq(copy(12, 4, 2), DEVICE_OK);
-    script.at[1].address = 4 * G;
+    ck_assert_int_eq(copy(12, 11, 2), DEVICE_OK);
+    script.at[1].address = 11 * G;
 }
 static void move_block(void)
 {
@@ -362,6 +363,26 @@ static const struct verdict *retire_under_move(void)
     return step(op);
 }
 
+static void leave_block_in_host_memory(void)
+{
+    uint64_t stage = 0;
+    const struct device_services *device = script.device[0];
+    ck_assert_int_eq(device->stage_out(device->context, 12 * G, 4 * G, &stage), DEVICE_OK);
+    ck_assert_int_eq(device->stage_in(device->context, stage, 0), DEVICE_REFUSED);
+    script.at[1].address = TARGET_ADDRESS_NONE;
+}
+
+static const struct verdict *use_in_host_memory(void)
+{
+    struct op op = op_make(OP_FAULT);
+    op.tag = FAULT_COPY;
+    op.size_bytes = 2;
+    KEEPS(step(op));
+    KEEPS(ask_and(TARGET_NO_MEMORY, leave_block_in_host_memory, 0));
+    asked = 0;
+    return on_for(OP_USE, 0, 1000);
+}
+
 /* What broke a rule is not asked about itself any more: nobody knows what that would do. */
 START_TEST(a_target_that_broke_a_rule_is_asked_no_more)
 {
@@ -369,6 +390,7 @@ START_TEST(a_target_that_broke_a_rule_is_asked_no_more)
         RULE_NONE,     RULE_OUTSIDE,       RULE_HOST_MEMORY, RULE_STATUS,    RULE_FAILED_CHANGED,
         RULE_CONTENTS, RULE_OVERLAP,       RULE_RETRY,       RULE_PREMATURE, RULE_STATUS,
         RULE_HANDLE,   RULE_MOVED_UNASKED, RULE_OVERLAP,     RULE_OVERLAP,   RULE_OUTSIDE,
+        RULE_OUTSIDE,  RULE_STATUS,
     };
     for (unsigned how = 0; how < sizeof rules / sizeof rules[0]; how++) {
         start_asking();
@@ -379,7 +401,7 @@ START_TEST(a_target_that_broke_a_rule_is_asked_no_more)
                                         : how == 2  ? ask_and(TARGET_OK, take_much, 0)
                                         : how == 3  ? ask_and(TARGET_FAILED, NULL, 0)
                                         : how == 4  ? ask_and(TARGET_NO_MEMORY, claim_block, 0)
-                                        : how == 5  ? ask_and(TARGET_OK, tear_block, 7)
+                                        : how == 5  ? ask_and(TARGET_OK, tear_block, 0)
                                         : how == 6  ? ask_and(TARGET_OK, NULL, 5)
                                         : how == 7  ? ask_again()
                                         : how == 8  ? refuse(8)
@@ -388,7 +410,9 @@ START_TEST(a_target_that_broke_a_rule_is_asked_no_more)
                                         : how == 11 ? execute_at(4, false)
                                         : how == 12 ? execute_at(13, true)
                                         : how == 13 ? retire_under_move()
-                                                    : execute_at(15, true);
+                                        : how == 14 ? execute_at(15, true)
+                                        : how == 15 ? ask_and(TARGET_OK, NULL, 8)
+                                                    : use_in_host_memory();
         ck_assert_msg(verdict->rule == rules[how], "%u: %s, %s", how,
                       rule_info(verdict->rule)->name, verdict->reason);
         ck_assert_msg(asked == (how == 0), "%u: asked %u times", how, asked);

@@ -433,6 +433,36 @@ START_TEST(no_evicted_program_has_an_image_after_any_failure)
 }
 END_TEST
 
+static unsigned reports;
+static void count_reports(struct target_instance *instance,
+                          void (*row)(void *context, const struct target_row *row), void *context)
+{
+    reports++;
+    scripted_target.report(instance, row, context);
+}
+
+/* The report is looked at last, and not behind anything else that is wrong. */
+START_TEST(a_failure_that_is_wrong_is_looked_at_no_further)
+{
+    for (int how = 0; how < 3; how++) {
+        prepare();
+        partial_target = scripted_target;
+        partial_target.report = count_reports;
+        start_partial();
+        reports = 0;
+        KEEPS(load_at(0, 2, 0));
+        script.act = evict_0;
+        KEEPS(alloc_at(8, 2));
+        script.at[1].address = how == 1 ? 12 * G : TARGET_ADDRESS_NONE;
+        const struct verdict *verdict = ask_for_nothing(how == 2 ? copy_all : NULL);
+        ck_assert_int_eq(verdict->rule, how == 0 ? RULE_NONE : RULE_FAILED_CHANGED);
+        /* What is asked for can never be right, but has a row as any other. */
+        ck_assert_uint_eq(reports, how == 0);
+        stop();
+    }
+}
+END_TEST
+
 /* --- failures without a reason --- */
 
 static void refuse_copy(void)
@@ -560,6 +590,7 @@ Suite *suite_of_failure(void)
     tcase_add_test(tests, a_row_of_what_failed_has_a_size_that_was_asked_for);
     tcase_add_test(tests, a_target_that_says_nothing_of_itself_may_fail);
     tcase_add_test(tests, no_evicted_program_has_an_image_after_any_failure);
+    tcase_add_test(tests, a_failure_that_is_wrong_is_looked_at_no_further);
     tcase_add_test(tests, a_failure_has_an_excuse_and_a_text);
     tcase_add_test(tests, what_is_in_host_memory_fails_the_calls_that_need_it);
     tcase_add_test(tests, what_is_in_host_memory_cannot_be_used);

@@ -66,6 +66,29 @@ START_TEST(a_block_that_moved_left_nothing_behind)
 }
 END_TEST
 
+static void evict_half_of_0(void)
+{
+    ck_assert_int_eq(unload(0), DEVICE_PARTIAL);
+}
+
+/* What half an eviction left of an image is seen when everything is looked at. */
+START_TEST(contents_are_compared_with_the_report)
+{
+    for (int is_evicted = 0; is_evicted < 2; is_evicted++) {
+        prepare();
+        script.contract.resumes = true;
+        start_hosts(1);
+        KEEPS(load_at(4, 2, 0));
+        KEEPS(arm(FAULT_UNLOAD_HALF));
+        script.act = is_evicted != 0 ? evict_half_of_0 : NULL;
+        KEEPS(alloc_at(8, 2));
+        const struct verdict *verdict = report();
+        ck_assert_int_eq(verdict->rule, is_evicted != 0 ? RULE_CONTENTS : RULE_NONE);
+        stop();
+    }
+}
+END_TEST
+
 static void move_0_to_4_by_host(void)
 {
     uint64_t stage = 0;
@@ -286,6 +309,7 @@ Suite *suite_of_places(void)
     TCase *tests = tcase_create("places");
     tcase_add_test(tests, no_block_moves_out_of_the_device);
     tcase_add_test(tests, a_block_that_moved_left_nothing_behind);
+    tcase_add_test(tests, contents_are_compared_with_the_report);
     tcase_add_test(tests, nothing_is_written_where_nobody_may_write);
     tcase_add_test(tests, a_block_does_not_go_to_host_memory_by_itself);
     tcase_add_test(tests, a_held_block_may_be_copied_where_it_stays);

@@ -142,6 +142,67 @@ START_TEST(sums_are_those_of_all_that_stays)
 }
 END_TEST
 
+/* Host 1 opens with another contract. */
+static struct target uneven_target;
+static struct target_contract odd_contract;
+static enum target_result open_unevenly(const struct target_setup *setup,
+                                        const struct device_services *services,
+                                        struct target_instance **instance,
+                                        struct target_contract *contract, char *reason,
+                                        size_t reason_bytes)
+{
+    const enum target_result result = scripted_target.open(setup, services, instance, contract,
+                                                           reason, reason_bytes);
+    if (setup->coordinate[0] == 1) {
+        *contract = odd_contract;
+    }
+    return result;
+}
+
+/* It has a block, or an idle program, of one granule in its middle: a request of 15 granules fits
+ * once that is moved or evicted, which the first host promises for all of them. */
+START_TEST(a_host_that_promises_less_than_the_first_is_the_odd_one)
+{
+    static const struct {
+        bool moves, evicts, program_evicts; /* what host 1 promises */
+        bool is_program;
+        enum op_kind kind;
+        uint64_t size;
+    } rows[] = {
+        {false, true, true, false, OP_ALLOC, 15},
+        {true, false, true, true, OP_ALLOC, 16},
+        {true, true, false, true, OP_LOAD, 16},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char reason[RUN_REASON_BYTES] = "";
+        struct setup setup;
+        setup_init(&setup);
+        setup.capacity_bytes = 16 * G;
+        setup.host_count = 2;
+        prepare();
+        script.contract.program_evicts_program = true;
+        odd_contract = script.contract;
+        odd_contract.defrag = rows[i].moves ? DEFRAG_SLIDE : DEFRAG_NONE;
+        odd_contract.evicts = rows[i].evicts;
+        odd_contract.program_evicts_program = rows[i].program_evicts;
+        uneven_target = scripted_target;
+        uneven_target.open = open_unevenly;
+        script.run = run_create(&uneven_target, &setup, reason);
+        ck_assert_msg(script.run != NULL, "%s", reason);
+        struct op op = op_make(rows[i].is_program ? OP_LOAD : OP_ALLOC);
+        op.host = 1;
+        op.size_bytes = G;
+        script.block = (struct target_block){next_handle(), 8 * G, G};
+        KEEPS(step(op));
+        KEEPS(step(ask_spmd(0, rows[i].kind, rows[i].size)));
+        op = ask_spmd(1, rows[i].kind, rows[i].size);
+        script.result = TARGET_NO_MEMORY;
+        BREAKS(step(op), RULE_SPMD);
+        stop();
+    }
+}
+END_TEST
+
 /* Memory that went bad on any host may make a difference on all of them. */
 START_TEST(hosts_may_differ_once_one_of_them_lost_memory)
 {
@@ -173,6 +234,67 @@ START_TEST(hosts_may_differ_once_one_of_them_lost_memory)
             BREAKS(verdict, RULE_SPMD);
         }
         stop();
+    }
+}
+END_TEST
+
+static void evict_0(void)
+{
+    ck_assert_int_eq(script.device[0]->unload(script.device[0]->context, 0 + 1), DEVICE_OK);
+}
+
+/* Programs of four granules with a stack of eight, the first of which may be evicted; host 1 has a
+ * block that moves, too, and a queued free in the way of the stack.  Image, stack and block come to
+ * so much that they fit, or do not, whether the image is there or not. */
+START_TEST(sums_of_an_execution_count_its_image_once)
+{
+    for (int is_evicted = 0; is_evicted < 2; is_evicted++) {
+        for (uint64_t size = 4; size <= 5; size++) {
+            prepare();
+            script.odd_host_does_not_drain = true;
+            start_hosts(2);
+            struct op op = op_make(OP_LOAD);
+            for (uint8_t host = 0; host < 2; host++) {
+                op.host = host;
+                op.size_bytes = 4 * G;
+                op.stack_bytes = 8 * G;
+                script.block = (struct target_block){next_handle(), 12 * G, 4 * G};
+                KEEPS(step(op));
+            }
+            const struct target_block blocks[] = {{3, 7 * G, size * G}, {4, 0, G}};
+            for (int i = 0; i < 2; i++) {
+                op = op_make(OP_ALLOC);
+                op.host = 1;
+                op.size_bytes = blocks[i].size_bytes;
+                script.block = blocks[i];
+                KEEPS(step(op));
+            }
+            op = op_make(OP_FREE_AFTER);
+            op.host = 1;
+            op.ref = 3;
+            op.delay_ns = 1000;
+            KEEPS(step(op));
+            if (is_evicted != 0) {
+                script.act = evict_0;
+                KEEPS(alloc_at(0, 1));
+            }
+            op = op_make(OP_EXECUTE);
+            op.flags = OP_SPMD;
+            op.ref = 0;
+            script.block = (struct target_block){1, 12 * G, 4 * G};
+            KEEPS(is_evicted != 0 ? on(OP_FREE, 5) : report());
+            KEEPS(step(op));
+            op.host = 1;
+            op.ref = 1;
+            script.result = TARGET_NO_MEMORY;
+            const struct verdict *verdict = step(op);
+            if (size == 4) {
+                BREAKS(verdict, RULE_SPMD);
+            } else {
+                JUDGED(verdict, VERDICT_JUSTIFIED);
+            }
+            stop();
+        }
     }
 }
 END_TEST
@@ -263,7 +385,9 @@ Suite *suite_of_rounds(void)
     tcase_add_test(tests, a_request_that_differs_in_anything_begins_another_round);
     tcase_add_test(tests, a_round_has_the_answer_of_the_first_for_which_sums_decide);
     tcase_add_test(tests, sums_are_those_of_all_that_stays);
+    tcase_add_test(tests, a_host_that_promises_less_than_the_first_is_the_odd_one);
     tcase_add_test(tests, hosts_may_differ_once_one_of_them_lost_memory);
+    tcase_add_test(tests, sums_of_an_execution_count_its_image_once);
     tcase_add_test(tests, every_number_names_a_group);
     tcase_add_test(tests, a_block_in_host_memory_keeps_sums_from_deciding);
     suite_add_tcase(suite, tests);
