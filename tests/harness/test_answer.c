@@ -426,6 +426,22 @@ START_TEST(the_first_wrong_text_ends_a_run)
 }
 END_TEST
 
+/* Behind a right one the target is looked at as after any other call. */
+START_TEST(behind_a_right_text_counters_are_compared)
+{
+    prepare();
+    script.contract.documented_messages = true;
+    script
+        .message = "RESOURCE_EXHAUSTED: Attempting to allocate 8.5K. That was not possible. There "
+                   "are 8.0K free.";
+    start_hosts(1);
+    script.stats_more.num_allocs = 1;
+    BREAKS(refuse(17), RULE_COUNTERS);
+    ck_assert_int_eq(run_hidden_oom(script.run)->kind, VERDICT_JUSTIFIED);
+    stop();
+}
+END_TEST
+
 Suite *suite_of_answer(void)
 {
     Suite *suite = suite_create("answer");
@@ -443,6 +459,7 @@ Suite *suite_of_answer(void)
     tcase_add_test(tests, what_is_gone_takes_no_call);
     tcase_add_test(tests, a_retry_that_made_room_itself_is_told_so);
     tcase_add_test(tests, the_first_wrong_text_ends_a_run);
+    tcase_add_test(tests, behind_a_right_text_counters_are_compared);
     suite_add_tcase(suite, tests);
     return suite;
 }

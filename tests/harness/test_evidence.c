@@ -227,6 +227,37 @@ START_TEST(no_more_is_told_once_so_many_mechanisms_were)
 }
 END_TEST
 
+/* --- another run --- */
+
+/* What it worked with stays, what the run before it gave it does not. */
+START_TEST(a_judge_begins_another_run_afresh)
+{
+    struct judge judge = {.run = 7};
+    struct verdict verdict = {.kind = VERDICT_NONE};
+    const struct oom oom = {
+        .capacity_bytes = 16,
+        .granule_bytes = 1,
+        .request = {
+            .class = REQUEST_BUFFER, .size_bytes = 17, .align_bytes = 1, .own_op = OP_NONE}};
+    judge_init(&judge);
+    oracle_reset(judge.oracle, 1, 0);
+    oracle_judge(judge.oracle, &oom, 0, &verdict);
+    ck_assert_uint_eq(verdict.nodes_max, 1);
+    (void)judge_was_told(&judge, RULE_COUNTERS, "a");
+    judge.goes_on = judge.hosts_differ = judge.cannot_follow = true;
+    judge.oom_count = judge.absorbed_count = 3;
+    const struct judge before = judge;
+    judge_reset(&judge);
+    oracle_judge(judge.oracle, &oom, 0, &verdict);
+    ck_assert_uint_eq(verdict.nodes_max, ORACLE_NODES_DEFAULT);
+    ck_assert(judge.oracle == before.oracle && judge.planner == before.planner);
+    ck_assert_uint_ne(judge.run, before.run);
+    ck_assert(!judge.goes_on && !judge.hosts_differ && !judge.cannot_follow);
+    ck_assert_uint_eq(judge.told.count + judge.oom_count + judge.absorbed_count, 0);
+    judge_deinit(&judge);
+}
+END_TEST
+
 /* --- names --- */
 
 START_TEST(what_was_looked_at_names_a_finding)
@@ -341,6 +372,7 @@ Suite *suite_of_evidence(void)
     tcase_add_test(tests, what_was_hidden_in_one_op_is_told_in_a_later_one);
     tcase_add_test(tests, a_run_that_does_not_go_on_remembers_nothing);
     tcase_add_test(tests, no_more_is_told_once_so_many_mechanisms_were);
+    tcase_add_test(tests, a_judge_begins_another_run_afresh);
     tcase_add_test(tests, what_was_looked_at_names_a_finding);
     tcase_add_test(tests, a_regret_is_named_for_the_first_of_its_kinds);
     suite_add_tcase(suite, tests);
