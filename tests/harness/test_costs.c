@@ -135,7 +135,9 @@ END_TEST
 START_TEST(an_execution_needs_its_image_only_where_it_is_not_there)
 {
     for (int is_evicted = 0; is_evicted < 2; is_evicted++) {
-        start();
+        prepare();
+        script.contract.rounding = (struct target_rounding){.kind = ROUNDING_CLASSES, .steps = 1};
+        start_hosts(1);
         KEEPS(load_at(14, 2, 13));
         if (is_evicted != 0) {
             script.act = evict_0;
@@ -148,6 +150,18 @@ START_TEST(an_execution_needs_its_image_only_where_it_is_not_there)
         ck_assert_uint_eq(verdict->requested_bytes, (is_evicted != 0 ? 15 : 13) * G);
         stop();
     }
+}
+END_TEST
+
+/* What was moved for it, and where it is then. */
+START_TEST(a_premature_refusal_names_a_plan)
+{
+    start();
+    KEEPS(alloc_at(7, 2));
+    const struct verdict *verdict = refuse(14);
+    JUDGED(verdict, VERDICT_PREMATURE);
+    ck_assert_str_eq(verdict->reason, "move blocks (1, 1.0K), then the request fits at 0x0");
+    stop();
 }
 END_TEST
 
@@ -428,6 +442,7 @@ Suite *suite_of_costs(void)
     TCase *tests = tcase_create("costs");
     tcase_add_test(tests, a_premature_refusal_is_named_for_what_was_done_for_it);
     tcase_add_test(tests, a_verdict_has_the_sums_of_its_request);
+    tcase_add_test(tests, a_premature_refusal_names_a_plan);
     tcase_add_test(tests, an_execution_needs_its_image_only_where_it_is_not_there);
     tcase_add_test(tests, what_a_request_cost_beyond_the_cheapest_plan_is_counted);
     tcase_add_test(tests, some_costs_are_nobody_s);

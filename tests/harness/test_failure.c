@@ -246,6 +246,27 @@ START_TEST(a_stage_of_free_memory_is_left_by_no_failure)
 }
 END_TEST
 
+/* A run that goes on after the refusal sees what else the call did, and that is the end of it. */
+START_TEST(harm_is_told_behind_a_refusal_that_was_premature)
+{
+    for (int is_left = 0; is_left < 2; is_left++) {
+        start_with(DEFRAG_REPACK);
+        run_go_on(script.run);
+        KEEPS(alloc_at(0, 2));
+        script.act = is_left != 0 ? leave_stage_of_nothing : stage_and_drop;
+        const struct verdict *verdict = refuse(8);
+        if (is_left != 0) {
+            BREAKS(verdict, RULE_FAILED_CHANGED);
+        } else {
+            JUDGED(verdict, VERDICT_PREMATURE);
+        }
+        ck_assert_int_eq(run_is_broken(script.run), is_left);
+        ck_assert_uint_eq(run_totals(script.run)->premature, 1);
+        stop();
+    }
+}
+END_TEST
+
 static uint64_t stage_left;
 static void leave_0_in_host_memory(void)
 {
@@ -325,6 +346,27 @@ START_TEST(a_row_of_what_failed_is_told_whatever_it_looks_like)
             ck_assert_str_eq(verdict->reason, rows[i].reason);
         }
         stop();
+    }
+}
+END_TEST
+
+/* Lists repeat themselves, so that every eighth out-of-memory might be always the same one. */
+START_TEST(the_refusals_that_are_looked_at_are_scattered)
+{
+    unsigned looked_at[8] = {0};
+    for (uint32_t number = 1; number <= 64; number++) {
+        start();
+        KEEPS(alloc_at(0, 2));
+        while (run_ops(script.run)->count < number) {
+            KEEPS(on(OP_TOUCH, 0));
+        }
+        add_row((struct target_row){0, 2 * G, BLOCK_BUFFER, 0});
+        add_row((struct target_row){4 * G, 15 * G, BLOCK_BUFFER, 0});
+        looked_at[number % 8] += refuse(15)->kind == VERDICT_BROKEN;
+        stop();
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        ck_assert_msg(looked_at[i] <= 4, "%u of 8 with remainder %u", looked_at[i], i);
     }
 }
 END_TEST
@@ -554,6 +596,21 @@ START_TEST(what_is_in_host_memory_cannot_be_used)
 }
 END_TEST
 
+/* Room that was kept for it may be given up when the same is asked again. */
+START_TEST(a_retry_next_to_a_block_in_host_memory_says_nothing)
+{
+    start_with_absent();
+    KEEPS(alloc_at(0, 15));
+    JUDGED(refuse(1), VERDICT_JUSTIFIED);
+    struct op retry = op_make(OP_ALLOC);
+    retry.flags = OP_RETRY;
+    script.block = (struct target_block){next_handle(), 15 * G, G};
+    KEEPS(step(retry));
+    ck_assert_uint_eq(run_totals(script.run)->retries_granted, 1);
+    stop();
+}
+END_TEST
+
 /* Calls that overlap: the block is gone by the time the use of it has failed. */
 START_TEST(a_use_of_what_is_gone_has_no_excuse)
 {
@@ -585,7 +642,9 @@ Suite *suite_of_failure(void)
     tcase_add_test(tests, a_wait_for_what_is_done_is_no_effort);
     tcase_add_test(tests, a_wait_is_not_held_against_calls_that_overlap);
     tcase_add_test(tests, a_stage_of_free_memory_is_left_by_no_failure);
+    tcase_add_test(tests, harm_is_told_behind_a_refusal_that_was_premature);
     tcase_add_test(tests, a_row_of_what_failed_is_told_whatever_it_looks_like);
+    tcase_add_test(tests, the_refusals_that_are_looked_at_are_scattered);
     tcase_add_test(tests, memory_that_is_not_retired_has_no_row);
     tcase_add_test(tests, a_row_of_what_failed_has_a_size_that_was_asked_for);
     tcase_add_test(tests, a_target_that_says_nothing_of_itself_may_fail);
@@ -594,6 +653,7 @@ Suite *suite_of_failure(void)
     tcase_add_test(tests, a_failure_has_an_excuse_and_a_text);
     tcase_add_test(tests, what_is_in_host_memory_fails_the_calls_that_need_it);
     tcase_add_test(tests, what_is_in_host_memory_cannot_be_used);
+    tcase_add_test(tests, a_retry_next_to_a_block_in_host_memory_says_nothing);
     tcase_add_test(tests, a_use_of_what_is_gone_has_no_excuse);
     suite_add_tcase(suite, tests);
     return suite;

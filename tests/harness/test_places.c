@@ -47,6 +47,43 @@ START_TEST(no_block_moves_out_of_the_device)
 }
 END_TEST
 
+static void move_both_then_wait(void)
+{
+    ck_assert_int_eq(copy(4, 8, 4), DEVICE_OK);
+    script.at[1].address = 8 * G;
+    script.at[2].address = 10 * G;
+    wait_for(2);
+}
+static void wait_then_move_both(void)
+{
+    wait_for(2);
+    ck_assert_int_eq(copy(4, 8, 4), DEVICE_OK);
+    script.at[1].address = 8 * G;
+    script.at[2].address = 10 * G;
+}
+
+/* Two blocks are copied at once, the second of which is in use until an event is awaited. */
+START_TEST(each_block_of_a_copy_is_looked_at)
+{
+    void (*const acts[])(void) = {wait_then_move_both, move_both_then_wait};
+    for (int is_in_use = 0; is_in_use < 2; is_in_use++) {
+        start_with(DEFRAG_REPACK);
+        KEEPS(alloc_at(4, 2));
+        KEEPS(alloc_at(6, 2));
+        KEEPS(on_for(OP_USE, 1, 1000));
+        const struct verdict *verdict = defragment_with(acts[is_in_use]);
+        if (is_in_use != 0) {
+            BREAKS(verdict, RULE_HELD_MOVED);
+            ck_assert_str_eq(verdict->reason, "block 1 was copied to another place while it had 0 "
+                                              "holds and 1 uses");
+        } else {
+            KEEPS(verdict);
+        }
+        stop();
+    }
+}
+END_TEST
+
 static void move_8_to_10_and_claim_0(void)
 {
     ck_assert_int_eq(copy(8, 10, 2), DEVICE_OK);
@@ -308,6 +345,7 @@ Suite *suite_of_places(void)
     Suite *suite = suite_create("places");
     TCase *tests = tcase_create("places");
     tcase_add_test(tests, no_block_moves_out_of_the_device);
+    tcase_add_test(tests, each_block_of_a_copy_is_looked_at);
     tcase_add_test(tests, a_block_that_moved_left_nothing_behind);
     tcase_add_test(tests, contents_are_compared_with_the_report);
     tcase_add_test(tests, nothing_is_written_where_nobody_may_write);

@@ -94,6 +94,27 @@ START_TEST(each_flaw_of_a_report_has_a_name)
 }
 END_TEST
 
+/* Of three blocks of one size each order of rows is right, if it names each of them. */
+START_TEST(no_row_is_doubled_wherever_the_two_stand)
+{
+    for (unsigned i = 0; i < 27; i++) {
+        const unsigned order[] = {i % 3, i / 3 % 3, i / 9};
+        start();
+        for (uint64_t at = 0; at < 12; at += 4) {
+            KEEPS(alloc_at(at, 2));
+        }
+        for (int k = 0; k < 3; k++) {
+            add_row((struct target_row){4 * (uint64_t)order[k] * G, 2 * G, BLOCK_BUFFER, 0});
+        }
+        const bool is_right = order[0] != order[1] && order[1] != order[2] && order[0] != order[2];
+        const struct verdict *verdict = report();
+        ck_assert_msg(verdict->rule == (is_right ? RULE_NONE : RULE_REPORT), "%u: %s", i,
+                      verdict->reason);
+        stop();
+    }
+}
+END_TEST
+
 /* A run that goes on looks at all rows, and tells the gravest flaw, which is the first. */
 START_TEST(a_report_is_read_to_its_end_where_a_run_goes_on)
 {
@@ -438,6 +459,7 @@ Suite *suite_of_reported(void)
     Suite *suite = suite_create("reported");
     TCase *tests = tcase_create("reported");
     tcase_add_test(tests, each_flaw_of_a_report_has_a_name);
+    tcase_add_test(tests, no_row_is_doubled_wherever_the_two_stand);
     tcase_add_test(tests, a_report_is_read_to_its_end_where_a_run_goes_on);
     tcase_add_test(tests, each_row_without_an_address_stands_for_a_block_of_its_own);
     tcase_add_test(tests, a_block_in_host_memory_is_looked_for_once_all_places_are_known);
