@@ -435,9 +435,12 @@ START_TEST(behind_a_right_text_counters_are_compared)
         .message = "RESOURCE_EXHAUSTED: Attempting to allocate 8.5K. That was not possible. There "
                    "are 8.0K free.";
     start_hosts(1);
+    run_go_on(script.run);
     script.stats_more.num_allocs = 1;
     BREAKS(refuse(17), RULE_COUNTERS);
     ck_assert_int_eq(run_hidden_oom(script.run)->kind, VERDICT_JUSTIFIED);
+    KEEPS(alloc_at(0, 1));
+    ck_assert_ptr_null(run_hidden_oom(script.run));
     stop();
 }
 END_TEST

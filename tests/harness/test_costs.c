@@ -136,9 +136,10 @@ START_TEST(an_execution_needs_its_image_only_where_it_is_not_there)
 {
     for (int is_evicted = 0; is_evicted < 2; is_evicted++) {
         prepare();
-        script.contract.rounding = (struct target_rounding){.kind = ROUNDING_CLASSES, .steps = 1};
+        script.contract.rounding = (struct target_rounding){
+            .kind = ROUNDING_CLASSES, .steps = 1, .smallest_bytes = 4 * G};
         start_hosts(1);
-        KEEPS(load_at(14, 2, 13));
+        KEEPS(load_at(14, 2, 11));
         if (is_evicted != 0) {
             script.act = evict_0;
         }
@@ -147,7 +148,7 @@ START_TEST(an_execution_needs_its_image_only_where_it_is_not_there)
         script.result = TARGET_NO_MEMORY;
         const struct verdict *verdict = on_for(OP_EXECUTE, 0, 10);
         JUDGED(verdict, VERDICT_PREMATURE);
-        ck_assert_uint_eq(verdict->requested_bytes, (is_evicted != 0 ? 15 : 13) * G);
+        ck_assert_uint_eq(verdict->requested_bytes, (is_evicted != 0 ? 13 : 11) * G);
         stop();
     }
 }
@@ -377,6 +378,20 @@ static const struct verdict *retire_under_move(void)
     return step(op);
 }
 
+static void move_block_and_wait(void)
+{
+    move_block();
+    wait_for(1);
+}
+
+static const struct verdict *move_in_use(void)
+{
+    KEEPS(on_for(OP_USE, 0, 1000));
+    asked = 0;
+    script.act = move_block_and_wait;
+    return step(op_make(OP_DEFRAGMENT));
+}
+
 static void leave_block_in_host_memory(void)
 {
     uint64_t stage = 0;
@@ -404,7 +419,7 @@ START_TEST(a_target_that_broke_a_rule_is_asked_no_more)
         RULE_NONE,     RULE_OUTSIDE,       RULE_HOST_MEMORY, RULE_STATUS,    RULE_FAILED_CHANGED,
         RULE_CONTENTS, RULE_OVERLAP,       RULE_RETRY,       RULE_PREMATURE, RULE_STATUS,
         RULE_HANDLE,   RULE_MOVED_UNASKED, RULE_OVERLAP,     RULE_OVERLAP,   RULE_OUTSIDE,
-        RULE_OUTSIDE,  RULE_STATUS,
+        RULE_OUTSIDE,  RULE_HELD_MOVED,    RULE_STATUS,
     };
     for (unsigned how = 0; how < sizeof rules / sizeof rules[0]; how++) {
         start_asking();
@@ -426,6 +441,7 @@ START_TEST(a_target_that_broke_a_rule_is_asked_no_more)
                                         : how == 13 ? retire_under_move()
                                         : how == 14 ? execute_at(15, true)
                                         : how == 15 ? ask_and(TARGET_OK, NULL, 8)
+                                        : how == 16 ? move_in_use()
                                                     : use_in_host_memory();
         ck_assert_msg(verdict->rule == rules[how], "%u: %s, %s", how,
                       rule_info(verdict->rule)->name, verdict->reason);

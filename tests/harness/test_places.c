@@ -103,6 +103,28 @@ START_TEST(a_block_that_moved_left_nothing_behind)
 }
 END_TEST
 
+static void move_1_to_0(void)
+{
+    ck_assert_int_eq(copy(4, 0, 2), DEVICE_OK);
+    script.at[2].address = 0;
+}
+
+/* Op 0 made a block, or a program, at 0, and op 1 a block at 4. */
+START_TEST(what_a_call_ends_is_out_of_the_way_of_its_moves)
+{
+    static const enum op_kind kinds[] = {OP_FREE, OP_FREE_AFTER, OP_UNLOAD};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        start_with(DEFRAG_REPACK);
+        KEEPS(kinds[i] == OP_UNLOAD ? load_at(0, 2, 0) : alloc_at(0, 2));
+        KEEPS(alloc_at(4, 2));
+        script.act = move_1_to_0;
+        KEEPS(on(kinds[i], 0));
+        KEEPS(on(OP_TOUCH, 1));
+        stop();
+    }
+}
+END_TEST
+
 static void evict_half_of_0(void)
 {
     ck_assert_int_eq(unload(0), DEVICE_PARTIAL);
@@ -347,6 +369,7 @@ Suite *suite_of_places(void)
     tcase_add_test(tests, no_block_moves_out_of_the_device);
     tcase_add_test(tests, each_block_of_a_copy_is_looked_at);
     tcase_add_test(tests, a_block_that_moved_left_nothing_behind);
+    tcase_add_test(tests, what_a_call_ends_is_out_of_the_way_of_its_moves);
     tcase_add_test(tests, contents_are_compared_with_the_report);
     tcase_add_test(tests, nothing_is_written_where_nobody_may_write);
     tcase_add_test(tests, a_block_does_not_go_to_host_memory_by_itself);

@@ -310,7 +310,7 @@ static void evict_0(void)
  * would make up for it. */
 START_TEST(a_report_is_wrong_whatever_comes_behind_its_flaw)
 {
-    for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
+    for (int is_wrong = 0; is_wrong < 3; is_wrong++) {
         prepare_repack();
         start_own();
         KEEPS(load_at(0, 2, 0));
@@ -320,8 +320,10 @@ START_TEST(a_report_is_wrong_whatever_comes_behind_its_flaw)
         struct op op = op_make(OP_ALLOC);
         op.size_bytes = 2 * G;
         KEEPS(step(op));
-        add_row((struct target_row){is_wrong != 0 ? 4 * G : 8 * G, 2 * G, BLOCK_BUFFER, 0});
-        add_row((struct target_row){12 * G, 2 * G, BLOCK_BUFFER, 0});
+        const uint64_t at[] = {is_wrong == 1 ? 4 * G : 8 * G, is_wrong == 2 ? 4 * G : 12 * G};
+        for (int i = 0; i < 2; i++) {
+            add_row((struct target_row){at[i], 2 * G, BLOCK_BUFFER, 0});
+        }
         const struct verdict *verdict = report();
         BREAKS(verdict, is_wrong != 0 ? RULE_REPORT : RULE_HANDLE);
         stop();

@@ -203,6 +203,27 @@ START_TEST(a_host_that_promises_less_than_the_first_is_the_odd_one)
 }
 END_TEST
 
+/* A refusal that is premature, and one that no request can get, are findings of their own. */
+START_TEST(an_answer_that_is_wrong_by_itself_is_held_against_no_other)
+{
+    static const struct {
+        enum target_result result;
+        enum rule rule;
+    } rows[] = {{TARGET_NO_MEMORY, RULE_PREMATURE}, {TARGET_INVALID, RULE_STATUS}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        prepare();
+        start_hosts(2);
+        run_go_on(script.run);
+        KEEPS(step(ask_spmd(0, OP_ALLOC, 16)));
+        const struct op op = ask_spmd(1, OP_ALLOC, 16);
+        script.result = rows[i].result;
+        ck_assert_int_eq(step(op)->rule, rows[i].rule);
+        ck_assert(!run_is_broken(script.run));
+        stop();
+    }
+}
+END_TEST
+
 /* Memory that went bad on any host may make a difference on all of them. */
 START_TEST(hosts_may_differ_once_one_of_them_lost_memory)
 {
@@ -386,6 +407,7 @@ Suite *suite_of_rounds(void)
     tcase_add_test(tests, a_round_has_the_answer_of_the_first_for_which_sums_decide);
     tcase_add_test(tests, sums_are_those_of_all_that_stays);
     tcase_add_test(tests, a_host_that_promises_less_than_the_first_is_the_odd_one);
+    tcase_add_test(tests, an_answer_that_is_wrong_by_itself_is_held_against_no_other);
     tcase_add_test(tests, hosts_may_differ_once_one_of_them_lost_memory);
     tcase_add_test(tests, sums_of_an_execution_count_its_image_once);
     tcase_add_test(tests, every_number_names_a_group);
