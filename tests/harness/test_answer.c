@@ -426,6 +426,42 @@ START_TEST(the_first_wrong_text_ends_a_run)
 }
 END_TEST
 
+#define NEEDED(size)                                   \
+    "RESOURCE_EXHAUSTED: Attempting to allocate " size \
+    ". That was not possible. There are 7.0K free."
+#define FRAGMENTED " Due to fragmentation, the largest contiguous region of free memory is 3.5K."
+
+/* Seven granules are free on either side of a block that never moves: they would do for 14. */
+START_TEST(fragmentation_is_to_be_named_from_the_byte_on_that_would_do)
+{
+    static const struct {
+        enum defrag_contract defrag;
+        uint64_t size;
+        const char *text;
+        bool is_right;
+    } rows[] = {
+        {DEFRAG_NONE, 14, NEEDED("7.0K"), false},
+        {DEFRAG_NONE, 14, NEEDED("7.0K") FRAGMENTED, true},
+        {DEFRAG_NONE, 15, NEEDED("7.5K"), true},
+        {DEFRAG_SLIDE, 15, NEEDED("7.5K"), true},
+        {DEFRAG_SLIDE, 14, NEEDED("7.0K"), true}, /* the block is held */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        prepare();
+        script.contract.defrag = rows[i].defrag;
+        script.contract.documented_messages = true;
+        script.message = rows[i].text;
+        start_hosts(1);
+        KEEPS(alloc_at(7, 2));
+        KEEPS(on(OP_HOLD, 0));
+        const struct verdict *verdict = refuse(rows[i].size);
+        ck_assert_msg(verdict->rule == (rows[i].is_right ? RULE_NONE : RULE_MESSAGE), "row %zu: %s",
+                      i, verdict->reason);
+        stop();
+    }
+}
+END_TEST
+
 /* Behind a right one the target is looked at as after any other call. */
 START_TEST(behind_a_right_text_counters_are_compared)
 {
@@ -462,6 +498,7 @@ Suite *suite_of_answer(void)
     tcase_add_test(tests, what_is_gone_takes_no_call);
     tcase_add_test(tests, a_retry_that_made_room_itself_is_told_so);
     tcase_add_test(tests, the_first_wrong_text_ends_a_run);
+    tcase_add_test(tests, fragmentation_is_to_be_named_from_the_byte_on_that_would_do);
     tcase_add_test(tests, behind_a_right_text_counters_are_compared);
     suite_add_tcase(suite, tests);
     return suite;
