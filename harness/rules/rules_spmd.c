@@ -40,11 +40,11 @@ static bool add_sizes(const struct reach *reach, const struct call *call, uint64
 static enum judge_sums find_sums(struct judge *judge, const struct host *host,
                                  const struct call *call)
 {
-    if (!judge_is_request(&call->op)) {
-        return JUDGE_SUMS_FIT; /* whatever the state, it is granted */
-    }
     if (model_absent_count(host->model) > 0 || call->op.align_log2 != 0) {
         return JUDGE_SUMS_DO_NOT_DECIDE;
+    }
+    if (!judge_is_request(&call->op)) {
+        return JUDGE_SUMS_FIT; /* whatever else the state, it is granted */
     }
     struct oom_request request = judge_request(host, call);
     if (call->op.kind == OP_EXECUTE) {

@@ -362,8 +362,7 @@ static void strand_on_1(void)
     script.at[3].address = 7 * G;
 }
 
-/* What is kept for a block in host memory no sum of this host shows. */
-START_TEST(a_block_in_host_memory_keeps_sums_from_deciding)
+static void start_with_absent_on_1(void)
 {
     prepare();
     script.contract.defrag = DEFRAG_REPACK;
@@ -389,12 +388,37 @@ START_TEST(a_block_in_host_memory_keeps_sums_from_deciding)
     script.result = TARGET_NO_MEMORY;
     KEEPS(step(op)); /* without a verdict */
     ck_assert_uint_eq(model_absent_count(run_model(script.run, 1)), 1);
-    op = ask_spmd(0, OP_ALLOC, 10);
+}
+
+/* What is kept for a block in host memory no sum of this host shows. */
+START_TEST(a_block_in_host_memory_keeps_sums_from_deciding)
+{
+    start_with_absent_on_1();
+    struct op op = ask_spmd(0, OP_ALLOC, 10);
     script.block.address = 4 * G;
     KEEPS(step(op));
     op = ask_spmd(1, OP_ALLOC, 10);
     script.result = TARGET_NO_MEMORY;
     JUDGED(step(op), VERDICT_JUSTIFIED);
+    stop();
+}
+END_TEST
+
+/* A use of it may fail on this host alone. */
+START_TEST(a_use_of_a_block_in_host_memory_is_held_against_no_other)
+{
+    start_with_absent_on_1();
+    KEEPS(alloc_at(8, 1));
+    struct op op = op_make(OP_USE);
+    op.flags = OP_SPMD;
+    op.ref = (uint32_t)run_ops(script.run)->count - 1;
+    op.delay_ns = 10;
+    KEEPS(step(op));
+    op.host = 1;
+    op.ref = 1;
+    script.result = TARGET_FAILED;
+    KEEPS(step(op));
+    ck_assert_uint_eq(run_observation(script.run)->skipped, 0);
     stop();
 }
 END_TEST
@@ -412,6 +436,7 @@ Suite *suite_of_rounds(void)
     tcase_add_test(tests, sums_of_an_execution_count_its_image_once);
     tcase_add_test(tests, every_number_names_a_group);
     tcase_add_test(tests, a_block_in_host_memory_keeps_sums_from_deciding);
+    tcase_add_test(tests, a_use_of_a_block_in_host_memory_is_held_against_no_other);
     suite_add_tcase(suite, tests);
     return suite;
 }
