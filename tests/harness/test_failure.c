@@ -483,10 +483,16 @@ static void count_reports(struct target_instance *instance,
     scripted_target.report(instance, row, context);
 }
 
+static void leave_stage_and_fail(void)
+{
+    leave_stage_of_nothing();
+    refuse_host_memory();
+}
+
 /* The report is looked at last, and not behind anything else that is wrong. */
 START_TEST(a_failure_that_is_wrong_is_looked_at_no_further)
 {
-    for (int how = 0; how < 3; how++) {
+    for (int how = 0; how < 4; how++) {
         prepare();
         partial_target = scripted_target;
         partial_target.report = count_reports;
@@ -496,7 +502,15 @@ START_TEST(a_failure_that_is_wrong_is_looked_at_no_further)
         script.act = evict_0;
         KEEPS(alloc_at(8, 2));
         script.at[1].address = how == 1 ? 12 * G : TARGET_ADDRESS_NONE;
-        const struct verdict *verdict = ask_for_nothing(how == 2 ? copy_all : NULL);
+        const struct verdict *verdict = NULL;
+        if (how < 3) {
+            verdict = ask_for_nothing(how == 2 ? copy_all : NULL);
+        } else {
+            KEEPS(arm(FAULT_HOST_MEMORY));
+            script.act = leave_stage_and_fail;
+            script.result = TARGET_FAILED;
+            verdict = step(make_output());
+        }
         ck_assert_int_eq(verdict->rule, how == 0 ? RULE_NONE : RULE_FAILED_CHANGED);
         /* What is asked for can never be right, but has a row as any other. */
         ck_assert_uint_eq(reports, how == 0);
