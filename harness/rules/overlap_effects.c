@@ -252,12 +252,15 @@ static bool is_evicted_before(const struct pass *pass, uint32_t load, uint32_t n
     return false;
 }
 
-/* Of two calls that take memory, which had it first: one whose program was evicted since, else the
- * one that returns first. */
+/* Of two calls that take memory, which had it first: one whose program was evicted since, else one
+ * whose block was moved away since, else the one that returns first. */
 static bool is_before(const struct pass *pass, uint32_t first, uint32_t second)
 {
     if (is_evicted_before(pass, first, second) != is_evicted_before(pass, second, first)) {
         return is_evicted_before(pass, first, second);
+    }
+    if (is_left_before(pass, first, second) != is_left_before(pass, second, first)) {
+        return is_left_before(pass, first, second);
     }
     return pass->pending[first].return_index <= pass->pending[second].return_index;
 }

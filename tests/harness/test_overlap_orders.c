@@ -495,6 +495,37 @@ START_TEST(what_is_taken_on_another_host_justifies_nothing)
 }
 END_TEST
 
+/* --- which of two was first --- */
+
+static void move_larger(void)
+{
+    ck_assert_int_eq(copy(5, 0, 9), DEVICE_OK);
+}
+
+/* The block of one call is moved away for that of the other, whose call returns before. */
+START_TEST(a_block_that_moved_away_was_there_first)
+{
+    for (int is_mover_first = 0; is_mover_first < 2; is_mover_first++) {
+        start_lanes(DEFRAG_SLIDE);
+        uint32_t calls[2]; /* the one that moves, the one that is moved */
+        for (int i = 0; i < 2; i++) {
+            const int call = i ^ !is_mover_first;
+            calls[call] = begin_alloc((call == 0 ? 6 : 9) * G);
+        }
+        const uint32_t last = begin_call(op_make(OP_REPORT));
+        script.act = move_larger;
+        end_granted(calls[0], 1, 9, 6);
+        end_granted(calls[1], 2, 5, 9);
+        script.at[2].address = 0;
+        end_call(last);
+        KEEPS(&rig.verdicts[calls[0]]);
+        KEEPS(&rig.verdicts[calls[1]]);
+        KEEPS(&rig.verdicts[last]);
+        stop_lanes();
+    }
+}
+END_TEST
+
 Suite *suite_of_overlap_orders(void)
 {
     Suite *suite = suite_create("overlap_orders");
@@ -510,6 +541,7 @@ Suite *suite_of_overlap_orders(void)
     tcase_add_test(tests, takers_of_the_same_place_were_not_there_together);
     tcase_add_test(tests, a_refusal_among_too_many_takers_is_not_premature);
     tcase_add_test(tests, what_is_taken_on_another_host_justifies_nothing);
+    tcase_add_test(tests, a_block_that_moved_away_was_there_first);
     suite_add_tcase(suite, tests);
     return suite;
 }
