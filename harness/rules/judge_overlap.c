@@ -139,7 +139,7 @@ static void name_other(struct pass *pass, uint32_t number)
     const struct overlap_call *other = find_other_call(pass, number);
     const size_t used = strlen(reason);
     const size_t room = sizeof pass->judge->verdict->reason;
-    if (other != NULL && used + 1 < room) {
+    if (other != NULL) {
         snprintf(reason + used, room - used, "; meanwhile lane %u was in op %" PRIu32 " (%s)",
                  other->lane, other->call.number, op_kind_info(other->call.op.kind)->name);
     }
@@ -150,7 +150,7 @@ static void begin_verdict(struct judge *judge, const struct overlap_call *over)
     clear_verdict(judge->verdict, over->call.number);
     judge->oom_kind = VERDICT_NONE;
     judge->hides_oom = judge->has_wrong_status = false;
-    judge->message = over->message == NULL ? "" : over->message;
+    judge->message = over->message;
 }
 
 /* What the call's effect broke, now or before its return. */
@@ -343,9 +343,7 @@ bool judge_overlap(struct judge *judge, struct overlap *overlap,
     CHECK(overlap->under_way_count == 0);
     CHECK(overlap->call_count > 0);
     judge->is_overlapping = true;
-    judge->is_spending = judge->has_second_opinion = judge->had_absent = false;
-    judge->relations_checked = 0;
-    judge->regret = (struct regret){0};
+    judge->had_absent = false;
     pass.moves.let_go = overlap_effects_let_go;
     pass.moves.context = &pass;
     begin_pass(&pass);

@@ -1,5 +1,6 @@
 #include "harness/rules/private/overlap_oom.h"
 
+#include "harness/base/check.h"
 #include "harness/oracle/shortfall.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/overlap_orders.h"
@@ -9,8 +10,7 @@
 
 static bool is_oom(const struct overlap_call *over)
 {
-    return !over->call.skipped && over->call.result == TARGET_NO_MEMORY &&
-           judge_is_request(&over->call.op);
+    return over->call.result == TARGET_NO_MEMORY && judge_is_request(&over->call.op);
 }
 
 /* --- what may have been felt already --- */
@@ -20,9 +20,8 @@ static void blur_reload(const struct pass *pass, const struct overlap_call *over
 {
     const struct call *call = &over->call;
     const uint32_t slot = slot_named(over->host, call);
-    const uint64_t promised = slot == SLOT_NONE
-                                  ? UINT64_MAX
-                                  : model_block(over->host->model, slot)->promised_bytes;
+    CHECK(slot != SLOT_NONE); /* no client unloads what it executes */
+    const uint64_t promised = model_block(over->host->model, slot)->promised_bytes;
     const uint64_t size = call->block.size_bytes < promised ? call->block.size_bytes : promised;
     const uint64_t start = call->block.address;
     const uint64_t end = start + size;
@@ -52,7 +51,7 @@ static void blur_block(const struct op *op, struct oom_block *block)
         block->hold_count++;
     } else if (op->kind == OP_USE || op->kind == OP_EXECUTE) {
         block->used_until_ns = DELAY_NEVER;
-    } else if (op->kind == OP_FREE_AFTER && block->state == BLOCK_LIVE) {
+    } else if (op->kind == OP_FREE_AFTER) {
         block->state = BLOCK_DYING;
         block->freed_at_ns = DELAY_NEVER;
     }

@@ -12,8 +12,7 @@ struct overlap_orders overlap_orders_find(const struct pass *pass, uint32_t numb
 {
     struct overlap_orders orders = {0};
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
-        if (i == number || !is_open(pass, i) ||
-            call_at(pass, i)->host != call_at(pass, number)->host ||
+        if (!is_open(pass, i) || call_at(pass, i)->host != call_at(pass, number)->host ||
             !overlap_effects_is_taking(pass, i)) {
             continue;
         }
@@ -38,13 +37,13 @@ static bool is_event_done(const struct pass *pass, const struct call *call)
 }
 
 /* Whether calls under way may have made the block go, or have made it, so that it was not there
- * yet.  What is used, or waits for an event, is there. */
-static bool may_be_gone(const struct pass *pass, const struct host *host,
-                        const struct oom_block *block)
+ * yet.  What is used, or waits for an event, is there.  An op names a block of its own host alone.
+ */
+static bool may_be_gone(const struct pass *pass, const struct oom_block *block)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const struct overlap_call *over = call_at(pass, i);
-        if (over->host != host || !pass->pending[i].is_under_way) {
+        if (!pass->pending[i].is_under_way) {
             continue;
         }
         if (over->call.number == block->op) {
@@ -66,15 +65,14 @@ static uint64_t find_end(const struct oom_block *block)
 }
 
 /* False: something in the range stays. */
-static bool clear_range(const struct pass *pass, const struct host *host, uint64_t start,
-                        uint64_t end, struct oom *oom)
+static bool clear_range(const struct pass *pass, uint64_t start, uint64_t end, struct oom *oom)
 {
     size_t kept = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block block = oom->blocks[i];
         if (block.address >= end || find_end(&block) <= start) {
             oom->blocks[kept++] = block;
-        } else if (!may_be_gone(pass, host, &block)) {
+        } else if (!may_be_gone(pass, &block)) {
             return false;
         }
     }
@@ -109,7 +107,8 @@ static uint64_t find_promised_bytes(const struct overlap_call *over)
                                   over->call.op.size_bytes);
     }
     const uint32_t slot = slot_named(over->host, &over->call);
-    return slot == SLOT_NONE ? UINT64_MAX : model_block(over->host->model, slot)->promised_bytes;
+    CHECK(slot != SLOT_NONE); /* or it takes nothing */
+    return model_block(over->host->model, slot)->promised_bytes;
 }
 
 static struct oom_block make_block(const struct pass *pass, const struct overlap_call *over)
@@ -155,7 +154,7 @@ bool overlap_orders_apply(const struct pass *pass, const struct overlap_orders *
                 return false;
             }
         }
-        if (!clear_range(pass, over->host, block.address, end, oom)) {
+        if (!clear_range(pass, block.address, end, oom)) {
             return false;
         }
         taken[count++] = block;
