@@ -345,13 +345,23 @@ bool overlap_effects_finish(struct pass *pass, uint32_t number)
 
 /* --- what the device was asked to do says that they had it --- */
 
+/* What the call breaks by that is its own, whoever's device call shows it. */
+static bool bring_call(struct pass *pass, uint32_t number)
+{
+    const bool is_good = overlap_effects_finish(pass, number);
+    if (!is_good) {
+        pass->current = number;
+    }
+    return is_good;
+}
+
 bool overlap_effects_bring(struct pass *pass, const struct host *host, uint64_t op)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const struct overlap_call *over = call_at(pass, i);
         if (is_open(pass, i) && over->host == host && is_granted(&over->call) &&
             over->call.op.kind == OP_LOAD && over->call.number == op) {
-            return overlap_effects_finish(pass, i);
+            return bring_call(pass, i);
         }
     }
     return true;
@@ -414,8 +424,7 @@ bool overlap_effects_bring_source(struct pass *pass, const struct host *host,
         const struct overlap_call *over = call_at(pass, i);
         if (is_open(pass, i) && over->host == host && overlap_effects_is_taking(pass, i) &&
             is_source_of(over, made) && (!is_known || is_overwritten(pass, i))) {
-            pass->current = i;
-            return overlap_effects_finish(pass, i);
+            return bring_call(pass, i);
         }
     }
     return true;

@@ -49,7 +49,7 @@ uint32_t begin_call(struct op op)
     for (uint32_t i = 0; rig.overlap.call_count == 0 && i < run->judge.host_count; i++) {
         host_begin_call(&run->hosts[i]);
     }
-    rig.in_overlap[number] = overlap_begin(&rig.overlap, &run->judge, host, 0);
+    rig.in_overlap[number] = overlap_begin(&rig.overlap, &run->judge, host, op.lane);
     clients_begin(rig.clients, &op);
     rig.handles[number] = driver_begin_call(host, run->timeline, &op, number, &rig.calls[number]);
     return number;
@@ -63,7 +63,8 @@ static bool note_verdict(void *context, const struct overlap_call *over)
         run_take_overlapping(run, over->host, &over->call, over->message);
         return !run_is_broken(run);
     }
-    return run->verdict.kind != VERDICT_BROKEN && run->verdict.kind != VERDICT_PREMATURE;
+    return !rig.ends && run->verdict.kind != VERDICT_BROKEN &&
+           run->verdict.kind != VERDICT_PREMATURE;
 }
 
 void end_call(uint32_t number)

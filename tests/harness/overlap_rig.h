@@ -19,6 +19,7 @@ struct overlap_rig {
     uint32_t in_overlap[CALL_COUNT_MAX];
     struct verdict verdicts[CALL_COUNT_MAX];
     bool counts; /* calls are taken into the run, which goes on after what does no harm */
+    bool ends;   /* after the first verdict that is told */
 };
 extern struct overlap_rig rig;
 
