@@ -41,7 +41,7 @@ static bool has_called_target(const struct call *call)
     case OP_REPORT:
         return false;
     default:
-        return !call->skipped && !call->is_deferred && call->result != TARGET_INVALID;
+        return !call->is_deferred && call->result != TARGET_INVALID;
     }
 }
 

@@ -3,7 +3,7 @@
 bool judge_ended_handle(const struct call *call, uint32_t slot)
 {
     const uint8_t kind = call->op.kind;
-    return slot == call->slot && call->result == TARGET_OK && !call->is_deferred &&
+    return slot == call->slot && call->result == TARGET_OK &&
            (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD);
 }
 
@@ -26,9 +26,8 @@ static enum place follow_bytes(const struct judge *judge, const struct host *hos
     const struct block *block = model_block(host->model, slot);
     bool is_absent = block->is_absent;
     /* While calls overlapped, stages were followed one by one, and whose they were by their bytes
-     * was not known yet. */
-    if (judge->is_overlapping && is_absent &&
-        device_has_staged(host->device, slot, block->requested_bytes)) {
+     * was not known yet.  No single call ended the block: it is absent. */
+    if (judge->is_overlapping && device_has_staged(host->device, slot, block->requested_bytes)) {
         return PLACE_HOST;
     }
     size_t count = 0;

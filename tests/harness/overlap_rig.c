@@ -29,6 +29,46 @@ void start_lanes_that_go_on(void)
     run_go_on(script.run);
 }
 
+static uint64_t stage;
+
+static void strand_block_0(void)
+{
+    const struct device_services *device = script.device[0];
+    ck_assert_int_eq(device->stage_out(device->context, 0, 2 * G, &stage), DEVICE_OK);
+    ck_assert_int_eq(copy(4, 0, 2), DEVICE_OK);
+    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_REFUSED);
+    script.at[1].address = TARGET_ADDRESS_NONE;
+    script.at[2].address = 0;
+}
+
+void bring_absent_back(void)
+{
+    const struct device_services *device = script.device[0];
+    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_OK);
+    script.at[1].address = 4 * G;
+}
+
+void drop_absent(void)
+{
+    script.device[0]->stage_drop(script.device[0]->context, stage);
+}
+
+void start_lanes_with_absent(void)
+{
+    start_lanes(DEFRAG_REPACK);
+    end_granted(begin_alloc(2 * G), 1, 0, 2);
+    end_granted(begin_alloc(2 * G), 2, 4, 2);
+    struct op op = op_make(OP_FAULT);
+    op.tag = FAULT_COPY;
+    op.size_bytes = 3; /* the return */
+    end_call(begin_call(op));
+    const uint32_t number = begin_call(op_make(OP_DEFRAGMENT));
+    script.act = strand_block_0;
+    end_refused(number, TARGET_FAILED, "the device refused");
+    KEEPS(&rig.verdicts[number]);
+    ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 1);
+}
+
 void stop_lanes(void)
 {
     for (uint32_t i = 0; i < script.run->judge.host_count; i++) {

@@ -28,6 +28,12 @@ void start_lanes(enum defrag_contract defrag);
  */
 void start_lanes_on(uint32_t host_count);
 void start_lanes_that_go_on(void);
+/* Under repack.  Ops 0 and 1 made blocks of two granules, with handles 1 and 2; op 2 is a fault,
+ * and op 3 left block 0 in host memory alone, and block 1 at 0.  An act brings it back to
+ * granule 4. */
+void start_lanes_with_absent(void);
+void bring_absent_back(void);
+void drop_absent(void);
 void stop_lanes(void);
 
 /* The number of the op.  The call is under way until end_call. */

@@ -422,6 +422,99 @@ START_TEST(what_another_call_did_excuses_no_failure_on_its_own_host)
 }
 END_TEST
 
+static void say_elsewhere(void)
+{
+    ck_assert_int_eq(copy(15, 14, 1), DEVICE_OK);
+    script.at[2].address = 14 * G;
+    script.at[1].address = 12 * G;
+}
+
+static void say_outside(void)
+{
+    say_elsewhere();
+    script.at[1].address = 15 * G;
+}
+
+/* Another block is copied; of this one the target alone says that it moved.  At which instant that
+ * was nobody knows, so nobody knows whether it was held then. */
+START_TEST(a_place_that_no_copy_leads_to_is_held_against_what_lies_there)
+{
+    const struct {
+        void (*act)(void);
+        bool is_held;
+        enum rule rule;
+    } rows[] = {
+        {say_elsewhere, false, RULE_CONTENTS},
+        {say_elsewhere, true, RULE_CONTENTS},
+        {say_outside, false, RULE_OUTSIDE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        start_lanes(DEFRAG_REPACK);
+        make_block_at_7();
+        (void)take_block(15, 1);
+        if (rows[i].is_held) {
+            end_call(begin_on(OP_HOLD, 0));
+        }
+        const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
+        const uint32_t looking = begin_call(op_make(OP_REPORT));
+        script.act = rows[i].act;
+        end_call(move);
+        end_call(looking);
+        ck_assert_msg(rig.verdicts[looking].rule == rows[i].rule, "row %zu: %s", i,
+                      rig.verdicts[looking].reason);
+        stop_lanes();
+    }
+}
+END_TEST
+
+/* --- blocks in host memory --- */
+
+/* It can be asked for no more: it is where its stage is, while that lasts. */
+START_TEST(what_was_freed_in_host_memory_is_there_for_its_event)
+{
+    for (int is_dropped = 0; is_dropped < 2; is_dropped++) {
+        start_lanes_with_absent();
+        const uint32_t freeing = begin_call(make_on(OP_FREE_AFTER, 0));
+        const uint32_t other = begin_call(op_make(OP_DEFRAGMENT));
+        end_call(freeing);
+        script.act = is_dropped != 0 ? drop_absent : NULL;
+        end_call(other);
+        KEEPS(&rig.verdicts[freeing]);
+        ck_assert_int_eq(rig.verdicts[other].rule, is_dropped != 0 ? RULE_CONTENTS : RULE_NONE);
+        ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 1);
+        stop_lanes();
+    }
+}
+END_TEST
+
+static void move_1_away(void)
+{
+    ck_assert_int_eq(copy(0, 8, 2), DEVICE_OK);
+    script.at[2].address = 8 * G;
+}
+
+/* A call that can never be right may bring back what is in host memory when it begins.  When
+ * nothing was there it moves nothing, whatever was there before. */
+START_TEST(what_was_in_host_memory_excuses_only_calls_of_its_time)
+{
+    for (int is_back = 0; is_back < 2; is_back++) {
+        start_lanes_with_absent();
+        if (is_back != 0) {
+            const uint32_t back = begin_call(op_make(OP_DEFRAGMENT));
+            script.act = bring_absent_back;
+            end_call(back);
+            KEEPS(&rig.verdicts[back]);
+        }
+        const uint32_t first = begin_beside(INVALID);
+        const uint32_t second = begin_beside(INVALID);
+        end_beside(first, INVALID, move_1_away);
+        end_beside(second, INVALID, NULL);
+        ck_assert_int_eq(rig.verdicts[second].rule, is_back != 0 ? RULE_FAILED_CHANGED : RULE_NONE);
+        stop_lanes();
+    }
+}
+END_TEST
+
 Suite *suite_of_overlap_end(void)
 {
     Suite *suite = suite_create("overlap_end");
@@ -437,6 +530,9 @@ Suite *suite_of_overlap_end(void)
     tcase_add_test(tests, what_is_wrong_at_the_end_is_told_of_the_last_call);
     tcase_add_test(tests, a_peak_that_may_be_right_is_followed);
     tcase_add_test(tests, what_another_call_did_excuses_no_failure_on_its_own_host);
+    tcase_add_test(tests, a_place_that_no_copy_leads_to_is_held_against_what_lies_there);
+    tcase_add_test(tests, what_was_freed_in_host_memory_is_there_for_its_event);
+    tcase_add_test(tests, what_was_in_host_memory_excuses_only_calls_of_its_time);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -356,44 +356,6 @@ END_TEST
 
 /* --- blocks in host memory --- */
 
-static uint64_t stage;
-
-/* The block at 0 leaves for the one at 4, and is not taken back. */
-static void strand_0(void)
-{
-    const struct device_services *device = script.device[0];
-    ck_assert_int_eq(device->stage_out(device->context, 0, 2 * G, &stage), DEVICE_OK);
-    ck_assert_int_eq(copy(4, 0, 2), DEVICE_OK);
-    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_REFUSED);
-    script.at[1].address = TARGET_ADDRESS_NONE;
-    script.at[2].address = 0;
-}
-
-static void bring_back(void)
-{
-    const struct device_services *device = script.device[0];
-    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_OK);
-    script.at[1].address = 4 * G;
-}
-
-/* Blocks of two granules at 0 and 4; the former, op 0, is in host memory alone. */
-static void start_with_one_absent(void)
-{
-    start_lanes(DEFRAG_REPACK);
-    (void)take_block(0, 2);
-    (void)take_block(4, 2);
-    struct op op = op_make(OP_FAULT);
-    op.tag = FAULT_COPY;
-    op.size_bytes = 3;
-    (void)take(op, 0, 0);
-    script.act = strand_0;
-    script.result = TARGET_FAILED;
-    const uint32_t stranding = begin_call(op_make(OP_DEFRAGMENT));
-    end_call(stranding);
-    KEEPS(&rig.verdicts[stranding]);
-    ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 1);
-}
-
 /* Which room is kept for it nobody knows.  While it was there, nothing justifies a refusal but an
  * instant at which all is known. */
 START_TEST(a_refusal_while_a_block_is_in_host_memory_needs_another_instant)
@@ -408,10 +370,10 @@ START_TEST(a_refusal_while_a_block_is_in_host_memory_needs_another_instant)
         {true, 13, VERDICT_JUSTIFIED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        start_with_one_absent();
+        start_lanes_with_absent();
         const uint32_t request = begin_alloc(rows[i].request * G);
         const uint32_t defragmenting = begin_call(op_make(OP_DEFRAGMENT));
-        script.act = rows[i].comes_back ? bring_back : NULL;
+        script.act = rows[i].comes_back ? bring_absent_back : NULL;
         end_call(defragmenting);
         end_refused(request, TARGET_NO_MEMORY, "no room");
         check_verdict(request, rows[i].verdict, i);
