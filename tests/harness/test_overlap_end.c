@@ -63,7 +63,7 @@ static void evict_it(void)
     ck_assert_int_eq(unload(1), DEVICE_OK);
 }
 
-/* What is at 0, what gives it back, and what that does. */
+/* What makes room ends the run: what returns behind it is not told. */
 START_TEST(what_waits_for_room_is_blamed_for_what_it_took)
 {
     enum cause { EVENT, EVENT_BEFORE_COPY, COPY, EVICTION, RETURN, CAUSE_COUNT };
@@ -77,6 +77,7 @@ START_TEST(what_waits_for_room_is_blamed_for_what_it_took)
         const uint32_t freeing = cause == RETURN ? begin_on(OP_FREE, block) : 0;
         const uint32_t waiting = begin_alloc(5 * G);
         const uint32_t other = begin_alloc(G);
+        const uint32_t later = begin_alloc(G);
         static void (*const acts[])(void) = {wait_for_0, wait_and_copy, copy_it_away, evict_it,
                                              NULL};
         script.act = acts[cause];
@@ -84,10 +85,12 @@ START_TEST(what_waits_for_room_is_blamed_for_what_it_took)
         if (cause == RETURN) {
             end_call(freeing);
         }
+        end_refused(later, TARGET_INVALID, "not told");
         end_granted(waiting, 21, 0, 4);
         BREAKS(&rig.verdicts[waiting], RULE_TOO_SMALL);
         KEEPS(&rig.verdicts[other]);
         KEEPS(&rig.verdicts[freeing]);
+        KEEPS(&rig.verdicts[later]);
         ck_assert_uint_eq(rig.verdicts[waiting].op, waiting);
         stop_lanes();
     }
@@ -176,46 +179,102 @@ START_TEST(a_copy_shows_that_what_lay_there_was_given_back)
     const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
     script.act = move_onto_0;
     end_call(move);
+    const uint32_t request = begin_alloc(14 * G); /* all the rest */
+    end_refused(request, TARGET_NO_MEMORY, "no room");
     end_call(freeing);
     KEEPS(&rig.verdicts[move]);
-    KEEPS(&rig.verdicts[freeing]);
-    ck_assert_uint_eq(model_in_use_bytes(run_model(script.run, 0)), 2 * G);
+    JUDGED(&rig.verdicts[request], VERDICT_PREMATURE);
+    stop_lanes();
+}
+END_TEST
+
+static void wait_for_freed(void)
+{
+    wait_for(2);
+}
+
+static void wait_and_move_onto_0(void)
+{
+    wait_for(2);
+    move_onto_0();
+}
+
+/* An event that is done in a call is done before what follows in it: the place of what it kept is
+ * written to, and given to a call that waits for it before the request of this call is answered. */
+START_TEST(an_event_is_done_before_what_follows_it_in_a_call)
+{
+    for (uint64_t size = 10; size <= 11; size++) {
+        start_lanes(DEFRAG_SLIDE);
+        const uint32_t freed = take_block(0, 2);
+        (void)take_block(4, 2);
+        end_call(begin_call(make_on(OP_FREE_AFTER, freed)));
+        const uint32_t waiting = begin_alloc(4 * G);
+        const uint32_t request = begin_alloc(size * G);
+        script.act = wait_for_freed;
+        end_refused(request, TARGET_NO_MEMORY, "no room");
+        end_granted(waiting, 20, 0, 4);
+        JUDGED(&rig.verdicts[request], size == 10 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
+        stop_lanes();
+    }
+    start_lanes(DEFRAG_SLIDE);
+    const uint32_t freed = take_block(0, 2);
+    (void)take_block(4, 2);
+    end_call(begin_call(make_on(OP_FREE_AFTER, freed)));
+    const uint32_t looking = begin_call(op_make(OP_REPORT));
+    const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
+    script.act = wait_and_move_onto_0;
+    end_call(move);
+    end_call(looking);
+    KEEPS(&rig.verdicts[move]);
+    KEEPS(&rig.verdicts[looking]);
     stop_lanes();
 }
 END_TEST
 
 static uint64_t stage;
 
-static void stage_4_out(void)
+static void stage_14_out(void)
 {
     const struct device_services *device = script.device[0];
-    ck_assert_int_eq(device->stage_out(device->context, 4 * G, 2 * G, &stage), DEVICE_OK);
+    ck_assert_int_eq(device->stage_out(device->context, 14 * G, 2 * G, &stage), DEVICE_OK);
 }
 
-static void stage_4_drop(void)
+static void stage_14_drop(void)
 {
     script.device[0]->stage_drop(script.device[0]->context, stage);
 }
 
-/* A stage has a number, and no place on the device: the block at 0 is still there. */
-START_TEST(a_stage_shows_nothing_of_what_lies_elsewhere)
+static void copy_in_vain(void)
 {
-    start_lanes(DEFRAG_REPACK);
-    const uint32_t freed = take_block(0, 2);
-    (void)take_block(4, 2);
-    const uint32_t freeing = begin_on(OP_FREE, freed);
-    const uint32_t first = begin_call(op_make(OP_DEFRAGMENT));
-    const uint32_t second = begin_call(op_make(OP_DEFRAGMENT));
-    script.act = stage_4_out;
-    end_call(first);
-    const uint32_t request = begin_alloc(13 * G);
-    end_refused(request, TARGET_NO_MEMORY, "no room");
-    script.act = stage_4_drop;
-    end_call(second);
-    end_call(freeing);
-    JUDGED(&rig.verdicts[request], VERDICT_JUSTIFIED);
-    KEEPS(&rig.verdicts[freeing]);
-    stop_lanes();
+    ck_assert_int_eq(copy(14, 0, 2), DEVICE_REFUSED);
+}
+
+/* A stage has a number, and no place on the device, and a copy that was refused wrote nothing: the
+ * block at 0 is still there. */
+START_TEST(only_a_copy_that_was_made_shows_that_a_place_was_given_back)
+{
+    for (int is_copy = 0; is_copy < 2; is_copy++) {
+        start_lanes(DEFRAG_REPACK);
+        const uint32_t freed = take_block(0, 2);
+        (void)take_block(14, 2);
+        struct op op = op_make(OP_FAULT);
+        op.tag = FAULT_COPY;
+        op.size_bytes = (uint64_t)is_copy; /* 0: disarmed */
+        end_call(begin_call(op));
+        const uint32_t freeing = begin_on(OP_FREE, freed);
+        const uint32_t first = begin_call(op_make(OP_DEFRAGMENT));
+        const uint32_t second = begin_call(op_make(OP_DEFRAGMENT));
+        script.act = is_copy != 0 ? copy_in_vain : stage_14_out;
+        end_call(first);
+        const uint32_t request = begin_alloc(13 * G);
+        end_refused(request, TARGET_NO_MEMORY, "no room");
+        script.act = is_copy != 0 ? NULL : stage_14_drop;
+        end_call(second);
+        end_call(freeing);
+        JUDGED(&rig.verdicts[request], VERDICT_JUSTIFIED);
+        KEEPS(&rig.verdicts[freeing]);
+        stop_lanes();
+    }
 }
 END_TEST
 
@@ -410,6 +469,13 @@ START_TEST(what_another_call_did_excuses_no_failure_on_its_own_host)
         script.contract.defrag = DEFRAG_REPACK;
         start_lanes_on(2);
         make_block_at_7();
+        uint32_t before[3]; /* granted, in an overlap that has ended */
+        for (size_t k = 0; k < 3; k++) {
+            before[k] = begin_on(OP_TOUCH, 0);
+        }
+        for (size_t k = 0; k < 3; k++) {
+            end_call(before[k]);
+        }
         const uint32_t first = begin_beside(rows[i].first);
         const uint32_t second = begin_beside(rows[i].second);
         end_beside(first, rows[i].first, rows[i].act);
@@ -523,7 +589,8 @@ Suite *suite_of_overlap_end(void)
     tcase_add_test(tests, what_the_log_shows_of_a_call_is_told_of_that_call);
     tcase_add_test(tests, a_held_block_does_not_move_while_calls_overlap);
     tcase_add_test(tests, a_copy_shows_that_what_lay_there_was_given_back);
-    tcase_add_test(tests, a_stage_shows_nothing_of_what_lies_elsewhere);
+    tcase_add_test(tests, an_event_is_done_before_what_follows_it_in_a_call);
+    tcase_add_test(tests, only_a_copy_that_was_made_shows_that_a_place_was_given_back);
     tcase_add_test(tests, a_program_is_evicted_for_a_request_under_way_on_its_host);
     tcase_add_test(tests, the_call_that_began_last_of_the_others_is_named);
     tcase_add_test(tests, nothing_is_told_to_whoever_heard_enough);

@@ -102,6 +102,7 @@ START_TEST(what_took_the_place_of_a_freed_block_may_have_been_there)
         end_granted(taker, 9, 0, 5);
         end_call(freeing);
         check_verdict(request, rows[i].verdict, i);
+        ck_assert_uint_eq(rig.verdicts[request].free_bytes, 11 * G);
         stop_lanes();
     }
 }
