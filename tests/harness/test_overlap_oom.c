@@ -194,6 +194,21 @@ START_TEST(what_is_felt_shows_in_the_state_that_is_judged)
 }
 END_TEST
 
+/* What is certain decides before what may be: no certificate shows more than it needs. */
+START_TEST(what_fits_nowhere_is_shown_without_what_may_have_been_felt)
+{
+    start_lanes(DEFRAG_SLIDE);
+    make_block_at_7();
+    const uint32_t pin = begin_on(OP_HOLD, 0);
+    const uint32_t request = begin_alloc(15 * G);
+    end_refused(request, TARGET_NO_MEMORY, "no room");
+    end_call(pin);
+    JUDGED(&rig.verdicts[request], VERDICT_JUSTIFIED);
+    ck_assert_uint_eq(find_judged(0)->hold_count, 0);
+    stop_lanes();
+}
+END_TEST
+
 static void evict_0(void)
 {
     ck_assert_int_eq(unload(0), DEVICE_OK);
@@ -451,6 +466,7 @@ Suite *suite_of_overlap_oom(void)
     tcase_add_test(tests, bytes_that_no_number_holds_are_told_as_the_largest);
     tcase_add_test(tests, what_may_have_been_felt_is_one_hold_more);
     tcase_add_test(tests, what_is_felt_shows_in_the_state_that_is_judged);
+    tcase_add_test(tests, what_fits_nowhere_is_shown_without_what_may_have_been_felt);
     tcase_add_test(tests, an_image_that_may_be_back_leaves_less_room);
     tcase_add_test(tests, an_image_is_not_back_where_something_else_lies);
     tcase_add_test(tests, what_is_felt_on_another_host_is_not_felt);
