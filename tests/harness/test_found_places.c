@@ -137,6 +137,16 @@ START_TEST(what_a_call_freed_is_where_its_bytes_went_in_that_call)
 }
 END_TEST
 
+/* Of a block that it cannot be asked about the target says no size either. */
+START_TEST(a_call_that_failed_changed_nothing_that_was_freed_before)
+{
+    start_with_two(DEFRAG_REPACK);
+    KEEPS(on_for(OP_FREE_AFTER, 0, 1000));
+    JUDGED(refuse(16), VERDICT_JUSTIFIED);
+    stop();
+}
+END_TEST
+
 static void move_1_to_8(void)
 {
     ck_assert_int_eq(copy(4, 8, 2), DEVICE_OK);
@@ -312,6 +322,24 @@ START_TEST(a_place_that_the_target_says_is_held_against_the_rules)
 }
 END_TEST
 
+static void move_0_past_1(void)
+{
+    move_0_to_8();
+    script.at[1].address = 8 * G;
+}
+
+/* The lower one moves, and the other is where it was. */
+START_TEST(blocks_that_slide_keep_their_order)
+{
+    for (int is_repack = 0; is_repack < 2; is_repack++) {
+        start_with_two(is_repack != 0 ? DEFRAG_REPACK : DEFRAG_SLIDE);
+        const struct verdict *verdict = defragment_with(move_0_past_1, TARGET_OK);
+        ck_assert_int_eq(verdict->rule, is_repack != 0 ? RULE_NONE : RULE_MOVED_UNASKED);
+        stop();
+    }
+}
+END_TEST
+
 /* Nothing was called since, so nothing else looks at what the block holds. */
 START_TEST(a_touch_finds_what_was_overwritten_between_calls)
 {
@@ -390,12 +418,14 @@ Suite *suite_of_found_places(void)
     Suite *suite = suite_create("found_places");
     TCase *tests = tcase_create("found_places");
     tcase_add_test(tests, what_a_call_freed_is_where_its_bytes_went_in_that_call);
+    tcase_add_test(tests, a_call_that_failed_changed_nothing_that_was_freed_before);
     tcase_add_test(tests, what_was_unloaded_while_it_was_busy_is_where_it_was);
     tcase_add_test(tests, what_was_freed_before_comes_back_once);
     tcase_add_test(tests, what_is_in_host_memory_is_lost_with_its_stage);
     tcase_add_test(tests, a_donated_block_is_asked_for_by_its_new_handle);
     tcase_add_test(tests, without_locate_blocks_are_where_they_were);
     tcase_add_test(tests, a_place_that_the_target_says_is_held_against_the_rules);
+    tcase_add_test(tests, blocks_that_slide_keep_their_order);
     tcase_add_test(tests, a_touch_finds_what_was_overwritten_between_calls);
     tcase_add_test(tests, a_block_stays_in_host_memory_while_others_take_its_room);
     tcase_add_test(tests, only_a_number_that_names_a_program_is_evicted);
