@@ -117,13 +117,19 @@ static bool take_effect(struct pass *pass, uint32_t number)
 
 /* --- giving back --- */
 
+/* Whether the call gives back what the op made, and has not in the model.  It is a call on the same
+ * host: one that names what another host has is skipped. */
+static bool is_giving_back(const struct pass *pass, uint32_t number, uint32_t op)
+{
+    const struct call *call = &call_at(pass, number)->call;
+    return is_open(pass, number) && overlap_effects_gives_back(call) && call->op.ref == op;
+}
+
 /* Calls under way that give back what the op made do so now. */
-static void give_back_block(struct pass *pass, const struct host *host, uint32_t op)
+static void give_back_block(struct pass *pass, uint32_t op)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
-        const struct overlap_call *over = call_at(pass, i);
-        if (is_open(pass, i) && over->host == host && overlap_effects_gives_back(&over->call) &&
-            over->call.op.ref == op) {
+        if (is_giving_back(pass, i, op)) {
             (void)take_effect(pass, i);
         }
     }
@@ -148,12 +154,12 @@ static void give_back_range(struct pass *pass, const struct host *host, const st
 {
     const uint64_t end = range->end;
     struct span span;
-    for (uint64_t at = range->start;
-         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+    for (uint64_t at = range->start; span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
         if (copy == NULL ||
             !(is_source(pass, host, copy, &span) ||
               overlap_stages_hold(&pass->moves.stages, host, (uint32_t)span.owner))) {
-            give_back_block(pass, host, model_block(host->model, (uint32_t)span.owner)->op);
+            give_back_block(pass, model_block(host->model, (uint32_t)span.owner)->op);
         }
     }
 }
@@ -354,13 +360,10 @@ bool overlap_effects_bring(struct pass *pass, const struct host *host, uint64_t 
     return true;
 }
 
-/* Whether some call under way gives the block back and has not in the model. */
-static bool is_being_given_back(const struct pass *pass, const struct host *host, uint32_t op)
+static bool is_being_given_back(const struct pass *pass, uint32_t op)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
-        const struct overlap_call *over = call_at(pass, i);
-        if (is_open(pass, i) && over->host == host && overlap_effects_gives_back(&over->call) &&
-            over->call.op.ref == op) {
+        if (is_giving_back(pass, i, op)) {
             return true;
         }
     }
@@ -373,9 +376,9 @@ static bool is_source_staying(const struct pass *pass, const struct host *host,
 {
     const uint64_t end = made->from + made->bytes;
     struct span span;
-    for (uint64_t at = made->from;
-         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
-        if (!is_being_given_back(pass, host, model_block(host->model, (uint32_t)span.owner)->op)) {
+    for (uint64_t at = made->from; span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
+        if (!is_being_given_back(pass, model_block(host->model, (uint32_t)span.owner)->op)) {
             return true;
         }
     }
@@ -424,9 +427,7 @@ void overlap_effects_let_go(void *context, const struct host *host, uint32_t slo
     const struct block *block = model_block(host->model, slot);
     const uint32_t op = block->op;
     for (uint32_t i = 0; i < pass->overlap->call_count && block->hold_count > 0; i++) {
-        const struct overlap_call *over = call_at(pass, i);
-        if (is_open(pass, i) && over->host == host && is_granted(&over->call) &&
-            over->call.op.kind == OP_RELEASE && over->call.op.ref == op) {
+        if (call_at(pass, i)->call.op.kind == OP_RELEASE && is_giving_back(pass, i, op)) {
             (void)take_effect(pass, i);
         }
     }

@@ -136,8 +136,8 @@ static void make_room(const struct overlap_moves *moves, struct host *host,
 {
     const uint64_t end = range->end;
     struct span span;
-    for (uint64_t at = range->start;
-         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+    for (uint64_t at = range->start; span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
         const struct block *block = model_block(host->model, (uint32_t)span.owner);
         if (overlap_moves_ends_elsewhere(host, block->op, block->address) ||
             overlap_stages_hold(&moves->stages, host, (uint32_t)span.owner)) {

@@ -133,8 +133,8 @@ void overlap_stages_strand_in(const struct overlap_stages *stages, struct host *
                               uint64_t start, uint64_t end)
 {
     struct span span;
-    for (uint64_t at = start;
-         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+    for (uint64_t at = start; span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
         if (overlap_stages_hold(stages, host, (uint32_t)span.owner)) {
             overlap_stages_strand(stages, host, (uint32_t)span.owner);
         }
