@@ -6,13 +6,20 @@
 
 struct overlap_rig rig;
 
-void start_lanes(enum defrag_contract defrag)
+void start_lanes_on(uint32_t host_count, enum defrag_contract defrag)
 {
     prepare();
     script.contract.defrag = defrag;
-    start_hosts(1);
+    start_hosts(host_count);
     rig = (struct overlap_rig){.clients = clients_create(CALL_COUNT_MAX)};
-    host_set_clients(&script.run->hosts[0], rig.clients);
+    for (uint32_t i = 0; i < host_count; i++) {
+        host_set_clients(&script.run->hosts[i], rig.clients);
+    }
+}
+
+void start_lanes(enum defrag_contract defrag)
+{
+    start_lanes_on(1, defrag);
 }
 
 void start_lanes_that_go_on(void)
@@ -24,7 +31,9 @@ void start_lanes_that_go_on(void)
 
 void stop_lanes(void)
 {
-    host_set_clients(&script.run->hosts[0], NULL);
+    for (uint32_t i = 0; i < script.run->setup.host_count; i++) {
+        host_set_clients(&script.run->hosts[i], NULL);
+    }
     overlap_deinit(&rig.overlap);
     clients_destroy(rig.clients);
     stop();
@@ -33,12 +42,12 @@ void stop_lanes(void)
 uint32_t begin_call(struct op op)
 {
     struct run *run = script.run;
-    struct host *host = &run->hosts[0];
+    struct host *host = &run->hosts[op.host];
     const uint32_t number = (uint32_t)run->ops.count;
     ck_assert_uint_lt(number, CALL_COUNT_MAX);
     op_list_append(&run->ops, &op);
-    if (rig.overlap.call_count == 0) {
-        host_begin_call(host);
+    for (uint32_t i = 0; i < run->setup.host_count && rig.overlap.call_count == 0; i++) {
+        host_begin_call(&run->hosts[i]);
     }
     rig.in_overlap[number] = overlap_begin(&rig.overlap, &run->judge, host, 0);
     clients_begin(rig.clients, &op);
@@ -60,8 +69,8 @@ static bool note_verdict(void *context, const struct overlap_call *over)
 void end_call(uint32_t number)
 {
     struct run *run = script.run;
-    struct host *host = &run->hosts[0];
     struct call *call = &rig.calls[number];
+    struct host *host = &run->hosts[call->op.host];
     driver_call_target(host, &run->setup, rig.handles[number], call);
     driver_end_call(host, run->timeline, &run->setup, call);
     clients_end(rig.clients, call);
@@ -70,7 +79,9 @@ void end_call(uint32_t number)
     overlap_end(&rig.overlap, &run->judge, &answer);
     if (rig.overlap.under_way_count == 0) {
         const struct overlap_teller teller = {run, note_verdict};
-        host_end_call(host);
+        for (uint32_t i = 0; i < run->setup.host_count; i++) {
+            host_end_call(&run->hosts[i]);
+        }
         (void)judge_overlap(&run->judge, &rig.overlap, &teller);
         overlap_clear(&rig.overlap);
     }
@@ -90,6 +101,13 @@ uint32_t begin_alloc(uint64_t size_bytes)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = size_bytes;
+    return begin_call(op);
+}
+
+uint32_t begin_on(enum op_kind kind, uint32_t ref)
+{
+    struct op op = op_make(kind);
+    op.ref = ref;
     return begin_call(op);
 }
 

@@ -1,5 +1,6 @@
 /* Calls that overlap, in an order that the test chooses: begins and returns one by one, on one
- * thread.  The target is the scripted one, on one host. */
+ * thread.  The target is the scripted one; what it does to its device between two of these calls it
+ * does during the overlap. */
 #ifndef TESTS_HARNESS_OVERLAP_RIG_H
 #define TESTS_HARNESS_OVERLAP_RIG_H
 
@@ -23,6 +24,7 @@ struct overlap_rig {
 extern struct overlap_rig rig;
 
 void start_lanes(enum defrag_contract defrag);
+void start_lanes_on(uint32_t host_count, enum defrag_contract defrag);
 void start_lanes_that_go_on(void);
 void stop_lanes(void);
 
@@ -35,6 +37,7 @@ void end_call(uint32_t number);
 void make_block_at_7(void);
 
 uint32_t begin_alloc(uint64_t size_bytes);
+uint32_t begin_on(enum op_kind kind, uint32_t ref);
 /* Place and size in granules. */
 void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size);
 void end_refused(uint32_t number, enum target_result result, const char *message);
