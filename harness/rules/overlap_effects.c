@@ -354,6 +354,7 @@ bool overlap_effects_bring(struct pass *pass, const struct host *host, uint64_t 
         const struct overlap_call *over = call_at(pass, i);
         if (is_open(pass, i) && over->host == host && is_granted(&over->call) &&
             over->call.op.kind == OP_LOAD && over->call.number == op) {
+            pass->current = i;
             return overlap_effects_finish(pass, i);
         }
     }

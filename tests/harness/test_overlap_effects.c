@@ -289,6 +289,22 @@ START_TEST(an_eviction_says_that_the_load_had_its_place)
 }
 END_TEST
 
+/* The load is to blame, not the call that evicts, nor the next one that returns. */
+START_TEST(an_evicted_program_that_lay_on_a_block_is_told_for_its_load)
+{
+    start_lanes(DEFRAG_SLIDE);
+    make_block(1, 4, 2);
+    const uint32_t load = begin_load(2);
+    const uint32_t request = begin_alloc(2 * G);
+    ck_assert_int_eq(unload(load), DEVICE_OK);
+    end_granted(request, 2, 8, 2);
+    end_granted(load, 3, 4, 2);
+    BREAKS(&rig.verdicts[load], RULE_OVERLAP);
+    ck_assert_int_eq(rig.verdicts[request].kind, VERDICT_NONE);
+    stop_lanes();
+}
+END_TEST
+
 START_TEST(no_host_evicts_what_another_one_loads)
 {
     for (uint8_t host = 0; host < 2; host++) {
@@ -482,6 +498,7 @@ Suite *suite_of_overlap_effects(void)
     tcase_add_test(tests, a_block_that_stays_came_after_what_was_copied_to_its_place);
     tcase_add_test(tests, a_program_evicted_before_its_load_returns_was_there_first);
     tcase_add_test(tests, an_eviction_says_that_the_load_had_its_place);
+    tcase_add_test(tests, an_evicted_program_that_lay_on_a_block_is_told_for_its_load);
     tcase_add_test(tests, no_host_evicts_what_another_one_loads);
     tcase_add_test(tests, what_is_copied_from_where_nothing_could_move_is_new);
     tcase_add_test(tests, a_new_block_that_was_freed_may_have_been_copied_away);
