@@ -80,8 +80,9 @@ static bool take_success(struct pass *pass, const struct overlap_call *over)
 static bool take_granted(struct pass *pass, struct overlap_call *over)
 {
     struct call *call = &over->call;
+    const struct op_kind_info *info = op_kind_info(call->op.kind);
     call->slot = slot_named(over->host, call);
-    if (op_kind_info(call->op.kind)->has_block && call->slot == SLOT_NONE) {
+    if ((info->has_block || info->has_program) && call->slot == SLOT_NONE) {
         return rule_judge(RULE_STATUS, &(const struct evidence){.judge = pass->judge,
                                                                 .host = over->host,
                                                                 .call = call,

@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(nothing_can_be_done_with_what_was_gone)
 {
-    const enum op_kind rows[] = {OP_USE, OP_HOLD};
+    const enum op_kind rows[] = {OP_USE, OP_HOLD, OP_EXECUTE};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_SLIDE);
         const bool is_program = rows[i] == OP_EXECUTE;
