@@ -405,6 +405,18 @@ static bool is_source_of(const struct overlap_call *over, const struct device_ca
            !overlap_moves_ends_at(over->host, over->call.number, block->address);
 }
 
+/* Whether what is copied is the block of the call, though another one that is being given back may
+ * lie there: only this copy leads to where it is in the end, or something else is in its place
+ * before it returns. */
+static bool is_certain_source(const struct pass *pass, uint32_t number,
+                              const struct device_call *made)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    const struct overlap_thing thing = {over->call.number, over->call.op.size_bytes,
+                                        over->call.block.address};
+    return overlap_moves_took_away(over->host, made, &thing) || is_overwritten(pass, number);
+}
+
 bool overlap_effects_bring_source(struct pass *pass, const struct host *host,
                                   const struct device_call *made)
 {
@@ -415,7 +427,7 @@ bool overlap_effects_bring_source(struct pass *pass, const struct host *host,
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const struct overlap_call *over = call_at(pass, i);
         if (is_open(pass, i) && over->host == host && overlap_effects_is_taking(pass, i) &&
-            is_source_of(over, made) && (!is_known || is_overwritten(pass, i))) {
+            is_source_of(over, made) && (!is_known || is_certain_source(pass, i, made))) {
             pass->current = i;
             return overlap_effects_finish(pass, i);
         }

@@ -63,8 +63,7 @@ struct whereabouts {
 };
 
 /* Follows the block through one device call.  True: it came to another address. */
-static bool follow_call(struct whereabouts *at, const struct device_call *call,
-                        const struct block *block)
+static bool follow_call(struct whereabouts *at, const struct device_call *call, uint64_t bytes)
 {
     if (call->result != DEVICE_OK) {
         return false;
@@ -74,7 +73,7 @@ static bool follow_call(struct whereabouts *at, const struct device_call *call,
         return true;
     }
     const bool is_in_it = at->address >= call->from &&
-                          at->address + block->requested_bytes <= call->from + call->bytes;
+                          at->address + bytes <= call->from + call->bytes;
     if (call->kind == DEVICE_CALL_STAGE_OUT && is_in_it && at->address == call->from) {
         at->stage = call->to;
     } else if (call->kind == DEVICE_CALL_COPY && is_in_it) {
@@ -84,19 +83,18 @@ static bool follow_call(struct whereabouts *at, const struct device_call *call,
     return false;
 }
 
-/* Whether calls from `made` on can bring the block from address to where it is in the end. */
-static bool has_path_to(const struct host *host, const struct device_call *made, uint32_t slot,
-                        uint64_t address, uint64_t final)
+/* Whether calls from `made` on can bring what lies at its address to where it is in the end. */
+static bool has_path_to(const struct host *host, const struct device_call *made,
+                        const struct overlap_thing *thing, uint64_t final)
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(host->device, &count);
-    const struct block *block = model_block(host->model, slot);
-    struct whereabouts at = {.address = address};
+    struct whereabouts at = {.address = thing->address};
     for (; at.address != final && made < calls + count; made++) {
-        if (made->kind == DEVICE_CALL_UNLOAD && made->from == (uint64_t)block->op + 1) {
+        if (made->kind == DEVICE_CALL_UNLOAD && made->from == (uint64_t)thing->op + 1) {
             return true; /* evicted there: where it is now is another story */
         }
-        (void)follow_call(&at, made, block);
+        (void)follow_call(&at, made, thing->bytes);
     }
     return at.address == final;
 }
@@ -126,6 +124,14 @@ bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t addres
 {
     uint64_t final = 0;
     return find_final(host, op, &final) && final == address;
+}
+
+bool overlap_moves_took_away(const struct host *host, const struct device_call *made,
+                             const struct overlap_thing *thing)
+{
+    uint64_t final = 0;
+    return find_final(host, thing->op, &final) && final != thing->address &&
+           has_path_to(host, made, thing, final) && !has_path_to(host, made + 1, thing, final);
 }
 
 /* --- taking them in --- */
@@ -173,7 +179,7 @@ static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
     uint64_t final = 0;
     struct whereabouts at = {.address = block->address,
                              .stage = made->kind == DEVICE_CALL_STAGE_IN ? made->from : 0};
-    if (!follow_call(&at, made, block)) {
+    if (!follow_call(&at, made, block->requested_bytes)) {
         return false;
     }
     *to = at.address;
@@ -181,7 +187,8 @@ static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
         return block->state == BLOCK_LIVE ||
                has_no_place(taking); /* what was freed since went where its bytes went */
     }
-    return has_path_to(taking->host, made + 1, slot, *to, final);
+    return has_path_to(taking->host, made + 1,
+                       &(struct overlap_thing){block->op, block->requested_bytes, *to}, final);
 }
 
 static bool move_block(const struct taking *taking, uint32_t slot, uint64_t to)

@@ -364,6 +364,33 @@ START_TEST(what_is_copied_from_where_nothing_could_move_is_new)
 }
 END_TEST
 
+/* The same where the first might have moved, but the new one is where only that copy leads. */
+START_TEST(what_leads_to_the_place_of_a_new_block_took_it_there)
+{
+    for (int is_first = 0; is_first < 2; is_first++) {
+        start_lanes(DEFRAG_SLIDE);
+        const uint32_t block = make_block(1, 7, 2);
+        const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+        const uint32_t going = begin_on(OP_FREE, block);
+        const uint32_t new = begin_alloc(2 * G);
+        ck_assert_int_eq(copy(7, 0, 2), DEVICE_OK);
+        const uint32_t third = begin_alloc(2 * G);
+        if (is_first == 0) {
+            end_granted(third, 2, 7, 2);
+        }
+        end_granted(new, 3, 7, 2);
+        place(3, 0);
+        if (is_first != 0) {
+            end_granted(third, 2, 7, 2);
+        }
+        end_call(going);
+        end_call(move);
+        expect_all_kept();
+        stop_lanes();
+    }
+}
+END_TEST
+
 /* Nobody can be asked where it would be, but something was copied to its place before it returned:
  * so it had left. */
 START_TEST(a_new_block_that_was_freed_may_have_been_copied_away)
@@ -501,6 +528,7 @@ Suite *suite_of_overlap_effects(void)
     tcase_add_test(tests, an_evicted_program_that_lay_on_a_block_is_told_for_its_load);
     tcase_add_test(tests, no_host_evicts_what_another_one_loads);
     tcase_add_test(tests, what_is_copied_from_where_nothing_could_move_is_new);
+    tcase_add_test(tests, what_leads_to_the_place_of_a_new_block_took_it_there);
     tcase_add_test(tests, a_new_block_that_was_freed_may_have_been_copied_away);
     tcase_add_test(tests, what_cannot_have_been_copied_came_later);
     tcase_add_test(tests, a_held_block_may_move_once_its_last_hold_is_released);

@@ -12,6 +12,12 @@ struct young {
     uint32_t slot;
 };
 
+/* What an op made, of which so many bytes keep their contents, at an address. */
+struct overlap_thing {
+    uint32_t op;
+    uint64_t bytes, address;
+};
+
 /* Zero is a valid start, but for let_go. */
 struct overlap_moves {
     /* a held block moves: it was released before if it could be */
@@ -34,6 +40,10 @@ bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct
 bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address);
 /* Whether it is there in the end, as far as it can be asked. */
 bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t address);
+/* Whether the copy or stage of the log took the thing away from its address, as far as it can be
+ * asked: it leads to where that is in the end, and no later one leads there. */
+bool overlap_moves_took_away(const struct host *host, const struct device_call *made,
+                             const struct overlap_thing *thing);
 /* What came into being is written to the stages that were taken out of it and have not ended;
  * before places are looked for.  It may be in host memory alone though nothing was copied over its
  * place: that is kept for another block. */
