@@ -1,6 +1,7 @@
 #include "harness/rules/private/overlap_moves.h"
 
 #include "harness/base/array.h"
+#include "harness/base/check.h"
 #include "harness/call/clients.h"
 #include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_log.h"
@@ -102,11 +103,11 @@ static bool has_path_to(const struct host *host, const struct device_call *made,
 /* Where the target says that what op made is now, after everything; false: it cannot be asked. */
 static bool find_final(const struct host *host, uint32_t op, uint64_t *address)
 {
-    const struct block *known = host->clients == NULL
-                                    ? NULL
-                                    : clients_block(host->clients, host->index, op);
+    CHECK(host->clients != NULL);
+    const struct block *known = clients_block(host->clients, host->index, op);
     struct target_block at = {0};
-    if (known == NULL || !known->is_known || host->target->locate == NULL ||
+    CHECK(known != NULL);
+    if (!known->is_known || host->target->locate == NULL ||
         host->target->locate(host->instance, known->handle, &at) != TARGET_OK) {
         return false;
     }

@@ -6,15 +6,20 @@
 
 struct overlap_rig rig;
 
-void start_lanes_on(uint32_t host_count, enum defrag_contract defrag)
+void open_lanes(uint32_t host_count)
 {
-    prepare();
-    script.contract.defrag = defrag;
     start_hosts(host_count);
     rig = (struct overlap_rig){.clients = clients_create(CALL_COUNT_MAX)};
     for (uint32_t i = 0; i < host_count; i++) {
         host_set_clients(&script.run->hosts[i], rig.clients);
     }
+}
+
+void start_lanes_on(uint32_t host_count, enum defrag_contract defrag)
+{
+    prepare();
+    script.contract.defrag = defrag;
+    open_lanes(host_count);
 }
 
 void start_lanes(enum defrag_contract defrag)

@@ -9,7 +9,7 @@
 #include "harness/rules/judge_overlap.h"
 #include "tests/harness/scripted_target.h"
 
-enum { CALL_COUNT_MAX = 16 };
+enum { CALL_COUNT_MAX = 96 };
 
 /* By number of the op: the call, where it is in the overlap, and what was said of it. */
 struct overlap_rig {
@@ -26,6 +26,8 @@ extern struct overlap_rig rig;
 void start_lanes(enum defrag_contract defrag);
 void start_lanes_on(uint32_t host_count, enum defrag_contract defrag);
 void start_lanes_that_go_on(void);
+/* As these, for a script that the test has prepared. */
+void open_lanes(uint32_t host_count);
 void stop_lanes(void);
 
 /* The number of the op.  The call is under way until end_call. */
