@@ -58,9 +58,10 @@ void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct 
 
 /* --- which copies were moves --- */
 
-/* A block on its way: at an address, and maybe in a stage that was taken out there. */
+/* A block on its way: at an address, and maybe in a stage that was taken out there, so far behind
+ * its start. */
 struct whereabouts {
-    uint64_t address, stage; /* stage 0 = in none */
+    uint64_t address, stage, offset; /* stage 0 = in none */
 };
 
 /* Follows the block through one device call.  True: it came to another address. */
@@ -70,13 +71,14 @@ static bool follow_call(struct whereabouts *at, const struct device_call *call, 
         return false;
     }
     if (call->kind == DEVICE_CALL_STAGE_IN && at->stage != 0 && call->from == at->stage) {
-        *at = (struct whereabouts){.address = call->to};
+        *at = (struct whereabouts){.address = call->to + at->offset};
         return true;
     }
     const bool is_in_it = at->address >= call->from &&
                           at->address + bytes <= call->from + call->bytes;
-    if (call->kind == DEVICE_CALL_STAGE_OUT && is_in_it && at->address == call->from) {
+    if (call->kind == DEVICE_CALL_STAGE_OUT && is_in_it) {
         at->stage = call->to;
+        at->offset = at->address - call->from;
     } else if (call->kind == DEVICE_CALL_COPY && is_in_it) {
         *at = (struct whereabouts){.address = call->to + (at->address - call->from)};
         return true;

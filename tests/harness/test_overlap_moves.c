@@ -67,7 +67,7 @@ static uint64_t start_stranded(uint32_t host_count)
 /* Another block gets its place. */
 START_TEST(a_block_is_followed_through_all_that_is_done_to_it)
 {
-    enum { REFUSED, STAGED, ROW_COUNT };
+    enum { REFUSED, STAGED, STAGED_WITH_MORE, ROW_COUNT };
     for (int row = REFUSED; row < ROW_COUNT; row++) {
         const uint32_t move = start_move(DEFRAG_REPACK);
         move_to(1, 7, 3);
@@ -75,12 +75,15 @@ START_TEST(a_block_is_followed_through_all_that_is_done_to_it)
             strike(FAULT_COPY);
             ck_assert_int_eq(copy(3, 0, 2), DEVICE_REFUSED);
             move_to(1, 3, 5);
-        } else {
+        } else if (row == STAGED) {
             const uint64_t stage = take_stage(3, 2);
             stage_in(take_stage(10, 2), 13);
             stage_in(stage, 0);
             place(1, 0);
             place(2, 13);
+        } else {
+            stage_in(take_stage(2, 3), 13);
+            place(1, 14);
         }
         call_alloc(3, 7, 2);
         end_call(move);
