@@ -12,6 +12,7 @@
 void overlap_moves_deinit(struct overlap_moves *moves)
 {
     free(moves->young);
+    free(moves->copied);
     overlap_stages_deinit(&moves->stages);
     *moves = (struct overlap_moves){0};
 }
@@ -157,7 +158,7 @@ static void make_room(const struct overlap_moves *moves, struct host *host,
 
 /* What is being judged, and the device call that is taken in. */
 struct taking {
-    const struct overlap_moves *moves;
+    struct overlap_moves *moves;
     struct judge *judge;
     struct host *host;
     const struct device_call *made;
@@ -239,19 +240,19 @@ static bool take_stage_in(const struct taking *taking)
 /* The blocks of the source, in the order in which a copy that overlaps itself must take them. */
 static bool take_copy(const struct taking *taking)
 {
-    enum { SLOT_COUNT_MAX = 64 };
-    uint32_t slots[SLOT_COUNT_MAX];
-    size_t count = 0;
+    struct overlap_moves *moves = taking->moves;
     struct span span;
     const struct device_call *made = taking->made;
-    const struct span_map *map = model_map(taking->host->model);
-    for (uint64_t at = made->from; at < made->from + made->bytes && count < SLOT_COUNT_MAX &&
-                                   span_map_intersects(map, at, made->from + made->bytes, &span);
-         at = span.end) {
-        slots[count++] = (uint32_t)span.owner;
+    const uint64_t end = made->from + made->bytes;
+    size_t count = 0;
+    for (uint64_t at = made->from;
+         span_map_intersects(model_map(taking->host->model), at, end, &span); at = span.end) {
+        moves->copied = array_grown(moves->copied, count, &moves->copied_capacity,
+                                    sizeof *moves->copied);
+        moves->copied[count++] = (uint32_t)span.owner;
     }
     for (size_t i = 0; i < count; i++) {
-        const uint32_t slot = slots[made->to > made->from ? count - 1 - i : i];
+        const uint32_t slot = moves->copied[made->to > made->from ? count - 1 - i : i];
         uint64_t to = 0;
         if (is_move(taking, slot, &to) && !move_block(taking, slot, to)) {
             return false;

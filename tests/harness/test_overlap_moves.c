@@ -289,6 +289,37 @@ START_TEST(what_came_back_keeps_its_place)
 }
 END_TEST
 
+/* Each has a place of its own above, in which another one is put. */
+START_TEST(one_copy_may_move_many_blocks)
+{
+    enum { COUNT = 70, BLOCK_BYTES = 16 };
+    for (int is_up = 0; is_up < 2; is_up++) {
+        const uint64_t from = is_up != 0 ? 0 : 4096;
+        const uint64_t to = is_up != 0 ? 512 : 4096 - 512;
+        prepare();
+        script.contract.granule_bytes = BLOCK_BYTES;
+        open_lanes(1);
+        for (uint64_t i = 0; i < COUNT; i++) {
+            script.block = (struct target_block){i + 1, from + i * BLOCK_BYTES, BLOCK_BYTES};
+            end_call(begin_alloc(BLOCK_BYTES));
+        }
+        const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+        const struct device_services *device = script.device[0];
+        ck_assert_int_eq(device->copy(device->context, from, to, COUNT * BLOCK_BYTES), DEVICE_OK);
+        for (uint64_t i = 0; i < COUNT; i++) {
+            script.at[i + 1].address = to + i * BLOCK_BYTES;
+        }
+        /* The last one that a copy in this direction brings to safety. */
+        const uint64_t last = is_up != 0 ? from : from + (COUNT - 1) * BLOCK_BYTES;
+        script.block = (struct target_block){COUNT + 1, last, BLOCK_BYTES};
+        end_call(begin_alloc(BLOCK_BYTES));
+        end_call(move);
+        expect_all_kept();
+        stop_lanes();
+    }
+}
+END_TEST
+
 /* --- in host memory --- */
 
 /* No refusal is judged while a block is in host memory.  From its return on it is in the way:
@@ -377,6 +408,7 @@ Suite *suite_of_overlap_moves(void)
     tcase_add_test(tests, a_held_block_moves_by_no_stage);
     tcase_add_test(tests, what_keeps_its_place_is_not_written_over);
     tcase_add_test(tests, what_came_back_keeps_its_place);
+    tcase_add_test(tests, one_copy_may_move_many_blocks);
     tcase_add_test(tests, a_block_that_is_back_is_in_the_way);
     tcase_add_test(tests, only_a_block_that_nobody_kept_is_left_in_host_memory);
     suite_add_tcase(suite, tests);

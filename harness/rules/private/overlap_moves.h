@@ -26,6 +26,8 @@ struct overlap_moves {
     bool has_moved;      /* something was copied or staged */
     struct young *young; /* blocks that came into being meanwhile; young_count of them */
     size_t young_count, young_capacity;
+    uint32_t *copied; /* the slots of the copy that is taken in */
+    size_t copied_capacity;
     struct overlap_stages stages;
 };
 void overlap_moves_deinit(struct overlap_moves *moves);
