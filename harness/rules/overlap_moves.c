@@ -187,9 +187,9 @@ static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
         return false;
     }
     *to = at.address;
-    if (!find_final(taking->host, block->op, &final)) {
-        return block->state == BLOCK_LIVE ||
-               has_no_place(taking); /* what was freed since went where its bytes went */
+    if (!find_final(taking->host, block->op, &final)) { /* what was freed went with its bytes */
+        const bool may_move = taking->host->contract.defrag != DEFRAG_NONE;
+        return (block->state == BLOCK_LIVE && may_move) || has_no_place(taking);
     }
     return has_path_to(taking->host, made + 1,
                        &(struct overlap_thing){block->op, block->requested_bytes, *to}, final);
@@ -205,12 +205,13 @@ static bool move_block(const struct taking *taking, uint32_t slot, uint64_t to)
                                       .sight = SIGHT_MOVE,
                                       .slot = slot,
                                       .address = to,
+                                      .has_moved = true,
                                       .may_be_absent = has_no_place(taking)};
     uint32_t other = SLOT_NONE;
     if (block->hold_count > 0) {
         taking->moves->let_go(taking->moves->context, host, slot);
     }
-    if (!rule_judge(RULE_HELD_MOVED, &evidence)) {
+    if (!rule_judge(RULE_HELD_MOVED, &evidence) || !rule_judge(RULE_MOVED_UNASKED, &evidence)) {
         return false;
     }
     if (!block->is_absent) {

@@ -289,6 +289,39 @@ START_TEST(what_came_back_keeps_its_place)
 }
 END_TEST
 
+/* A target that promised to move nothing, and copies: the block is elsewhere then; or it stays, as
+ * far as can be told, and another one gets the place to which it was copied. */
+START_TEST(nothing_moves_where_that_was_promised)
+{
+    enum { MOVED, NOT_MOVED, NOT_ASKED, FREED, ROW_COUNT };
+    for (int row = MOVED; row < ROW_COUNT; row++) {
+        prepare();
+        script.contract.defrag = DEFRAG_NONE;
+        script.is_blind = row == NOT_ASKED;
+        open_lanes(1);
+        const uint32_t block = make_block(1, 7, 2);
+        const uint32_t freeing = begin_on(row == FREED ? OP_FREE : OP_TOUCH, block);
+        const uint32_t request = begin_alloc(G);
+        ck_assert_int_eq(copy(7, 0, 2), DEVICE_OK);
+        if (row == MOVED) {
+            place(1, 0);
+        } else {
+            call_alloc(2, 0, 2);
+        }
+        end_call(freeing);
+        end_granted(request, 3, 15, 1);
+        if (row == MOVED) {
+            BREAKS(&rig.verdicts[freeing], RULE_MOVED_UNASKED);
+            ck_assert_ptr_nonnull(
+                strstr(rig.verdicts[freeing].reason, "block 0 went from 0xe00 to 0x0"));
+        } else {
+            expect_all_kept();
+        }
+        stop_lanes();
+    }
+}
+END_TEST
+
 /* Each has a place of its own above, in which another one is put. */
 START_TEST(one_copy_may_move_many_blocks)
 {
@@ -408,6 +441,7 @@ Suite *suite_of_overlap_moves(void)
     tcase_add_test(tests, a_held_block_moves_by_no_stage);
     tcase_add_test(tests, what_keeps_its_place_is_not_written_over);
     tcase_add_test(tests, what_came_back_keeps_its_place);
+    tcase_add_test(tests, nothing_moves_where_that_was_promised);
     tcase_add_test(tests, one_copy_may_move_many_blocks);
     tcase_add_test(tests, a_block_that_is_back_is_in_the_way);
     tcase_add_test(tests, only_a_block_that_nobody_kept_is_left_in_host_memory);
