@@ -14,6 +14,7 @@ void overlap_moves_deinit(struct overlap_moves *moves)
     free(moves->young);
     free(moves->copied);
     overlap_stages_deinit(&moves->stages);
+    overlap_sequence_deinit(&moves->sequence);
     *moves = (struct overlap_moves){0};
 }
 
@@ -22,6 +23,7 @@ void overlap_moves_add_young(struct overlap_moves *moves, const struct host *hos
     moves->young = array_grown(moves->young, moves->young_count, &moves->young_capacity,
                                sizeof *moves->young);
     moves->young[moves->young_count++] = (struct young){host, slot};
+    overlap_sequence_drop(&moves->sequence, host, slot);
 }
 
 /* What came into being meanwhile has not been written yet: bytes of its slot are those of the block
@@ -262,11 +264,22 @@ static bool take_copy(const struct taking *taking)
     return true;
 }
 
+/* Before the first move; where a block was placed meanwhile says nothing of who lay there before.
+ */
+static void note_sequence(struct overlap_moves *moves, const struct host *host)
+{
+    const bool is_first = overlap_sequence_note(&moves->sequence, host);
+    for (size_t i = 0; is_first && i < moves->young_count; i++) {
+        overlap_sequence_drop(&moves->sequence, moves->young[i].host, moves->young[i].slot);
+    }
+}
+
 bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
                         const struct device_call *made)
 {
     const struct taking taking = {moves, judge, host, made};
     moves->has_moved = true;
+    note_sequence(moves, host);
     if (made->kind == DEVICE_CALL_STAGE_OUT) {
         overlap_stages_take_out(&moves->stages, host, made);
         return true;

@@ -322,6 +322,78 @@ START_TEST(nothing_moves_where_that_was_promised)
 }
 END_TEST
 
+static uint32_t make_block_on_1(uint64_t handle, uint64_t at)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = 2 * G;
+    op.host = 1;
+    const uint32_t number = begin_call(op);
+    end_granted(number, handle, at, 2);
+    return number;
+}
+
+/* The upper one of two blocks is below the other in the end.  A contract that lets none move past
+ * another is broken, if both were there all the time. */
+START_TEST(no_block_moves_past_another_where_that_was_promised)
+{
+    enum { PASSED, REPACKED, DONATED, NEW, FREED, LOADED_AGAIN, ROW_COUNT };
+    for (int row = PASSED; row < ROW_COUNT; row++) {
+        start_lanes(row == REPACKED ? DEFRAG_REPACK : DEFRAG_SLIDE);
+        const uint32_t low = row == LOADED_AGAIN ? make_program(1, 4, 2) : make_block(1, 4, 2);
+        const uint32_t high = row == NEW ? 0 : make_block(2, 10, 2);
+        const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+        const uint32_t request = begin_alloc(G);
+        if (row == NEW) {
+            call_alloc(2, 10, 2);
+        }
+        if (row == DONATED) {
+            struct op op = op_make(OP_DONATE);
+            op.size_bytes = 2 * G;
+            op.ref = high;
+            end_granted(begin_call(op), 3, 10, 2);
+        }
+        if (row == LOADED_AGAIN) {
+            move_to(2, 10, 8);
+            ck_assert_int_eq(unload(low), DEVICE_OK);
+            end_granted(begin_on(OP_EXECUTE, low), 1, 13, 2);
+        } else {
+            move_to(row == DONATED ? 3 : 2, 10, 0);
+        }
+        if (row == FREED) {
+            call_on(OP_FREE, low);
+        }
+        end_granted(request, 4, 15, 1);
+        end_call(move);
+        if (row == PASSED) {
+            BREAKS(&rig.verdicts[move], RULE_MOVED_UNASKED);
+            ck_assert_str_eq(
+                rig.verdicts[move].reason,
+                "block 1 is at 0x0 and block 0 at 0x800, so that they passed each other");
+        } else {
+            expect_all_kept();
+        }
+        stop_lanes();
+    }
+}
+END_TEST
+
+START_TEST(blocks_of_two_hosts_may_pass_each_other)
+{
+    start_lanes_on(2, DEFRAG_SLIDE);
+    make_block_on_1(1, 4);
+    make_block_on_1(2, 7);
+    make_block(3, 10, 2);
+    const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+    const struct device_services *other = script.device[1];
+    ck_assert_int_eq(other->copy(other->context, 7 * G, 9 * G, 2 * G), DEVICE_OK);
+    place(2, 9);
+    move_to(3, 10, 0);
+    end_call(move);
+    expect_all_kept();
+    stop_lanes();
+}
+END_TEST
+
 /* Each has a place of its own above, in which another one is put. */
 START_TEST(one_copy_may_move_many_blocks)
 {
@@ -442,6 +514,8 @@ Suite *suite_of_overlap_moves(void)
     tcase_add_test(tests, what_keeps_its_place_is_not_written_over);
     tcase_add_test(tests, what_came_back_keeps_its_place);
     tcase_add_test(tests, nothing_moves_where_that_was_promised);
+    tcase_add_test(tests, no_block_moves_past_another_where_that_was_promised);
+    tcase_add_test(tests, blocks_of_two_hosts_may_pass_each_other);
     tcase_add_test(tests, one_copy_may_move_many_blocks);
     tcase_add_test(tests, a_block_that_is_back_is_in_the_way);
     tcase_add_test(tests, only_a_block_that_nobody_kept_is_left_in_host_memory);

@@ -5,6 +5,7 @@
 #define HARNESS_RULES_PRIVATE_OVERLAP_MOVES_H
 
 #include "harness/rules/judge.h"
+#include "harness/rules/private/overlap_sequence.h"
 #include "harness/rules/private/overlap_stages.h"
 
 struct young {
@@ -29,6 +30,7 @@ struct overlap_moves {
     uint32_t *copied; /* the slots of the copy that is taken in */
     size_t copied_capacity;
     struct overlap_stages stages;
+    struct overlap_sequence sequence;
 };
 void overlap_moves_deinit(struct overlap_moves *moves);
 
