@@ -438,9 +438,8 @@ bool overlap_effects_bring_source(struct pass *pass, const struct host *host,
 void overlap_effects_let_go(void *context, const struct host *host, uint32_t slot)
 {
     struct pass *pass = context;
-    const struct block *block = model_block(host->model, slot);
-    const uint32_t op = block->op;
-    for (uint32_t i = 0; i < pass->overlap->call_count && block->hold_count > 0; i++) {
+    const uint32_t op = model_block(host->model, slot)->op;
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         if (call_at(pass, i)->call.op.kind == OP_RELEASE && is_giving_back(pass, i, op)) {
             (void)take_effect(pass, i);
         }

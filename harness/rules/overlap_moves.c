@@ -136,8 +136,8 @@ bool overlap_moves_took_away(const struct host *host, const struct device_call *
                              const struct overlap_thing *thing)
 {
     uint64_t final = 0;
-    return find_final(host, thing->op, &final) && final != thing->address &&
-           has_path_to(host, made, thing, final) && !has_path_to(host, made + 1, thing, final);
+    return find_final(host, thing->op, &final) && has_path_to(host, made, thing, final) &&
+           !has_path_to(host, made + 1, thing, final);
 }
 
 /* --- taking them in --- */

@@ -29,8 +29,7 @@ bool overlap_sequence_note(struct overlap_sequence *sequence, const struct host 
         const uint32_t slot = (uint32_t)span.owner;
         sequence->members = array_grown(sequence->members, sequence->count, &sequence->capacity,
                                         sizeof *sequence->members);
-        sequence->members[sequence->count++] = (struct sequence_member){
-            host, slot, model_block(host->model, slot)->op};
+        sequence->members[sequence->count++] = (struct sequence_member){host, slot};
     }
     return true;
 }
@@ -46,14 +45,10 @@ void overlap_sequence_drop(const struct overlap_sequence *sequence, const struct
     }
 }
 
-/* A slot is another block's once the first is gone, or was donated. */
 static bool is_there(const struct sequence_member *member, const struct host *host)
 {
-    if (member->host != host || member->slot == SLOT_NONE) {
-        return false;
-    }
-    const struct block *block = model_block(host->model, member->slot);
-    return block->op == member->op && block->state != BLOCK_GONE;
+    return member->host == host && member->slot != SLOT_NONE &&
+           model_block(host->model, member->slot)->state != BLOCK_GONE;
 }
 
 bool overlap_sequence_judge(const struct overlap_sequence *sequence, struct judge *judge,

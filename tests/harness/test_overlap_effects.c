@@ -391,6 +391,36 @@ START_TEST(what_leads_to_the_place_of_a_new_block_took_it_there)
 }
 END_TEST
 
+/* The first is copied away and still there, for it is a later copy that takes the new one where it
+ * is; or several, each of a part of it, which nobody follows. */
+START_TEST(a_block_that_goes_may_be_moved_first)
+{
+    for (int in_parts = 0; in_parts < 2; in_parts++) {
+        start_lanes(DEFRAG_SLIDE);
+        const uint32_t block = make_block(1, 7, 2);
+        const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+        const uint32_t going = begin_on(OP_FREE, block);
+        const uint32_t new = begin_alloc(2 * G);
+        ck_assert_int_eq(copy(7, 0, 2), DEVICE_OK);
+        const uint32_t refused = call_refused(13);
+        if (in_parts != 0) {
+            ck_assert_int_eq(copy(7, 12, 1), DEVICE_OK);
+            ck_assert_int_eq(copy(8, 13, 1), DEVICE_OK);
+        } else {
+            ck_assert_int_eq(copy(7, 12, 2), DEVICE_OK);
+        }
+        end_granted(new, 3, 7, 2);
+        place(3, 12);
+        end_call(going);
+        end_call(move);
+        JUDGED(&rig.verdicts[refused], VERDICT_JUSTIFIED);
+        KEEPS(&rig.verdicts[new]);
+        KEEPS(&rig.verdicts[move]);
+        stop_lanes();
+    }
+}
+END_TEST
+
 /* Nobody can be asked where it would be, but something was copied to its place before it returned:
  * so it had left. */
 START_TEST(a_new_block_that_was_freed_may_have_been_copied_away)
@@ -529,6 +559,7 @@ Suite *suite_of_overlap_effects(void)
     tcase_add_test(tests, no_host_evicts_what_another_one_loads);
     tcase_add_test(tests, what_is_copied_from_where_nothing_could_move_is_new);
     tcase_add_test(tests, what_leads_to_the_place_of_a_new_block_took_it_there);
+    tcase_add_test(tests, a_block_that_goes_may_be_moved_first);
     tcase_add_test(tests, a_new_block_that_was_freed_may_have_been_copied_away);
     tcase_add_test(tests, what_cannot_have_been_copied_came_later);
     tcase_add_test(tests, a_held_block_may_move_once_its_last_hold_is_released);

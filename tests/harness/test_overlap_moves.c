@@ -336,7 +336,7 @@ static uint32_t make_block_on_1(uint64_t handle, uint64_t at)
  * another is broken, if both were there all the time. */
 START_TEST(no_block_moves_past_another_where_that_was_promised)
 {
-    enum { PASSED, REPACKED, DONATED, NEW, FREED, LOADED_AGAIN, ROW_COUNT };
+    enum { PASSED, REPACKED, DONATED, NEW, FREED, FOLLOWED, LOADED_AGAIN, ROW_COUNT };
     for (int row = PASSED; row < ROW_COUNT; row++) {
         start_lanes(row == REPACKED ? DEFRAG_REPACK : DEFRAG_SLIDE);
         const uint32_t low = row == LOADED_AGAIN ? make_program(1, 4, 2) : make_block(1, 4, 2);
@@ -359,8 +359,11 @@ START_TEST(no_block_moves_past_another_where_that_was_promised)
         } else {
             move_to(row == DONATED ? 3 : 2, 10, 0);
         }
-        if (row == FREED) {
+        if (row == FREED || row == FOLLOWED) {
             call_on(OP_FREE, low);
+        }
+        if (row == FOLLOWED) {
+            call_alloc(5, 12, 2); /* in its slot */
         }
         end_granted(request, 4, 15, 1);
         end_call(move);

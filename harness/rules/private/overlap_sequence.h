@@ -7,7 +7,7 @@
 
 struct sequence_member {
     const struct host *host;
-    uint32_t slot, op; /* SLOT_NONE: it is no member any more */
+    uint32_t slot; /* SLOT_NONE: it is no member any more */
 };
 
 /* Zero is a valid start. */
