@@ -327,9 +327,7 @@ static void make_room_for_stack(struct pass *pass, const struct overlap_call *ov
     const uint32_t slot = slot_named(over->host, &over->call);
     const uint64_t stack = slot == SLOT_NONE ? 0
                                              : model_block(over->host->model, slot)->stack_bytes;
-    if (stack > 0) {
-        give_back_range(pass, over->host, &(struct span){.start = 0, .end = stack}, NULL);
-    }
+    give_back_range(pass, over->host, &(struct span){.end = stack}, NULL);
 }
 
 bool overlap_effects_finish(struct pass *pass, uint32_t number)

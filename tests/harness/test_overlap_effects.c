@@ -32,6 +32,20 @@ START_TEST(a_block_that_can_be_nowhere_is_told_for_its_own_call)
 }
 END_TEST
 
+/* Where there is room the block is placed before its call returns, and before others do. */
+START_TEST(a_block_without_a_handle_is_told_at_once)
+{
+    start_lanes(DEFRAG_SLIDE);
+    const uint32_t block = make_block(1, 7, 2);
+    const uint32_t wrong = begin_alloc(G);
+    const uint32_t other = call_on(OP_TOUCH, block);
+    end_granted(wrong, 0, 3, 1);
+    BREAKS(&rig.verdicts[wrong], RULE_HANDLE);
+    ck_assert_uint_eq(rig.verdicts[other].op, 0); /* nothing was said of it */
+    stop_lanes();
+}
+END_TEST
+
 /* It takes nothing either: the memory is all free while the request waits. */
 START_TEST(a_block_that_can_be_nowhere_justifies_no_refusal)
 {
@@ -73,6 +87,24 @@ START_TEST(what_takes_the_place_of_a_block_that_goes_may_leave_less_room)
         JUDGED(&rig.verdicts[refused], VERDICT_JUSTIFIED);
         KEEPS(&rig.verdicts[large]);
         KEEPS(&rig.verdicts[freeing]);
+        stop_lanes();
+    }
+}
+END_TEST
+
+/* The block is read, or its free fails: it stays, whatever a wrong target puts there. */
+START_TEST(what_takes_the_place_of_a_block_that_stays_justifies_nothing)
+{
+    for (int fails = 0; fails < 2; fails++) {
+        start_lanes(DEFRAG_SLIDE);
+        const uint32_t block = make_block(1, 7, 2);
+        const uint32_t staying = begin_on(fails != 0 ? OP_FREE : OP_TOUCH, block);
+        const uint32_t large = begin_alloc(5 * G);
+        const uint32_t refused = call_refused(12);
+        end_granted(large, 2, 7, 5);
+        script.result = fails != 0 ? TARGET_FAILED : TARGET_OK;
+        end_call(staying);
+        JUDGED(&rig.verdicts[refused], VERDICT_PREMATURE);
         stop_lanes();
     }
 }
@@ -248,22 +280,29 @@ END_TEST
  * not if the device refused, or if it was another program that went. */
 START_TEST(a_program_evicted_before_its_load_returns_was_there_first)
 {
-    enum { EVICTED, REFUSED, OTHER, ROW_COUNT };
+    enum { EVICTED, REFUSED, OTHER, LATER, ROW_COUNT };
     for (int row = EVICTED; row < ROW_COUNT; row++) {
         start_lanes(DEFRAG_SLIDE);
         const uint32_t other = make_program(1, 10, 2);
         const uint32_t load = begin_load(2);
         const uint32_t request = begin_alloc(2 * G);
+        const uint32_t evicting = begin_alloc(G);
         if (row == REFUSED) {
             strike(FAULT_UNLOAD);
         }
-        ck_assert_int_eq(unload(row == OTHER ? other : load),
-                         row == REFUSED ? DEVICE_REFUSED : DEVICE_OK);
+        if (row != LATER) {
+            ck_assert_int_eq(unload(row == OTHER ? other : load),
+                             row == REFUSED ? DEVICE_REFUSED : DEVICE_OK);
+        }
         place(1, row == OTHER ? NOWHERE : 10);
         end_granted(request, 2, 4, 2);
         if (row != EVICTED) {
             call_on(OP_FREE, request);
         }
+        if (row == LATER) {
+            ck_assert_int_eq(unload(load), DEVICE_OK);
+        }
+        end_granted(evicting, 4, 15, 1);
         script.block = (struct target_block){3, 4 * G, 2 * G};
         end_call(load);
         expect_all_kept();
@@ -361,6 +400,45 @@ START_TEST(what_is_copied_from_where_nothing_could_move_is_new)
         expect_all_kept();
         stop_lanes();
     }
+}
+END_TEST
+
+/* It is to blame for what is wrong with it then, not the call that returns next. */
+START_TEST(a_new_block_that_is_copied_away_is_told_for_its_own_call)
+{
+    start_lanes(DEFRAG_SLIDE);
+    const uint32_t block = make_block(1, 7, 4);
+    const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+    const uint32_t going = begin_on(OP_FREE, block);
+    const uint32_t new = begin_alloc(2 * G);
+    ck_assert_int_eq(copy(7, 0, 2), DEVICE_OK);
+    end_call(going);
+    end_granted(new, 0, 7, 2);
+    place(0, 0);
+    end_call(move);
+    BREAKS(&rig.verdicts[new], RULE_HANDLE);
+    ck_assert_uint_eq(rig.verdicts[going].op, 0); /* nothing was said of it */
+    stop_lanes();
+}
+END_TEST
+
+/* Two blocks leave in one copy, and a new one gets the place of both and leaves as well. */
+START_TEST(what_stays_is_what_is_copied)
+{
+    start_lanes(DEFRAG_SLIDE);
+    make_block(1, 6, 2);
+    make_block(2, 8, 2);
+    const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+    const uint32_t new = begin_alloc(4 * G);
+    ck_assert_int_eq(copy(6, 0, 4), DEVICE_OK);
+    place(1, 0);
+    place(2, 2);
+    ck_assert_int_eq(copy(6, 12, 4), DEVICE_OK);
+    end_granted(new, 3, 6, 4);
+    place(3, 12);
+    end_call(move);
+    expect_all_kept();
+    stop_lanes();
 }
 END_TEST
 
@@ -544,8 +622,10 @@ Suite *suite_of_overlap_effects(void)
     Suite *suite = suite_create("overlap_effects");
     TCase *tests = tcase_create("overlap_effects");
     tcase_add_test(tests, a_block_that_can_be_nowhere_is_told_for_its_own_call);
+    tcase_add_test(tests, a_block_without_a_handle_is_told_at_once);
     tcase_add_test(tests, a_block_that_can_be_nowhere_justifies_no_refusal);
     tcase_add_test(tests, what_takes_the_place_of_a_block_that_goes_may_leave_less_room);
+    tcase_add_test(tests, what_takes_the_place_of_a_block_that_stays_justifies_nothing);
     tcase_add_test(tests, nothing_can_be_done_with_what_was_gone);
     tcase_add_test(tests, only_what_lay_in_the_range_of_a_new_block_is_gone);
     tcase_add_test(tests, what_is_written_over_is_gone_unless_it_is_what_is_written);
@@ -558,6 +638,8 @@ Suite *suite_of_overlap_effects(void)
     tcase_add_test(tests, an_evicted_program_that_lay_on_a_block_is_told_for_its_load);
     tcase_add_test(tests, no_host_evicts_what_another_one_loads);
     tcase_add_test(tests, what_is_copied_from_where_nothing_could_move_is_new);
+    tcase_add_test(tests, a_new_block_that_is_copied_away_is_told_for_its_own_call);
+    tcase_add_test(tests, what_stays_is_what_is_copied);
     tcase_add_test(tests, what_leads_to_the_place_of_a_new_block_took_it_there);
     tcase_add_test(tests, a_block_that_goes_may_be_moved_first);
     tcase_add_test(tests, a_new_block_that_was_freed_may_have_been_copied_away);
