@@ -6,6 +6,20 @@
 #include <check.h>
 #include <string.h>
 
+/* A program with handle 3 that was loaded and evicted since. */
+static uint32_t evict_program(uint64_t at)
+{
+    const uint32_t program = make_program(3, at, 2);
+    const uint32_t other = begin_on(OP_DEFRAGMENT, 0);
+    const uint32_t evicting = begin_alloc(G);
+    ck_assert_int_eq(unload(program), DEVICE_OK);
+    place(3, NOWHERE);
+    end_granted(evicting, 4, 15, 1);
+    call_on(OP_FREE, evicting);
+    end_call(other);
+    return program;
+}
+
 /* --- memory that is taken --- */
 
 START_TEST(a_block_that_can_be_nowhere_is_told_for_its_own_call)
@@ -257,20 +271,23 @@ END_TEST
  * first. */
 START_TEST(a_block_that_stays_came_after_what_was_copied_to_its_place)
 {
-    start_lanes(DEFRAG_SLIDE);
-    const uint32_t block = make_block(1, 10, 2);
-    const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
-    const uint32_t third = begin_alloc(2 * G);
-    const uint32_t first = begin_alloc(2 * G);
-    ck_assert_int_eq(copy(4, 0, 2), DEVICE_OK);
-    ck_assert_int_eq(copy(10, 4, 2), DEVICE_OK);
-    call_on(OP_FREE, block);
-    end_granted(third, 2, 4, 2);
-    end_granted(first, 3, 4, 2);
-    place(3, 0);
-    end_call(move);
-    expect_all_kept();
-    stop_lanes();
+    for (int is_staged = 0; is_staged < 2; is_staged++) {
+        start_lanes(DEFRAG_SLIDE);
+        const uint32_t block = make_block(1, 10, 2);
+        const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+        const uint32_t third = begin_alloc(2 * G);
+        const uint32_t first = begin_alloc(2 * G);
+        ck_assert_int_eq(copy(4, 0, 2), DEVICE_OK);
+        ck_assert_int_eq(is_staged != 0 ? end_stage(take_stage(10, 2), 4) : copy(10, 4, 2),
+                         DEVICE_OK);
+        call_on(OP_FREE, block);
+        end_granted(third, 2, 4, 2);
+        end_granted(first, 3, 4, 2);
+        place(3, 0);
+        end_call(move);
+        expect_all_kept();
+        stop_lanes();
+    }
 }
 END_TEST
 
@@ -308,6 +325,23 @@ START_TEST(a_program_evicted_before_its_load_returns_was_there_first)
         expect_all_kept();
         stop_lanes();
     }
+}
+END_TEST
+
+/* An execution loads the program again, is over, and the program is evicted for a block that gets
+ * the place and returns later. */
+START_TEST(a_program_that_was_loaded_again_was_there_first)
+{
+    start_lanes(DEFRAG_SLIDE);
+    const uint32_t program = evict_program(4);
+    const uint32_t execution = begin_on(OP_EXECUTE, program);
+    const uint32_t request = begin_alloc(2 * G);
+    end_granted(execution, 3, 4, 2);
+    ck_assert_int_eq(unload(program), DEVICE_OK);
+    place(3, NOWHERE);
+    end_granted(request, 2, 4, 2);
+    expect_all_kept();
+    stop_lanes();
 }
 END_TEST
 
@@ -381,7 +415,9 @@ START_TEST(what_is_copied_from_where_nothing_could_move_is_new)
         {8, 2, false},
         {7, 2, true},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const size_t row_count = sizeof rows / sizeof rows[0];
+    for (size_t k = 0; k < 2 * row_count; k++) {
+        const size_t i = k % row_count;
         start_lanes(DEFRAG_SLIDE);
         const uint32_t block = make_block(1, rows[i].at, rows[i].size);
         if (rows[i].is_dying) {
@@ -395,6 +431,9 @@ START_TEST(what_is_copied_from_where_nothing_could_move_is_new)
         call_alloc(2, 7, 2);
         end_granted(new, 3, 7, 2);
         place(3, 0);
+        if (k >= row_count) { /* nobody can be asked where it would be */
+            call_on(OP_FREE, new);
+        }
         end_call(going);
         end_call(move);
         expect_all_kept();
@@ -538,15 +577,7 @@ START_TEST(what_cannot_have_been_copied_came_later)
         start_lanes(DEFRAG_SLIDE);
         const uint32_t block = make_block(1, 7, 2);
         make_block(2, 10, 2);
-        const uint32_t program = i == PROGRAM ? make_program(3, 4, 2) : 0;
-        if (i == PROGRAM) {
-            const uint32_t large = begin_alloc(12 * G);
-            const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
-            ck_assert_int_eq(unload(program), DEVICE_OK);
-            place(3, NOWHERE);
-            end_refused(large, TARGET_NO_MEMORY, "no room");
-            end_call(move);
-        }
+        const uint32_t program = i == PROGRAM ? evict_program(4) : 0;
         const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
         const uint32_t going = begin_on(OP_FREE, block);
         const uint32_t new = i == PROGRAM ? begin_on(OP_EXECUTE, program)
@@ -634,6 +665,7 @@ Suite *suite_of_overlap_effects(void)
     tcase_add_test(tests, a_new_block_may_leave_with_its_neighbour);
     tcase_add_test(tests, a_block_that_stays_came_after_what_was_copied_to_its_place);
     tcase_add_test(tests, a_program_evicted_before_its_load_returns_was_there_first);
+    tcase_add_test(tests, a_program_that_was_loaded_again_was_there_first);
     tcase_add_test(tests, an_eviction_says_that_the_load_had_its_place);
     tcase_add_test(tests, an_evicted_program_that_lay_on_a_block_is_told_for_its_load);
     tcase_add_test(tests, no_host_evicts_what_another_one_loads);

@@ -113,9 +113,13 @@ END_TEST
 /* The target thought better of it: the block stayed, and others get the place. */
 START_TEST(what_is_copied_has_not_always_moved)
 {
-    enum { STAGE, HALF_A_STAGE, DYING, ROW_COUNT };
+    enum { STAGE, HALF_A_STAGE, HALF_OF_A_HELD_ONE, DYING, ROW_COUNT };
     for (int row = STAGE; row < ROW_COUNT; row++) {
         const uint32_t move = start_move(DEFRAG_REPACK);
+        if (row == HALF_OF_A_HELD_ONE) { /* and nobody can be asked where it is */
+            call_on(OP_HOLD, blocks[0]);
+        }
+        const uint32_t going = row == HALF_OF_A_HELD_ONE ? begin_on(OP_FREE, blocks[0]) : move;
         if (row == DYING) {
             call_free_after_never(blocks[0]);
             ck_assert_int_eq(copy(7, 0, 2), DEVICE_OK);
@@ -124,6 +128,9 @@ START_TEST(what_is_copied_has_not_always_moved)
         }
         call_alloc(3, 0, 2);
         end_call(move);
+        if (going != move) {
+            end_call(going);
+        }
         expect_all_kept();
         stop_lanes();
     }
@@ -391,7 +398,8 @@ START_TEST(blocks_of_two_hosts_may_pass_each_other)
     const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
     const struct device_services *other = script.device[1];
     ck_assert_int_eq(other->copy(other->context, 7 * G, 9 * G, 2 * G), DEVICE_OK);
-    place(2, 9);
+    ck_assert_int_eq(other->copy(other->context, 9 * G, 11 * G, 2 * G), DEVICE_OK);
+    place(2, 11);
     move_to(3, 10, 0);
     end_call(move);
     expect_all_kept();
