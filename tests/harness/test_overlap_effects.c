@@ -508,11 +508,12 @@ START_TEST(what_leads_to_the_place_of_a_new_block_took_it_there)
 }
 END_TEST
 
-/* The first is copied away and still there, for it is a later copy that takes the new one where it
- * is; or several, each of a part of it, which nobody follows. */
+/* The first is copied away and still there: a later copy takes the new one where it is, whether or
+ * not the first was there, too; or several, each of a part of it, which nobody follows. */
 START_TEST(a_block_that_goes_may_be_moved_first)
 {
-    for (int in_parts = 0; in_parts < 2; in_parts++) {
+    enum { LATER, TO_THE_SAME_PLACE, IN_PARTS, ROW_COUNT };
+    for (int row = LATER; row < ROW_COUNT; row++) {
         start_lanes(DEFRAG_SLIDE);
         const uint32_t block = make_block(1, 7, 2);
         const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
@@ -520,11 +521,12 @@ START_TEST(a_block_that_goes_may_be_moved_first)
         const uint32_t new = begin_alloc(2 * G);
         ck_assert_int_eq(copy(7, 0, 2), DEVICE_OK);
         const uint32_t refused = call_refused(13);
-        if (in_parts != 0) {
-            ck_assert_int_eq(copy(7, 12, 1), DEVICE_OK);
+        if (row == TO_THE_SAME_PLACE) {
+            ck_assert_int_eq(copy(0, 12, 2), DEVICE_OK);
+        }
+        ck_assert_int_eq(copy(7, 12, row == IN_PARTS ? 1 : 2), DEVICE_OK);
+        if (row == IN_PARTS) {
             ck_assert_int_eq(copy(8, 13, 1), DEVICE_OK);
-        } else {
-            ck_assert_int_eq(copy(7, 12, 2), DEVICE_OK);
         }
         end_granted(new, 3, 7, 2);
         place(3, 12);

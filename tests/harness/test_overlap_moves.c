@@ -235,6 +235,28 @@ START_TEST(a_block_makes_room_while_it_is_in_a_stage)
 }
 END_TEST
 
+/* It is the second in its stage, of which the first alone is followed.  But it is somewhere else in
+ * the end. */
+START_TEST(a_block_that_goes_elsewhere_makes_room)
+{
+    start_lanes(DEFRAG_REPACK);
+    make_block(1, 8, 2);
+    make_block(2, 10, 2);
+    make_block(3, 4, 2);
+    const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+    const uint64_t stage = take_stage(8, 4);
+    move_to(3, 4, 10);
+    move_to(3, 10, 13);
+    stage_in(stage, 0);
+    place(1, 0);
+    place(2, 2);
+    call_alloc(4, 10, 2);
+    end_call(move);
+    expect_all_kept();
+    stop_lanes();
+}
+END_TEST
+
 /* --- what may not move --- */
 
 START_TEST(a_held_block_moves_by_no_stage)
@@ -526,6 +548,7 @@ Suite *suite_of_overlap_moves(void)
     tcase_add_test(tests, a_stage_of_a_block_that_has_a_place_brings_nothing_back);
     tcase_add_test(tests, a_block_that_stays_does_not_make_room);
     tcase_add_test(tests, a_block_makes_room_while_it_is_in_a_stage);
+    tcase_add_test(tests, a_block_that_goes_elsewhere_makes_room);
     tcase_add_test(tests, a_held_block_moves_by_no_stage);
     tcase_add_test(tests, what_keeps_its_place_is_not_written_over);
     tcase_add_test(tests, what_came_back_keeps_its_place);
