@@ -21,6 +21,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_MOVE] = "move",
         [SIGHT_PLACE] = "place after the op",
         [SIGHT_NEIGHBOUR] = "order after the op",
+        [SIGHT_PASSED] = "order after the op",
         [SIGHT_SIZE] = "size after the op",
         [SIGHT_TAKEN] = "place of another block",
         [SIGHT_TOUCH] = "place without a move",

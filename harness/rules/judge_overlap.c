@@ -224,7 +224,8 @@ static bool look_at_blocks(struct pass *pass, struct host *host, const struct ca
     overlap_moves_stamp_staged(&pass->moves, host);
     overlap_stages_strand_refused(&pass->moves.stages, host);
     if (!judge_host_memory(pass->judge, host) ||
-        !judge_places(pass->judge, host, last, pass->moves.has_moved)) {
+        !judge_places(pass->judge, host, last, pass->moves.has_moved) ||
+        !overlap_sequence_judge(&pass->moves.sequence, pass->judge, host)) {
         return false;
     }
     overlap_moves_stamp(&pass->moves, host);

@@ -80,8 +80,9 @@ static bool take_success(struct pass *pass, const struct overlap_call *over)
 static bool take_granted(struct pass *pass, struct overlap_call *over)
 {
     struct call *call = &over->call;
+    const struct op_kind_info *info = op_kind_info(call->op.kind);
     call->slot = slot_named(over->host, call);
-    if (op_kind_info(call->op.kind)->has_block && call->slot == SLOT_NONE) {
+    if ((info->has_block || info->has_program) && call->slot == SLOT_NONE) {
         return rule_judge(RULE_STATUS, &(const struct evidence){.judge = pass->judge,
                                                                 .host = over->host,
                                                                 .call = call,
@@ -117,13 +118,19 @@ static bool take_effect(struct pass *pass, uint32_t number)
 
 /* --- giving back --- */
 
+/* Whether the call gives back what the op made, and has not in the model.  It is a call on the same
+ * host: one that names what another host has is skipped. */
+static bool is_giving_back(const struct pass *pass, uint32_t number, uint32_t op)
+{
+    const struct call *call = &call_at(pass, number)->call;
+    return is_open(pass, number) && overlap_effects_gives_back(call) && call->op.ref == op;
+}
+
 /* Calls under way that give back what the op made do so now. */
-static void give_back_block(struct pass *pass, const struct host *host, uint32_t op)
+static void give_back_block(struct pass *pass, uint32_t op)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
-        const struct overlap_call *over = call_at(pass, i);
-        if (is_open(pass, i) && over->host == host && overlap_effects_gives_back(&over->call) &&
-            over->call.op.ref == op) {
+        if (is_giving_back(pass, i, op)) {
             (void)take_effect(pass, i);
         }
     }
@@ -148,12 +155,12 @@ static void give_back_range(struct pass *pass, const struct host *host, const st
 {
     const uint64_t end = range->end;
     struct span span;
-    for (uint64_t at = range->start;
-         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+    for (uint64_t at = range->start; span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
         if (copy == NULL ||
             !(is_source(pass, host, copy, &span) ||
               overlap_stages_hold(&pass->moves.stages, host, (uint32_t)span.owner))) {
-            give_back_block(pass, host, model_block(host->model, (uint32_t)span.owner)->op);
+            give_back_block(pass, model_block(host->model, (uint32_t)span.owner)->op);
         }
     }
 }
@@ -323,9 +330,7 @@ static void make_room_for_stack(struct pass *pass, const struct overlap_call *ov
     const uint32_t slot = slot_named(over->host, &over->call);
     const uint64_t stack = slot == SLOT_NONE ? 0
                                              : model_block(over->host->model, slot)->stack_bytes;
-    if (stack > 0) {
-        give_back_range(pass, over->host, &(struct span){.start = 0, .end = stack}, NULL);
-    }
+    give_back_range(pass, over->host, &(struct span){.end = stack}, NULL);
 }
 
 bool overlap_effects_finish(struct pass *pass, uint32_t number)
@@ -367,13 +372,10 @@ bool overlap_effects_bring(struct pass *pass, const struct host *host, uint64_t 
     return true;
 }
 
-/* Whether some call under way gives the block back and has not in the model. */
-static bool is_being_given_back(const struct pass *pass, const struct host *host, uint32_t op)
+static bool is_being_given_back(const struct pass *pass, uint32_t op)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
-        const struct overlap_call *over = call_at(pass, i);
-        if (is_open(pass, i) && over->host == host && overlap_effects_gives_back(&over->call) &&
-            over->call.op.ref == op) {
+        if (is_giving_back(pass, i, op)) {
             return true;
         }
     }
@@ -386,9 +388,9 @@ static bool is_source_staying(const struct pass *pass, const struct host *host,
 {
     const uint64_t end = made->from + made->bytes;
     struct span span;
-    for (uint64_t at = made->from;
-         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
-        if (!is_being_given_back(pass, host, model_block(host->model, (uint32_t)span.owner)->op)) {
+    for (uint64_t at = made->from; span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
+        if (!is_being_given_back(pass, model_block(host->model, (uint32_t)span.owner)->op)) {
             return true;
         }
     }
@@ -413,6 +415,18 @@ static bool is_source_of(const struct overlap_call *over, const struct device_ca
            !overlap_moves_ends_at(over->host, over->call.number, block->address);
 }
 
+/* Whether what is copied is the block of the call, though another one that is being given back may
+ * lie there: only this copy leads to where it is in the end, or something else is in its place
+ * before it returns. */
+static bool is_certain_source(const struct pass *pass, uint32_t number,
+                              const struct device_call *made)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    const struct overlap_thing thing = {over->call.number, over->call.op.size_bytes,
+                                        over->call.block.address};
+    return overlap_moves_took_away(over->host, made, &thing) || is_overwritten(pass, number);
+}
+
 bool overlap_effects_bring_source(struct pass *pass, const struct host *host,
                                   const struct device_call *made)
 {
@@ -423,7 +437,7 @@ bool overlap_effects_bring_source(struct pass *pass, const struct host *host,
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const struct overlap_call *over = call_at(pass, i);
         if (is_open(pass, i) && over->host == host && overlap_effects_is_taking(pass, i) &&
-            is_source_of(over, made) && (!is_known || is_overwritten(pass, i))) {
+            is_source_of(over, made) && (!is_known || is_certain_source(pass, i, made))) {
             return bring_call(pass, i);
         }
     }
@@ -433,12 +447,9 @@ bool overlap_effects_bring_source(struct pass *pass, const struct host *host,
 void overlap_effects_let_go(void *context, const struct host *host, uint32_t slot)
 {
     struct pass *pass = context;
-    const struct block *block = model_block(host->model, slot);
-    const uint32_t op = block->op;
-    for (uint32_t i = 0; i < pass->overlap->call_count && block->hold_count > 0; i++) {
-        const struct overlap_call *over = call_at(pass, i);
-        if (is_open(pass, i) && over->host == host && is_granted(&over->call) &&
-            over->call.op.kind == OP_RELEASE && over->call.op.ref == op) {
+    const uint32_t op = model_block(host->model, slot)->op;
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        if (call_at(pass, i)->call.op.kind == OP_RELEASE && is_giving_back(pass, i, op)) {
             (void)take_effect(pass, i);
         }
     }

@@ -1,6 +1,7 @@
 #include "harness/rules/private/overlap_moves.h"
 
 #include "harness/base/array.h"
+#include "harness/base/check.h"
 #include "harness/call/clients.h"
 #include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_log.h"
@@ -11,7 +12,9 @@
 void overlap_moves_deinit(struct overlap_moves *moves)
 {
     free(moves->young);
+    free(moves->copied);
     overlap_stages_deinit(&moves->stages);
+    overlap_sequence_deinit(&moves->sequence);
     *moves = (struct overlap_moves){0};
 }
 
@@ -20,6 +23,7 @@ void overlap_moves_add_young(struct overlap_moves *moves, const struct host *hos
     moves->young = array_grown(moves->young, moves->young_count, &moves->young_capacity,
                                sizeof *moves->young);
     moves->young[moves->young_count++] = (struct young){host, slot};
+    overlap_sequence_drop(&moves->sequence, host, slot);
 }
 
 /* What came into being meanwhile has not been written yet: bytes of its slot are those of the block
@@ -57,26 +61,27 @@ void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct 
 
 /* --- which copies were moves --- */
 
-/* A block on its way: at an address, and maybe in a stage that was taken out there. */
+/* A block on its way: at an address, and maybe in a stage that was taken out there, so far behind
+ * its start. */
 struct whereabouts {
-    uint64_t address, stage; /* stage 0 = in none */
+    uint64_t address, stage, offset; /* stage 0 = in none */
 };
 
 /* Follows the block through one device call.  True: it came to another address. */
-static bool follow_call(struct whereabouts *at, const struct device_call *call,
-                        const struct block *block)
+static bool follow_call(struct whereabouts *at, const struct device_call *call, uint64_t bytes)
 {
     if (call->result != DEVICE_OK) {
         return false;
     }
     if (call->kind == DEVICE_CALL_STAGE_IN && at->stage != 0 && call->from == at->stage) {
-        *at = (struct whereabouts){.address = call->to};
+        *at = (struct whereabouts){.address = call->to + at->offset};
         return true;
     }
     const bool is_in_it = at->address >= call->from &&
-                          at->address + block->requested_bytes <= call->from + call->bytes;
-    if (call->kind == DEVICE_CALL_STAGE_OUT && is_in_it && at->address == call->from) {
+                          at->address + bytes <= call->from + call->bytes;
+    if (call->kind == DEVICE_CALL_STAGE_OUT && is_in_it) {
         at->stage = call->to;
+        at->offset = at->address - call->from;
     } else if (call->kind == DEVICE_CALL_COPY && is_in_it) {
         *at = (struct whereabouts){.address = call->to + (at->address - call->from)};
         return true;
@@ -84,19 +89,18 @@ static bool follow_call(struct whereabouts *at, const struct device_call *call,
     return false;
 }
 
-/* Whether calls from `made` on can bring the block from address to where it is in the end. */
-static bool has_path_to(const struct host *host, const struct device_call *made, uint32_t slot,
-                        uint64_t address, uint64_t final)
+/* Whether calls from `made` on can bring what lies at its address to where it is in the end. */
+static bool has_path_to(const struct host *host, const struct device_call *made,
+                        const struct overlap_thing *thing, uint64_t final)
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(host->device, &count);
-    const struct block *block = model_block(host->model, slot);
-    struct whereabouts at = {.address = address};
+    struct whereabouts at = {.address = thing->address};
     for (; at.address != final && made < calls + count; made++) {
-        if (made->kind == DEVICE_CALL_UNLOAD && made->from == (uint64_t)block->op + 1) {
+        if (made->kind == DEVICE_CALL_UNLOAD && made->from == (uint64_t)thing->op + 1) {
             return true; /* evicted there: where it is now is another story */
         }
-        (void)follow_call(&at, made, block);
+        (void)follow_call(&at, made, thing->bytes);
     }
     return at.address == final;
 }
@@ -104,11 +108,11 @@ static bool has_path_to(const struct host *host, const struct device_call *made,
 /* Where the target says that what op made is now, after everything; false: it cannot be asked. */
 static bool find_final(const struct host *host, uint32_t op, uint64_t *address)
 {
-    const struct block *known = host->clients == NULL
-                                    ? NULL
-                                    : clients_block(host->clients, host->index, op);
+    CHECK(host->clients != NULL);
+    const struct block *known = clients_block(host->clients, host->index, op);
     struct target_block at = {0};
-    if (known == NULL || !known->is_known || host->target->locate == NULL ||
+    CHECK(known != NULL);
+    if (!known->is_known || host->target->locate == NULL ||
         host->target->locate(host->instance, known->handle, &at) != TARGET_OK) {
         return false;
     }
@@ -128,6 +132,14 @@ bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t addres
     return find_final(host, op, &final) && final == address;
 }
 
+bool overlap_moves_took_away(const struct host *host, const struct device_call *made,
+                             const struct overlap_thing *thing)
+{
+    uint64_t final = 0;
+    return find_final(host, thing->op, &final) && has_path_to(host, made, thing, final) &&
+           !has_path_to(host, made + 1, thing, final);
+}
+
 /* --- taking them in --- */
 
 /* Blocks that will be elsewhere in the end make room: another one goes where they were. */
@@ -136,8 +148,8 @@ static void make_room(const struct overlap_moves *moves, struct host *host,
 {
     const uint64_t end = range->end;
     struct span span;
-    for (uint64_t at = range->start;
-         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+    for (uint64_t at = range->start; span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
         const struct block *block = model_block(host->model, (uint32_t)span.owner);
         if (overlap_moves_ends_elsewhere(host, block->op, block->address) ||
             overlap_stages_hold(&moves->stages, host, (uint32_t)span.owner)) {
@@ -148,7 +160,7 @@ static void make_room(const struct overlap_moves *moves, struct host *host,
 
 /* What is being judged, and the device call that is taken in. */
 struct taking {
-    const struct overlap_moves *moves;
+    struct overlap_moves *moves;
     struct judge *judge;
     struct host *host;
     const struct device_call *made;
@@ -173,15 +185,16 @@ static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
     uint64_t final = 0;
     struct whereabouts at = {.address = block->address,
                              .stage = made->kind == DEVICE_CALL_STAGE_IN ? made->from : 0};
-    if (!follow_call(&at, made, block)) {
+    if (!follow_call(&at, made, block->requested_bytes)) {
         return false;
     }
     *to = at.address;
-    if (!find_final(taking->host, block->op, &final)) {
-        return block->state == BLOCK_LIVE ||
-               has_no_place(taking); /* what was freed since went where its bytes went */
+    if (!find_final(taking->host, block->op, &final)) { /* what was freed went with its bytes */
+        const bool may_move = taking->host->contract.defrag != DEFRAG_NONE;
+        return (block->state == BLOCK_LIVE && may_move) || has_no_place(taking);
     }
-    return has_path_to(taking->host, made + 1, slot, *to, final);
+    return has_path_to(taking->host, made + 1,
+                       &(struct overlap_thing){block->op, block->requested_bytes, *to}, final);
 }
 
 static bool move_block(const struct taking *taking, uint32_t slot, uint64_t to)
@@ -194,12 +207,13 @@ static bool move_block(const struct taking *taking, uint32_t slot, uint64_t to)
                                       .sight = SIGHT_MOVE,
                                       .slot = slot,
                                       .address = to,
+                                      .has_moved = true,
                                       .may_be_absent = has_no_place(taking)};
     uint32_t other = SLOT_NONE;
     if (block->hold_count > 0) {
         taking->moves->let_go(taking->moves->context, host, slot);
     }
-    if (!rule_judge(RULE_HELD_MOVED, &evidence)) {
+    if (!rule_judge(RULE_HELD_MOVED, &evidence) || !rule_judge(RULE_MOVED_UNASKED, &evidence)) {
         return false;
     }
     if (!block->is_absent) {
@@ -229,19 +243,19 @@ static bool take_stage_in(const struct taking *taking)
 /* The blocks of the source, in the order in which a copy that overlaps itself must take them. */
 static bool take_copy(const struct taking *taking)
 {
-    enum { SLOT_COUNT_MAX = 64 };
-    uint32_t slots[SLOT_COUNT_MAX];
-    size_t count = 0;
+    struct overlap_moves *moves = taking->moves;
     struct span span;
     const struct device_call *made = taking->made;
-    const struct span_map *map = model_map(taking->host->model);
-    for (uint64_t at = made->from; at < made->from + made->bytes && count < SLOT_COUNT_MAX &&
-                                   span_map_intersects(map, at, made->from + made->bytes, &span);
-         at = span.end) {
-        slots[count++] = (uint32_t)span.owner;
+    const uint64_t end = made->from + made->bytes;
+    size_t count = 0;
+    for (uint64_t at = made->from;
+         span_map_intersects(model_map(taking->host->model), at, end, &span); at = span.end) {
+        moves->copied = array_grown(moves->copied, count, &moves->copied_capacity,
+                                    sizeof *moves->copied);
+        moves->copied[count++] = (uint32_t)span.owner;
     }
     for (size_t i = 0; i < count; i++) {
-        const uint32_t slot = slots[made->to > made->from ? count - 1 - i : i];
+        const uint32_t slot = moves->copied[made->to > made->from ? count - 1 - i : i];
         uint64_t to = 0;
         if (is_move(taking, slot, &to) && !move_block(taking, slot, to)) {
             return false;
@@ -250,11 +264,22 @@ static bool take_copy(const struct taking *taking)
     return true;
 }
 
+/* Before the first move; where a block was placed meanwhile says nothing of who lay there before.
+ */
+static void note_sequence(struct overlap_moves *moves, const struct host *host)
+{
+    const bool is_first = overlap_sequence_note(&moves->sequence, host);
+    for (size_t i = 0; is_first && i < moves->young_count; i++) {
+        overlap_sequence_drop(&moves->sequence, moves->young[i].host, moves->young[i].slot);
+    }
+}
+
 bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
                         const struct device_call *made)
 {
     const struct taking taking = {moves, judge, host, made};
     moves->has_moved = true;
+    note_sequence(moves, host);
     if (made->kind == DEVICE_CALL_STAGE_OUT) {
         overlap_stages_take_out(&moves->stages, host, made);
         return true;

@@ -133,21 +133,21 @@ void overlap_stages_strand_in(const struct overlap_stages *stages, struct host *
                               uint64_t start, uint64_t end)
 {
     struct span span;
-    for (uint64_t at = start;
-         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+    for (uint64_t at = start; span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
         if (overlap_stages_hold(stages, host, (uint32_t)span.owner)) {
             overlap_stages_strand(stages, host, (uint32_t)span.owner);
         }
     }
 }
 
-/* What was freed cannot be asked for. */
+/* What was freed cannot be asked for.  Of what lives the client has the handle, but of retired
+ * memory, which stays where it is; and who repacks has a locate(). */
 static bool may_have_no_address(const struct host *host, const struct block *block)
 {
     struct target_block at = {0};
     return block->state == BLOCK_DYING ||
-           (block->is_known && host->target->locate != NULL &&
-            host->target->locate(host->instance, block->handle, &at) != TARGET_OK);
+           host->target->locate(host->instance, block->handle, &at) != TARGET_OK;
 }
 
 static bool is_in_host_memory(const struct staged *staged, const struct host *host)

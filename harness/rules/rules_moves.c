@@ -79,6 +79,17 @@ static bool judge_touch(const struct evidence *evidence)
            break_went(evidence, RULE_MOVED_UNASKED, "");
 }
 
+static bool judge_passed(const struct evidence *evidence)
+{
+    const struct block *block = evidence_block(evidence);
+    const struct block *other = model_block(evidence->host->model, evidence->other);
+    return block->address > other->address ||
+           evidence_break(evidence, RULE_MOVED_UNASKED,
+                          "block %" PRIu32 " is at 0x%" PRIx64 " and block %" PRIu32
+                          " at 0x%" PRIx64 ", so that they passed each other",
+                          block->op, block->address, other->op, other->address);
+}
+
 /* Only a device that refuses may leave a block in host memory, and only where blocks change places.
  */
 static bool judge_stranded(const struct evidence *evidence)
@@ -130,6 +141,8 @@ bool rules_judge_moved_unasked(const struct evidence *evidence)
         return judge_donation(evidence);
     case SIGHT_IMAGE:
         return judge_image(evidence);
+    case SIGHT_PASSED:
+        return judge_passed(evidence);
     case SIGHT_TOUCH:
         return judge_touch(evidence);
     case SIGHT_STRANDED:

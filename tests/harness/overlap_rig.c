@@ -6,7 +6,7 @@
 
 struct overlap_rig rig;
 
-void start_lanes_on(uint32_t host_count)
+void open_lanes(uint32_t host_count)
 {
     start_hosts(host_count);
     rig = (struct overlap_rig){.clients = clients_create(CALL_COUNT_MAX)};
@@ -15,11 +15,16 @@ void start_lanes_on(uint32_t host_count)
     }
 }
 
-void start_lanes(enum defrag_contract defrag)
+void start_lanes_on(uint32_t host_count, enum defrag_contract defrag)
 {
     prepare();
     script.contract.defrag = defrag;
-    start_lanes_on(1);
+    open_lanes(host_count);
+}
+
+void start_lanes(enum defrag_contract defrag)
+{
+    start_lanes_on(1, defrag);
 }
 
 void start_lanes_that_go_on(void)

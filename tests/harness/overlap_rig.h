@@ -1,5 +1,6 @@
 /* Calls that overlap, in an order that the test chooses: begins and returns one by one, on one
- * thread.  The target is the scripted one, on one host unless the test asks for more. */
+ * thread.  The target is the scripted one; what it does to its device between two of these calls it
+ * does during the overlap.  A call is made on the host of its op. */
 #ifndef TESTS_HARNESS_OVERLAP_RIG_H
 #define TESTS_HARNESS_OVERLAP_RIG_H
 
@@ -8,7 +9,7 @@
 #include "harness/rules/judge_overlap.h"
 #include "tests/harness/scripted_target.h"
 
-enum { CALL_COUNT_MAX = 16 };
+enum { CALL_COUNT_MAX = 96 };
 
 /* By number of the op: the call, where it is in the overlap, and what was said of it. */
 struct overlap_rig {
@@ -24,10 +25,10 @@ struct overlap_rig {
 extern struct overlap_rig rig;
 
 void start_lanes(enum defrag_contract defrag);
-/* After prepare(), with what the test makes of the contract: a call is made on the host of its op.
- */
-void start_lanes_on(uint32_t host_count);
+void start_lanes_on(uint32_t host_count, enum defrag_contract defrag);
 void start_lanes_that_go_on(void);
+/* As these, for a script that the test has prepared. */
+void open_lanes(uint32_t host_count);
 /* Under repack.  Ops 0 and 1 made blocks of two granules, with handles 1 and 2; op 2 is a fault,
  * and op 3 left block 0 in host memory alone, and block 1 at 0.  An act brings it back to
  * granule 4. */

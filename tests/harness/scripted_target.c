@@ -215,6 +215,8 @@ const struct target scripted_target = {
     .message = fake_message,
 };
 
+static struct target blind_target;
+
 /* --- the rig --- */
 
 /* 16 granules; every mitigation is promised. */
@@ -238,7 +240,9 @@ void start_hosts(uint32_t host_count)
     setup_init(&setup);
     setup.capacity_bytes = 16 * G;
     setup.host_count = host_count;
-    script.run = run_create(&scripted_target, &setup, reason);
+    blind_target = scripted_target;
+    blind_target.locate = NULL;
+    script.run = run_create(script.is_blind ? &blind_target : &scripted_target, &setup, reason);
     ck_assert_msg(script.run != NULL, "%s", reason);
 }
 

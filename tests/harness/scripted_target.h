@@ -8,7 +8,7 @@
 
 #include <check.h>
 
-enum { G = 512, HANDLE_COUNT_MAX = 64, HOST_COUNT = 3 };
+enum { G = 512, HANDLE_COUNT_MAX = 96, HOST_COUNT = 3 };
 
 /* What the target answers next, and what it has been told. */
 struct script {
@@ -29,6 +29,7 @@ struct script {
     int row_count;     /* -1: the right rows */
     bool sorts_report; /* in host memory, which it must get */
     bool is_silent;    /* locate says nothing */
+    bool is_blind;     /* there is no locate */
     bool is_closed;
 };
 extern struct script script;

@@ -290,7 +290,7 @@ START_TEST(a_program_is_evicted_for_a_request_under_way_on_its_host)
     enum when { NONE, MEANWHILE, BEFORE, ELSEWHERE, WHEN_COUNT };
     for (enum when when = NONE; when < WHEN_COUNT; when++) {
         prepare();
-        start_lanes_on(2);
+        open_lanes(2);
         (void)take(make_load(2), 0, 2);
         const uint32_t looking = begin_call(op_make(OP_REPORT));
         const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
@@ -467,7 +467,7 @@ START_TEST(what_another_call_did_excuses_no_failure_on_its_own_host)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         prepare();
         script.contract.defrag = DEFRAG_REPACK;
-        start_lanes_on(2);
+        open_lanes(2);
         make_block_at_7();
         uint32_t before[3]; /* granted, in an overlap that has ended */
         for (size_t k = 0; k < 3; k++) {

@@ -302,7 +302,7 @@ START_TEST(what_is_felt_on_another_host_is_not_felt)
 {
     for (uint8_t host = 0; host < 2; host++) {
         prepare();
-        start_lanes_on(2);
+        open_lanes(2);
         struct op op = make_load(2, 4);
         op.host = host;
         const uint32_t program = take(op, 0, 2);

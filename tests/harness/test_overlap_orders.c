@@ -509,7 +509,7 @@ START_TEST(what_is_taken_on_another_host_justifies_nothing)
 {
     for (uint8_t host = 0; host < 2; host++) {
         prepare();
-        start_lanes_on(2);
+        open_lanes(2);
         struct op op = op_make(OP_ALLOC);
         op.size_bytes = 2 * G;
         uint32_t freed[2];

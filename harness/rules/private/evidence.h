@@ -21,6 +21,8 @@ enum sight {
     SIGHT_NEIGHBOUR, /* the same, and its lower neighbour is at `below_address` */
     SIGHT_SIZE,      /* the same, and the target says that it has size_bytes */
     SIGHT_TAKEN,     /* the same, and another block is there */
+    SIGHT_PASSED,    /* after calls that overlapped the block, which was above `other`, is at its
+                        address */
     SIGHT_TOUCH,     /* where a block is that nothing was to move */
     SIGHT_STRANDED,  /* after the op the block is in host memory alone */
     SIGHT_STAYS,     /* it still is, though a range at `address` was free before and after the op */
