@@ -49,7 +49,7 @@ static void begin_halving(struct halving *halving, enum verdict_kind known)
     }
     const uint64_t asked = align_up(size, oom->granule_bytes) / oom->granule_bytes;
     halving->fits = known == VERDICT_PREMATURE ? asked : 0;
-    halving->fails = known == VERDICT_JUSTIFIED && asked <= capacity ? asked : halving->fails;
+    halving->fails = known == VERDICT_JUSTIFIED ? asked : capacity + 1;
 }
 
 struct oracle_largest oracle_find_largest(struct oracle *oracle, const struct oom *oom,

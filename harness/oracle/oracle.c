@@ -38,9 +38,6 @@ void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spa
 
 void oracle_destroy(struct oracle *oracle)
 {
-    if (oracle == NULL) {
-        return;
-    }
     reach_deinit(&oracle->reach);
     repack_deinit(&oracle->repack);
     planner_destroy(oracle->planner);

@@ -122,7 +122,8 @@ static void consider_window(struct layout *layout, const struct reach *reach,
                             struct insertion *best)
 {
     struct insertion insertion = {.gap = *gap, .before = before, .start = start};
-    if (layout->steps > SLIDE_STEPS_MAX && best->cost_bytes < UINT64_MAX) {
+    /* A step is counted only for an insertion that has a price: there is a best one then. */
+    if (layout->steps > SLIDE_STEPS_MAX) {
         return;
     }
     insertion.cost_bytes = insertion_cost(layout, reach, &insertion, best->cost_bytes, false);
@@ -382,8 +383,8 @@ enum plan_result layout_find(struct layout *layout, const struct reach *reach,
     }
     reserve_layout(layout, reach->range_count + 1);
     if (reach->absent_count > 0) {
-        return reach->defrag == DEFRAG_REPACK ? find_by_packing(layout, reach, repack, nodes_max)
-                                              : PLAN_NONE;
+        CHECK(reach->defrag == DEFRAG_REPACK);
+        return find_by_packing(layout, reach, repack, nodes_max);
     }
     const bool slides = find_by_sliding(layout, reach);
     if (reach->defrag != DEFRAG_REPACK || (slides && layout->moved_bytes == 0)) {

@@ -2,6 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/compare.h"
 #include "harness/oracle/private/plan_layout.h"
 #include "harness/oracle/private/plan_moves.h"
 
@@ -40,9 +41,6 @@ struct planner *planner_create(void)
 
 void planner_destroy(struct planner *planner)
 {
-    if (planner == NULL) {
-        return;
-    }
     reach_deinit(&planner->reach);
     repack_deinit(&planner->repack);
     layout_deinit(&planner->layout);
@@ -113,9 +111,7 @@ static enum plan_result try_layout(struct planner *planner, uint64_t nodes_max,
 
 static int compare_times(const void *a, const void *b)
 {
-    const uint64_t left = *(const uint64_t *)a;
-    const uint64_t right = *(const uint64_t *)b;
-    return left < right ? -1 : left > right;
+    return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 static size_t find_times(struct planner *planner, const struct oom *oom, uint64_t drain_ns)
@@ -174,9 +170,9 @@ static int compare_candidates(const void *a, const void *b)
     const struct candidate *left = a;
     const struct candidate *right = b;
     if (left->size_bytes != right->size_bytes) {
-        return left->size_bytes < right->size_bytes ? -1 : 1;
+        return compare_numbers(left->size_bytes, right->size_bytes);
     }
-    return left->block < right->block ? -1 : left->block > right->block;
+    return compare_numbers(left->block, right->block);
 }
 
 static void find_candidates(struct planner *planner, const struct oom *oom, uint64_t until_ns)
@@ -271,13 +267,18 @@ static bool choose_programs(struct planner *planner, const struct oom *oom, uint
     return true;
 }
 
+static void let_all_go(struct planner *planner)
+{
+    for (size_t i = planner->candidate_count; i-- > 0;) {
+        planner->stays[planner->candidates[i].block] = false;
+    }
+}
+
 /* From all gone: each program, the largest first, stays if the rest will do; so many are tried. */
 static void choose_fewer_programs(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
                                   uint64_t *nodes_left)
 {
-    for (size_t i = 0; i < planner->candidate_count; i++) {
-        planner->stays[planner->candidates[i].block] = false;
-    }
+    let_all_go(planner);
     for (size_t i = planner->candidate_count, tried = 0; i-- > 0 && tried < CHOICE_COUNT_MAX;
          tried++) {
         bool *stays = &planner->stays[planner->candidates[i].block];
@@ -319,9 +320,7 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
     }
     /* With another budget the search went another way: all gone is known to do. */
     reach_decide_fully(&planner->reach, oom);
-    for (size_t i = 0; i < planner->candidate_count; i++) {
-        planner->stays[planner->candidates[i].block] = false;
-    }
+    let_all_go(planner);
     return try_layout(planner, nodes_max, plan);
 }
 

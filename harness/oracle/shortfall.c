@@ -107,7 +107,7 @@ bool shortfall_is_simpler(const char *name, const char *than)
     if (a.missing != 0 && b.missing != 0) {
         return (a.missing & b.missing) == a.missing;
     }
-    if (a.missing == 0 && b.missing == 0 && a.done != 0 && b.done != 0) {
+    if (a.done != 0 && b.done != 0) {
         return (a.done & b.done) == a.done;
     }
     return a.missing == b.missing && a.done == b.done && a.subject == b.subject &&
@@ -123,7 +123,7 @@ bool shortfall_explains(const char *name, const char *than)
     }
     const bool has_less = a.is_aligned <= b.is_aligned && a.slack >= b.slack;
     if (b.missing != 0 || a.done != 0 || b.done != 0) {
-        return b.missing != 0 || (a.done == 0 && b.done != 0);
+        return b.missing != 0 || a.done == 0;
     }
     return a.subject == b.subject && has_less && strcmp(name, than) != 0;
 }

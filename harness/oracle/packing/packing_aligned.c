@@ -2,6 +2,7 @@
 
 #include "harness/base/align.h"
 #include "harness/base/check.h"
+#include "harness/base/compare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,12 @@ static int compare_items(const void *a, const void *b)
     const struct ordered_item *left = a;
     const struct ordered_item *right = b;
     if (left->item.size_bytes != right->item.size_bytes) {
-        return left->item.size_bytes > right->item.size_bytes ? -1 : 1;
+        return compare_numbers(right->item.size_bytes, left->item.size_bytes);
     }
     if (left->item.align_bytes != right->item.align_bytes) {
-        return left->item.align_bytes < right->item.align_bytes ? -1 : 1;
+        return compare_numbers(left->item.align_bytes, right->item.align_bytes);
     }
-    return left->index < right->index ? -1 : left->index > right->index;
+    return compare_numbers(left->index, right->index);
 }
 
 static void add_to_types(struct aligned_search *search, const struct packing_item *item,
@@ -92,9 +93,9 @@ static int compare_bins(const void *a, const void *b)
     const uint64_t left_length = left->end - left->start;
     const uint64_t right_length = right->end - right->start;
     if (left_length != right_length) {
-        return left_length < right_length ? -1 : 1;
+        return compare_numbers(left_length, right_length);
     }
-    return left->start > right->start ? -1 : left->start < right->start;
+    return compare_numbers(right->start, left->start);
 }
 
 static void sort_bins(struct aligned_search *search)

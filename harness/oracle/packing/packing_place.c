@@ -1,6 +1,7 @@
 #include "harness/oracle/packing/private/packing_search.h"
 
 #include "harness/base/align.h"
+#include "harness/base/compare.h"
 
 #include <stdlib.h>
 
@@ -15,12 +16,12 @@ static int compare_descending(const void *a, const void *b)
     const struct indexed *left = a;
     const struct indexed *right = b;
     if (left->key != right->key) {
-        return left->key > right->key ? -1 : 1;
+        return compare_numbers(right->key, left->key);
     }
     if (left->second_key != right->second_key) {
-        return left->second_key > right->second_key ? -1 : 1;
+        return compare_numbers(right->second_key, left->second_key);
     }
-    return left->index < right->index ? -1 : left->index > right->index;
+    return compare_numbers(left->index, right->index);
 }
 
 /* By bin of the sizes, which bin of the problem it is. */
@@ -51,9 +52,6 @@ static struct indexed *match_items(struct packing *packing, const struct packing
 
 bool packing_place(struct packing *packing, const struct packing_problem *problem, bool is_padded)
 {
-    if (problem->item_count == 0) {
-        return true;
-    }
     const struct indexed *bins = match_bins(packing, problem);
     struct indexed *items = match_items(packing, problem, is_padded);
     uint64_t *at = packing_take(packing, problem->bin_count, sizeof *at);

@@ -3,6 +3,7 @@
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/compare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +61,12 @@ static int compare_items(const void *a, const void *b)
     const struct table_item *left = a;
     const struct table_item *right = b;
     if (left->size != right->size) {
-        return left->size > right->size ? -1 : 1;
+        return compare_numbers(right->size, left->size);
     }
     if (left->align != right->align) {
-        return left->align < right->align ? -1 : 1;
+        return compare_numbers(left->align, right->align);
     }
-    return left->index < right->index ? -1 : left->index > right->index;
+    return compare_numbers(left->index, right->index);
 }
 
 static struct table_item *sort_items(struct table *table)
@@ -127,9 +128,9 @@ static int compare_bins(const void *a, const void *b)
     const uint64_t left_length = left->end - left->start;
     const uint64_t right_length = right->end - right->start;
     if (left_length != right_length) {
-        return left_length < right_length ? -1 : 1;
+        return compare_numbers(left_length, right_length);
     }
-    return left->start > right->start ? -1 : left->start < right->start;
+    return compare_numbers(right->start, left->start);
 }
 
 /* The shortest first: they leave the fewest choices. */
@@ -316,11 +317,12 @@ static size_t find_row_before(const struct table *table, size_t row_index, size_
 {
     const struct packing_row *rows = table->rows->rows;
     const struct packing_row row = rows[row_index];
-    for (size_t before = first; before < end; before++) {
+    for (size_t before = first;; before++) {
+        CHECK(before < end);
         const uint64_t more = row.used - rows[before].used;
         for (size_t i = 0; i < table->kind_count; i++) {
             const struct table_kind *kind = &table->kinds[i];
-            if (more != UINT64_C(1) << kind->shift || row.used < rows[before].used) {
+            if (more != UINT64_C(1) << kind->shift) {
                 continue;
             }
             const size_t bin = bin_of_place(table, row.place - 1);
@@ -332,8 +334,6 @@ static size_t find_row_before(const struct table *table, size_t row_index, size_
             }
         }
     }
-    CHECK(false);
-    return end;
 }
 
 /* layers[n]: the first row with n items. */
@@ -375,9 +375,9 @@ static int compare_thinned(const void *a, const void *b)
     const struct thinned *left = a;
     const struct thinned *right = b;
     if (left->lost != right->lost) {
-        return left->lost < right->lost ? -1 : 1;
+        return compare_numbers(left->lost, right->lost);
     }
-    return left->row.used < right->row.used ? -1 : left->row.used > right->row.used;
+    return compare_numbers(left->row.used, right->row.used);
 }
 
 /* False: rows were left out. */
@@ -457,7 +457,7 @@ void packing_rows_deinit(struct packing_rows *rows)
 
 static void trim_rows(struct packing_rows *rows)
 {
-    if (rows->capacity > ROWS_KEPT_MAX || rows->slot_capacity > ROWS_KEPT_MAX) {
+    if (rows->capacity + rows->slot_capacity > ROWS_KEPT_MAX) {
         packing_rows_deinit(rows);
     }
 }
