@@ -36,6 +36,7 @@ struct packing *packing_create(void)
 {
     struct packing *packing = calloc(1, sizeof *packing);
     CHECK(packing != NULL);
+    packing->table_rows_max = PACKING_TABLE_ROWS_MAX;
     return packing;
 }
 

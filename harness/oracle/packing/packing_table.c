@@ -201,7 +201,7 @@ static bool offer_row(struct table *table, uint64_t used, uint64_t place)
         row->place = place < row->place ? place : row->place;
         return true;
     }
-    if (rows->count == PACKING_TABLE_ROWS_MAX) {
+    if (rows->count == table->packing->table_rows_max) {
         return false;
     }
     rows->rows = array_grown(rows->rows, rows->count, &rows->capacity, sizeof *rows->rows);
@@ -410,7 +410,7 @@ static uint64_t bound_steps(const struct table *table)
     uint64_t more = 0; /* the rows that have one item more, over all rows */
     for (size_t i = 0; i < table->kind_count; i++) {
         const uint64_t count = table->kinds[i].count;
-        if (rows > PACKING_TABLE_ROWS_MAX / (count + 1)) {
+        if (rows > table->packing->table_rows_max / (count + 1)) {
             return UINT64_MAX;
         }
         more = more * (count + 1) + rows * count;

@@ -35,6 +35,8 @@ struct packing {
     struct packing_memory memory;
     struct packing_sizes sizes;
     struct packing_rows rows;
+    size_t
+        table_rows_max;  /* PACKING_TABLE_ROWS_MAX, but for tests: to make so many takes seconds */
     uint64_t *sum_words; /* a bit for each sum; sum_word_capacity of them */
     size_t sum_word_capacity;
     const struct packing_problem *exact; /* what a table may settle; NULL: the sizes are not it */
