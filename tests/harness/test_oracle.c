@@ -185,6 +185,69 @@ START_TEST(an_unknown_verdict_says_what_makes_it_hard)
 }
 END_TEST
 
+/* A stack alone needs no place that is aligned. */
+START_TEST(the_alignment_of_no_block_makes_nothing_hard)
+{
+    struct oom oom;
+    struct oom_block blocks[HARD_COUNT];
+    struct oracle *oracle = oracle_create();
+    fill_hard_oom(&oom, blocks);
+    oom.request.class = REQUEST_PROGRAM;
+    oom.request.stack_bytes = oom.request.size_bytes;
+    oom.request.size_bytes = 0;
+    oom.request.align_bytes = 2 * GRANULE;
+    expect_class(oracle, &oom, OOM_PLAIN);
+    oracle_destroy(oracle);
+}
+END_TEST
+
+/* --- what is too large --- */
+
+/* Two spans of blocks of one granule, which begin behind held blocks at odd granules and have one
+ * free granule each; a request for two at an even one fits only if a block lies below it. */
+static void fill_long_oom(struct oom *oom, struct oom_block *blocks, uint64_t movable_count)
+{
+    const uint64_t second = movable_count / 2 / 2 * 2 + 2; /* an even granule: its held block */
+    uint64_t at = 0;
+    *oom = (struct oom){
+        .capacity_bytes = (movable_count + 4) * GRANULE,
+        .granule_bytes = GRANULE,
+        .defrag = DEFRAG_REPACK,
+        .request = {.size_bytes = 2 * GRANULE, .align_bytes = 2 * GRANULE, .own_op = OP_NONE},
+        .blocks = blocks,
+        .block_count = movable_count + 2};
+    for (size_t i = 0; i < oom->block_count; i++, at++) {
+        at += at + 1 == second ? 1 : 0;
+        blocks[i] = (struct oom_block){.address = at * GRANULE,
+                                       .size_bytes = GRANULE,
+                                       .align_bytes = GRANULE,
+                                       .op = (uint32_t)i,
+                                       .hold_count = at == 0 || at == second,
+                                       .state = BLOCK_LIVE};
+    }
+}
+
+START_TEST(what_is_too_large_for_a_search_is_not_searched_for_longer)
+{
+    enum { ITEMS_MAX = 8192 };
+    struct oracle *oracle = oracle_create();
+    struct oom_block *blocks = calloc(ITEMS_MAX + 2, sizeof *blocks);
+    ck_assert_ptr_nonnull(blocks);
+    for (uint64_t item_count = ITEMS_MAX; item_count <= ITEMS_MAX + 1; item_count++) {
+        struct oom oom;
+        struct verdict verdict = {0};
+        fill_long_oom(&oom, blocks, item_count - 1);
+        oracle_judge(oracle, &oom, 0, &verdict);
+        ck_assert_int_eq(verdict.kind,
+                         item_count == ITEMS_MAX ? VERDICT_PREMATURE : VERDICT_UNKNOWN);
+        ck_assert_uint_eq(verdict.nodes_max, ORACLE_NODES_DEFAULT);
+        ck_assert_uint_lt(verdict.nodes, ORACLE_NODES_DEFAULT);
+    }
+    free(blocks);
+    oracle_destroy(oracle);
+}
+END_TEST
+
 Suite *suite_of_oracle(void)
 {
     Suite *suite = suite_create("oracle");
@@ -192,6 +255,8 @@ Suite *suite_of_oracle(void)
     tcase_add_test(tests, draining_one_free_ends_the_uses_that_are_due_before_it);
     tcase_add_test(tests, a_refused_device_call_excuses_the_mitigation_it_belongs_to);
     tcase_add_test(tests, an_unknown_verdict_says_what_makes_it_hard);
+    tcase_add_test(tests, the_alignment_of_no_block_makes_nothing_hard);
+    tcase_add_test(tests, what_is_too_large_for_a_search_is_not_searched_for_longer);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -497,6 +497,110 @@ START_TEST(blocks_that_wait_for_each_other_go_through_host_memory)
 }
 END_TEST
 
+/* --- which of several ways --- */
+
+/* Blocks of a device of one-byte granules under repack. */
+struct row {
+    uint64_t start, size;
+    bool is_held;
+};
+enum { ROW_COUNT_MAX = 16 };
+
+/* The plan for a request of so many granules, which can be carried out. */
+static const struct proof_plan *plan_rows(struct rig *rig, const struct row *rows, size_t count,
+                                          uint64_t capacity, uint64_t need)
+{
+    static struct oom_block blocks[ROW_COUNT_MAX];
+    char reason[PLAN_SIMULATOR_REASON_BYTES];
+    const struct oom oom = {
+        .capacity_bytes = capacity,
+        .granule_bytes = 1,
+        .defrag = DEFRAG_REPACK,
+        .request = {.class = REQUEST_BUFFER,
+                    .size_bytes = need,
+                    .align_bytes = 1,
+                    .own_op = OP_NONE},
+        .blocks = blocks,
+        .block_count = count,
+    };
+    ck_assert_uint_le(count, ROW_COUNT_MAX);
+    for (size_t i = 0; i < count; i++) {
+        blocks[i] = (struct oom_block){.address = rows[i].start,
+                                       .size_bytes = rows[i].size,
+                                       .align_bytes = 1,
+                                       .op = (uint32_t)i,
+                                       .hold_count = rows[i].is_held,
+                                       .state = BLOCK_LIVE};
+    }
+    ck_assert_int_eq(planner_find(rig->planner, &oom, NODES_MAX, &rig->plan), PLAN_FOUND);
+    ck_assert_msg(plan_simulate(&oom, &rig->plan, reason), "%s", reason);
+    return &rig->plan;
+}
+#define PLAN_ROWS(rig, rows, capacity, need) \
+    plan_rows(rig, rows, sizeof(rows) / sizeof(rows)[0], capacity, need)
+
+/* Blocks in spans that have one granule more, and a request for all of these.  Each fits exactly
+ * into the span of the next smaller one, and the smallest goes to that of the largest. */
+START_TEST(the_smallest_block_of_a_circle_goes_through_host_memory)
+{
+    static const struct row two[] = {{0, 2, false}, {3, 1, true}, {4, 3, false}, {8, 1, true}};
+    static const struct row three[] = {{0, 2, false}, {3, 1, true},  {4, 3, false},
+                                       {8, 1, true},  {9, 4, false}, {14, 1, true}};
+    struct rig rig;
+    rig_init(&rig, 9);
+    for (uint64_t i = 2; i <= 3; i++) {
+        const struct proof_plan *plan = i == 2 ? PLAN_ROWS(&rig, two, 9, 2)
+                                               : PLAN_ROWS(&rig, three, 15, 3);
+        ck_assert_uint_eq(plan->staged_count, 1);
+        ck_assert_uint_eq(plan->move_count, i + 1);
+        ck_assert_uint_eq(plan->moves[0].block, 0);
+        ck_assert_uint_eq(plan->moves[0].to, PROOF_IN_HOST_MEMORY);
+    }
+    rig_deinit(&rig);
+}
+END_TEST
+
+/* Blocks of 2 and 10 granules with 3 free above them, one of 11 with 2 free above it, and a hole of
+ * 12, between held ones.  A request of 13 fits where the 10 lies, or where the 11 lies. */
+START_TEST(the_window_that_moves_the_fewest_bytes_is_emptied)
+{
+    static const struct row rows[] = {
+        {0, 2, false}, {2, 10, false}, {15, 1, true}, {16, 11, false}, {29, 1, true}};
+    struct rig rig;
+    rig_init(&rig, 9);
+    const struct proof_plan *plan = PLAN_ROWS(&rig, rows, 42, 13);
+    ck_assert_uint_eq(plan->address, 2);
+    ck_assert_uint_eq(plan->moved_bytes, 10);
+    rig_deinit(&rig);
+}
+END_TEST
+
+/* Two spans that are alike, and a hole. */
+START_TEST(of_windows_that_move_as_much_the_lowest_is_emptied)
+{
+    static const struct row rows[] = {{0, 2, false}, {3, 1, true}, {4, 2, false}, {7, 1, true}};
+    struct rig rig;
+    rig_init(&rig, 9);
+    ck_assert_uint_eq(PLAN_ROWS(&rig, rows, 10, 3)->address, 0);
+    rig_deinit(&rig);
+}
+END_TEST
+
+/* Blocks of 2, 2 and 3 granules leave a window of 8 for holes of 3 and 4: only the largest first
+ * they fit.  Packing all anew would move the block of 6, too, down to the free granule below it. */
+START_TEST(blocks_leave_a_window_the_largest_first)
+{
+    static const struct row rows[] = {{0, 2, false}, {2, 2, false}, {4, 3, false}, {8, 1, true},
+                                      {12, 1, true}, {17, 1, true}, {19, 6, false}};
+    struct rig rig;
+    rig_init(&rig, 9);
+    const struct proof_plan *plan = PLAN_ROWS(&rig, rows, 25, 8);
+    ck_assert_uint_eq(plan->address, 0);
+    ck_assert_uint_eq(plan->moved_bytes, 7);
+    rig_deinit(&rig);
+}
+END_TEST
+
 START_TEST(circles_among_many_blocks_can_be_carried_out)
 {
     struct rig rig;
@@ -571,12 +675,16 @@ Suite *suite_of_plan(void)
     tcase_add_test(steps,
                    a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_carried_out);
     tcase_add_test(steps, blocks_that_wait_for_each_other_go_through_host_memory);
+    tcase_add_test(steps, the_smallest_block_of_a_circle_goes_through_host_memory);
     tcase_add_test(steps, circles_among_many_blocks_can_be_carried_out);
     tcase_add_test(steps, a_plan_with_a_step_left_out_is_refused);
     tcase_add_test(cost, nothing_is_awaited_moved_or_evicted_when_a_hole_is_there);
     tcase_add_test(
         cost, nothing_is_moved_or_evicted_when_waiting_does_and_no_wait_is_longer_than_it_must_be);
     tcase_add_test(cost, the_fewest_programs_are_evicted_and_of_those_the_least_bytes);
+    tcase_add_test(cost, of_windows_that_move_as_much_the_lowest_is_emptied);
+    tcase_add_test(cost, blocks_leave_a_window_the_largest_first);
+    tcase_add_test(cost, the_window_that_moves_the_fewest_bytes_is_emptied);
     tcase_add_test(cost, sliding_moves_the_least_bytes_there_are);
     tcase_add_test(cost, repacking_moves_hardly_more_than_the_least_bytes);
     return suite;

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     G = SMALL_GRANULE,
@@ -193,11 +194,116 @@ START_TEST(a_request_is_resized_towards_the_verdict)
     ck_assert_uint_eq(made->request.stack_bytes, 3 * G);
     made = relations_make(&relations, &small.oom, VERDICT_PREMATURE, RELATION_RESIZED);
     ck_assert_uint_eq(made->request.stack_bytes, G);
+    small.oom.request = (struct oom_request){.align_bytes = G};
+    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_RESIZED));
     small.oom.request = (struct oom_request){.size_bytes = G, .align_bytes = G};
     ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_PREMATURE, RELATION_RESIZED));
     small.oom.request.size_bytes = UINT64_MAX;
     ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_RESIZED));
     relations_deinit(&relations);
+}
+END_TEST
+
+START_TEST(numbers_that_cannot_be_doubled_have_no_double)
+{
+    struct small_oom small;
+    struct relations relations = {0};
+    const uint64_t most = UINT64_MAX / 8;
+    small_oom_draw(&small, &(struct oom){.request = {.size_bytes = G}}, "m.");
+    small.oom.capacity_bytes = most;
+    small.oom.request.align_bytes = most;
+    small.oom.request.size_bytes = UINT64_MAX / 2 + 1;
+    const struct oom *made = relations_make(&relations, &small.oom, VERDICT_JUSTIFIED,
+                                            RELATION_DOUBLED);
+    ck_assert_uint_eq(made->capacity_bytes, 2 * most);
+    ck_assert_uint_eq(made->request.align_bytes, 2 * most);
+    ck_assert_uint_eq(made->request.size_bytes, UINT64_MAX);
+    small.oom.request.align_bytes = most + 1;
+    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_DOUBLED));
+    small.oom.request.align_bytes = most;
+    small.oom.capacity_bytes = most + 1;
+    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_DOUBLED));
+    relations_deinit(&relations);
+}
+END_TEST
+
+START_TEST(a_state_as_it_is_has_no_related_one)
+{
+    struct small_oom small;
+    struct relations relations = {0};
+    small_oom_draw(&small, &(struct oom){.request = {.size_bytes = G}}, "hm.");
+    ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_PREMATURE, RELATION_NONE));
+    relations_deinit(&relations);
+}
+END_TEST
+
+/* --- how much is asked --- */
+
+static enum verdict_kind note_budget(void *context, const struct oom *oom, uint64_t nodes_max)
+{
+    (void)oom;
+    *(uint64_t *)context = nodes_max;
+    return VERDICT_UNKNOWN;
+}
+
+START_TEST(a_question_has_twice_the_nodes_that_the_verdict_took)
+{
+    static const struct {
+        uint64_t nodes, nodes_max, budget;
+    } rows[] = {
+        {0, UINT64_C(1) << 40, 1 << 18},
+        {1 << 17, UINT64_C(1) << 40, 1 << 18},
+        {(1 << 17) + 1, UINT64_C(1) << 40, (1 << 18) + 2},
+        {1 << 20, UINT64_C(1) << 40, 1 << 21},
+        {1 << 20, (1 << 21) - 1, (1 << 21) - 1},
+        {0, 9, 9},
+    };
+    struct small_oom small;
+    struct relations relations = {0};
+    small_oom_draw(&small, &(struct oom){.request = {.size_bytes = G}}, "hm.");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t budget = 0;
+        uint32_t asked_count = 0;
+        enum verdict_kind answer = VERDICT_NONE;
+        const struct verdict verdict = {
+            .kind = VERDICT_PREMATURE, .nodes = rows[i].nodes, .nodes_max = rows[i].nodes_max};
+        const struct relation_judge judge = {&budget, note_budget};
+        ck_assert_int_eq(
+            relations_find_broken(&relations, &small.oom, &verdict, &judge, &asked_count, &answer),
+            RELATION_NONE);
+        ck_assert_uint_eq(budget, rows[i].budget);
+    }
+    relations_deinit(&relations);
+}
+END_TEST
+
+START_TEST(so_many_blocks_are_asked_about_and_no_more)
+{
+    struct oom oom = {.capacity_bytes = (uint64_t)(RELATIONS_BLOCKS_MAX + 1) * G,
+                      .granule_bytes = G,
+                      .request = {.size_bytes = G, .align_bytes = G, .own_op = OP_NONE},
+                      .block_count = RELATIONS_BLOCKS_MAX};
+    struct relations relations = {0};
+    uint64_t budget = 0;
+    const struct relation_judge judge = {&budget, note_budget};
+    const struct verdict verdict = {.kind = VERDICT_JUSTIFIED, .nodes_max = NODES_MAX};
+    oom.blocks = calloc(RELATIONS_BLOCKS_MAX + 1, sizeof *oom.blocks);
+    ck_assert_ptr_nonnull(oom.blocks);
+    for (uint32_t i = 0; i <= RELATIONS_BLOCKS_MAX; i++) {
+        oom.blocks[i] = (struct oom_block){
+            .address = (uint64_t)i * G, .size_bytes = G, .align_bytes = G, .op = i};
+    }
+    for (int more = 0; more < 2; more++) {
+        uint32_t asked_count = 9;
+        enum verdict_kind answer = VERDICT_NONE;
+        oom.block_count += (size_t)more;
+        ck_assert_int_eq(
+            relations_find_broken(&relations, &oom, &verdict, &judge, &asked_count, &answer),
+            RELATION_NONE);
+        ck_assert_int_eq(asked_count > 0, more == 0);
+    }
+    relations_deinit(&relations);
+    free(oom.blocks);
 }
 END_TEST
 
@@ -307,6 +413,10 @@ Suite *suite_of_relations(void)
     tcase_add_test(tests, an_unknown_verdict_contradicts_nothing);
     tcase_add_test(tests, spans_change_places_with_what_lies_in_them);
     tcase_add_test(tests, a_request_is_resized_towards_the_verdict);
+    tcase_add_test(tests, numbers_that_cannot_be_doubled_have_no_double);
+    tcase_add_test(tests, a_state_as_it_is_has_no_related_one);
+    tcase_add_test(tests, a_question_has_twice_the_nodes_that_the_verdict_took);
+    tcase_add_test(tests, so_many_blocks_are_asked_about_and_no_more);
     tcase_add_loop_test(tests, related_states_have_one_verdict, 0, DRAWING_COUNT);
     suite_add_tcase(suite, tests);
     return suite;

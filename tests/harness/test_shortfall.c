@@ -120,6 +120,18 @@ START_TEST(another_request_is_named_by_the_fewest_mitigations_that_make_room)
 }
 END_TEST
 
+START_TEST(a_program_that_may_evict_others_lacks_it)
+{
+    static const struct row rows[] = {
+        {"pppp....", REQUEST_PROGRAM, 5, 1, 1, "fits after evict"},
+        {"ddpp..", REQUEST_PROGRAM, 5, 1, 1, "fits after drain and evict"},
+    };
+    struct oom contract = everything;
+    contract.program_evicts_program = true;
+    CHECK_ROWS(rows, &contract);
+}
+END_TEST
+
 START_TEST(a_mitigation_that_is_not_promised_is_never_lacking)
 {
     struct oom slides = everything;
@@ -223,6 +235,8 @@ START_TEST(a_refusal_is_explained_by_one_of_the_same_request_where_less_is_in_it
         {"fits after its own drain", small_hole, false},
         {"fits after its own drain", "fits after its own drain and evict", false},
         {large_hole, "no mechanism", false},
+        {"no mechanism", small_hole, false},
+        {"no mechanism", "fits after drain", false},
     };
     check_relation(relations, sizeof relations / sizeof relations[0], shortfall_explains);
 }
@@ -251,6 +265,7 @@ Suite *suite_of_shortfall(void)
     tcase_add_test(tests, a_request_that_fits_at_once_is_named_by_its_kind_and_the_largest_hole);
     tcase_add_test(tests, an_alignment_counts_only_where_the_hole_could_miss_a_place_for_it);
     tcase_add_test(tests, another_request_is_named_by_the_fewest_mitigations_that_make_room);
+    tcase_add_test(tests, a_program_that_may_evict_others_lacks_it);
     tcase_add_test(tests, a_mitigation_that_is_not_promised_is_never_lacking);
     tcase_add_test(tests, what_the_target_did_in_vain_names_a_request_that_fits_at_once_then);
     tcase_add_test(tests, what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole);

@@ -1,0 +1,131 @@
+/* The names under which findings are counted: what each verdict is called, and which names stand
+ * for another one, explain it, or lack a mitigation. */
+#include "harness/oracle/signature.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <string.h>
+
+static const struct op op = {.kind = OP_DONATE};
+static const struct op_list one_op = {.ops = (struct op *)&op, .count = 1};
+
+START_TEST(each_verdict_has_its_name)
+{
+    static const struct {
+        struct verdict verdict;
+        const char *name;
+    } rows[] = {
+        {{.kind = VERDICT_NONE, .mechanism = "anything"}, ""},
+        {{.kind = VERDICT_JUSTIFIED}, "justified in donate"},
+        {{.kind = VERDICT_UNKNOWN}, "unknown in donate"},
+        {{.kind = VERDICT_DISPUTED, .op = 1}, "disputed at the end"},
+        {{.kind = VERDICT_DISPUTED, .rule = RULE_REPLAY}, "disputed in donate"},
+        {{.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE}, "premature in donate"},
+        {{.kind = VERDICT_PREMATURE, .mechanism = "fits after drain"},
+         "premature: fits after drain"},
+        {{.kind = VERDICT_BROKEN, .rule = RULE_CONTENTS, .mechanism = "place"}, "contents: place"},
+        {{.kind = VERDICT_BROKEN, .rule = RULE_REPLAY, .mechanism = "place"}, "replay"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char name[SIGNATURE_BYTES] = "as before";
+        signature_print(&rows[i].verdict, &one_op, name);
+        ck_assert_str_eq(name, rows[i].name);
+    }
+}
+END_TEST
+
+struct pair {
+    const char *name, *other;
+    bool holds;
+};
+
+static void check_pairs(const struct pair *pairs, size_t count,
+                        bool (*relates)(const char *name, const char *other))
+{
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_msg(relates(pairs[i].name, pairs[i].other) == pairs[i].holds,
+                      "'%s' and '%s': should be %s", pairs[i].name, pairs[i].other,
+                      pairs[i].holds ? "true" : "false");
+    }
+}
+
+/* Texts that begin like the signature of a premature out-of-memory with its mechanism are none. */
+START_TEST(only_mechanisms_of_premature_refusals_stand_for_others)
+{
+    static const struct pair pairs[] = {
+        {"premature: fits after drain", "premature: fits after drain and evict", true},
+        {"premature: fits after drain", "premature in alloc", false},
+        {"premature: fits after drain", "counters: bytes_in_use", false},
+        {"premature in alloc", "premature: fits after drain", false},
+        {"premature in alloc", "premature in alloc", true},
+        {"premature, fits after drain", "premature: fits after drain", false},
+        {"prematurely: fits after drain", "premature: fits after drain", false},
+        {"counters: fits after drain", "premature: fits after drain and evict", false},
+        {"premature: fits after drain", "counters: fits after drain and evict", false},
+        {"premature", "premature", true},
+        {"premature", "premature: fits after drain", false},
+    };
+    check_pairs(pairs, sizeof pairs / sizeof pairs[0], signature_stands_for);
+}
+END_TEST
+
+START_TEST(only_mechanisms_of_premature_refusals_explain_others)
+{
+    static const struct pair pairs[] = {
+        {"premature: stack fits at once", "premature: fits after drain", true},
+        {"premature: fits after its own drain", "premature: fits after drain", true},
+        {"premature: fits after drain", "premature: stack fits at once", false},
+        {"premature: stack fits at once", "counters: fits after drain", false},
+        {"premature: stack fits at once", "premature in alloc", false},
+        {"counters: stack fits at once", "premature: fits after drain", false},
+        {"premature in alloc", "premature: fits after drain", false},
+        {"premature in alloc", "premature in alloc", false},
+    };
+    check_pairs(pairs, sizeof pairs / sizeof pairs[0], signature_explains);
+}
+END_TEST
+
+START_TEST(a_refusal_that_needed_mitigations_or_had_them_in_vain_lacks_one)
+{
+    static const struct {
+        const char *name;
+        bool lacks;
+    } rows[] = {
+        {"premature: fits after drain", true},
+        {"premature: fits after drain and defragment and evict", true},
+        {"premature: fits after its own evict", true},
+        {"premature: stack fits at once", false},
+        {"premature: buffer fits at once, in a hole of twice its size or more", false},
+        {"premature: no mechanism", false},
+        {"premature in alloc", false},
+        {"counters: fits after drain", false},
+        {"fits after drain", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ck_assert_msg(signature_lacks_mitigation(rows[i].name) == rows[i].lacks, "%s",
+                      rows[i].name);
+    }
+}
+END_TEST
+
+START_TEST(a_rule_is_found_by_its_whole_name)
+{
+    ck_assert_int_eq(rule_find("premature"), RULE_PREMATURE);
+    ck_assert_int_eq(rule_find("prematur"), RULE_NONE);
+    ck_assert_int_eq(rule_find("none"), RULE_NONE);
+    ck_assert_int_eq(rule_find(""), RULE_NONE);
+}
+END_TEST
+
+Suite *suite_of_signature(void)
+{
+    Suite *suite = suite_create("signature");
+    TCase *tests = tcase_create("signature");
+    tcase_add_test(tests, each_verdict_has_its_name);
+    tcase_add_test(tests, only_mechanisms_of_premature_refusals_stand_for_others);
+    tcase_add_test(tests, only_mechanisms_of_premature_refusals_explain_others);
+    tcase_add_test(tests, a_refusal_that_needed_mitigations_or_had_them_in_vain_lacks_one);
+    tcase_add_test(tests, a_rule_is_found_by_its_whole_name);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
