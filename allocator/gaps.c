@@ -43,7 +43,7 @@ static bool find_place_in_gap(const struct gap *gap, uint64_t size_bytes, uint8_
     }
     uint64_t low = hbm_align_up(gap->low, shift),
              high = hbm_align_down(gap->high - size_bytes, shift);
-    if (high < gap->low || low > high) {
+    if (low > high) {
         return false;
     }
     uint64_t below = low - gap->low, above = gap->high - size_bytes - high;

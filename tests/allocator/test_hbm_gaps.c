@@ -181,6 +181,56 @@ START_TEST(window_is_cleared_into_what_alignment_left)
 }
 END_TEST
 
+/* 10 at a multiple of 16 has one place, below a window that ends where the span does. */
+START_TEST(window_at_the_end_of_a_span_leaves_what_lies_below_it)
+{
+    struct heap heap = {.sizes = {45, 10},
+                        .shifts = {0, 4},
+                        .count = 2,
+                        .addresses = {0, 80},
+                        .order = {0, 1},
+                        .spans = {{.low = 64, .high = 119}, {.low = 200, .high = 201}}};
+    const uint32_t places[] = {1, 0};
+    hbm_device_init(&heap.device, 0);
+    heap.host = (struct hbm_host){.services = hbm_device_services(&heap.device)};
+    struct hbm_gaps_now now = {.addresses = heap.addresses, .places = places, .count = 1};
+    struct hbm_aligned search = search_of(&heap);
+    ck_assert_int_eq(hbm_gaps_clear(&search, &now), HBM_SEARCH_FOUND);
+    ck_assert_uint_eq(heap.found[0], 74);
+    ck_assert_uint_eq(heap.found[1], 64);
+    hbm_device_deinit(&heap.device);
+}
+END_TEST
+
+/* Where the only item goes. */
+static uint64_t fill_with_one(uint64_t size_bytes, uint8_t shift, struct hbm_span first,
+                              struct hbm_span second)
+{
+    struct heap heap = {.sizes = {size_bytes},
+                        .shifts = {shift},
+                        .count = 1,
+                        .order = {0, 1},
+                        .spans = {first, second}};
+    hbm_device_init(&heap.device, 0);
+    heap.host = (struct hbm_host){.services = hbm_device_services(&heap.device)};
+    struct hbm_aligned search = search_of(&heap);
+    ck_assert_int_eq(hbm_gaps_fill(&search), HBM_SEARCH_FOUND);
+    hbm_device_deinit(&heap.device);
+    return heap.found[0];
+}
+
+START_TEST(smallest_gap_is_taken_at_the_end_that_wastes_less)
+{
+    const struct hbm_span small = {.low = 7, .high = 30}, large = {.low = 33, .high = 70},
+                          other = {.low = 33, .high = 56};
+    ck_assert_uint_eq(fill_with_one(4, 3, small, large), 8);
+    ck_assert_uint_eq(fill_with_one(6, 3, small, large), 24);
+    ck_assert_uint_eq(fill_with_one(4, 3, other, large), 48);
+    ck_assert_uint_eq(fill_with_one(24, 0, small, large), 46);
+    ck_assert_uint_lt(fill_with_one(4, 0, small, other), 30); /* the first of equal ones */
+}
+END_TEST
+
 START_TEST(refused_host_memory_is_told)
 {
     static struct heap heap;
@@ -338,6 +388,30 @@ START_TEST(plans_put_no_block_over_another)
 }
 END_TEST
 
+/* Each allocation of a plan in turn is refused. */
+START_TEST(refused_plan_is_no_proof)
+{
+    static struct drawn_plan drawn;
+    int refused_count = 0;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        bool is_refused = true;
+        for (uint64_t at = 1; is_refused; at++) {
+            random_state = seed;
+            plan_draw(&drawn, 0, 60 + draw_below(300));
+            drawn.plan.search_nodes_max = 200;
+            drawn.device.host_allocs_until_refusal = at;
+            const bool fits = hbm_plan_repack(&drawn.plan);
+            is_refused = drawn.device.host_allocs_until_refusal == 0;
+            ck_assert(fits || drawn.plan.host_refused == is_refused);
+            refused_count += !fits && is_refused;
+            ck_assert_uint_eq(drawn.host.bytes, 0);
+            hbm_device_deinit(&drawn.device);
+        }
+    }
+    ck_assert_int_gt(refused_count, 300);
+}
+END_TEST
+
 Suite *suite_of_hbm_gaps(void)
 {
     Suite *suite = suite_create("hbm_gaps");
@@ -345,7 +419,10 @@ Suite *suite_of_hbm_gaps(void)
     tcase_add_test(test_case, drawn_heaps_are_laid_out_from_nothing);
     tcase_add_test(test_case, window_that_is_free_moves_nothing);
     tcase_add_test(test_case, window_is_cleared_into_what_alignment_left);
+    tcase_add_test(test_case, smallest_gap_is_taken_at_the_end_that_wastes_less);
+    tcase_add_test(test_case, window_at_the_end_of_a_span_leaves_what_lies_below_it);
     tcase_add_test(test_case, refused_host_memory_is_told);
+    tcase_add_test(test_case, refused_plan_is_no_proof);
     tcase_add_test(test_case, order_that_is_far_beyond_its_budget_is_given_up);
     tcase_add_loop_test(test_case, plans_put_no_block_over_another, 0,
                         (int)(sizeof bases / sizeof *bases));

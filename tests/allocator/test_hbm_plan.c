@@ -1,0 +1,299 @@
+/* Plans of which block goes where, on snapshots made by hand: which blocks make room, and what is
+ * known without planning. */
+#include <check.h>
+
+#include "allocator/private/packing.h"
+#include "allocator/private/room.h"
+#include "tests/allocator/hbm_rig.h"
+#include "tests/helpers/suite.h"
+
+enum { ITEM_COUNT_MAX = 32, NODES_MAX = 10000 };
+
+/* A heap of one-byte granules. */
+struct snapshot {
+    struct hbm_item items[ITEM_COUNT_MAX];
+    struct hbm_device device;
+    struct hbm_host host;
+    struct hbm_plan plan;
+};
+
+static void snapshot_begin(struct snapshot *snapshot, uint64_t capacity_bytes,
+                           uint64_t demand_bytes)
+{
+    *snapshot = (struct snapshot){0};
+    hbm_device_init(&snapshot->device, 0);
+    snapshot->host = (struct hbm_host){.services = hbm_device_services(&snapshot->device)};
+    snapshot->plan = (struct hbm_plan){.items = snapshot->items,
+                                       .item_room = ITEM_COUNT_MAX,
+                                       .capacity_bytes = capacity_bytes,
+                                       .demand = {.size_bytes = demand_bytes},
+                                       .search_nodes_max = NODES_MAX,
+                                       .host = &snapshot->host};
+}
+
+static struct hbm_item *snapshot_add(struct snapshot *snapshot, uint64_t address,
+                                     uint64_t size_bytes, bool is_movable)
+{
+    ck_assert_uint_lt(snapshot->plan.item_count, ITEM_COUNT_MAX);
+    struct hbm_item *item = &snapshot->items[snapshot->plan.item_count++];
+    *item = (struct hbm_item){
+        .address = address, .target = address, .size_bytes = size_bytes, .movable = is_movable};
+    return item;
+}
+
+static void snapshot_end(struct snapshot *snapshot)
+{
+    ck_assert_uint_eq(snapshot->host.bytes, 0);
+    hbm_device_deinit(&snapshot->device);
+}
+
+/* ---- which blocks make room ---- */
+
+/* Three blocks from address 0 up, and spans of more room behind blocks that stay. */
+struct crowded {
+    uint64_t sizes[3], span_bytes, demand_bytes;
+    uint64_t others[2]; /* lengths of the other spans; 0 = none */
+    bool leaves[3];
+};
+
+static void check_who_leaves(const struct crowded *row)
+{
+    struct snapshot snapshot;
+    uint64_t end = 0;
+    snapshot_begin(&snapshot, 0, row->demand_bytes);
+    for (size_t i = 0; i < 3; i++) {
+        snapshot_add(&snapshot, end, row->sizes[i], true);
+        end += row->sizes[i];
+    }
+    end = row->span_bytes;
+    for (size_t i = 0; i < 2 && row->others[i] > 0; i++) {
+        snapshot_add(&snapshot, end, 1, false);
+        end += 1 + row->others[i];
+    }
+    snapshot.plan.capacity_bytes = end;
+    ck_assert(hbm_plan_repack(&snapshot.plan));
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(snapshot.items[i].target > row->span_bytes, row->leaves[i]);
+    }
+    snapshot_end(&snapshot);
+}
+
+START_TEST(the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place)
+{
+    static const struct crowded rows[] = {
+        {{5, 4, 3}, 15, 6, {5, 0}, {false, false, true}},
+        {{5, 4, 3}, 14, 6, {5, 0}, {false, true, false}},
+        {{5, 4, 3}, 13, 7, {6, 3}, {true, false, true}},
+        {{5, 3, 3}, 14, 6, {5, 0}, {false, true, false}}, /* the first of equal ones */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_who_leaves(&rows[i]);
+    }
+}
+END_TEST
+
+/* Three spans of 6 with a block of 3 each, at the bottom.  That of the first goes to the second. */
+START_TEST(of_equal_spans_the_first_makes_room_and_others_keep_their_blocks)
+{
+    struct snapshot snapshot;
+    snapshot_begin(&snapshot, 20, 5);
+    snapshot_add(&snapshot, 0, 3, true);
+    snapshot_add(&snapshot, 6, 1, false);
+    snapshot_add(&snapshot, 7, 3, true);
+    snapshot_add(&snapshot, 13, 1, false);
+    snapshot_add(&snapshot, 14, 3, true);
+    ck_assert(hbm_plan_repack(&snapshot.plan));
+    ck_assert_uint_gt(snapshot.items[0].target, 6);
+    ck_assert_uint_eq(snapshot.items[4].target, 14);
+    snapshot_end(&snapshot);
+}
+END_TEST
+
+/* Three spans of 4, 5 and 6, and only that of 5 has a place that is aligned; the others are the
+ * first that each rule tries.  There are as many spans as there can be. */
+START_TEST(an_aligned_demand_finds_the_one_span_that_has_a_place)
+{
+    struct snapshot snapshot;
+    snapshot_begin(&snapshot, 23, 4);
+    snapshot.plan.demand.align_shift = 2;
+    snapshot.plan.demand.stack_bytes = 1;
+    snapshot_add(&snapshot, 5, 3, false);
+    snapshot_add(&snapshot, 13, 4, false);
+    ck_assert(hbm_plan_repack(&snapshot.plan));
+    snapshot_end(&snapshot);
+}
+END_TEST
+
+/* ---- what is known without planning ---- */
+
+static bool room_is_planned(uint64_t absent_bytes, uint64_t demand_bytes, bool *is_refused)
+{
+    struct hbm_rig rig;
+    struct snapshot snapshot;
+    rig_start(&rig, 16, HBM_DEFRAG_REPACK);
+    snapshot_begin(&snapshot, 10, demand_bytes);
+    snapshot_add(&snapshot, 1, 3, true);
+    snapshot_add(&snapshot, 5, 1, true);
+    snapshot.plan.absent_bytes = absent_bytes;
+    snapshot.device.host_allocs_until_refusal = 1;
+    const bool is_planned = hbm_room_plan(rig.hbm, &snapshot.plan);
+    *is_refused = snapshot.plan.host_refused;
+    snapshot_end(&snapshot);
+    rig_stop(&rig);
+    return is_planned;
+}
+
+/* Blocks of 4 bytes in 10: what they, the demand and the blocks without a place come to is looked
+ * at before any host memory is needed. */
+START_TEST(what_sums_rule_out_is_not_planned)
+{
+    bool is_refused = false;
+    ck_assert(room_is_planned(0, 6, &is_refused));
+    ck_assert(room_is_planned(1, 5, &is_refused));
+    ck_assert(!room_is_planned(0, 7, &is_refused));
+    ck_assert(!is_refused);
+    ck_assert(!room_is_planned(2, 5, &is_refused));
+    ck_assert(!is_refused);
+    ck_assert(!room_is_planned(7, 4, &is_refused));
+    ck_assert(!is_refused);
+    ck_assert(!room_is_planned(0, 11, &is_refused));
+    ck_assert(!is_refused);
+}
+END_TEST
+
+/* ---- item by item ---- */
+
+enum { SPAN_COUNT_MAX = 4, LOOSE_COUNT_MAX = 7, DRAW_COUNT = 4000 };
+
+/* Items without a place, and empty spans. */
+struct loose {
+    struct hbm_item items[LOOSE_COUNT_MAX + 1];
+    struct hbm_plan plan;
+    struct hbm_span spans[SPAN_COUNT_MAX];
+    uint64_t room[SPAN_COUNT_MAX], sizes[LOOSE_COUNT_MAX];
+    uint32_t numbers[LOOSE_COUNT_MAX], home[LOOSE_COUNT_MAX + 1], assigned[LOOSE_COUNT_MAX + 1],
+        best[LOOSE_COUNT_MAX + 1], bin_spans[SPAN_COUNT_MAX], arrival_next[LOOSE_COUNT_MAX + 1],
+        arrival_first[SPAN_COUNT_MAX];
+    struct packing packing;
+};
+
+static uint64_t random_state;
+
+static uint64_t draw_below(uint64_t limit)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (random_state >> 33) % limit;
+}
+
+/* As many bytes as the spans have, or a few less; sizes descend. */
+static void draw_loose(struct loose *loose)
+{
+    const size_t count = 2 + draw_below(LOOSE_COUNT_MAX - 1), span_count = 2 + draw_below(3);
+    uint64_t sum = 0, end = 0;
+    *loose = (struct loose){.plan = {.items = loose->items,
+                                     .item_count = count,
+                                     .item_room = count,
+                                     .search_nodes_max = UINT64_C(1) << 30}};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size_bytes = 1 + draw_below(9);
+        size_t at = i;
+        for (; at > 0 && loose->sizes[at - 1] < size_bytes; at--) {
+            loose->sizes[at] = loose->sizes[at - 1];
+        }
+        loose->sizes[at] = size_bytes;
+        sum += size_bytes;
+    }
+    sum += draw_below(3);
+    for (size_t s = 0; s < span_count; s++) {
+        const uint64_t share = sum / (span_count - s) + draw_below(4);
+        const uint64_t bytes = s + 1 == span_count ? sum : share < sum ? share : sum;
+        loose->spans[s] = (struct hbm_span){.low = end, .high = end + bytes};
+        loose->bin_spans[s] = (uint32_t)s;
+        end += bytes + 1;
+        sum -= bytes;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        loose->items[i] = (struct hbm_item){.size_bytes = loose->sizes[i], .movable = true};
+        loose->numbers[i] = i;
+        loose->home[i] = NOWHERE;
+    }
+    loose->packing = (struct packing){.plan = &loose->plan,
+                                      .spans = loose->spans,
+                                      .span_count = span_count,
+                                      .count = count,
+                                      .items = loose->numbers,
+                                      .home = loose->home,
+                                      .assigned = loose->assigned,
+                                      .best = loose->best,
+                                      .room = loose->room,
+                                      .bin_spans = loose->bin_spans,
+                                      .sizes = loose->sizes,
+                                      .arrival_next = loose->arrival_next,
+                                      .arrival_first = loose->arrival_first};
+}
+
+static bool fits_by_trying_all(const struct loose *loose, size_t item, uint64_t *room)
+{
+    bool fits = item == loose->packing.count;
+    for (size_t s = 0; s < loose->packing.span_count && !fits; s++) {
+        if (room[s] >= loose->sizes[item]) {
+            room[s] -= loose->sizes[item];
+            fits = fits_by_trying_all(loose, item + 1, room);
+            room[s] += loose->sizes[item];
+        }
+    }
+    return fits;
+}
+
+START_TEST(item_by_item_finds_a_packing_wherever_there_is_one)
+{
+    int fits_count = 0;
+    random_state = 1;
+    for (int i = 0; i < DRAW_COUNT; i++) {
+        struct loose loose;
+        uint64_t room[SPAN_COUNT_MAX];
+        draw_loose(&loose);
+        for (size_t s = 0; s < loose.packing.span_count; s++) {
+            room[s] = loose.spans[s].high - loose.spans[s].low;
+        }
+        const bool fits = fits_by_trying_all(&loose, 0, room);
+        ck_assert_int_eq(hbm_packing_item_by_item(&loose.packing), fits);
+        for (size_t k = 0; k < loose.packing.count && fits; k++) {
+            ck_assert_uint_ge(room[loose.assigned[k]], loose.sizes[k]);
+            room[loose.assigned[k]] -= loose.sizes[k];
+        }
+        fits_count += fits;
+    }
+    ck_assert_int_gt(fits_count, DRAW_COUNT / 4);
+    ck_assert_int_lt(fits_count, DRAW_COUNT * 3 / 4);
+}
+END_TEST
+
+/* An item that has a place takes one step. */
+START_TEST(item_by_item_takes_a_64th_of_the_steps)
+{
+    struct loose loose;
+    random_state = 1;
+    draw_loose(&loose);
+    loose.packing.count = 1;
+    loose.plan.search_nodes_max = QUICK_SHARE;
+    ck_assert(hbm_packing_item_by_item(&loose.packing));
+    loose.plan.search_nodes_max--;
+    ck_assert(!hbm_packing_item_by_item(&loose.packing));
+}
+END_TEST
+
+Suite *suite_of_hbm_plan(void)
+{
+    Suite *suite = suite_create("hbm_plan");
+    TCase *tests = tcase_create("plan");
+    tcase_add_test(tests,
+                   the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place);
+    tcase_add_test(tests, of_equal_spans_the_first_makes_room_and_others_keep_their_blocks);
+    tcase_add_test(tests, item_by_item_finds_a_packing_wherever_there_is_one);
+    tcase_add_test(tests, item_by_item_takes_a_64th_of_the_steps);
+    tcase_add_test(tests, an_aligned_demand_finds_the_one_span_that_has_a_place);
+    tcase_add_test(tests, what_sums_rule_out_is_not_planned);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
