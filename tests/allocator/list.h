@@ -1,6 +1,7 @@
 /* Every suite of the program tests_allocator: SUITE(name) is test_name.c. */
 /* clang-format off */
 SUITE(hbm_aligned)
+SUITE(hbm_bins)
 SUITE(hbm_exact)
 SUITE(hbm_exchange)
 SUITE(hbm_fuzz)
