@@ -114,6 +114,130 @@ START_TEST(what_it_says_to_people_is_plain_text)
 }
 END_TEST
 
+/* --- letter by letter --- */
+
+/* What is printed of the heap with this proof; the writing keeps how it was spaced. */
+static void print_text(const struct proof *proof, bool is_spaced, struct writing *text)
+{
+    const struct verdict verdict = {.op = 7, .reason = "so"};
+    writing_init(text);
+    text->is_spaced = is_spaced;
+    certificate_print(&oom, proof, &verdict, NULL, text);
+    ck_assert_int_eq(text->is_spaced, is_spaced);
+}
+
+START_TEST(a_certificate_has_this_text)
+{
+    static const uint32_t evicted[] = {1, 3};
+    static const struct proof_move moves[] = {{2, 1024, PROOF_IN_HOST_MEMORY, 512},
+                                              {2, PROOF_IN_HOST_MEMORY, 0, 512}};
+    const struct proof proof = {.claim = VERDICT_PREMATURE,
+                                .kind = PROOF_PLAN,
+                                .plan = {.until_ns = 9,
+                                         .evicted = evicted,
+                                         .evicted_count = 2,
+                                         .moves = moves,
+                                         .move_count = 2,
+                                         .address = UINT64_MAX}};
+    struct writing text;
+    begin_heap();
+    oom.block_count = 2;
+    oom.evicts = true;
+    oom.faults_fired = 1u << FAULT_UNLOAD;
+    oom.request = (struct oom_request){
+        .class = REQUEST_PROGRAM, .align_bytes = 512, .stack_bytes = UINT64_MAX, .own_op = 1};
+    blocks[0].kind = BLOCK_RETIRED;
+    blocks[1] = (struct oom_block){.address = OOM_IN_HOST_MEMORY,
+                                   .size_bytes = 1024,
+                                   .align_bytes = 512,
+                                   .stack_bytes = 3,
+                                   .used_until_ns = 4,
+                                   .freed_at_ns = DELAY_NEVER,
+                                   .op = 1,
+                                   .kind = BLOCK_PROGRAM,
+                                   .state = BLOCK_DYING};
+    print_text(&proof, false, &text);
+    ck_assert_str_eq(
+        text.bytes,
+        "{\"format\": \"hbmstress-certificate\", \"version\": 2,\n"
+        " \"list\": null,\n"
+        " \"claim\": \"premature\",\n"
+        " \"device\": {\"capacity\": 2560, \"granule\": 512},\n"
+        " \"contract\": {\"defrag\": \"none\", \"drains\": true, \"evicts\": true, "
+        "\"program_evicts_program\": false},\n"
+        " \"refused\": {\"copy\": false, \"wait\": false, \"unload\": true, "
+        "\"host_memory\": false},\n"
+        " \"request\": {\"class\": \"program\", \"bytes\": 0, \"align\": 512, "
+        "\"stack\": 4611686018427387904, \"program\": 1},\n"
+        " \"blocks\": [\n"
+        "  {\"op\": 0, \"kind\": \"retired\", \"state\": \"live\", \"address\": 0, \"size\": 512, "
+        "\"align\": 512, \"stack\": 0, \"holds\": 1, \"used_until\": 0, \"freed_at\": 0},\n"
+        "  {\"op\": 1, \"kind\": \"program\", \"state\": \"dying\", \"address\": -1, "
+        "\"size\": 1024, \"align\": 512, \"stack\": 3, \"holds\": 0, \"used_until\": 4, "
+        "\"freed_at\": -1}],\n"
+        " \"proof\": {\"kind\": \"plan\", \"until\": 9, \"address\": -1, \"evict\": [1, 3],\n"
+        "  \"moves\": [\n"
+        "   {\"block\": 2, \"from\": 1024, \"to\": -1, \"bytes\": 512},\n"
+        "   {\"block\": 2, \"from\": -1, \"to\": 0, \"bytes\": 512}]},\n"
+        " \"about\": {\"op\": 7, \"reason\": \"so\"}}\n");
+    writing_deinit(&text);
+}
+END_TEST
+
+/* The proof of a text, in one line. */
+static void check_proof(const struct proof *proof, const char *expected)
+{
+    struct writing text;
+    begin_heap();
+    print_text(proof, true, &text);
+    const char *begin = strstr(text.bytes, "\"proof\"");
+    ck_assert_ptr_nonnull(begin);
+    ck_assert_msg(strncmp(begin, expected, strlen(expected)) == 0, "%s", begin);
+    writing_deinit(&text);
+}
+
+START_TEST(each_kind_of_proof_has_its_members)
+{
+    const struct proof proof = {
+        .claim = VERDICT_JUSTIFIED,
+        .need = 1,
+        .have = 2,
+        .unit = 3,
+        .least = 4,
+        .nodes = 5,
+        .sets = 6,
+        .spans = 7,
+        .lost = 8,
+        .is_plain = true,
+        .effort = {
+            .nodes_max = 9, .nodes = {10, 11, 12, 13}, .until_ns = 14, .oom_class = OOM_HELD}};
+    static const struct {
+        enum proof_kind kind;
+        const char *log, *text;
+    } rows[] = {
+        {PROOF_STACK, NULL, "\"proof\": {\"kind\": \"stack\"},\n"},
+        {PROOF_SPANS, NULL, "\"proof\": {\"kind\": \"spans\"},\n"},
+        {PROOF_ROUNDING, NULL,
+         "\"proof\": {\"kind\": \"rounding\", \"unit\": 3, \"need\": 1, \"have\": 2},\n"},
+        {PROOF_SEARCH, "bcf",
+         "\"proof\": {\"kind\": \"search\", \"least\": 4, \"plain\": true, \"log\": \"bcf\"},\n"},
+        {PROOF_TABLE, NULL, "\"proof\": {\"kind\": \"table\", \"sets\": 6},\n"},
+        {PROOF_FILLS, NULL,
+         "\"proof\": {\"kind\": \"fills\", \"spans\": 7, \"unit\": 3, \"lost\": 8},\n"},
+        {PROOF_BUDGET, NULL,
+         "\"proof\": {\"kind\": \"budget\", \"nodes\": 5, \"need\": 1, \"have\": 2, \"limit\": 9, "
+         "\"until\": 14, \"class\": \"held\", \"tried\": {\"greedy\": 10, \"search\": 11, \"fills\": 12, "
+         "\"table\": 13}},\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct proof each = proof;
+        each.kind = rows[i].kind;
+        each.log = rows[i].log;
+        check_proof(&each, rows[i].text);
+    }
+}
+END_TEST
+
 START_TEST(a_replay_that_differs_has_one_name)
 {
     char signature[SIGNATURE_BYTES];
@@ -161,6 +285,8 @@ Suite *suite_of_certificate_text(void)
     tcase_add_test(text, late_times_keep_their_order_and_equal_ones_stay_equal);
     tcase_add_test(text, what_never_ends_is_no_late_time);
     tcase_add_test(text, what_it_says_to_people_is_plain_text);
+    tcase_add_test(text, a_certificate_has_this_text);
+    tcase_add_test(text, each_kind_of_proof_has_its_members);
     tcase_add_test(text, a_replay_that_differs_has_one_name);
     tcase_add_test(text, the_stack_grows_up_to_the_lowest_block_that_is_used_now);
     suite_add_tcase(suite, text);
