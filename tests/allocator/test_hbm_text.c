@@ -349,6 +349,59 @@ static void line_keep(void *context, const char *text)
     snprintf(totals->lines[totals->line_count++ % 16], sizeof totals->lines[0], "%s", text);
 }
 
+/* A block in each state, two of one size, and what is reserved for a program that executes. */
+START_TEST(report_says_of_each_block_where_and_what_it_is)
+{
+    static const char *const expected[] = {
+        "HBM allocations: 7 blocks, 12.0K in use (12288 bytes), 0B of it padding, 3.0K "
+        "reserved, 17.0K free, 32.0K limit",
+        "  movable: 2 blocks, 2.0K (2048 bytes)",
+        "  held: 1 blocks, 1.5K (1536 bytes)",
+        "  dying: 1 blocks, 3.5K (3584 bytes)",
+        "  program idle: 1 blocks, 2.0K (2048 bytes)",
+        "  program busy: 1 blocks, 2.5K (2560 bytes)",
+        "  retired: 1 blocks, 512B (512 bytes)",
+        "  3.5K at 0x5200: buffer, dying, tag 0 -, shape -, unpadded 3.5K, padding 0B, "
+        "3584 bytes",
+        "  2.5K at 0x6000: program, program busy, tag 0 jit_step, shape -, unpadded "
+        "2.5K, padding 0B, 2560 bytes",
+        "  2.0K at 0x6a00: program, program idle, tag 0 jit_step, shape -, unpadded "
+        "2.0K, padding 0B, 2048 bytes",
+        "  1.5K at 0x7200: buffer, held, tag 0 -, shape -, unpadded 1.5K, padding 0B, "
+        "1536 bytes",
+        "  1.0K at 0x7c00: buffer, movable, tag 0 -, shape -, unpadded 1.0K, padding "
+        "0B, 1024 bytes",
+        "  1.0K at 0x7800: buffer, movable, tag 0 -, shape -, unpadded 1.0K, padding "
+        "0B, 1024 bytes",
+        "  512B at 0x1000: retired, retired, tag 0 -, shape -, unpadded 512B, padding "
+        "0B, 512 bytes",
+    };
+    static struct totals totals;
+    rig_start(&rig, 64, HBM_DEFRAG_NONE);
+    (void)rig_buffer(&rig, 2);
+    (void)rig_buffer(&rig, 2);
+    ck_assert_int_eq(hbm_hold(rig.hbm, rig_buffer(&rig, 3)), HBM_OK);
+    (void)rig_program(&rig, 1, 4, 2);
+    ck_assert_int_eq(hbm_execute(rig.hbm, rig_program(&rig, 2, 5, 6), 2), HBM_OK);
+    ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 7), 1), HBM_OK);
+    ck_assert_int_eq(hbm_retire(rig.hbm, 8 * RIG_GRANULE, RIG_GRANULE), HBM_OK);
+    hbm_report_print(rig.hbm, &(struct hbm_sink){line_keep, &totals});
+    const int count = (int)(sizeof expected / sizeof *expected);
+    ck_assert_int_eq(totals.line_count, count);
+    for (int i = 0; i < count; i++) {
+        ck_assert_str_eq(totals.lines[i], expected[i]);
+    }
+    /* Without memory to sort them in they come in the order of their addresses. */
+    totals.line_count = 0;
+    rig.device.host_allocs_until_refusal = 1;
+    hbm_report_print(rig.hbm, &(struct hbm_sink){line_keep, &totals});
+    ck_assert_int_eq(totals.line_count, count);
+    ck_assert_str_eq(totals.lines[7], expected[count - 1]);
+    ck_assert_str_eq(totals.lines[8], expected[7]);
+    rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
 {
     static struct totals totals = {.last_bytes = UINT64_MAX};
@@ -400,6 +453,7 @@ Suite *suite_of_hbm_text(void)
     tcase_add_test(test_case, default_tiles_follow_the_second_minor_dimension);
     tcase_add_test(test_case, text_that_is_no_shape_is_refused_at_its_first_wrong_byte);
     tcase_add_test(test_case, published_padded_sizes_hold);
+    tcase_add_test(test_case, report_says_of_each_block_where_and_what_it_is);
     tcase_add_test(test_case, report_lists_each_block_once_largest_first_and_agrees_with_counters);
     suite_add_tcase(suite, test_case);
     return suite;
