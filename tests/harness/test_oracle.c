@@ -166,6 +166,10 @@ START_TEST(an_unknown_verdict_says_what_makes_it_hard)
     struct oracle *oracle = oracle_create();
     fill_hard_oom(&oom, blocks);
     expect_class(oracle, &oom, OOM_PLAIN);
+    struct verdict verdict = {.reason = ""};
+    oracle_judge(oracle, &oom, 1, &verdict);
+    ck_assert_str_eq(verdict.reason,
+                     "the search found no packing within 1 nodes and did not refute one (search)");
     struct oom_block *fixed = &blocks[SPAN_BLOCK_COUNT];
     fixed->used_until_ns = 0;
     fixed->hold_count = 1;
