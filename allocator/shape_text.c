@@ -139,9 +139,7 @@ static void read_order(struct cursor *cursor, struct hbm_shape *shape)
             return;
         }
         shape->minor_to_major[count++] = (uint8_t)dimension;
-        if (!accept_char(cursor, ',')) {
-            break;
-        }
+        (void)accept_char(cursor, ','); /* without one no digit can follow, and that ends it */
     }
     if (count != shape->rank || !hbm_shape_is_valid(shape)) {
         fail_reading(cursor, HBM_SHAPE_SYNTAX);

@@ -275,7 +275,11 @@ static void *device_host_alloc(void *context, size_t bytes)
         return NULL;
     }
     atomic_fetch_add(&device->host_bytes, bytes);
-    return malloc(bytes);
+    void *memory = malloc(bytes);
+    if (memory != NULL) {
+        memset(memory, 0x5a, bytes); /* so that nobody finds zeros in it by luck */
+    }
+    return memory;
 }
 
 static void device_host_free(void *context, void *memory, size_t bytes)

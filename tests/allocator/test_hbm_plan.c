@@ -1,9 +1,11 @@
 /* Plans of which block goes where, on snapshots made by hand: which blocks make room, and what is
  * known without planning. */
 #include <check.h>
+#include <string.h>
 
 #include "allocator/private/packing.h"
 #include "allocator/private/room.h"
+#include "allocator/private/search.h"
 #include "tests/allocator/hbm_rig.h"
 #include "tests/helpers/suite.h"
 
@@ -269,6 +271,68 @@ START_TEST(item_by_item_finds_a_packing_wherever_there_is_one)
 }
 END_TEST
 
+/* ---- the exact search ---- */
+
+struct found {
+    uint32_t bins[LOOSE_COUNT_MAX];
+    size_t count;
+    bool is_told;
+};
+
+static void keep_found(void *context, const uint32_t *bins)
+{
+    struct found *found = context;
+    memcpy(found->bins, bins, found->count * sizeof *bins);
+    found->is_told = true;
+}
+
+/* The spans' lengths, ascending. */
+static void sort_capacities(const struct loose *loose, uint64_t capacities[SPAN_COUNT_MAX])
+{
+    for (size_t s = 0; s < loose->packing.span_count; s++) {
+        const uint64_t bytes = loose->spans[s].high - loose->spans[s].low;
+        size_t at = s;
+        for (; at > 0 && capacities[at - 1] > bytes; at--) {
+            capacities[at] = capacities[at - 1];
+        }
+        capacities[at] = bytes;
+    }
+}
+
+START_TEST(the_search_by_sums_finds_a_packing_exactly_where_there_is_one)
+{
+    struct hbm_device device;
+    hbm_device_init(&device, 0);
+    struct hbm_host host = {.services = hbm_device_services(&device)};
+    random_state = 3;
+    for (int i = 0; i < DRAW_COUNT; i++) {
+        struct loose loose;
+        uint64_t capacities[SPAN_COUNT_MAX];
+        draw_loose(&loose);
+        sort_capacities(&loose, capacities);
+        struct found found = {.count = loose.packing.count};
+        const struct hbm_search search = {.sizes = loose.sizes,
+                                          .item_count = loose.packing.count,
+                                          .capacities = capacities,
+                                          .bin_count = loose.packing.span_count,
+                                          .nodes_max = UINT64_C(1) << 30,
+                                          .found = keep_found,
+                                          .context = &found,
+                                          .host = &host};
+        const enum hbm_search_result result = hbm_search_run(&search);
+        const bool fits = fits_by_trying_all(&loose, 0, capacities);
+        ck_assert_int_eq(result, fits ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
+        ck_assert_int_eq(found.is_told, fits);
+        for (size_t k = 0; k < found.count && fits; k++) {
+            ck_assert_uint_ge(capacities[found.bins[k]], loose.sizes[k]);
+            capacities[found.bins[k]] -= loose.sizes[k];
+        }
+        ck_assert_uint_eq(host.bytes, 0);
+    }
+    hbm_device_deinit(&device);
+}
+END_TEST
+
 /* An item that has a place takes one step. */
 START_TEST(item_by_item_takes_a_64th_of_the_steps)
 {
@@ -291,6 +355,7 @@ Suite *suite_of_hbm_plan(void)
                    the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place);
     tcase_add_test(tests, of_equal_spans_the_first_makes_room_and_others_keep_their_blocks);
     tcase_add_test(tests, item_by_item_finds_a_packing_wherever_there_is_one);
+    tcase_add_test(tests, the_search_by_sums_finds_a_packing_exactly_where_there_is_one);
     tcase_add_test(tests, item_by_item_takes_a_64th_of_the_steps);
     tcase_add_test(tests, an_aligned_demand_finds_the_one_span_that_has_a_place);
     tcase_add_test(tests, what_sums_rule_out_is_not_planned);

@@ -239,6 +239,7 @@ START_TEST(text_that_is_no_shape_is_refused_at_its_first_wrong_byte)
         {"f32[1", HBM_SHAPE_SYNTAX, 5},
         {"f32[2]{1}", HBM_SHAPE_SYNTAX, 8},
         {"f32[2,2]{0,0}", HBM_SHAPE_SYNTAX, 12},
+        {"f32[2,2]{0 1}", HBM_SHAPE_SYNTAX, 10},
         {"f32[2]{0:T(0)}", HBM_SHAPE_SYNTAX, 13},
         {"f32[2] ", HBM_SHAPE_SYNTAX, 6},
         {"f32[99999999999999999999]", HBM_SHAPE_OVERFLOW, 23},
