@@ -271,6 +271,52 @@ START_TEST(item_by_item_finds_a_packing_wherever_there_is_one)
 }
 END_TEST
 
+/* ---- largest first ---- */
+
+/* The span by the rule, of those that have room; SPAN_COUNT_MAX: none has. */
+static size_t choose_plainly(const struct loose *loose, const uint64_t *room, uint64_t size_bytes,
+                             enum span_rule rule)
+{
+    size_t chosen = SPAN_COUNT_MAX;
+    for (size_t i = 0; i < loose->packing.span_count; i++) {
+        /* Of equal ones the first is the tightest, and the last has the most room. */
+        const bool is_better = chosen == SPAN_COUNT_MAX || rule == SPAN_LARGEST ||
+                               (rule == SPAN_TIGHTEST ? room[i] < room[chosen]
+                                                      : room[i] >= room[chosen]);
+        chosen = room[i] >= size_bytes && is_better ? i : chosen;
+    }
+    return chosen;
+}
+
+START_TEST(each_item_goes_to_the_span_that_the_rule_names)
+{
+    int packed_count = 0;
+    random_state = 4;
+    for (int i = 0; i < DRAW_COUNT; i++) {
+        const enum span_rule rule = (enum span_rule)(i % SPAN_RULE_COUNT);
+        struct loose loose;
+        uint64_t room[SPAN_COUNT_MAX];
+        size_t chosen[LOOSE_COUNT_MAX];
+        bool fits = true;
+        draw_loose(&loose);
+        for (size_t s = 0; s < loose.packing.span_count; s++) {
+            room[s] = loose.spans[s].high - loose.spans[s].low;
+        }
+        for (size_t k = 0; k < loose.packing.count && fits; k++) {
+            chosen[k] = choose_plainly(&loose, room, loose.sizes[k], rule);
+            fits = chosen[k] != SPAN_COUNT_MAX;
+            room[fits ? chosen[k] : 0] -= fits ? loose.sizes[k] : 0;
+        }
+        ck_assert_int_eq(hbm_packing_largest_first(&loose.packing, rule), fits);
+        for (size_t k = 0; k < loose.packing.count && fits; k++) {
+            ck_assert_uint_eq(loose.assigned[k], chosen[k]);
+        }
+        packed_count += fits;
+    }
+    ck_assert_int_gt(packed_count, DRAW_COUNT / 8);
+}
+END_TEST
+
 /* ---- the exact search ---- */
 
 struct found {
@@ -355,6 +401,7 @@ Suite *suite_of_hbm_plan(void)
                    the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place);
     tcase_add_test(tests, of_equal_spans_the_first_makes_room_and_others_keep_their_blocks);
     tcase_add_test(tests, item_by_item_finds_a_packing_wherever_there_is_one);
+    tcase_add_test(tests, each_item_goes_to_the_span_that_the_rule_names);
     tcase_add_test(tests, the_search_by_sums_finds_a_packing_exactly_where_there_is_one);
     tcase_add_test(tests, item_by_item_takes_a_64th_of_the_steps);
     tcase_add_test(tests, an_aligned_demand_finds_the_one_span_that_has_a_place);
