@@ -9,7 +9,15 @@
 #include "tests/allocator/hbm_rig.h"
 #include "tests/helpers/suite.h"
 
-enum { ITEM_COUNT_MAX = 32, NODES_MAX = 10000 };
+enum { ITEM_COUNT_MAX = 32, NODES_MAX = 10000, DRAW_COUNT = 4000 };
+
+static uint64_t random_state;
+
+static uint64_t draw_below(uint64_t limit)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (random_state >> 33) % limit;
+}
 
 /* A heap of one-byte granules. */
 struct snapshot {
@@ -163,9 +171,88 @@ START_TEST(what_sums_rule_out_is_not_planned)
 }
 END_TEST
 
+/* ---- sliding ---- */
+
+enum { SLIDE_GRANULES = 16, SLIDE_ITEM_COUNT = 4 };
+
+/* A drawn heap, and whether some block or the demand wants more than the granule. */
+static void draw_slide(struct snapshot *snapshot, bool is_aligned)
+{
+    uint64_t end = draw_below(3);
+    snapshot_begin(snapshot, SLIDE_GRANULES, 1 + draw_below(6));
+    snapshot->plan.demand.align_shift = is_aligned ? (uint32_t)draw_below(3) : 0;
+    snapshot->plan.demand.stack_bytes = draw_below(4) == 0 ? draw_below(4) : 0;
+    for (size_t i = 0; i < SLIDE_ITEM_COUNT; i++) {
+        const uint8_t shift = is_aligned ? (uint8_t)draw_below(3) : 0;
+        const uint64_t size_bytes = 1 + draw_below(4);
+        end = hbm_align_up(end + (draw_below(2) == 0 ? draw_below(4) : 0), shift);
+        if (end + size_bytes <= SLIDE_GRANULES) {
+            snapshot_add(snapshot, end, size_bytes, draw_below(5) != 0)->align_shift = shift;
+            end += size_bytes;
+        }
+    }
+}
+
+/* The fewest bytes that move when items from i on lie above low, in their order; UINT64_MAX: they
+ * do not fit.  is_placed: the demand has its place. */
+static uint64_t find_fewest(const struct hbm_plan *plan, size_t i, uint64_t low, bool is_placed)
+{
+    uint64_t fewest = UINT64_MAX;
+    const uint64_t need = plan->demand.size_bytes;
+    for (uint64_t at = hbm_align_up(low, plan->demand.align_shift);
+         !is_placed && at + need <= plan->capacity_bytes;
+         at += (uint64_t)1 << plan->demand.align_shift) {
+        const uint64_t bytes = find_fewest(plan, i, at + need, true);
+        fewest = bytes < fewest ? bytes : fewest;
+    }
+    if (i == plan->item_count) {
+        return is_placed ? 0 : fewest;
+    }
+    const struct hbm_item *item = &plan->items[i];
+    for (uint64_t at = low; at + item->size_bytes <= plan->capacity_bytes; at++) {
+        const bool may_lie = item->movable ? at == hbm_align_down(at, item->align_shift)
+                                           : at == item->address;
+        const uint64_t rest = may_lie ? find_fewest(plan, i + 1, at + item->size_bytes, is_placed)
+                                      : UINT64_MAX;
+        const uint64_t bytes = rest == UINT64_MAX
+                                   ? rest
+                                   : rest + (at == item->address ? 0 : item->size_bytes);
+        fewest = bytes < fewest ? bytes : fewest;
+    }
+    return fewest;
+}
+
+/* 0: with granules alone; 1: with alignments. */
+START_TEST(sliding_moves_the_fewest_bytes_there_are)
+{
+    int fits_count = 0;
+    random_state = 6;
+    for (int i = 0; i < DRAW_COUNT; i++) {
+        struct snapshot snapshot;
+        uint64_t moved_bytes = 0;
+        draw_slide(&snapshot, _i == 1);
+        const uint64_t fewest = find_fewest(&snapshot.plan, 0, snapshot.plan.demand.stack_bytes,
+                                            false);
+        ck_assert_int_eq(hbm_plan_slide(&snapshot.plan), fewest != UINT64_MAX);
+        for (size_t k = 0; k < snapshot.plan.item_count && fewest != UINT64_MAX; k++) {
+            const struct hbm_item *item = &snapshot.items[k];
+            moved_bytes += item->target != item->address ? item->size_bytes : 0;
+        }
+        ck_assert(fewest == UINT64_MAX || moved_bytes == fewest);
+        fits_count += fewest != UINT64_MAX;
+        for (size_t k = 0; k < snapshot.plan.item_count; k++) {
+            snapshot.items[k].address = snapshot.items[k].target;
+        }
+        ck_assert(fewest == UINT64_MAX || hbm_plan_direct(&snapshot.plan));
+        snapshot_end(&snapshot);
+    }
+    ck_assert_int_gt(fits_count, DRAW_COUNT / 4);
+}
+END_TEST
+
 /* ---- item by item ---- */
 
-enum { SPAN_COUNT_MAX = 4, LOOSE_COUNT_MAX = 7, DRAW_COUNT = 4000 };
+enum { SPAN_COUNT_MAX = 4, LOOSE_COUNT_MAX = 7 };
 
 /* Items without a place, and empty spans. */
 struct loose {
@@ -178,14 +265,6 @@ struct loose {
         arrival_first[SPAN_COUNT_MAX];
     struct packing packing;
 };
-
-static uint64_t random_state;
-
-static uint64_t draw_below(uint64_t limit)
-{
-    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (random_state >> 33) % limit;
-}
 
 /* As many bytes as the spans have, or a few less; sizes descend. */
 static void draw_loose(struct loose *loose)
@@ -400,6 +479,7 @@ Suite *suite_of_hbm_plan(void)
     tcase_add_test(tests,
                    the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place);
     tcase_add_test(tests, of_equal_spans_the_first_makes_room_and_others_keep_their_blocks);
+    tcase_add_loop_test(tests, sliding_moves_the_fewest_bytes_there_are, 0, 2);
     tcase_add_test(tests, item_by_item_finds_a_packing_wherever_there_is_one);
     tcase_add_test(tests, each_item_goes_to_the_span_that_the_rule_names);
     tcase_add_test(tests, the_search_by_sums_finds_a_packing_exactly_where_there_is_one);
