@@ -250,6 +250,59 @@ START_TEST(sliding_moves_the_fewest_bytes_there_are)
 }
 END_TEST
 
+/* Two spans with a block between a free granule and another one each; an alignment of what stays in
+ * its place makes it look at each place in turn. */
+START_TEST(of_equally_cheap_places_the_lowest_is_taken)
+{
+    for (uint8_t shift = 0; shift < 2; shift++) {
+        struct snapshot snapshot;
+        snapshot_begin(&snapshot, 9, 2);
+        snapshot_add(&snapshot, 1, 1, true);
+        snapshot_add(&snapshot, 3, 1, false);
+        snapshot_add(&snapshot, 5, 1, true);
+        snapshot_add(&snapshot, 7, 1, false);
+        snapshot_add(&snapshot, 8, 1, false)->align_shift = shift;
+        ck_assert(hbm_plan_slide(&snapshot.plan));
+        ck_assert_uint_ne(snapshot.items[0].target, 1);
+        ck_assert_uint_eq(snapshot.items[2].target, 5);
+        snapshot_end(&snapshot);
+    }
+}
+END_TEST
+
+/* ---- compaction ---- */
+
+/* Three spans of 6, 4 and 5: blocks of 2 and 3, of 2, and of last_bytes. */
+START_TEST(compaction_fills_spans_from_the_top_and_holes_of_higher_ones_first_if_it_may)
+{
+    static const struct {
+        uint64_t last_bytes;
+        bool is_anywhere;
+        uint64_t targets[4];
+    } rows[] = {
+        {3, false, {1, 3, 9, 14}},
+        {3, true, {12, 3, 9, 14}},
+        {4, true, {7, 3, 9, 13}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct snapshot snapshot;
+        snapshot_begin(&snapshot, 17, 0);
+        snapshot_add(&snapshot, 0, 2, true);
+        snapshot_add(&snapshot, 2, 3, true);
+        snapshot_add(&snapshot, 6, 1, false);
+        snapshot_add(&snapshot, 8, 2, true);
+        snapshot_add(&snapshot, 11, 1, false);
+        snapshot_add(&snapshot, 12, rows[i].last_bytes, true);
+        hbm_plan_compact(&snapshot.plan, rows[i].is_anywhere);
+        ck_assert_uint_eq(snapshot.items[0].target, rows[i].targets[0]);
+        ck_assert_uint_eq(snapshot.items[1].target, rows[i].targets[1]);
+        ck_assert_uint_eq(snapshot.items[3].target, rows[i].targets[2]);
+        ck_assert_uint_eq(snapshot.items[5].target, rows[i].targets[3]);
+        snapshot_end(&snapshot);
+    }
+}
+END_TEST
+
 /* ---- item by item ---- */
 
 enum { SPAN_COUNT_MAX = 4, LOOSE_COUNT_MAX = 7 };
@@ -480,6 +533,9 @@ Suite *suite_of_hbm_plan(void)
                    the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place);
     tcase_add_test(tests, of_equal_spans_the_first_makes_room_and_others_keep_their_blocks);
     tcase_add_loop_test(tests, sliding_moves_the_fewest_bytes_there_are, 0, 2);
+    tcase_add_test(tests, of_equally_cheap_places_the_lowest_is_taken);
+    tcase_add_test(tests,
+                   compaction_fills_spans_from_the_top_and_holes_of_higher_ones_first_if_it_may);
     tcase_add_test(tests, item_by_item_finds_a_packing_wherever_there_is_one);
     tcase_add_test(tests, each_item_goes_to_the_span_that_the_rule_names);
     tcase_add_test(tests, the_search_by_sums_finds_a_packing_exactly_where_there_is_one);
