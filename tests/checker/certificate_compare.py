@@ -33,7 +33,7 @@ PER_LIST_MAX = 40
 # Few proofs have moves, or a log: that many are drawn for a change of these.
 TRIES = 50
 # Of a certificate that Python checks in more than about two seconds: it is left out, and counted.
-LOG_LETTERS_MAX, SETS_MAX, BLOCKS_MAX = 300_000, 100_000, 20_000
+LOG_LETTERS_MAX, SETS_MAX, BLOCKS_MAX, MOVES_TIMES_BLOCKS_MAX = 300_000, 100_000, 20_000, 5_000_000
 FACTS = ('list', 'device', 'contract', 'refused', 'request', 'blocks')
 
 
@@ -86,7 +86,8 @@ def make_certificates(hbmstress, folder, chance):
 def is_large(document):
     proof = document['proof']
     return (len(proof.get('log', '')) > LOG_LETTERS_MAX or proof.get('sets', 0) > SETS_MAX
-            or len(document['blocks']) > BLOCKS_MAX)
+            or len(document['blocks']) > BLOCKS_MAX
+            or len(proof.get('moves', ())) * len(document['blocks']) > MOVES_TIMES_BLOCKS_MAX)
 
 
 # -- Changes of a text ------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ import functools
 import hashlib
 import re
 
-from certificate_check import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, Unreadable, match, read_json, require, up
+from certificate_check import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, match, read_json, require, up
 
 NEVER = 2**64 - 1
 GROUP_MAX = 2**16 - 1
@@ -126,17 +126,17 @@ def read_list(text):
     """Gives the head, the ops, and the lines that are hashed, each with the number of its op or -1."""
     history = Members(head={}, options={}, tags={}, ops=[], lines=[(-1, 'hbmstress-ops 1\n')])
     if not text.startswith('hbmstress-ops 1\n') or not text.endswith('\n'):
-        raise Unreadable('list: this is no list of ops, or its last line is cut off')
+        raise ValueError('list: this is no list of ops, or its last line is cut off')
     for i, line in enumerate(text.split('\n')[1:-1], 2):
         if line and not line.startswith('#'):
             try:
                 history.lines.append((read_line(history, line), line + '\n'))
             except (ValueError, KeyError) as error:
-                raise Unreadable(f'list: line {i}: {error}') from None
+                raise ValueError(f'list: line {i}: {error}') from None
     head = history.head
     if not head.keys() >= {'capacity', 'hosts', 'target'} or not head['capacity'] or not head['hosts'] \
             or any(op.get('host', 0) >= head['hosts'] for op in history.ops):
-        raise Unreadable('list: the head lacks capacity, hosts or target, or has no such host')
+        raise ValueError('list: the head lacks capacity, hosts or target, or has no such host')
     history.has_lanes = any('lane' in op or op.kind == 'switch' for op in history.ops)
     return history
 
@@ -185,8 +185,9 @@ def read_time(text):
 
 
 @functools.lru_cache(maxsize=4)
-def read_log(history, text):
+def read_log(list_text, text):
     """What follows the last newline is not a line: the log was cut there, which is allowed behind the op in question."""
+    history = read_list(list_text)
     try:
         head, *lines = text.split('\n')[:-1]
         log = Members(head=read_json(head), lines=[read_json(line) for line in lines])
@@ -195,7 +196,7 @@ def read_log(history, text):
         for i, line in enumerate(log.lines):
             read_log_line(line, i, history.ops)
     except (Refuted, ValueError) as error:
-        raise Unreadable(f'log: {error}') from None
+        raise ValueError(f'log: {error}') from None
     return log
 
 
@@ -232,7 +233,7 @@ def read_log_line(line, i, ops):
 def read_history(list_text, log_text):
     """Gives the list and the log, which must be of the list; without a log None instead of it."""
     history = read_list(list_text)
-    return history, None if log_text is None else read_log(history, log_text)
+    return history, None if log_text is None else read_log(list_text, log_text)
 
 
 def most(words, asked, granule):
