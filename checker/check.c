@@ -30,6 +30,15 @@ bool check_unpack(struct check *check, json_t *json, const char *what, const cha
     return is_read;
 }
 
+bool check_is_array(struct check *check, json_t *json, const char *what)
+{
+    const bool is_array = json_is_array(json);
+    if (!check_require(check, is_array, "%s: this is not an array", what)) {
+        check->result = CERTIFICATE_UNREADABLE;
+    }
+    return is_array;
+}
+
 size_t check_find_word(struct check *check, const char *what, const char *text, const char *words)
 {
     size_t index = 0, length;

@@ -70,6 +70,7 @@ void document_read(struct check *check, json_t *root)
                       "bytes", &bytes, "align", &check->align, "stack", &check->stack, "program",
                       &check->own_program, "blocks", &blocks, "proof", &check->proof, "list",
                       &check->list, "about", &about) ||
+        !check_is_array(check, blocks, "blocks") ||
         !check_require(check,
                        strcmp(format, "hbmstress-certificate") == 0 &&
                            (check->version == 1 || check->version == 2),
@@ -85,7 +86,7 @@ void document_read(struct check *check, json_t *root)
     check->block_count = json_array_size(blocks);
     check_require(check,
                   is_in_range(bytes, !is_program, size_max, 1) &&
-                      is_valid_align(check, check->align) && json_is_array(blocks) &&
+                      is_valid_align(check, check->align) &&
                       is_in_range(check->stack, 0, is_program ? size_max : 0, check->granule),
                   "request: a number is out of range");
     check_require(check,

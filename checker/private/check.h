@@ -66,6 +66,8 @@ __attribute__((format(printf, 3, 4))) bool check_require(struct check *check, bo
 bool check_has_memory(struct check *check, bool is_there);
 /* The members of an object by jansson's format; no other member may be there. */
 bool check_unpack(struct check *check, json_t *json, const char *what, const char *format, ...);
+/* What must be an array, as check_unpack has it of a member of another type. */
+bool check_is_array(struct check *check, json_t *json, const char *what);
 /* The index of the text in words, which are separated by |. */
 size_t check_find_word(struct check *check, const char *what, const char *text, const char *words);
 

@@ -281,7 +281,7 @@ START_TEST(blocks_are_an_array)
 {
     document_write(good[3]);
     replace_part(strstr(document_text, "[]"), 2, "{}");
-    document_expect_text(CERTIFICATE_REFUTED, "request");
+    document_expect_text(CERTIFICATE_UNREADABLE, "blocks: this is not an array");
 }
 END_TEST
 
@@ -521,9 +521,9 @@ START_TEST(a_plan_puts_the_request_into_a_hole)
     refutes("address: it is", .claim = "premature", .request = PROGRAM(10, 71),
             .blocks = HELD(90, 10), .proof = PLAN(0, "", "", 70));
     refutes("not prove this claim", .blocks = HOLES, .proof = PLAN(0, "", "", 10));
-    refutes("not an array", .claim = "premature",
+    rejects("evict: this is not an array", .claim = "premature",
             .proof = "{'kind': 'plan', 'until': 0, 'address': 0, 'evict': {}, 'moves': []}");
-    refutes("not an array", .claim = "premature",
+    rejects("moves: this is not an array", .claim = "premature",
             .proof = "{'kind': 'plan', 'until': 0, 'address': 0, 'evict': [], 'moves': null}");
 }
 END_TEST
