@@ -180,29 +180,33 @@ static bool read_each(struct log_reader *reader, json_t *array,
     return is_good;
 }
 
-/* A block that is made has a place; a program that is executed has one if it was brought back. */
-static bool read_place(struct log_reader *reader, struct observed *seen, json_int_t address,
-                       json_int_t size)
+static bool has_place(const struct op *op, uint8_t answer)
 {
-    const struct op *op = &reader->list->ops[reader->log->line_count];
-    const bool is_needed = seen->answer == ANSWER_OK &&
-                           (op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD);
-    const bool may_be = is_needed || (seen->answer == ANSWER_OK &&
-                                      (op->kind == OP_DONATE || op->kind == OP_EXECUTE));
-    if (address == -1 && size == -1) {
-        return !is_needed || lines_fail(reader->lines, "address and size are missing");
+    return answer == ANSWER_OK &&
+           (op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
+            op->kind == OP_DONATE || op->kind == OP_EXECUTE);
+}
+
+/* The line has address and size whenever it may. */
+static bool read_place(struct log_reader *reader, json_t *json, struct observed *seen)
+{
+    const json_t *address = json_object_get(json, "address"), *size = json_object_get(json, "size");
+    if (!has_place(&reader->list->ops[reader->log->line_count], seen->answer)) {
+        return (address == NULL && size == NULL) ||
+               lines_fail(reader->lines, "this answer has no address and no size");
     }
-    seen->address = (uint64_t)address;
-    seen->size = (uint64_t)size;
-    return (may_be && address >= 0 && size >= 0) ||
-           lines_fail(reader->lines, "address or size is wrong, or this answer has none");
+    seen->address = (uint64_t)json_integer_value(address);
+    seen->size = (uint64_t)json_integer_value(size);
+    return (address != NULL && size != NULL && seen->address <= INT64_MAX &&
+            seen->size <= INT64_MAX) ||
+           lines_fail(reader->lines, "address or size is missing or negative");
 }
 
 static bool read_op(struct log_reader *reader, json_t *json)
 {
     struct observed *seen = &reader->log->lines[reader->log->line_count];
     json_t *moved = NULL, *evicted = NULL, *done = NULL, *due = NULL, *refused = NULL;
-    json_int_t op, address = -1, size = -1;
+    json_int_t op, address, size; /* the last two are read by read_place */
     const char *answer, *now;
     *seen = (struct observed){0};
     if (!unpack(reader, json, "the op", "{s:I,s:s,s:s,s?I,s?I,s?o,s?o,s?o,s?o,s?o}", "op", &op,
@@ -219,7 +223,7 @@ static bool read_op(struct log_reader *reader, json_t *json)
     if (index < 0 || !read_time(now, false, &seen->now)) {
         return lines_fail(reader->lines, "answer or now is wrong");
     }
-    return read_place(reader, seen, address, size) && read_each(reader, moved, read_moved) &&
+    return read_place(reader, json, seen) && read_each(reader, moved, read_moved) &&
            read_each(reader, evicted, read_evicted) && read_each(reader, done, read_done) &&
            read_each(reader, due, read_due) && read_each(reader, refused, read_refused);
 }

@@ -231,9 +231,6 @@ static bool do_execute(struct replay *replay, size_t number)
     if (program == NULL) {
         return false;
     }
-    if (program->is_evicted && seen->size == 0) {
-        return fail(replay, "observations: op %zu brings a program back, but to no place", number);
-    }
     if (program->is_evicted) {
         program->address = seen->address;
         program->size = seen->size;

@@ -71,7 +71,7 @@ struct change {
 };
 
 struct observed {
-    uint64_t now, address, size; /* size 0: no place was answered */
+    uint64_t now, address, size; /* 0 and 0 if no place was answered */
     size_t change_end;           /* its changes are those from the end of the line before on */
     uint8_t answer, refused;     /* refused: REFUSED_... */
 };

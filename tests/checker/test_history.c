@@ -85,11 +85,13 @@ static const struct story stories[] = {
     /* An execution counts from when its call returned; a collective has 5 s. */
     {.steps = {MADE("load size=1K stack=100", 1024, 1024), MADE("load size=1K stack=0", 2048, 1024),
                STEP("execute program=0 delay=10ns", 300, ", 'address': 1024, 'size': 1024"),
-               STEP("execute program=1 delay=10ns collective=4", 400, "")},
+               STEP("execute program=1 delay=10ns collective=4", 400,
+                    ", 'address': 2048, 'size': 1024")},
      .blocks = FACT(0, program, live, 1024, 1024, 512, 512, 0, 310,
                     0) "," FACT(1, program, live, 2048, 1024, 512, 0, 0, 5000000400, 0)},
     /* An unloaded program that still runs is dying. */
-    {.steps = {MADE("load size=1K stack=0", 0, 1024), STEP("execute program=0 delay=10ns", 300, ""),
+    {.steps = {MADE("load size=1K stack=0", 0, 1024),
+               STEP("execute program=0 delay=10ns", 300, ", 'address': 0, 'size': 1024"),
                STEP("unload program=0", 300, "")},
      .blocks = FACT(0, program, dying, 0, 1024, 512, 0, 0, 310, 310)},
     /* An evicted image is not on the device; it comes back elsewhere, or goes with the program. */
@@ -100,7 +102,7 @@ static const struct story stories[] = {
      .last_more = ", 'done': [4]",
      .blocks = FACT(0, program, live, 4096, 1024, 512, 0, 0, 0, 0)},
     /* A program that is dying when its image goes is gone. */
-    {.steps = {MADE("load size=1K stack=0", 0, 1024), DID("execute program=0 delay=1s"),
+    {.steps = {MADE("load size=1K stack=0", 0, 1024), MADE("execute program=0 delay=1s", 0, 1024),
                DID("unload program=0")},
      .last_more = ", 'evicted': [0]"},
     /* A donated block belongs to its new op; its uses and what its size may be stay. */
@@ -640,13 +642,20 @@ static const struct edit broken_logs[] = {
     {"{'op': 1, 'answer': 'ok', 'now': '0'", "{'op': 1, 'answer': 'ok', 'now': 0",
      "log.jsonl:3: the op: a member is missing"},
     {"{'op': 1, 'answer': 'ok', 'now': '0'", "{'op': 1, 'answer': 'ok', 'now': '0', 'size': 1",
-     "log.jsonl:3: address or size is wrong, or this answer has none"},
-    {", 'address': 1024, 'size': 1024", "", "log.jsonl:2: address and size are missing"},
+     "log.jsonl:3: this answer has no address and no size"},
+    {"{'op': 1, 'answer': 'ok', 'now': '0'",
+     "{'op': 1, 'answer': 'ok', 'now': '0', 'address': -1, 'size': -1",
+     "log.jsonl:3: this answer has no address and no size"},
+    {"{'op': 1, 'answer': 'ok', 'now': '0'", "{'op': 1, 'answer': 'ok', 'now': '0', 'address': 0",
+     "log.jsonl:3: this answer has no address and no size"},
+    {", 'address': 1024, 'size': 1024", "", "log.jsonl:2: address or size is missing or negative"},
     {", 'address': 1024, 'size': 1024", ", 'address': 1024",
-     "log.jsonl:2: address or size is wrong, or this answer has none"},
-    {"'address': 1024", "'address': -4", "log.jsonl:2: address or size is wrong"},
-    {"'size': 1024", "'size': -4", "log.jsonl:2: address or size is wrong"},
-    {"'address': 1024, ", "", "log.jsonl:2: address or size is wrong"},
+     "log.jsonl:2: address or size is missing or negative"},
+    {"'address': 1024", "'address': -1", "log.jsonl:2: address or size is missing or negative"},
+    {"'size': 1024", "'size': -1", "log.jsonl:2: address or size is missing or negative"},
+    {"'address': 1024, ", "", "log.jsonl:2: address or size is missing or negative"},
+    {"'now': '7', 'address': 2048, 'size': 512", "'now': '7'",
+     "log.jsonl:6: address or size is missing or negative"},
     {"'address': 1024", "'address': 1e3", "log.jsonl:2: the op: a member is missing"},
     {"'address': 1024", "'address': 9223372036854775808", "log.jsonl:2: column"},
     {"'now': '7'", "'now': '7', 'moved': 0", "log.jsonl:6: a member is not an array"},
@@ -700,8 +709,9 @@ static const struct edit other_logs[] = {
     {"{'op': 0, 'answer': 'ok', 'now': '0', 'address': 1024, 'size': 1024}",
      "{'op': 0, 'answer': 'no_memory', 'now': '0'}",
      "observations: op 1 is answered ok, but its block is not there"},
-    {"'now': '7', 'address': 2048, 'size': 512", "'now': '7', 'evicted': [3]",
-     "observations: op 4 brings a program back, but to no place"},
+    {"'now': '7', 'address': 2048, 'size': 512",
+     "'now': '7', 'evicted': [3], 'address': 2048, 'size': 0",
+     "blocks[1]: size is 512, by list and observations 0"},
 };
 
 START_TEST(another_log_is_refused)
@@ -751,8 +761,11 @@ START_TEST(an_op_that_cannot_be_answered_ok_is_named)
     struct story story = {.steps = {MADE("alloc size=512", 0, 512)}};
     for (size_t i = 0; i < 3 && contradictions[_i].steps[i] != NULL; i++) {
         const char *op = contradictions[_i].steps[i];
+        char op_kind[16];
+        ck_assert_int_eq(sscanf(op, "%15s", op_kind), 1);
         story.steps[i + 1] = (struct step){
-            op, "ok", "0", strncmp(op, "donate", 6) == 0 ? ", 'address': 0, 'size': 512" : ""};
+            op, "ok", "0",
+            strstr("donate execute", op_kind) != NULL ? ", 'address': 0, 'size': 512" : ""};
     }
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, contradictions[_i].reason);
