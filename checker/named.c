@@ -24,15 +24,13 @@ static bool unpack_list(struct check *check, struct named *named)
 
 static bool are_strings(json_t *options)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach(options, key, value)
-    {
-        if (!json_is_string(value)) {
+    for (void *at = json_object_iter(options); at != NULL;
+         at = json_object_iter_next(options, at)) {
+        if (json_string_value(json_object_iter_value(at)) == NULL) {
             return false;
         }
     }
-    return json_is_object(options);
+    return json_typeof(options) == JSON_OBJECT;
 }
 
 void named_read(struct check *check)
@@ -44,7 +42,8 @@ void named_read(struct check *check)
         check->result = CERTIFICATE_UNREADABLE;
         return;
     }
-    if (check->list == NULL || json_is_null(check->list) || !unpack_list(check, &named)) {
+    if (check->list == NULL || json_typeof(check->list) == JSON_NULL ||
+        !unpack_list(check, &named)) {
         return;
     }
     check_require(check,
@@ -123,7 +122,8 @@ static void compare_request(struct check *check, const struct fact_request *fact
 
 static void compare_flag(struct check *check, const char *what, const char *name, bool fact)
 {
-    const bool is_said = json_is_true(json_object_get(json_object_get(check->root, what), name));
+    const json_t *flag = json_object_get(json_object_get(check->root, what), name);
+    const bool is_said = json_typeof(flag) == JSON_TRUE;
     check_require(check, is_said == fact, "%s: %s is %s, by %s %s", what, name,
                   is_said ? "true" : "false", check->source, fact ? "true" : "false");
 }
@@ -271,7 +271,8 @@ void named_compare(struct check *check, const struct certificate_history *histor
     struct named named;
     check->source = history->has_log ? "list and observations" : "the list";
     if (check_require(check, check->version == 2, "list: version 1 names no list") &&
-        check_require(check, !json_is_null(check->list), "list: the certificate names none") &&
+        check_require(check, json_typeof(check->list) != JSON_NULL,
+                      "list: the certificate names none") &&
         unpack_list(check, &named)) {
         compare_op(check, &history->list, &named);
         compare_device(check, &history->list);

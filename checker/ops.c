@@ -225,7 +225,8 @@ static bool read_name(struct op_line *line, struct lines *lines, struct word *re
     struct word number, name;
     uint64_t label;
     *has_more = word_cut(rest, ' ', &number);
-    if (number.length == 0 || number.text[number.length - 1] != ':' ||
+    /* The line begins with a digit, so that the number is not empty. */
+    if (number.text[number.length - 1] != ':' ||
         !word_number((struct word){number.text, number.length - 1}, NO_OP - 1, &label) ||
         label != line->list->op_count) {
         return lines_fail(lines, "the number of the op is not %zu", line->list->op_count);

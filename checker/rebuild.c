@@ -194,8 +194,11 @@ static bool do_hold(struct replay *replay, size_t number)
 static bool do_release(struct replay *replay, size_t number)
 {
     struct held *block = find_held(replay, number);
-    if (block == NULL || block->holds == 0) {
-        return block != NULL && fail(replay, "observations: op %zu releases no hold", number);
+    if (block == NULL) {
+        return false;
+    }
+    if (block->holds == 0) {
+        return fail(replay, "observations: op %zu releases no hold", number);
     }
     block->holds--;
     return true;
@@ -265,6 +268,7 @@ static void take_change(struct replay *replay, const struct change *change)
         event->is_done = true;
         break;
     case CHANGE_DUE:
+    default:
         event->due = change->value;
         event->has_other_due = true;
         break;
@@ -360,16 +364,16 @@ static bool rank_late_times(struct facts *facts)
 {
     uint64_t *late = calloc(2 * facts->block_count + 1, sizeof *late);
     size_t count = 0;
-    for (size_t i = 0; late != NULL && i < facts->block_count; i++) {
+    if (late == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < facts->block_count; i++) {
         const uint64_t times[] = {(uint64_t)facts->blocks[i].used_until,
                                   (uint64_t)facts->blocks[i].freed_at};
         for (size_t k = 0; k < 2; k++) {
             late[count] = times[k];
             count += times[k] > number_max && times[k] != NEVER_NS;
         }
-    }
-    if (late == NULL) {
-        return false;
     }
     qsort(late, count, sizeof *late, compare_times);
     for (size_t i = 0; i < facts->block_count; i++) {

@@ -1,18 +1,16 @@
 #include "checker/private/check.h"
 
-enum { TOO_HIGH = -1 }; /* no place is low enough */
-
-/* Pushes all movable blocks up from the end of the device: how high may end what is below each? */
+/* Pushes all movable blocks up from the end of the device: how high may end what is below each?
+ * They do not overlap, so that each of them gets at least as high as it is. */
 static void find_highest(struct check *check)
 {
     json_int_t highest = check->capacity;
     for (size_t i = check->block_count + 1; i-- > 0;) {
         struct block *block = &check->blocks[i];
         if (block->fate == FIXED) {
-            highest = block->address + block->size <= highest ? block->address : TOO_HIGH;
+            highest = block->address;
         } else if (block->fate == MOVABLE) {
-            highest = highest < block->size ? TOO_HIGH
-                                            : (highest - block->size) / block->align * block->align;
+            highest = (highest - block->size) / block->align * block->align;
         }
         block->highest = highest;
     }

@@ -108,8 +108,9 @@ bool word_size(struct word word, uint64_t *bytes)
         scale <<= 10 * (unit - units + 1);
         word.length--;
     }
-    return word_number(word, UINT64_MAX / scale, bytes) &&
-           !__builtin_mul_overflow(*bytes, scale, bytes);
+    const bool is_good = word_number(word, UINT64_MAX / scale, bytes);
+    *bytes = is_good ? *bytes * scale : 0;
+    return is_good;
 }
 
 bool word_duration(struct word word, uint64_t *ns)
@@ -127,9 +128,10 @@ bool word_duration(struct word word, uint64_t *ns)
     const int unit = word_find((struct word){word.text + digits, word.length - digits},
                                "h|m|s|ms|us|ns");
     /* The largest number stands for never. */
-    return unit >= 0 &&
-           word_number((struct word){word.text, digits}, (UINT64_MAX - 1) / units_ns[unit], ns) &&
-           !__builtin_mul_overflow(*ns, units_ns[unit], ns);
+    const bool is_good = unit >= 0 && word_number((struct word){word.text, digits},
+                                                  (UINT64_MAX - 1) / units_ns[unit], ns);
+    *ns = is_good ? *ns * units_ns[unit] : 0;
+    return is_good;
 }
 
 void *array_with_room(void *array, size_t count, size_t *capacity, size_t element_bytes)
@@ -138,7 +140,8 @@ void *array_with_room(void *array, size_t count, size_t *capacity, size_t elemen
     if (count < *capacity) {
         return array;
     }
-    void *grown = wanted > SIZE_MAX / element_bytes ? NULL : realloc(array, wanted * element_bytes);
+    /* What is doubled is there, so that no address space is large enough for an overflow. */
+    void *grown = realloc(array, wanted * element_bytes);
     *capacity = grown == NULL ? *capacity : wanted;
     return grown;
 }

@@ -12,12 +12,11 @@ static bool has_refuting_unit(const struct check *check, json_int_t unit)
            pieces_sum(check->spans, check->span_count, unit);
 }
 
-/* Returns false and says so if the rounding is a proof that nothing fits. */
-static bool require_no_rounding(struct check *check, json_int_t unit)
+/* Says so if the rounding is a proof that nothing fits. */
+static void require_no_rounding(struct check *check, json_int_t unit)
 {
-    return check_require(check, !has_refuting_unit(check, unit),
-                         "proof: trivial: rounding by %" PRId64 " shows that nothing fits",
-                         (int64_t)unit);
+    check_require(check, !has_refuting_unit(check, unit),
+                  "proof: trivial: rounding by %" PRId64 " shows that nothing fits", (int64_t)unit);
 }
 
 static json_int_t find_divisor(const struct check *check)
@@ -48,16 +47,15 @@ static void require_no_roundings(struct check *check)
     const bool tries_sizes = check->span_count <= ROUNDED_SPANS_MAX &&
                              count_sizes(check) <= ROUNDED_SIZES_MAX;
     const struct piece *items = check->items;
-    /* Larger than every span: rounding by its size. */
-    const bool has_room = check->span_count > 0 && items[0].size <= check->spans[0].size;
-    if (!require_no_rounding(check, find_divisor(check)) ||
-        (!has_room && !require_no_rounding(check, items[0].size))) {
-        return;
+    require_no_rounding(check, find_divisor(check));
+    /* Without an item or a span all fits in place.  Larger than every span: rounding by its size.
+     */
+    if (items[0].size > check->spans[0].size) {
+        require_no_rounding(check, items[0].size);
     }
     for (size_t i = 0; tries_sizes && i < check->item_count; i++) {
-        if ((i == 0 || items[i].size != items[i - 1].size) &&
-            !require_no_rounding(check, items[i].size)) {
-            return;
+        if (i == 0 || items[i].size != items[i - 1].size) {
+            require_no_rounding(check, items[i].size);
         }
     }
 }
