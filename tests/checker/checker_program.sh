@@ -35,6 +35,29 @@ expect_exit 2 $one broken.json wrong.json
 [ "$(wc -l <out.txt)" = 2 ] || fail "a file that is unreadable ends the others"
 [ "$(cat err.txt)" = "broken.json: unreadable: line 2, column 0: this is not JSON" ] || fail "$(cat err.txt)"
 
+# --- files of many bytes, and output that is lost -----------------------------------------------------------------
+# expect_padded BYTES: the certificate with blanks before it, up to so many bytes.
+expect_padded() {
+    { head -c $(($1 - $(wc -c <$one))) /dev/zero | tr '\0' ' ' && cat $one; } >padded.json
+    [ "$(wc -c <padded.json)" = "$1" ] || fail "padded.json has not $1 bytes"
+    expect_line 0 "valid: justified, spans" padded.json
+}
+expect_padded 65536
+expect_padded 65537
+expect_padded 300000
+# expect_lost FILE: the checker exits with 2 if what it prints cannot be written.
+expect_lost() {
+    local code=0
+    "$checker" "$1" 2>/dev/full >/dev/full || code=$?
+    [ $code = 2 ] || fail "$1 with full output: exit code $code, should be 2"
+    code=0
+    "$checker" "$1" 2>&- >&- || code=$?
+    [ $code = 2 ] || fail "$1 with closed output: exit code $code, should be 2"
+}
+expect_lost $one
+expect_lost wrong.json
+expect_lost broken.json
+
 # --- a list, and what it met --------------------------------------------------------------------------------------
 expect_line 0 "valid: justified, spans; the op is that of the list" --list one/list.ops $one
 expect_line 0 "valid: justified, spans; the state is that of the list and its observations" \
@@ -50,6 +73,9 @@ expect_line 1 "refuted: blocks[0]: holds is 1, by list and observations 0" \
 
 # --- what is neither list nor log ---------------------------------------------------------------------------------
 expect_line 2 "list.ops: cannot be read, or is larger than 1 GiB" --list list.ops $one
+expect_line 2 "log.jsonl: cannot be read, or is larger than 1 GiB" \
+    --list one/list.ops --observations log.jsonl $one
+expect_line 2 ".: cannot be read, or is larger than 1 GiB" --list one/list.ops --observations . $one
 expect_line 2 "$one:1: the first line is not 'hbmstress-ops 1'" --list $one $one
 expect_line 2 "one/list.ops:1: column 9: this is not JSON" --list one/list.ops --observations one/list.ops $one
 expect_line 2 "two/observations.jsonl:1: target, options, capacity or hosts are not those of the list" \

@@ -1,8 +1,11 @@
 /* What an unknown says of its search; and it is refused where a look at the sizes settles it. */
 #include "tests/checker/document.h"
+#include "tests/checker/story.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* 4, 4, 3, 3, 3 and the request of 3 fill two spans of 10, but not in the order of their sizes. */
@@ -153,6 +156,98 @@ START_TEST(what_fits_in_place_is_no_open_question)
 }
 END_TEST
 
+/* --- many items or spans --- */
+
+/* Behind an open question: items of `least`, least + step, ... that fill all the rest, each a span
+ * of its own, or all together one. */
+struct filling {
+    int count, least, step;
+    bool is_split;
+};
+
+/* With an op of its own: the sanitizers make each look for one take as long as the text. */
+#define NUMBERED(kind, holds) FACT(% d, kind, live, % d, % d, 1, 0, holds, 0, 0)
+
+static char heap[DOCUMENT_BYTES], device[64];
+
+/* Gives the bytes of the items. */
+static int write_filling(const char *question, int begin, struct filling filling)
+{
+    int at = begin, bytes = 0;
+    size_t used = (size_t)snprintf(heap, sizeof heap, "%s," HELD(% d, 1), question, at++);
+    for (int i = 0; i < filling.count; i++) {
+        const int size = filling.least + i * filling.step;
+        const bool is_split = filling.is_split && i > 0;
+        used += (size_t)snprintf(heap + used, sizeof heap - used,
+                                 is_split ? "," NUMBERED(output, 1) : "", 20000 + i, at, 1);
+        at += is_split;
+        used += (size_t)snprintf(heap + used, sizeof heap - used, "," NUMBERED(buffer, 0),
+                                 10000 + i, at, size);
+        at += size;
+        bytes += size;
+    }
+    ck_assert_uint_lt(used, sizeof heap);
+    snprintf(device, sizeof device, "{'capacity': %d, 'granule': 1}", at);
+    return bytes;
+}
+
+static void expect_filled(struct filling filling, enum certificate_result result, const char *part)
+{
+    char proof[256];
+    const int bytes = 20 + write_filling(TENS(HELD(10, 1)), 21, filling);
+    snprintf(proof, sizeof proof,
+             "{'kind': 'budget', 'nodes': 1, 'need': %d, 'have': %d, 'limit': 2, 'until': 0, "
+             "'class': 'held', 'tried': {'greedy': 1, 'search': 0, 'fills': 0, 'table': 0}}",
+             bytes, bytes);
+    document_write((struct document){.claim = "unknown",
+                                     .device = device,
+                                     .request = BUFFER(3),
+                                     .blocks = heap,
+                                     .proof = proof,
+                                     .more = ", 'list': null"});
+    *strstr(document_text, "1, \"claim\"") = '2';
+    document_expect_text(result, part);
+}
+
+START_TEST(what_is_too_large_for_a_search_need_not_use_up_its_limit)
+{
+    static const char unused[] = "proof: trivial: the limit of 2 steps is not used up";
+    /* Six items are of the question. */
+    expect_filled((struct filling){8186, 11, 0, false}, CERTIFICATE_REFUTED, unused);
+    expect_filled((struct filling){8187, 11, 0, false}, CERTIFICATE_VALID, "unknown, budget");
+    /* (items + 1) * spans: 2050 * 2045, then 2051 * 2046. */
+    expect_filled((struct filling){2043, 12, 0, true}, CERTIFICATE_REFUTED, unused);
+    expect_filled((struct filling){2044, 12, 0, true}, CERTIFICATE_VALID, "unknown, budget");
+}
+END_TEST
+
+/* Spans of 5 and 5 for 3, 1, 3 and 3: rounding by 3 refutes it, and fills the rest. */
+static void expect_rounded(struct filling filling, enum certificate_result result)
+{
+    char proof[128];
+    const int bytes = 10 + write_filling(LIVE(0, 3) "," LIVE(3, 1) "," HELD(5, 1) "," LIVE(6, 3),
+                                         11, filling);
+    snprintf(proof, sizeof proof, "{'kind': 'budget', 'nodes': 1, 'need': %d, 'have': %d}", bytes,
+             bytes);
+    document_expect((struct document){.claim = "unknown",
+                                      .device = device,
+                                      .request = BUFFER(3),
+                                      .blocks = heap,
+                                      .proof = proof},
+                    result,
+                    result == CERTIFICATE_VALID ? "unknown, budget" : "trivial: rounding by 3 ");
+}
+
+START_TEST(rounding_by_each_size_is_for_few_spans_and_sizes)
+{
+    expect_rounded((struct filling){62, 12, 0, true}, CERTIFICATE_REFUTED);
+    expect_rounded((struct filling){63, 12, 0, true}, CERTIFICATE_VALID);
+    /* Two sizes are of the question. */
+    expect_rounded((struct filling){1022, 12, 3, false}, CERTIFICATE_REFUTED);
+    expect_rounded((struct filling){1023, 12, 3, false}, CERTIFICATE_VALID);
+}
+END_TEST
+
 Suite *suite_of_certificate_budget(void)
 {
     Suite *suite = suite_create("certificate_budget");
@@ -169,6 +264,8 @@ Suite *suite_of_certificate_budget(void)
     tcase_add_test(trivial, best_fit_leaves_room_to_align_each_item);
     tcase_add_test(trivial, what_rounding_refutes_is_no_open_question);
     tcase_add_test(trivial, what_fits_in_place_is_no_open_question);
+    tcase_add_test(trivial, what_is_too_large_for_a_search_need_not_use_up_its_limit);
+    tcase_add_test(trivial, rounding_by_each_size_is_for_few_spans_and_sizes);
     suite_add_tcase(suite, trivial);
     return suite;
 }

@@ -49,6 +49,8 @@ static const struct {
     {word_duration, "ms", false, 0},
     {word_duration, "5msec", false, 0},
     {word_duration, "5h30m", false, 0},
+    {word_duration, "5.5s", false, 0},
+    {word_duration, "5:s", false, 0},
     {word_duration, "", false, 0},
 };
 

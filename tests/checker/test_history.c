@@ -30,6 +30,11 @@ static const struct story stories[] = {
                DID("free block=4")},
      .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 1, 0, 0) "," FACT(4, buffer, dying, 512, 512,
                                                                        512, 0, 1, 0, 0)},
+    /* What is dying may be released, and is gone with its last hold. */
+    {.steps = {MADE("alloc size=512", 0, 512), DID("hold block=0"), DID("hold block=0"),
+               DID("free block=0"), DID("release block=0"), MADE("alloc size=512", 512, 512),
+               DID("hold block=5"), DID("free block=5"), DID("release block=5")},
+     .blocks = FACT(0, buffer, dying, 0, 512, 512, 0, 1, 0, 0)},
     /* What is freed and awaits nothing is gone, and its place may be another's. */
     {.steps = {MADE("alloc size=512", 0, 512), DID("free block=0"), MADE("alloc size=1K", 0, 1024)},
      .blocks = FACT(2, buffer, live, 0, 1024, 512, 0, 0, 0, 0)},
@@ -105,6 +110,10 @@ static const struct story stories[] = {
     {.steps = {MADE("load size=1K stack=0", 0, 1024), MADE("execute program=0 delay=1s", 0, 1024),
                DID("unload program=0")},
      .last_more = ", 'evicted': [0]"},
+    /* What is moved or evicted and is not there is passed over. */
+    {.steps = {{"load size=1K stack=0", "no_memory", "0", ""},
+               {"alloc size=512", "failed", "0", ""},
+               STEP("defragment", 0, ", 'moved': [[1, 512]], 'evicted': [0]")}},
     /* A donated block belongs to its new op; its uses and what its size may be stay. */
     {.steps = {MADE("alloc size=512 align=2K", 2048, 1024), STEP("use block=0 delay=5ns", 0, ""),
                MADE("donate block=0 size=100", 9728, 7)},
@@ -492,6 +501,16 @@ static const struct edit broken_lists[] = {
     {"capacity 64K", "capacity  64K", "list.ops:2: the value of capacity is wrong"},
     {"granule 512", "granule 500", "list.ops:3: the value of granule is wrong"},
     {"granule 512", "granule 0", "list.ops:3: the value of granule is wrong"},
+    {"granule 512", "granule x", "list.ops:3: the value of granule is wrong"},
+    {"granule 512", "tag 1", "list.ops:3: the value of tag is wrong"},
+    {"granule 512", "tag x \"a\"", "list.ops:3: the value of tag is wrong"},
+    {"granule 512", "rounding classes=x", "list.ops:3: the value of rounding is wrong"},
+    {"granule 512", "rounding classes=0", "list.ops:3: the value of rounding is wrong"},
+    {"granule 512", "rounding classes", "list.ops:3: the value of rounding is wrong"},
+    {"granule 512", "rounding granule overhead=x", "list.ops:3: the value of rounding is wrong"},
+    {"granule 512", "rounding granule overhead=0", "list.ops:3: the value of rounding is wrong"},
+    {"granule 512", "rounding classes=4 smallest=1 smallest=1",
+     "list.ops:3: the value of rounding is wrong"},
     {"granule 512", "seed 1\x7f", "list.ops:3: a control character"},
     {"granule 512", "tag 1 a\"", "list.ops:3: the value of tag is wrong"},
     {"granule 512", "tag 1 \"a\"\ntag 1 \"b\"", "list.ops:4: the value of tag is wrong"},
@@ -527,6 +546,10 @@ static const struct edit broken_lists[] = {
     {"1: hold", "18446744073709551617: hold", "list.ops:11: the number of the op is not 1"},
     {"1: hold", "hold", "list.ops:11: this is not an op"},
     {"1: hold", "1: holds", "list.ops:11: unknown op 'holds'"},
+    {"1: hold", "1: holdholdholdholdholdholdholdholdholdholdhold",
+     "list.ops:11: unknown op 'holdholdholdholdholdholdholdholdholdhold'"},
+    {"1: hold", "1 hold", "list.ops:11: the number of the op is not 1"},
+    {"1: hold", "1:: hold", "list.ops:11: the number of the op is not 1"},
     {"1: hold block=0", "1:", "list.ops:11: unknown op ''"},
     {"hold block=0", "hold", "list.ops:11: the op has no block="},
     {"hold block=0", "hold block=0 block=0", "list.ops:11: block= is given twice"},
@@ -543,6 +566,7 @@ static const struct edit broken_lists[] = {
     {"size=1000", "size=%half", "list.ops:10: the value of size= is wrong"},
     {"size=1000", "size=16E", "list.ops:10: the value of size= is wrong"},
     {"align=1K", "align=3", "list.ops:10: the value of align= is wrong"},
+    {"align=1K", "align=x", "list.ops:10: the value of align= is wrong"},
     {"align=1K", "align=1", "list.ops:10: the value of align= is wrong"},
     {"align=1K", "align=4M", "list.ops:10: the value of align= is wrong"},
     {"align=1K", "retry=no", "list.ops:10: the value of retry= is wrong"},
@@ -580,6 +604,9 @@ START_TEST(a_list_may_be_any_bytes)
     struct certificate_text list = {"a\tb", "", 0};
     ck_assert_ptr_null(certificate_history_read(&list, NULL, reason));
     ck_assert_str_eq(reason, "a?b:0: the first line is not 'hbmstress-ops 1'");
+    list.name = "a\x7f~";
+    ck_assert_ptr_null(certificate_history_read(&list, NULL, reason));
+    ck_assert_str_eq(reason, "a?~:0: the first line is not 'hbmstress-ops 1'");
     list = (struct certificate_text){"list", "hbmstress-ops 1\nseed 1\0\n", 25};
     ck_assert_ptr_null(certificate_history_read(&list, NULL, reason));
     ck_assert_str_eq(reason, "list:2: a control character");
@@ -659,6 +686,10 @@ static const struct edit broken_logs[] = {
     {"'address': 1024", "'address': 1e3", "log.jsonl:2: the op: a member is missing"},
     {"'address': 1024", "'address': 9223372036854775808", "log.jsonl:2: column"},
     {"'now': '7'", "'now': '7', 'moved': 0", "log.jsonl:6: a member is not an array"},
+    {"'now': '7'", "'now': '7', 'evicted': {}", "log.jsonl:6: a member is not an array"},
+    {"'now': '7'", "'now': '7', 'done': null", "log.jsonl:6: a member is not an array"},
+    {"'now': '7'", "'now': '7', 'due': '1'", "log.jsonl:6: a member is not an array"},
+    {"'now': '7'", "'now': '7', 'refused': 1", "log.jsonl:6: a member is not an array"},
     {"'now': '7'", "'now': '7', 'moved': [0]", "log.jsonl:6: moved: a member is missing"},
     {"'now': '7'", "'now': '7', 'moved': [[0, 1, 2]]", "log.jsonl:6: moved: a member is missing"},
     {"'now': '7'", "'now': '7', 'moved': [[0, -2]]", "log.jsonl:6: moved: the address is negative"},
@@ -795,6 +826,29 @@ START_TEST(a_program_that_was_unloaded_is_not_executed)
 }
 END_TEST
 
+START_TEST(a_program_that_was_not_loaded_is_not_executed)
+{
+    struct story story = {.steps = {{"load size=1M stack=0", "no_memory", "0", ""}},
+                          .last = "execute program=0 delay=0s",
+                          .request = ASKED(program, 1048576, 512, 0, -1)};
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_REFUTED, "observations: the program of op 1 is not there");
+}
+END_TEST
+
+/* A load of nothing needs as many bytes as an execution, but it has no program yet. */
+START_TEST(a_load_has_no_program)
+{
+    struct story story = {.steps = {MADE("load size=1K stack=128K", 0, 1024)},
+                          .last = "load size=0 stack=128K",
+                          .request = ASKED(program, 0, 512, 131072, 0),
+                          .proof = "{'kind': 'stack'}",
+                          .blocks = FACT(0, program, live, 0, 1024, 512, 131072, 0, 0, 0)};
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_REFUTED, "request: program is not the one of list and observations");
+}
+END_TEST
+
 START_TEST(an_execution_is_of_its_own_program)
 {
     struct story story = {.steps = {MADE("load size=1K stack=128K", 0, 1024),
@@ -822,6 +876,8 @@ START_TEST(a_head_has_sixteen_options_and_need_not_have_a_granule)
     story_write(&usual, &texts);
     edit_text(texts.list, &(struct edit){"granule 512\n", options, NULL});
     expect_texts(CERTIFICATE_UNREADABLE, "log.jsonl:1: target, options");
+    ck_assert_int_eq(story_check(texts.list, NULL, texts.document, reason), CERTIFICATE_REFUTED);
+    ck_assert_msg(strstr(reason, "list: its SHA-256 is ") == reason, "%s", reason);
     edit_text(texts.list, &(struct edit){"seed 1\n", "option more=1\n", NULL});
     expect_texts(CERTIFICATE_UNREADABLE, "list.ops:21: the value of option is wrong");
 }
@@ -927,6 +983,8 @@ Suite *suite_of_history(void)
     tcase_add_test(edits, a_log_may_end_anywhere_behind_the_op);
     tcase_add_test(edits, what_is_no_request_is_not_out_of_memory);
     tcase_add_test(edits, a_program_that_was_unloaded_is_not_executed);
+    tcase_add_test(edits, a_program_that_was_not_loaded_is_not_executed);
+    tcase_add_test(edits, a_load_has_no_program);
     tcase_add_test(edits, an_execution_is_of_its_own_program);
     tcase_add_test(edits, a_head_has_sixteen_options_and_need_not_have_a_granule);
     tcase_add_test(edits, changes_are_of_the_host_of_their_line);
