@@ -43,18 +43,18 @@ static bool read_options(int argument_count, char **arguments, struct options *o
  * printed. */
 static bool read_file(const char *name, struct certificate_text *text, char **bytes)
 {
-    size_t capacity = 0, length = 0;
+    size_t capacity = 1 << 15, length = 0;
     FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
     bool is_good = file != NULL;
     while (is_good && !feof(file)) {
-        if (length == capacity) {
-            capacity = capacity == 0 ? 1 << 16 : capacity * 2;
-            char *grown = capacity > FILE_BYTES_MAX ? NULL : realloc(*bytes, capacity);
-            is_good = grown != NULL;
-            *bytes = is_good ? grown : *bytes;
+        capacity *= 2;
+        /* The byte behind them tells a file that ends there. */
+        char *grown = realloc(*bytes, capacity + 1);
+        if (grown != NULL) {
+            *bytes = grown;
+            length += fread(grown + length, 1, capacity + 1 - length, file);
         }
-        length += is_good ? fread(*bytes + length, 1, capacity - length, file) : 0;
-        is_good = is_good && ferror(file) == 0;
+        is_good = grown != NULL && ferror(file) == 0 && length <= FILE_BYTES_MAX;
     }
     if (file != NULL && file != stdin) {
         (void)fclose(file);
