@@ -32,7 +32,7 @@ bool check_unpack(struct check *check, json_t *json, const char *what, const cha
 
 bool check_is_array(struct check *check, json_t *json, const char *what)
 {
-    const bool is_array = json_is_array(json);
+    const bool is_array = json_typeof(json) == JSON_ARRAY;
     if (!check_require(check, is_array, "%s: this is not an array", what)) {
         check->result = CERTIFICATE_UNREADABLE;
     }

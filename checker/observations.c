@@ -172,7 +172,7 @@ static bool read_refused(struct log_reader *reader, json_t *json)
 static bool read_each(struct log_reader *reader, json_t *array,
                       bool (*read)(struct log_reader *reader, json_t *json))
 {
-    bool is_good = array == NULL || json_is_array(array) ||
+    bool is_good = array == NULL || json_typeof(array) == JSON_ARRAY ||
                    lines_fail(reader->lines, "a member is not an array");
     for (size_t i = 0; is_good && i < json_array_size(array); i++) {
         is_good = read(reader, json_array_get(array, i));

@@ -45,6 +45,18 @@ expect_padded() {
 expect_padded 65536
 expect_padded 65537
 expect_padded 300000
+# A file that the memory is too small for.
+truncate -s 40M zeros
+code=0
+case $(grep -ao '__[at]san_init' "$checker" | head -1) in
+    *san_init)
+        small=allocator_may_return_null=1:max_allocation_size_mb=16
+        ASAN_OPTIONS=${ASAN_OPTIONS-}:$small TSAN_OPTIONS=${TSAN_OPTIONS-}:$small "$checker" zeros 2>err.txt || code=$?
+        ;;
+    *) (ulimit -v 50000 && exec "$checker" zeros) 2>err.txt || code=$? ;;
+esac
+[ $code = 2 ] || fail "zeros: exit code $code, should be 2"
+expect_text err.txt "zeros: cannot be read, or is larger than 1 GiB"
 # expect_lost FILE: the checker exits with 2 if what it prints cannot be written.
 expect_lost() {
     local code=0

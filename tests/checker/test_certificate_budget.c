@@ -110,6 +110,8 @@ START_TEST(a_search_takes_a_step_at_least)
 {
     accepts(OPEN_QUESTION(BUDGET(1, 20, 20)));
     refutes("nodes", OPEN_QUESTION(BUDGET(0, 20, 20)));
+    expect_unknown(TENS(USED_FOREVER), EFFORT(0, 0, 0, plain, 0, 0, 0, 0), CERTIFICATE_REFUTED,
+                   "nodes");
 }
 END_TEST
 
@@ -209,6 +211,15 @@ static void expect_filled(struct filling filling, enum certificate_result result
     document_expect_text(result, part);
 }
 
+/* Where nothing is in its place, nothing is settled by it. */
+START_TEST(blocks_in_host_memory_are_placed_by_a_search)
+{
+    const char *blocks = LIVE(0, 4) "," LIVE(4, 4) "," HELD(10, 1) "," LIVE(11, 3) "," ABSENT(
+        3) "," ABSENT(3);
+    accepts(.device = "{'capacity': 21, 'granule': 1}", UNKNOWN(3, blocks, 1, 20, 20));
+}
+END_TEST
+
 START_TEST(what_is_too_large_for_a_search_need_not_use_up_its_limit)
 {
     static const char unused[] = "proof: trivial: the limit of 2 steps is not used up";
@@ -264,6 +275,7 @@ Suite *suite_of_certificate_budget(void)
     tcase_add_test(trivial, best_fit_leaves_room_to_align_each_item);
     tcase_add_test(trivial, what_rounding_refutes_is_no_open_question);
     tcase_add_test(trivial, what_fits_in_place_is_no_open_question);
+    tcase_add_test(trivial, blocks_in_host_memory_are_placed_by_a_search);
     tcase_add_test(trivial, what_is_too_large_for_a_search_need_not_use_up_its_limit);
     tcase_add_test(trivial, rounding_by_each_size_is_for_few_spans_and_sizes);
     suite_add_tcase(suite, trivial);

@@ -277,6 +277,18 @@ START_TEST(what_is_no_document_is_unreadable)
 }
 END_TEST
 
+START_TEST(a_search_needs_a_span_and_slack)
+{
+    static const char table[] = "{'kind': 'table', 'sets': 1}";
+    refutes("no span, no slack", .request = RUN(1, 0),
+            .blocks = HELD(0, 90) "," IMAGE(90, 10, 0, -1), .proof = SEARCH(true, "f"));
+    refutes("no span, no slack", .request = RUN(1, 0),
+            .blocks = HELD(0, 90) "," IMAGE(90, 10, 0, -1), .proof = table);
+    refutes("no span, no slack", .request = BUFFER(101), .proof = SEARCH(true, "f"));
+    refutes("no span, no slack", .request = BUFFER(101), .proof = table);
+}
+END_TEST
+
 START_TEST(blocks_are_an_array)
 {
     document_write(good[3]);
@@ -745,6 +757,7 @@ Suite *suite_of_certificate_check(void)
     tcase_add_loop_test(document, changed_bytes_never_crash_and_leave_one_printable_line, 0,
                         GOOD_COUNT);
     tcase_add_test(document, what_is_no_document_is_unreadable);
+    tcase_add_test(document, a_search_needs_a_span_and_slack);
     tcase_add_test(document, blocks_are_an_array);
     tcase_add_test(document, a_proof_has_the_members_of_its_own_kind_alone);
     suite_add_tcase(suite, document);

@@ -138,6 +138,11 @@ static const struct story stories[] = {
                     0) "," FACT(0, buffer, live, 4096, 512, 512, 0, 0, 0,
                                 0) "," FACT(2, buffer, live, -1, 512, 512, 0, 0, 0,
                                             0) "," FACT(1, buffer, live, -1, 512, 512, 0, 0, 0, 0)},
+    /* So may programs, and memory that turned out to be bad where they are. */
+    {.steps = {MADE("load size=512 stack=0", 0, 512), DID("retire size=512 address=512"),
+               STEP("defragment", 0, ", 'moved': [[0, 8192], [1, 4096]]")},
+     .blocks = FACT(1, retired, live, 4096, 512, 512, 0, 1, 0, 0) "," FACT(0, program, live, 8192,
+                                                                           512, 512, 0, 0, 0, 0)},
     /* Other answers than ok change nothing. */
     {.steps = {MADE("alloc size=512", 0, 512),
                {"alloc size=512", "no_memory", "0", ""},
@@ -339,6 +344,8 @@ static const struct edit other_documents[] = {
     {"{'op': 5, ", "{'op': 9, ", "blocks: that of op 5 is missing, by list and observations"},
     {"'blocks': [", "'blocks': [" FACT(2, buffer, live, 0, 512, 512, 0, 0, 0, 0) ", ",
      "blocks[0]: op 2 has no block, by list and observations"},
+    {"'blocks': [", "'blocks': [" FACT(9, buffer, live, 0, 512, 512, 0, 0, 0, 0) ", ",
+     "blocks[0]: op 9 has no block, by list and observations"},
     {"'bytes': 1048576", "'bytes': 1048575",
      "request: bytes is 1048575, by list and observations 1048576"},
     {"'align': 512, 'stack': 0, 'program'", "'align': 1024, 'stack': 0, 'program'",
@@ -948,6 +955,16 @@ START_TEST(with_lanes_the_hash_is_of_all_lines_but_switches)
 }
 END_TEST
 
+START_TEST(a_switch_alone_makes_lanes)
+{
+    story_write(&usual, &texts);
+    *(strchr(texts.log, '\n') + 1) = '\0';
+    const size_t length = strlen(texts.list);
+    snprintf(texts.list + length, 64, "7: switch op=1 point=0 to=0\n");
+    expect_texts(CERTIFICATE_VALID, "whose lanes overlap");
+}
+END_TEST
+
 START_TEST(with_lanes_the_log_has_no_lines_of_ops)
 {
     write_lanes();
@@ -992,6 +1009,7 @@ Suite *suite_of_history(void)
     tcase_add_test(edits, with_lanes_only_the_op_is_compared);
     tcase_add_test(edits, the_list_alone_names_the_device);
     tcase_add_test(edits, with_lanes_the_hash_is_of_all_lines_but_switches);
+    tcase_add_test(edits, a_switch_alone_makes_lanes);
     tcase_add_test(edits, with_lanes_the_log_has_no_lines_of_ops);
     suite_add_tcase(suite, facts);
     suite_add_tcase(suite, edits);
