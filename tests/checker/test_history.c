@@ -427,6 +427,29 @@ START_TEST(the_list_alone_names_the_device)
 }
 END_TEST
 
+/* The document names the list as it is now. */
+static void name_list(void)
+{
+    char hash[65];
+    (void)story_check(texts.list, NULL, texts.document, reason);
+    ck_assert_int_eq(sscanf(reason, "list: its SHA-256 is %64[0-9a-f],", hash), 1);
+    memcpy(strstr(texts.document, "\"sha256\": \"") + 11, hash, 64);
+}
+
+START_TEST(the_granule_is_that_of_the_list_if_it_has_one)
+{
+    story_write(&usual, &texts);
+    edit_text(texts.list, &(struct edit){"granule 512\n", "granule 1\n", NULL});
+    name_list();
+    ck_assert_int_eq(story_check(texts.list, NULL, texts.document, reason), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "device: granule is 512, by the list 1");
+    edit_text(texts.list, &(struct edit){"granule 1\n", "", NULL});
+    name_list();
+    ck_assert_int_eq(story_check(texts.list, NULL, texts.document, reason), CERTIFICATE_VALID);
+    ck_assert_str_eq(reason, by_list);
+}
+END_TEST
+
 START_TEST(a_hash_has_lower_case_digits_alone)
 {
     story_write(&usual, &texts);
@@ -509,6 +532,7 @@ static const struct edit broken_lists[] = {
     {"granule 512", "granule 500", "list.ops:3: the value of granule is wrong"},
     {"granule 512", "granule 0", "list.ops:3: the value of granule is wrong"},
     {"granule 512", "granule x", "list.ops:3: the value of granule is wrong"},
+    {"granule 512", "chip ", "list.ops:3: the value of chip is wrong"},
     {"granule 512", "tag 1", "list.ops:3: the value of tag is wrong"},
     {"granule 512", "tag x \"a\"", "list.ops:3: the value of tag is wrong"},
     {"granule 512", "rounding classes=x", "list.ops:3: the value of rounding is wrong"},
@@ -833,6 +857,19 @@ START_TEST(a_program_that_was_unloaded_is_not_executed)
 }
 END_TEST
 
+/* Though an execution of it has not ended: an evicted program that is unloaded is gone. */
+START_TEST(a_program_that_was_evicted_and_unloaded_is_not_executed)
+{
+    struct story story = {.steps = {MADE("load size=1M stack=0", 0, 1024),
+                                    MADE("execute program=0 delay=1s", 0, 1024),
+                                    STEP("report", 0, ", 'evicted': [0]"), DID("unload program=0")},
+                          .last = "execute program=0 delay=0s",
+                          .request = ASKED(program, 1048576, 512, 0, -1)};
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_REFUTED, "observations: the program of op 4 is not there");
+}
+END_TEST
+
 START_TEST(a_program_that_was_not_loaded_is_not_executed)
 {
     struct story story = {.steps = {{"load size=1M stack=0", "no_memory", "0", ""}},
@@ -992,6 +1029,7 @@ Suite *suite_of_history(void)
     ADD_EDITS(a_log_of_another_form_is_named_with_its_line, broken_logs);
     ADD_EDITS(another_log_is_refused, other_logs);
     tcase_add_loop_test(edits, an_op_that_cannot_be_answered_ok_is_named, 0, CONTRADICTION_COUNT);
+    tcase_add_test(edits, the_granule_is_that_of_the_list_if_it_has_one);
     tcase_add_test(edits, a_hash_has_lower_case_digits_alone);
     tcase_add_test(edits, a_certificate_that_names_no_list_is_of_none);
     tcase_add_test(edits, the_hash_is_that_of_the_lines);
@@ -1000,6 +1038,7 @@ Suite *suite_of_history(void)
     tcase_add_test(edits, a_log_may_end_anywhere_behind_the_op);
     tcase_add_test(edits, what_is_no_request_is_not_out_of_memory);
     tcase_add_test(edits, a_program_that_was_unloaded_is_not_executed);
+    tcase_add_test(edits, a_program_that_was_evicted_and_unloaded_is_not_executed);
     tcase_add_test(edits, a_program_that_was_not_loaded_is_not_executed);
     tcase_add_test(edits, a_load_has_no_program);
     tcase_add_test(edits, an_execution_is_of_its_own_program);
