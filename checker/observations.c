@@ -107,7 +107,7 @@ static bool add_change(struct log_reader *reader, const char *name, struct chang
 {
     struct log *log = reader->log;
     change.op = (uint32_t)op;
-    if (op < 0 || (uint64_t)op > log->line_count || !may_change(reader, &change)) {
+    if ((uint64_t)op > log->line_count || !may_change(reader, &change)) {
         return lines_fail(reader->lines, "%s: op %lld has nothing of the kind on this host", name,
                           (long long)op);
     }
