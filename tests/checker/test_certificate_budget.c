@@ -84,6 +84,10 @@ START_TEST(the_class_is_that_of_the_state)
                    "proof: the class is held");
     expect_unknown(TENS(USED_FOREVER), EFFORT(10, 10, 0, held, 10, 0, 0, 0), CERTIFICATE_REFUTED,
                    "proof: the class is plain");
+    /* In host memory even a held block is not fixed. */
+    expect_unknown(LIVE(0, 4) "," LIVE(4, 4) "," USED_FOREVER "," LIVE(11, 3) "," LIVE(
+                       14, 3) "," BLOCK(buffer, live, -1, 3, 1, 0, 1, 0, 0),
+                   EFFORT(10, 10, 0, plain, 10, 0, 0, 0), CERTIFICATE_VALID, "");
     expect_unknown(aligned, EFFORT(10, 10, 0, aligned, 10, 0, 0, 0), CERTIFICATE_VALID, "");
     expect_unknown(aligned, EFFORT(10, 10, 0, held, 10, 0, 0, 0), CERTIFICATE_REFUTED,
                    "proof: the class is aligned");
@@ -155,6 +159,10 @@ START_TEST(what_fits_in_place_is_no_open_question)
     refutes("trivial: the request fits where", .claim = "unknown",
             .device = "{'capacity': 16, 'granule': 1}", .request = REQUEST(buffer, 8, 8, 0, -1),
             .blocks = LIVE_ALIGNED(8, 8, 8), .proof = BUDGET(9, 16, 16));
+    /* What was in host memory is gone. */
+    refutes("trivial: the request fits where", .claim = "unknown",
+            .device = "{'capacity': 16, 'granule': 1}", .request = REQUEST(buffer, 8, 8, 0, -1),
+            .blocks = LIVE_ALIGNED(8, 8, 8) "," DYING(-1, 4, 0, 5), .proof = BUDGET(9, 16, 16));
 }
 END_TEST
 
@@ -229,6 +237,10 @@ START_TEST(what_is_too_large_for_a_search_need_not_use_up_its_limit)
     /* (items + 1) * spans: 2050 * 2045, then 2051 * 2046. */
     expect_filled((struct filling){2043, 12, 0, true}, CERTIFICATE_REFUTED, unused);
     expect_filled((struct filling){2044, 12, 0, true}, CERTIFICATE_VALID, "unknown, budget");
+    /* Nothing takes more steps than its limit. */
+    document_replace("\"limit\": 2", "\"limit\": 0");
+    document_expect_text(CERTIFICATE_REFUTED,
+                         "proof: trivial: the limit of 0 steps is not used up");
 }
 END_TEST
 
@@ -270,6 +282,7 @@ Suite *suite_of_certificate_budget(void)
     tcase_add_test(budget, each_version_has_its_own_members);
     suite_add_tcase(suite, budget);
     TCase *trivial = tcase_create("trivial");
+    tcase_set_timeout(trivial, 60);
     tcase_add_test(trivial, a_search_takes_a_step_at_least);
     tcase_add_test(trivial, what_best_fit_places_is_no_open_question);
     tcase_add_test(trivial, best_fit_leaves_room_to_align_each_item);

@@ -289,6 +289,13 @@ START_TEST(a_search_needs_a_span_and_slack)
 }
 END_TEST
 
+START_TEST(only_items_below_the_least_are_left_out)
+{
+    accepts(FOURS("{'kind': 'search', 'least': 4, 'plain': true, 'log': 'bff'}"));
+    refutes("log[0]", FOURS("{'kind': 'search', 'least': 5, 'plain': true, 'log': 'bff'}"));
+}
+END_TEST
+
 START_TEST(blocks_are_an_array)
 {
     document_write(good[3]);
@@ -758,6 +765,7 @@ Suite *suite_of_certificate_check(void)
                         GOOD_COUNT);
     tcase_add_test(document, what_is_no_document_is_unreadable);
     tcase_add_test(document, a_search_needs_a_span_and_slack);
+    tcase_add_test(document, only_items_below_the_least_are_left_out);
     tcase_add_test(document, blocks_are_an_array);
     tcase_add_test(document, a_proof_has_the_members_of_its_own_kind_alone);
     suite_add_tcase(suite, document);

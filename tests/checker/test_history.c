@@ -65,6 +65,9 @@ static const struct story stories[] = {
                STEP("report", 0, ", 'due': [[2, '88'], [3, 'never']]")},
      .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 0, 88, 0) "," FACT(1, buffer, live, 512, 512,
                                                                         512, 0, 0, -1, 0)},
+    {.steps = {MADE("alloc size=512", 0, 512),
+               STEP("use block=0 delay=1ms", 0, ", 'due': [[1, '77']]")},
+     .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 0, 77, 0)},
     /* Never, and later than any time, are the same. */
     {.steps = {MADE("alloc size=512", 0, 512), MADE("alloc size=512", 512, 512),
                MADE("alloc size=512", 1024, 512), STEP("advance delay=4ns", 4, ""),
@@ -138,11 +141,13 @@ static const struct story stories[] = {
                     0) "," FACT(0, buffer, live, 4096, 512, 512, 0, 0, 0,
                                 0) "," FACT(2, buffer, live, -1, 512, 512, 0, 0, 0,
                                             0) "," FACT(1, buffer, live, -1, 512, 512, 0, 0, 0, 0)},
-    /* So may programs, and memory that turned out to be bad where they are. */
+    /* So may programs, outputs, and memory that turned out to be bad where they are. */
     {.steps = {MADE("load size=512 stack=0", 0, 512), DID("retire size=512 address=512"),
-               STEP("defragment", 0, ", 'moved': [[0, 8192], [1, 4096]]")},
-     .blocks = FACT(1, retired, live, 4096, 512, 512, 0, 1, 0, 0) "," FACT(0, program, live, 8192,
-                                                                           512, 512, 0, 0, 0, 0)},
+               MADE("output size=512", 1024, 512),
+               STEP("defragment", 0, ", 'moved': [[0, 8192], [1, 4096], [2, 0]]")},
+     .blocks = FACT(2, output, live, 0, 512, 512, 0, 0, 0,
+                    0) "," FACT(1, retired, live, 4096, 512, 512, 0, 1, 0,
+                                0) "," FACT(0, program, live, 8192, 512, 512, 0, 0, 0, 0)},
     /* Other answers than ok change nothing. */
     {.steps = {MADE("alloc size=512", 0, 512),
                {"alloc size=512", "no_memory", "0", ""},
@@ -367,6 +372,7 @@ static const struct edit other_documents[] = {
     {"'target': 'hbm'", "'target': 'hb'", "list: its target is another one"},
     {"{'defrag': 'none'}}", "{'defrag': 'slide'}}", "list: its target options are others"},
     {"{'defrag': 'none'}}", "{}}", "list: its target options are others"},
+    {"{'defrag': 'none'}}", "{'defrag': 'nonesuch'}}", "list: its target options are others"},
     {"{'defrag': 'none'}}", "{'defrag': 'some'}}", "list: its target options are others"},
     {"{'defrag': 'none'}}", "{'defrag': 'none', 'x': 'y'}}", "list: its target options are others"},
     {"{'defrag': 'none'}}", "{'defrug': 'none'}}", "list: its target options are others"},
@@ -630,6 +636,150 @@ START_TEST(a_list_of_another_form_is_named_with_its_line)
 }
 END_TEST
 
+/* --- what is in a list, by the tables of the page --- */
+
+static bool can_read_list(const char *head, const char *op)
+{
+    char text[512];
+    const int length = snprintf(text, sizeof text,
+                                "hbmstress-ops 1\ntarget t\n%s\n0: alloc size=1\n"
+                                "1: use block=0 delay=1s\n2: %s\n",
+                                head, op);
+    ck_assert_int_lt(length, (int)sizeof text);
+    const struct certificate_text list = {"list", text, (size_t)length};
+    struct certificate_history *history = certificate_history_read(&list, NULL, reason);
+    certificate_history_destroy(history);
+    return history != NULL;
+}
+
+static const char usual_head[] = "capacity 1M\nhosts 64";
+
+static const char *const heads_at_the_edge[] = {
+    "capacity 1P\nhosts 1",
+    "capacity 1\nhosts 64",
+    "capacity 1M\nhosts 1\ngranule 64K",
+    "capacity 1M\nhosts 1\ngranule 1",
+    "capacity 1M\nhosts 1\nrounding classes=64 overhead=1P smallest=1P",
+    "capacity 1M\nhosts 1\nrounding classes=1 smallest=1",
+    "capacity 1M\nhosts 1\ntag 255 \"\"\ntag 0 \"a\"",
+    "capacity 1M\nhosts 1\nseed 18446744073709551615\nregret_max 0\nsearch_nodes 0",
+    "capacity 1M\nhosts 1\nscenario s\nchip c\ncoordinate 0,0,0,0\ncheck_races yes",
+};
+
+START_TEST(a_head_may_have_the_least_and_the_most)
+{
+    ck_assert_msg(can_read_list(heads_at_the_edge[_i], "report"), "%s", reason);
+}
+END_TEST
+
+/* All that a field may be at its edges, and one more. */
+static const struct {
+    const char *op;
+    bool is_good;
+} ops_at_the_edge[] = {
+    {"alloc size=18446744073709551615 align=2M tag=255", true},
+    {"alloc size=0 align=2 tag=0 unpadded=0", true},
+    {"report lane=63 host=63 spmd=65535", true},
+    {"report host=64", false},
+    {"execute program=0 delay=0ns collective=65535", true},
+    {"execute program=0 delay=0ns collective=65536", false},
+    {"switch point=4294967295 to=63", true},
+    {"switch point=4294967296 to=63", false},
+    {"switch point=0 event=1 op=1", true},
+    {"switch point=0 event=2", false},
+    {"fault call=clock_jump nth=4294967295 delay=never", true},
+    {"fault call=clock nth=0", false},
+    {"advance delay=18446744073709551614ns", true},
+    {"free block=1", true},
+    {"free block=2", false},
+};
+
+START_TEST(an_op_may_have_the_least_and_the_most)
+{
+    ck_assert_msg(can_read_list(usual_head, ops_at_the_edge[_i].op) == ops_at_the_edge[_i].is_good,
+                  "%s: %s", ops_at_the_edge[_i].op, reason);
+}
+END_TEST
+
+static const struct {
+    const char *name, *required, *either, *optional;
+} kinds[] = {
+    {"alloc", "size", "", "align tag unpadded retry"},
+    {"output", "size", "", "align tag unpadded retry"},
+    {"load", "size stack", "", "tag retry"},
+    {"execute", "program delay", "", "collective retry"},
+    {"donate", "block size", "", "tag unpadded"},
+    {"free", "block", "", ""},
+    {"hold", "block", "", ""},
+    {"release", "block", "", ""},
+    {"touch", "block", "", ""},
+    {"use", "block", "event delay", ""},
+    {"free_after", "block", "event delay", ""},
+    {"unload", "program", "", ""},
+    {"complete", "event", "", ""},
+    {"advance", "delay", "", ""},
+    {"retire", "size address", "", ""},
+    {"fault", "call nth", "", "delay for_ever"},
+    {"defragment", "", "", ""},
+    {"report", "", "", ""},
+    {"switch", "point", "to event", "op"},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+static const char *const field_values[][2] = {
+    {"block", "0"},   {"program", "0"}, {"event", "1"},      {"delay", "1s"},     {"size", "1"},
+    {"address", "0"}, {"stack", "0"},   {"unpadded", "1"},   {"align", "2"},      {"tag", "1"},
+    {"retry", "yes"}, {"call", "copy"}, {"nth", "1"},        {"for_ever", "yes"}, {"op", "1"},
+    {"point", "1"},   {"to", "1"},      {"collective", "1"}, {"lane", "1"},       {"host", "1"},
+    {"spmd", "1"}};
+enum { FIELD_COUNT = sizeof field_values / sizeof *field_values };
+
+static bool has_word(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)) != NULL; at++) {
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The op with what it must have, with (or without) one field more (or less). */
+static bool can_read_with(size_t kind, size_t changed_field, bool is_there)
+{
+    char op[256];
+    const char *either = kinds[kind].either;
+    size_t used = (size_t)snprintf(op, sizeof op, "%s", kinds[kind].name);
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const char *name = field_values[i][0];
+        const bool is_usual = has_word(kinds[kind].required, name) ||
+                              (*either != '\0' && strncmp(either, name, strlen(name)) == 0);
+        if (i == changed_field ? is_there : is_usual) {
+            used += (size_t)snprintf(op + used, sizeof op - used, " %s=%s", name,
+                                     field_values[i][1]);
+        }
+    }
+    return can_read_list(usual_head, op);
+}
+
+START_TEST(an_op_has_the_fields_of_its_kind)
+{
+    const size_t kind = (size_t)_i;
+    ck_assert_msg(can_read_with(kind, FIELD_COUNT, false), "%s: %s", kinds[kind].name, reason);
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const char *name = field_values[i][0], *either = kinds[kind].either;
+        const bool is_first = *either != '\0' && strncmp(either, name, strlen(name)) == 0;
+        const bool is_required = has_word(kinds[kind].required, name) || is_first;
+        const bool may_be = is_required || has_word(kinds[kind].optional, name) ||
+                            has_word("lane host spmd", name);
+        ck_assert_msg(can_read_with(kind, i, true) == may_be, "%s with %s", kinds[kind].name, name);
+        ck_assert_msg(can_read_with(kind, i, false) == !is_required, "%s without %s",
+                      kinds[kind].name, name);
+    }
+}
+END_TEST
+
 START_TEST(a_list_may_be_any_bytes)
 {
     struct certificate_text list = {"a\tb", "", 0};
@@ -761,6 +911,8 @@ static const struct edit other_logs[] = {
      "observations: they end before op 6"},
     {"'evicts': false", "'evicts': true",
      "contract: evicts is false, by list and observations true"},
+    {"'granule': 512", "'granule': 1073741824",
+     "device: granule is 512, by list and observations 1073741824"},
     {"'granule': 512", "'granule': 1024", "device: granule is 512, by list and observations 1024"},
     {"'now': '9'", "'now': '9', 'refused': ['copy']",
      "refused: copy is false, by list and observations true"},
@@ -810,6 +962,7 @@ static const struct {
     {{"unload program=0"}, "op 1 is answered ok, but its block is not there"},
     {{"hold block=0", "free block=0", "hold block=0"},
      "op 3 is answered ok, but its block is not there"},
+    {{"load size=512 stack=0", "hold block=1"}, "op 2 is answered ok, but its block is not there"},
     {{"use block=0 event=0"}, "op 1 is answered ok, but op 0 has no event"},
     {{"retire size=512 address=8K", "free block=1"},
      "op 2 is answered ok, but its block is not there"},
@@ -827,7 +980,7 @@ START_TEST(an_op_that_cannot_be_answered_ok_is_named)
         ck_assert_int_eq(sscanf(op, "%15s", op_kind), 1);
         story.steps[i + 1] = (struct step){
             op, "ok", "0",
-            strstr("donate execute", op_kind) != NULL ? ", 'address': 0, 'size': 512" : ""};
+            strstr("donate execute load", op_kind) != NULL ? ", 'address': 0, 'size': 512" : ""};
     }
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, contradictions[_i].reason);
@@ -865,6 +1018,10 @@ START_TEST(a_program_that_was_evicted_and_unloaded_is_not_executed)
                                     STEP("report", 0, ", 'evicted': [0]"), DID("unload program=0")},
                           .last = "execute program=0 delay=0s",
                           .request = ASKED(program, 1048576, 512, 0, -1)};
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_REFUTED, "observations: the program of op 4 is not there");
+    story.steps[3] = story.steps[2];
+    story.steps[2] = (struct step)DID("unload program=0");
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, "observations: the program of op 4 is not there");
 }
@@ -939,6 +1096,19 @@ START_TEST(changes_are_of_the_host_of_their_line)
 END_TEST
 
 /* --- the list alone --- */
+
+START_TEST(the_list_alone_does_not_bind_bytes_that_a_rounding_makes)
+{
+    story_write(&(struct story){.head = CLASSES,
+                                .hosts = CLASSED,
+                                .last = "alloc size=1048577",
+                                .request = ASKED(buffer, 1310719, 512, 0, -1)},
+                &texts);
+    ck_assert_int_eq(story_check(texts.list, NULL, texts.document, reason), CERTIFICATE_VALID);
+    expect_texts(CERTIFICATE_REFUTED,
+                 "request: bytes is 1310719, by list and observations 1310720");
+}
+END_TEST
 
 START_TEST(the_list_alone_binds_the_request)
 {
@@ -1026,6 +1196,9 @@ Suite *suite_of_history(void)
     ADD_EDITS(another_list_is_refused, other_lists);
     ADD_EDITS(what_the_hash_leaves_out_is_of_no_matter, same_lists);
     ADD_EDITS(a_list_of_another_form_is_named_with_its_line, broken_lists);
+    ADD_EDITS(a_head_may_have_the_least_and_the_most, heads_at_the_edge);
+    ADD_EDITS(an_op_may_have_the_least_and_the_most, ops_at_the_edge);
+    tcase_add_loop_test(edits, an_op_has_the_fields_of_its_kind, 0, KIND_COUNT);
     ADD_EDITS(a_log_of_another_form_is_named_with_its_line, broken_logs);
     ADD_EDITS(another_log_is_refused, other_logs);
     tcase_add_loop_test(edits, an_op_that_cannot_be_answered_ok_is_named, 0, CONTRADICTION_COUNT);
@@ -1044,6 +1217,7 @@ Suite *suite_of_history(void)
     tcase_add_test(edits, an_execution_is_of_its_own_program);
     tcase_add_test(edits, a_head_has_sixteen_options_and_need_not_have_a_granule);
     tcase_add_test(edits, changes_are_of_the_host_of_their_line);
+    tcase_add_test(edits, the_list_alone_does_not_bind_bytes_that_a_rounding_makes);
     tcase_add_test(edits, the_list_alone_binds_the_request);
     tcase_add_test(edits, with_lanes_only_the_op_is_compared);
     tcase_add_test(edits, the_list_alone_names_the_device);
