@@ -1,6 +1,7 @@
 /* Every suite of the program tests_cli: SUITE(name) is test_name.c. */
 /* clang-format off */
 SUITE(baseline)
+SUITE(campaign_state)
 SUITE(cli)
 SUITE(cli_commit)
 SUITE(death)

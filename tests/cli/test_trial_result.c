@@ -5,8 +5,7 @@
 #include "campaign/trials/trial_result.h"
 #include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_list.h"
-#include "harness/op/ops_file.h"
-#include "targets/targets.h"
+#include "tests/cli/trial_player.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -14,36 +13,6 @@
 #include <string.h>
 
 /* --- trials of lists that are known --- */
-
-static struct op_list played;
-
-static void begin_playing(void *state, struct random *random, struct setup *setup,
-                          bool capacity_is_free)
-{
-    (void)state;
-    (void)random;
-    (void)setup;
-    (void)capacity_is_free;
-}
-
-static bool play_next(void *state, struct random *random, const struct scenario_view *view,
-                      struct op *op)
-{
-    (void)state;
-    (void)random;
-    if (view->op_number >= played.count) {
-        return false;
-    }
-    *op = played.ops[view->op_number];
-    return true;
-}
-
-static const struct scenario player = {.name = "player",
-                                       .summary = "plays a list",
-                                       .source = "none",
-                                       .ops_per_trial = 1 << 20,
-                                       .begin = begin_playing,
-                                       .next = play_next};
 
 static struct part part;
 static const struct plan plan = {.parts = &part, .count = 1, .shard_count = 1};
@@ -53,14 +22,7 @@ static struct trial_result result;
 /* The head of a list, which says the target, and its ops. */
 static void prepare(const char *text)
 {
-    struct ops_file_error error = {0};
-    op_list_init(&played);
-    part = (struct part){.name = "the part", .scenario = &player};
-    setup_init(&part.setup);
-    ck_assert_msg(ops_file_parse(text, strlen(text), &part.setup, &played, &error) == OPS_FILE_OK,
-                  "line %zu: %s", error.line, error.reason);
-    part.target = target_find(part.setup.target);
-    ck_assert_ptr_nonnull(part.target);
+    trial_player_load(text, "the part", &part);
     words = last_words_create();
     ck_assert_ptr_nonnull(words);
     trial_result_init(&result);
@@ -80,13 +42,13 @@ static void end_trial(void)
 {
     trial_result_deinit(&result);
     last_words_destroy(words);
-    op_list_deinit(&played);
+    op_list_deinit(&trial_player_ops);
 }
 
 static void append_ops(unsigned count, struct op op)
 {
     for (unsigned i = 0; i < count; i++) {
-        op_list_append(&played, &op);
+        op_list_append(&trial_player_ops, &op);
     }
 }
 
@@ -219,11 +181,11 @@ START_TEST(the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_
     ck_assert_uint_eq(count_lines(&result.all), 2);
     ck_assert_uint_eq(result.notable.length, 0);
     ck_assert_uint_eq(result.oom_ops.count, 0);
-    ck_assert_uint_eq(result.ops.count, played.count);
+    ck_assert_uint_eq(result.ops.count, trial_player_ops.count);
     ck_assert_str_eq(trial_result_rule(&result), "premature");
     ck_assert_ptr_eq(trial_result_premature(&result), &head->saved[0]);
     ck_assert_uint_eq(words->findings.count, 1);
-    ck_assert_uint_eq(words->op_count, played.count);
+    ck_assert_uint_eq(words->op_count, trial_player_ops.count);
     ck_assert(words->has_begun && !words->has_lanes);
     end_trial();
 }
@@ -268,7 +230,7 @@ END_TEST
 static void prepare_growth(const char *text, unsigned count, unsigned staying)
 {
     prepare(text);
-    op_list_clear(&played);
+    op_list_clear(&trial_player_ops);
     for (unsigned i = 0, stayed = 0, last = OP_NONE; i < count; i++) {
         struct op op = make_alloc(512, 1);
         if (stayed * count < (i + 1) * staying && last == OP_NONE) {
@@ -279,7 +241,7 @@ static void prepare_growth(const char *text, unsigned count, unsigned staying)
             op.ref = last;
         }
         last = op.kind == OP_ALLOC && op.tag == 1 ? i : OP_NONE;
-        op_list_append(&played, &op);
+        op_list_append(&trial_player_ops, &op);
     }
 }
 
@@ -351,7 +313,7 @@ static void prepare_queued_frees(const char *text)
         struct op op = op_make(OP_FREE_AFTER);
         op.ref = 2 * i;
         op.delay_ns = 1000000;
-        op_list_append(&played, &op);
+        op_list_append(&trial_player_ops, &op);
         append_ops(1, make_alloc(512, 0));
     }
 }
@@ -367,7 +329,7 @@ START_TEST(a_trial_that_differs_when_it_is_run_again_is_found_in_samples_alone)
     ck_assert_uint_eq(head->totals.broken, 1);
     ck_assert_uint_eq(head->findings.count, 1);
     ck_assert(head->has_list);
-    ck_assert_uint_eq(result.ops.count, played.count);
+    ck_assert_uint_eq(result.ops.count, trial_player_ops.count);
     end_trial();
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
  * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_ooms.c, campaign_save.c,
- * campaign_report.c, campaign_trials.c and campaign_unrepeated.c. */
+ * campaign_report.c, campaign_trials.c and campaign_unrepeated.c; and their test,
+ * tests/cli/test_campaign_state.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 #define CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 

@@ -1,0 +1,590 @@
+/* How a campaign counts, reports and saves: results of trials are handed to it one by one, without
+ * the workers that would have run them, and what it knows, wrote and says is looked at. */
+#include "campaign/engine/private/campaign_state.h"
+#include "campaign/plan/canary.h"
+#include "tests/cli/trial_player.h"
+#include "tests/helpers/messages.h"
+#include "tests/helpers/scratch.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD(target) "hbmstress-ops 1\ncapacity 16K\ngranule 512\ntarget " target "\nseed 1\n"
+#define UNDRAINED                     \
+    HEAD("plant_premature_undrained") \
+    "0: alloc size=16K\n1: free_after block=0 delay=1s\n2: alloc size=1K\n3: alloc size=2K\n"
+
+enum { TEXT_BYTES = 1 << 16, PART_COUNT = 2 };
+
+static char directory[SCRATCH_PATH_BYTES];
+static struct part parts[PART_COUNT];
+static struct plan plan;
+static struct run_options options;
+static struct campaign_description description;
+static struct checkpoint checkpoint;
+static struct campaign campaign;
+static struct last_words *words;
+
+/* Two parts with the same list, or a part and the canary. */
+static void begin_campaign(const char *text, bool has_canary)
+{
+    trial_player_load(text, "first part", &parts[0]);
+    op_list_deinit(&trial_player_ops);
+    trial_player_load(text, "second", &parts[1]);
+    plan = (struct plan){.parts = parts,
+                         .count = PART_COUNT,
+                         .shard_count = 1,
+                         .has_canary = has_canary,
+                         .duration_ns = UINT64_MAX};
+    setup_init(&plan.setup);
+    run_options_init(&options);
+    options.shrink_budget = 0;
+    scratch_name(directory, "campaign_state");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    words = last_words_create();
+    ck_assert_ptr_nonnull(words);
+    checkpoint = (struct checkpoint){.parts = calloc(PART_COUNT, sizeof *checkpoint.parts)};
+    campaign = (struct campaign){.options = &options,
+                                 .plan = &plan,
+                                 .description = &description,
+                                 .at = &checkpoint,
+                                 .repro_store = {directory, 0},
+                                 .start_ns = clock_now_ns()};
+    output_init(&campaign.output, true);
+    campaign.output.is_pipe_closed = true; /* nobody reads standard output */
+    ck_assert_int_eq(output_open_results(&campaign.output, directory, 0), EXIT_KEPT);
+    reporter_init(&campaign.reporter, campaign_put, &campaign);
+    campaign_describe(&options, &plan, &description);
+    campaign_view_init(&campaign.view, &description, directory);
+    campaign.trials = trials_create(&plan, 0, 4096);
+    campaign.workers = workers_create(&plan, 1, UINT64_MAX);
+    ck_assert_ptr_nonnull(campaign.workers);
+    ck_assert(campaign_description_save(&description, directory));
+}
+
+static void end_campaign(void)
+{
+    char command[SCRATCH_PATH_BYTES + 16];
+    workers_destroy(campaign.workers);
+    trials_destroy(campaign.trials);
+    output_close(&campaign.output);
+    campaign_view_deinit(&campaign.view);
+    reporter_deinit(&campaign.reporter);
+    writing_deinit(&campaign.shrink_process.answer);
+    checkpoint_deinit(&checkpoint);
+    campaign_description_deinit(&description);
+    last_words_destroy(words);
+    op_list_deinit(&trial_player_ops);
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* Counts the result, and waits for what is shrunk behind it. */
+static void accept_result(struct trial_result *result)
+{
+    campaign_accept_trial(&campaign, result);
+    while (campaign.shrink_process.child.process != 0) {
+        campaign_poll_shrinking(&campaign);
+    }
+}
+
+static struct trial_result run_trial(uint32_t part, uint64_t trial)
+{
+    struct trial_result result;
+    const struct task task = {.part = part, .trial = trial, .op_count_max = 1000};
+    trial_result_init(&result);
+    trial_result_make(&plan, &task, words, &result);
+    return result;
+}
+
+static void accept_trial(uint32_t part, uint64_t trial)
+{
+    struct trial_result result = run_trial(part, trial);
+    accept_result(&result);
+}
+
+/* One that only has numbers. */
+static struct trial_result make_result(uint32_t part, uint64_t trial)
+{
+    struct trial_result result;
+    trial_result_init(&result);
+    result.head.task = (struct task){.part = part, .trial = trial};
+    return result;
+}
+
+/* A file of the campaign, or what results.jsonl has by now. */
+static const char *read_file(const char *name)
+{
+    static char text[TEXT_BYTES];
+    char path[2 * SCRATCH_PATH_BYTES];
+    output_flush(&campaign.output);
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *stream = fopen(path, "re");
+    ck_assert_msg(stream != NULL, "there is no %s", path);
+    text[fread(text, 1, sizeof text - 1, stream)] = '\0';
+    fclose(stream);
+    return text;
+}
+
+static bool has_file(const char *folder, const char *base, const char *extension)
+{
+    char path[4 * SCRATCH_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s/%s%s", directory, folder, base, extension);
+    return access(path, F_OK) == 0;
+}
+
+static unsigned count_text(const char *text, const char *wanted)
+{
+    unsigned count = 0;
+    for (const char *at = strstr(text, wanted); at != NULL; at = strstr(at + 1, wanted)) {
+        count++;
+    }
+    return count;
+}
+
+/* --- counts --- */
+
+START_TEST(what_a_trial_did_is_counted_in_its_part_and_in_all)
+{
+    begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trial_result result = make_result(i / 2, i);
+        result.head.elapsed_ns = 10 + i;
+        result.head.totals.ops = 100;
+        result.head.totals.skipped = 7;
+        result.head.certificates_checked = 2;
+        result.head.fullest = (struct memory_point){3, 50 + i, i == 1 ? 0 : 200};
+        accept_result(&result);
+    }
+    const struct part_state *first = &checkpoint.parts[0], *second = &checkpoint.parts[1];
+    ck_assert_uint_eq(first->trials, 2);
+    ck_assert_uint_eq(first->elapsed_ns, 21);
+    ck_assert_uint_eq(first->totals.ops, 200);
+    ck_assert_uint_eq(first->memory.added_count, 1); /* one of them ended no op */
+    ck_assert_uint_eq(first->memory.last.op_count, 107);
+    ck_assert_uint_eq(first->memory.last.used_bytes, 50);
+    ck_assert_uint_eq(first->memory.last.capacity_bytes, 200);
+    ck_assert_uint_eq(second->trials, 1);
+    ck_assert_uint_eq(second->totals.ops, 100);
+    ck_assert_uint_eq(checkpoint.state.end.trials, 3);
+    ck_assert_uint_eq(checkpoint.state.end.totals.ops, 300);
+    ck_assert_uint_eq(checkpoint.state.end.certificates_checked, 6);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 3);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(the_tag_that_grew_most_in_most_trials_is_named)
+{
+    static const struct {
+        uint64_t looked_op_count, first_bytes, last_bytes;
+        bool is_growing;
+        const char *tag;
+    } rows[] = {{0, 0, 0, false, ""},        {4096, 10, 30, true, "weights"},
+                {4096, 100, 119, true, "b"}, {4096, 100, 120, true, "c"},
+                {4096, 0, 90, false, "d"},   {4096, 1000, 1021, true, "most"}};
+    begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct trial_result result = make_result(0, i);
+        result.head.looked_op_count = rows[i].looked_op_count;
+        result.head.is_growing = rows[i].is_growing;
+        result.head.growth.first_bytes = rows[i].first_bytes;
+        result.head.growth.last_bytes = rows[i].last_bytes;
+        strcpy(result.head.growing_tag, rows[i].tag);
+        accept_result(&result);
+        const struct part_state *part = &checkpoint.parts[0];
+        ck_assert_str_eq(part->growing_tag, i == 0                               ? ""
+                                            : i + 1 < sizeof rows / sizeof *rows ? "weights"
+                                                                                 : "most");
+    }
+    const struct part_state *part = &checkpoint.parts[0];
+    ck_assert_uint_eq(part->look_count, 5);
+    ck_assert_uint_eq(part->growing_count, 4);
+    ck_assert_uint_eq(part->growth.last_bytes, 1021);
+    struct report_campaign report = campaign_view_report(&campaign.view, &checkpoint);
+    ck_assert_str_eq(report.results[0].growing_tag, "most");
+    ck_assert_ptr_null(report.results[1].growing_tag);
+    checkpoint.parts[0].growing_count = 2;
+    checkpoint.parts[0].look_count = 4; /* no more than half of them */
+    report = campaign_view_report(&campaign.view, &checkpoint);
+    ck_assert_ptr_null(report.results[0].growing_tag);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(a_refusal_is_noted_in_its_part_and_counts_no_trial)
+{
+    begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
+    struct trial_result result = make_result(1, 5);
+    result.head.end = TRIAL_RESULT_REFUSED;
+    strcpy(result.head.reason, "too small");
+    accept_result(&result);
+    ck_assert_str_eq(checkpoint.parts[1].note,
+                     "ended at trial 5: the target refuses its setup: too small");
+    ck_assert_uint_eq(checkpoint.parts[1].trials, 0);
+    ck_assert_uint_eq(checkpoint.state.end.trials, 0);
+    ck_assert_str_eq(campaign_view_report(&campaign.view, &checkpoint).results[1].note,
+                     checkpoint.parts[1].note);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(a_fault_of_ours_ends_the_campaign_with_its_words)
+{
+    char text[1024];
+    begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
+    struct trial_result result = make_result(0, 5);
+    result.head.end = TRIAL_RESULT_FAILED;
+    strcpy(result.head.reason, "internal error: x");
+    const int before = messages_begin();
+    accept_result(&result);
+    messages_end(before, text, sizeof text);
+    ck_assert_str_eq(text, "hbmstress: internal error: x, in trial 5 of first part. Nothing was "
+                           "saved. Please report this.\n");
+    ck_assert(campaign.is_failed);
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_HARNESS);
+    ck_assert_uint_eq(checkpoint.state.end.trials, 0);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(what_was_not_modelled_is_said_once_in_a_part)
+{
+    char text[1024];
+    begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
+    const int before = messages_begin();
+    for (uint32_t i = 0; i < 4; i++) {
+        struct trial_result result = make_result(i % 2, i);
+        result.head.totals.not_modelled = 1;
+        (void)snprintf(result.head.reason, sizeof result.head.reason, "reason %u", i);
+        accept_result(&result);
+    }
+    messages_end(before, text, sizeof text);
+    ck_assert_str_eq(text, "hbmstress: first part, trial 0 was not modelled: reason 0\n"
+                           "hbmstress: second, trial 1 was not modelled: reason 1\n");
+    end_campaign();
+}
+END_TEST
+
+/* --- the canary --- */
+
+static struct trial_result make_canary_result(uint64_t trial, enum rule rule)
+{
+    struct trial_result result = make_result(1, trial);
+    if (rule != RULE_NONE) {
+        result.head.findings.count = 1;
+        result.head.findings.findings[0].verdict = (struct verdict){
+            .kind = rule == RULE_PREMATURE ? VERDICT_PREMATURE : VERDICT_BROKEN, .rule = rule};
+        trial_result_select(&result, 0);
+    }
+    return result;
+}
+
+START_TEST(a_canary_is_settled_when_its_defect_is_reported)
+{
+    begin_campaign(UNDRAINED, true);
+    struct trial_result result = make_canary_result(0, RULE_NONE);
+    accept_result(&result);
+    ck_assert(!campaign_canary_is_settled(&campaign));
+    result = make_canary_result(1, RULE_COUNTERS); /* another rule is not its defect */
+    accept_result(&result);
+    ck_assert(!campaign_canary_is_settled(&campaign));
+    ck_assert(!checkpoint.state.is_canary_reported);
+    checkpoint.state.is_finished = true;
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_HARNESS);
+    result = make_canary_result(2, RULE_PREMATURE);
+    accept_result(&result);
+    ck_assert(campaign_canary_is_settled(&campaign));
+    ck_assert(checkpoint.state.is_canary_reported);
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
+    ck_assert_uint_eq(checkpoint.state.canary_trials, 3);
+    ck_assert_uint_eq(checkpoint.state.end.trials, 0); /* it is no job of the user's */
+    ck_assert_uint_eq(checkpoint.findings.count, 0);
+    struct trials_progress progress[PART_COUNT];
+    (void)trials_save(campaign.trials, progress);
+    ck_assert(progress[1].is_finished && !progress[0].is_finished);
+    /* A job that was cut short has not shown what it was to show. */
+    checkpoint.state.is_finished = false;
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_HARNESS);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
+{
+    begin_campaign(UNDRAINED, true);
+    for (uint64_t i = 0; i < CANARY_TRIAL_COUNT_MAX; i++) {
+        struct trials_progress progress[PART_COUNT];
+        ck_assert(!campaign_canary_is_settled(&campaign));
+        struct trial_result result = make_canary_result(i, RULE_NONE);
+        accept_result(&result);
+        (void)trials_save(campaign.trials, progress);
+        ck_assert_int_eq(progress[1].is_finished, i + 1 == CANARY_TRIAL_COUNT_MAX);
+    }
+    ck_assert(campaign_canary_is_settled(&campaign));
+    char text[1024];
+    const int before = messages_begin();
+    campaign_report_end(&campaign);
+    messages_end(before, text, sizeof text);
+    ck_assert_str_eq(text, "hbmstress: the canary plant_premature_undrained ran 64 times, but its "
+                           "defect was not reported. That this campaign found nothing else proves "
+                           "nothing.\n");
+    ck_assert_int_eq(checkpoint.state.end.exit_code, EXIT_HARNESS);
+    plan.has_canary = false;
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
+    end_campaign();
+}
+END_TEST
+
+/* --- out-of-memories that break nothing --- */
+
+START_TEST(a_few_justified_refusals_have_their_files_named_in_their_lines)
+{
+    begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n2: alloc size=2K\n"
+                               "3: alloc size=3K\n",
+                   false);
+    accept_trial(0, 0);
+    const char *lines = read_file("results.jsonl");
+    ck_assert_uint_eq(count_text(lines, "\"verdict\":\"justified\""), 3);
+    ck_assert_uint_eq(count_text(lines, "\"certificate\":\""), 2);
+    ck_assert_uint_eq(count_text(lines, "\"}\n"), 3); /* two of the files, one of the trial */
+    accept_trial(0, 1);                               /* a part has its files by now */
+    accept_trial(1, 0);
+    lines = read_file("results.jsonl");
+    ck_assert_uint_eq(count_text(lines, "\"certificate\":\""), 4);
+    ck_assert_uint_eq(checkpoint.state.certificate_count, 4);
+    ck_assert_uint_eq(checkpoint.parts[0].justified_saved, 4);
+    unsigned saved_count = 0;
+    for (size_t at = 0; at < checkpoint.saved_files.length; saved_count++) {
+        const char *name = checkpoint.saved_files.bytes + at;
+        ck_assert_int_eq(strncmp(name, "certificates/justified-", 23), 0);
+        ck_assert_msg(has_file("", name, ""), "%s", name);
+        at += strlen(name) + 1;
+    }
+    ck_assert_uint_eq(saved_count, 8);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials)
+{
+    begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n2: alloc size=2K\n", false);
+    options.results_limit_bytes = 0;
+    accept_trial(0, 9);
+    accept_trial(0, 10);
+    ck_assert_str_eq(read_file("results.jsonl"), "");
+    ck_assert_uint_eq(checkpoint.state.end.verdicts_omitted, 4);
+    ck_assert_uint_eq(checkpoint.state.end.trials_omitted, 2);
+    options.results_limit_bytes = 1; /* no byte is there */
+    accept_trial(0, 11);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"verdict\":\"justified\""), 2);
+    ck_assert_uint_eq(checkpoint.state.end.verdicts_omitted, 4);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(the_first_dispute_is_told_and_its_files_are_kept)
+{
+    char text[2048];
+    begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n", false);
+    struct trial_result result = run_trial(1, 3);
+    ck_assert_uint_eq(result.head.saved_count, 1);
+    result.head.saved[0].verdict.kind = VERDICT_DISPUTED;
+    strcpy(result.head.saved[0].verdict.reason, "they differ");
+    int before = messages_begin();
+    accept_result(&result);
+    messages_end(before, text, sizeof text);
+    const char *alarm = "hbmstress: internal error: the two judges disagree on op 1, trial 3 of "
+                        "second, seed ";
+    ck_assert_int_eq(strncmp(text, alarm, strlen(alarm)), 0);
+    ck_assert_ptr_nonnull(strstr(text, ": they differ. The op list is in "));
+    ck_assert(checkpoint.state.is_disputed && campaign.is_alarmed);
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_HARNESS);
+    ck_assert_int_eq(strncmp(checkpoint.saved_files.bytes, "disputes/second-", 16), 0);
+    ck_assert(has_file("", checkpoint.saved_files.bytes, ""));
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"certificate\":\""), 1);
+    result = run_trial(0, 0);
+    result.head.saved[0].verdict.kind = VERDICT_DISPUTED;
+    before = messages_begin();
+    accept_result(&result);
+    messages_end(before, text, sizeof text);
+    ck_assert_str_eq(text, "");
+    end_campaign();
+}
+END_TEST
+
+/* --- findings --- */
+
+START_TEST(a_finding_is_counted_and_its_shortest_list_is_kept)
+{
+    char longer[FINDING_BASE_BYTES];
+    begin_campaign(UNDRAINED, false);
+    accept_trial(0, 2);
+    ck_assert_uint_eq(checkpoint.findings.count, 1);
+    const struct finding *finding = &checkpoint.findings.findings[0];
+    ck_assert_str_eq(finding->rule, "premature");
+    ck_assert_uint_eq(finding->count, 1);
+    ck_assert_uint_eq(finding->part, 0);
+    ck_assert_uint_eq(finding->trial, 2);
+    ck_assert_uint_eq(finding->seed, plan_trial_seed(&parts[0], 2));
+    ck_assert_uint_eq(finding->op_count, 3);
+    ck_assert_uint_eq(finding->has_largest, 1);
+    ck_assert_uint_eq(finding->largest.bytes, 16 << 10);
+    ck_assert_uint_eq(finding->is_known, 0);
+    ck_assert_uint_eq(finding->has_certificate, 1);
+    ck_assert_uint_eq(checkpoint.state.certificate_count, 1);
+    ck_assert_int_eq(strncmp(finding->base, "premature-first_part-", 21), 0);
+    ck_assert(has_file("repros", finding->base, ".ops"));
+    ck_assert(has_file("certificates", finding->base, ".json"));
+    ck_assert_ptr_nonnull(strstr(read_file("results.jsonl"), "\"repro\":\""));
+
+    /* The same again is no shorter: nothing is written, and it is counted. */
+    accept_trial(1, 5);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 2);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].trial, 2);
+    ck_assert_uint_eq(checkpoint.parts[1].findings_only_counted, 1);
+    ck_assert_uint_eq(checkpoint.parts[0].findings_only_counted, 0);
+    ck_assert_uint_eq(checkpoint.state.certificate_count, 1);
+    strcpy(longer, finding->base);
+
+    /* A shorter list takes the place of the longer. */
+    checkpoint.findings.findings[0].op_count = 4;
+    accept_trial(1, 6);
+    finding = &checkpoint.findings.findings[0];
+    ck_assert_uint_eq(finding->count, 3);
+    ck_assert_uint_eq(finding->op_count, 3);
+    ck_assert_str_ne(finding->base, longer);
+    ck_assert(has_file("repros", finding->base, ".ops"));
+    ck_assert(!has_file("repros", longer, ".ops"));
+    ck_assert(!has_file("certificates", longer, ".json"));
+    ck_assert_uint_eq(checkpoint.state.certificate_count, 1);
+    ck_assert_uint_eq(campaign.superseded_count, 0);
+
+    /* Three are enough: the fourth is counted without a process. */
+    struct trial_result result = run_trial(1, 7);
+    campaign_accept_trial(&campaign, &result);
+    ck_assert_int_eq(campaign.shrink_process.child.process, 0);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 4);
+    ck_assert_uint_eq(checkpoint.state.end.trials, 4);
+    ck_assert_uint_eq(checkpoint.state.end.totals.premature, 8);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 4);
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_BROKEN);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(what_the_baseline_knows_does_not_make_it_red)
+{
+    char signatures[1][SIGNATURE_BYTES];
+    begin_campaign(UNDRAINED, false);
+    struct trial_result result = run_trial(0, 0);
+    memcpy(signatures[0], result.head.signature, sizeof signatures[0]);
+    campaign.baseline = (struct baseline){.signatures = signatures, .count = 1};
+    accept_result(&result);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].is_known, 1);
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
+    ck_assert_ptr_nonnull(strstr(read_file("results.jsonl"), "\"known\":true"));
+    campaign_report_end(&campaign);
+    ck_assert_uint_eq(checkpoint.state.end.known_count, 1);
+    ck_assert_ptr_nonnull(strstr(read_file("summary.json"), "\"known\":true"));
+    end_campaign();
+}
+END_TEST
+
+/* Two signatures in one trial, the second seen under another schedule by the same op and rule. */
+START_TEST(each_finding_of_a_trial_has_files_of_its_own)
+{
+    begin_campaign(UNDRAINED, false);
+    struct trial_result result = run_trial(0, 0);
+    struct run_findings *findings = &result.head.findings;
+    findings->count = 3;
+    for (size_t i = 1; i < 3; i++) {
+        findings->findings[i] = findings->findings[0];
+        findings->findings[i].verdict.rule = RULE_COUNTERS;
+        findings->findings[i].verdict.kind = VERDICT_BROKEN;
+        findings->findings[i].verdict.op = 1;
+        (void)snprintf(findings->findings[i].signature, SIGNATURE_BYTES, "counters: %zu", i);
+    }
+    accept_result(&result);
+    ck_assert_uint_eq(checkpoint.findings.count, 3);
+    const struct finding *found = checkpoint.findings.findings;
+    char wanted[FINDING_BASE_BYTES];
+    const unsigned long long seed = plan_trial_seed(&parts[0], 0);
+    (void)snprintf(wanted, sizeof wanted, "premature-first_part-%llu", seed);
+    ck_assert_str_eq(found[0].base, wanted);
+    (void)snprintf(wanted, sizeof wanted, "counters-first_part-%llu-op1", seed);
+    ck_assert_str_eq(found[1].base, wanted);
+    (void)snprintf(wanted, sizeof wanted, "counters-first_part-%llu-op1-2", seed);
+    ck_assert_str_eq(found[2].base, wanted);
+    ck_assert_uint_eq(found[1].op_count, 2);
+    ck_assert_uint_eq(found[1].has_certificate, 0);
+    ck_assert_uint_eq(found[1].has_largest, 0);
+    ck_assert_uint_eq(checkpoint.state.certificate_count, 1);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(has_file("repros", found[i].base, ".ops"));
+    }
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 1);
+    end_campaign();
+}
+END_TEST
+
+/* --- the state on the disk --- */
+
+START_TEST(another_process_reads_the_state_that_was_saved)
+{
+    struct campaign_description read;
+    struct checkpoint at;
+    begin_campaign(UNDRAINED, false);
+    accept_trial(0, 0);
+    checkpoint.parts[1].trials = 77;
+    ck_assert(campaign_save(&campaign, true));
+    ck_assert(!campaign_save(&campaign, false)); /* it was a moment ago */
+    ck_assert_int_eq(checkpoint_load(directory, &read, &at), EXIT_KEPT);
+    ck_assert(campaign_is_of_plan(&read, &plan));
+    ck_assert_int_eq(memcmp(&read.head, &description.head, sizeof read.head), 0);
+    ck_assert_str_eq(read.parts[1].name, "second");
+    ck_assert_int_eq(memcmp(&at.state, &checkpoint.state, sizeof at.state), 0);
+    ck_assert_uint_eq(at.state.results_bytes, campaign.output.results_bytes);
+    ck_assert_uint_eq(at.parts[1].trials, 77);
+    ck_assert_uint_eq(at.findings.count, 1);
+    ck_assert_str_eq(at.findings.findings[0].base, checkpoint.findings.findings[0].base);
+    ck_assert_uint_eq(at.saved_files.length, checkpoint.saved_files.length);
+    checkpoint_deinit(&at);
+    campaign_description_deinit(&read);
+    /* The state from before is still true when what comes then failed. */
+    campaign.is_failed = true;
+    checkpoint.parts[1].trials = 78;
+    ck_assert(!campaign_save(&campaign, true));
+    ck_assert_int_eq(checkpoint_load(directory, &read, &at), EXIT_KEPT);
+    ck_assert_uint_eq(at.parts[1].trials, 77);
+    checkpoint_deinit(&at);
+    campaign_description_deinit(&read);
+    end_campaign();
+}
+END_TEST
+
+Suite *suite_of_campaign_state(void)
+{
+    Suite *suite = suite_create("campaign_state");
+    TCase *tests = tcase_create("campaign_state");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, what_a_trial_did_is_counted_in_its_part_and_in_all);
+    tcase_add_test(tests, the_tag_that_grew_most_in_most_trials_is_named);
+    tcase_add_test(tests, a_refusal_is_noted_in_its_part_and_counts_no_trial);
+    tcase_add_test(tests, a_fault_of_ours_ends_the_campaign_with_its_words);
+    tcase_add_test(tests, what_was_not_modelled_is_said_once_in_a_part);
+    tcase_add_test(tests, a_canary_is_settled_when_its_defect_is_reported);
+    tcase_add_test(tests, a_canary_that_shows_nothing_is_settled_in_the_end);
+    tcase_add_test(tests, a_few_justified_refusals_have_their_files_named_in_their_lines);
+    tcase_add_test(tests, beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials);
+    tcase_add_test(tests, the_first_dispute_is_told_and_its_files_are_kept);
+    tcase_add_test(tests, a_finding_is_counted_and_its_shortest_list_is_kept);
+    tcase_add_test(tests, what_the_baseline_knows_does_not_make_it_red);
+    tcase_add_test(tests, each_finding_of_a_trial_has_files_of_its_own);
+    tcase_add_test(tests, another_process_reads_the_state_that_was_saved);
+    return suite;
+}
