@@ -1,0 +1,327 @@
+/* Sweeps in processes of their own: which list is chosen, what is told, and what a death, a hang or
+ * a fault of ours costs. */
+#include "campaign/sweep/sweep_campaign.h"
+#include "harness/base/check.h"
+#include "harness/op/ops_file.h"
+#include "targets/targets.h"
+#include "tests/helpers/messages.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAR_NS UINT64_C(60000000000)
+
+/* --- one list for each trial --- */
+
+static struct part parts[2];
+static struct plan plan;
+static const char *texts[SWEEPS_TRIAL_COUNT]; /* NULL: one request */
+
+/* A scenario has no context but its state. */
+struct playing {
+    struct op ops[64];
+    uint32_t count;
+};
+
+static void begin_playing(void *state, struct random *random, struct setup *setup,
+                          bool capacity_is_free)
+{
+    struct playing *playing = state;
+    struct setup head;
+    struct op_list ops;
+    struct ops_file_error error = {0};
+    const char *text = NULL;
+    (void)random;
+    (void)capacity_is_free;
+    for (uint64_t i = 0; i < SWEEPS_TRIAL_COUNT; i++) {
+        text = setup->seed == plan_trial_seed(&parts[0], i) ? texts[i] : text;
+    }
+    char whole[2048];
+    (void)snprintf(whole, sizeof whole, "hbmstress-ops 1\ncapacity 16K\ntarget hbm\n%s",
+                   text == NULL ? "0: alloc size=1K\n" : text);
+    op_list_init(&ops);
+    CHECK(ops_file_parse(whole, strlen(whole), &head, &ops, &error) == OPS_FILE_OK);
+    CHECK(ops.count <= 64);
+    memcpy(playing->ops, ops.ops, ops.count * sizeof *ops.ops);
+    playing->count = (uint32_t)ops.count;
+    op_list_deinit(&ops);
+}
+
+static bool play_next(void *state, struct random *random, const struct scenario_view *view,
+                      struct op *op)
+{
+    const struct playing *playing = state;
+    (void)random;
+    if (view->op_number >= playing->count) {
+        return false;
+    }
+    *op = playing->ops[view->op_number];
+    /* One fault of ours, for the test that is about it. */
+    CHECK(op->kind != OP_HOLD);
+    return true;
+}
+
+static const struct scenario player = {.name = "player",
+                                       .summary = "plays a list for each trial",
+                                       .source = "none",
+                                       .ops_per_trial = 1000,
+                                       .begin = begin_playing,
+                                       .next = play_next};
+
+/* libhbm, but it dies in each defragment, and never returns from a retirement. */
+static const struct target *honest;
+
+static enum target_result die_in_defragment(struct target_instance *instance)
+{
+    (void)instance;
+    (void)raise(SIGSEGV);
+    return TARGET_OK;
+}
+
+static enum target_result stay_in_retire(struct target_instance *instance, uint64_t address,
+                                         uint64_t size_bytes)
+{
+    (void)instance;
+    (void)address;
+    (void)size_bytes;
+    for (volatile bool is_waiting = true; is_waiting;) {
+        (void)pause();
+    }
+    return TARGET_OK;
+}
+
+static struct target deadly;
+
+static void make_plan(size_t count)
+{
+    honest = target_find("hbm");
+    deadly = *honest;
+    deadly.defragment = die_in_defragment;
+    deadly.retire = stay_in_retire;
+    memset(texts, 0, sizeof texts);
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = (struct part){.name = "the part",
+                                 .scenario = &player,
+                                 .target = &deadly,
+                                 .op_count_max = 400,
+                                 .trial_count_max = UINT64_MAX,
+                                 .duration_ns = UINT64_MAX};
+        setup_init(&parts[i].setup);
+        parts[i].setup.capacity_bytes = 16 << 10;
+    }
+    plan = (struct plan){.parts = parts, .count = count, .shard_count = 1};
+}
+
+static struct sweep_campaign *run_sweeps(uint64_t timeout_ns)
+{
+    const struct sweep_campaign_setup setup = {&plan, 1, timeout_ns};
+    struct sweep_campaign *sweeps = sweep_campaign_create(&setup);
+    bool is_failed;
+    ck_assert_ptr_nonnull(sweeps);
+    while (sweep_campaign_turn(sweeps, &is_failed)) {
+    }
+    ck_assert(!is_failed);
+    return sweeps;
+}
+
+/* --- which list --- */
+
+#define WAITS_ONCE "0: alloc size=16K\n1: free_after block=0 delay=1ms\n2: alloc size=16K\n"
+#define WAITS_TWICE WAITS_ONCE "3: free_after block=2 delay=1ms\n4: alloc size=16K\n"
+#define EVICTS "0: load size=8K stack=0\n1: alloc size=16K\n"
+#define EVICTS_AND_WAITS_TWICE                                                      \
+    "0: load size=8K stack=0\n1: alloc size=16K\n2: free_after block=1 delay=1ms\n" \
+    "3: alloc size=16K\n4: free_after block=3 delay=1ms\n5: alloc size=16K\n"
+#define EVICTS_AND_WAITS_THRICE \
+    EVICTS_AND_WAITS_TWICE "6: free_after block=5 delay=1ms\n7: alloc size=16K\n"
+
+START_TEST(the_list_that_asks_most_of_the_device_is_swept)
+{
+    static const struct {
+        const char *third, *fifth, *last;
+        uint64_t chosen;
+    } rows[] = {
+        {NULL, NULL, NULL, 0},                     /* of equals the first */
+        {NULL, NULL, WAITS_ONCE, 15},              /* some calls, in the last trial */
+        {WAITS_TWICE, WAITS_ONCE, WAITS_TWICE, 3}, /* the rarest kind is less rare */
+        {WAITS_ONCE, WAITS_TWICE, NULL, 5},
+        {WAITS_TWICE, EVICTS_AND_WAITS_TWICE, EVICTS, 5},             /* more kinds */
+        {EVICTS_AND_WAITS_TWICE, EVICTS_AND_WAITS_THRICE, EVICTS, 5}, /* more of all */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        make_plan(1);
+        texts[3] = rows[i].third;
+        texts[5] = rows[i].fifth;
+        texts[15] = rows[i].last;
+        struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+        const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+        ck_assert_msg(part.trial == rows[i].chosen, "row %zu: trial %u", i, (unsigned)part.trial);
+        ck_assert(part.is_done && !part.is_faulty);
+        ck_assert_str_eq(part.refusal, "");
+        ck_assert_uint_eq(part.note_count, 0);
+        ck_assert_int_eq(part.result->place.phase, SWEEP_DONE);
+        ck_assert(sweep_is_complete(part.result));
+        sweep_campaign_destroy(sweeps);
+    }
+}
+END_TEST
+
+/* It breaks a promise by itself, which is no way to look at faults. */
+START_TEST(a_list_that_breaks_a_promise_is_the_last_choice)
+{
+    make_plan(1);
+    parts[0].target = target_find("plant_premature_undrained");
+    texts[0] = texts[2] = WAITS_ONCE;
+    struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+    ck_assert_uint_eq(sweep_campaign_part(sweeps, 0).trial, 1);
+    sweep_campaign_destroy(sweeps);
+    for (size_t i = 0; i < SWEEPS_TRIAL_COUNT; i++) {
+        texts[i] = WAITS_ONCE;
+    }
+    sweeps = run_sweeps(FAR_NS);
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    ck_assert_uint_eq(part.trial, 0);
+    ck_assert_uint_ge(part.note_count, 1);
+    const struct sweep_note *note = &part.notes[0];
+    ck_assert_int_eq(note->verdict.kind, VERDICT_PREMATURE);
+    ck_assert_int_eq(note->place.phase, SWEEP_PLAIN);
+    ck_assert(note->has_largest && !note->is_whole);
+    ck_assert_uint_eq(note->largest.bytes, 16 << 10);
+    ck_assert_uint_eq(note->ops.count, 3);
+    ck_assert_int_eq(note->ops.ops[1].kind, OP_FREE_AFTER);
+    ck_assert_uint_eq(note->setup.capacity_bytes, 16 << 10);
+    ck_assert_str_ne(note->message, "");
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+/* --- what ends a process --- */
+
+START_TEST(a_death_while_lists_are_tried_costs_its_trial)
+{
+    make_plan(1);
+    texts[2] = "0: alloc size=1K\n1: defragment\n2: alloc size=1K\n";
+    texts[4] = WAITS_ONCE;
+    struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    ck_assert(part.is_done && !part.is_faulty);
+    ck_assert_uint_eq(part.trial, 4);
+    ck_assert_uint_eq(part.note_count, 1);
+    ck_assert_uint_eq(part.result->found[RULE_CRASH], 1);
+    const struct sweep_note *note = &part.notes[0];
+    ck_assert_uint_eq(note->trial, 2);
+    ck_assert(note->is_whole);
+    ck_assert_int_eq(note->verdict.kind, VERDICT_BROKEN);
+    ck_assert_int_eq(note->verdict.rule, RULE_CRASH);
+    ck_assert_uint_eq(note->verdict.op, 1);
+    ck_assert_str_eq(note->verdict.reason,
+                     "the target ended its process: SIGSEGV at die_in_defragment");
+    ck_assert_uint_eq(note->ops.count, 2);
+    ck_assert_uint_eq(note->setup.seed, plan_trial_seed(&parts[0], 2));
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+START_TEST(five_deaths_are_noted_and_all_are_counted)
+{
+    make_plan(1);
+    for (size_t i = 0; i < SWEEPS_TRIAL_COUNT; i++) {
+        texts[i] = "0: defragment\n";
+    }
+    struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    ck_assert(part.is_done);
+    ck_assert_uint_eq(part.note_count, SWEEP_SAME_COUNT_MAX);
+    ck_assert_uint_eq(part.result->found[RULE_CRASH], SWEEPS_TRIAL_COUNT);
+    ck_assert_int_eq(part.result->place.phase, SWEEP_DONE); /* there is no list */
+    ck_assert_uint_eq(part.result->replays, 0);
+    ck_assert_uint_eq(part.notes[4].trial, 4);
+    ck_assert_uint_eq(part.notes[0].verdict.op, 0);
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+START_TEST(a_trial_that_does_not_end_in_time_is_a_hang)
+{
+    make_plan(1);
+    texts[15] = "0: alloc size=1K\n1: retire address=0 size=4K\n";
+    struct sweep_campaign *sweeps = run_sweeps(UINT64_C(150000000));
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    ck_assert(part.is_done);
+    ck_assert_uint_eq(part.note_count, 1);
+    ck_assert_uint_eq(part.notes[0].trial, 15);
+    ck_assert_int_eq(part.notes[0].verdict.rule, RULE_HANG);
+    ck_assert_str_eq(part.notes[0].verdict.reason, "the replay did not end within --trial-timeout");
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+START_TEST(a_fault_of_ours_ends_its_sweep_with_a_message)
+{
+    char text[1024];
+    make_plan(1);
+    texts[1] = "0: alloc size=1K\n1: hold block=0\n";
+    const int before = messages_begin();
+    struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+    messages_end(before, text, sizeof text);
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    ck_assert(part.is_done && part.is_faulty);
+    ck_assert_uint_eq(part.note_count, 0);
+    ck_assert_ptr_nonnull(strstr(text, "op->kind != OP_HOLD does not hold, in the sweep of the "
+                                       "part. Please report this.\n"));
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+START_TEST(a_refused_setup_ends_its_sweep_with_the_reason)
+{
+    make_plan(2);
+    strcpy(parts[0].note, "x"); /* left out */
+    ck_assert(setup_set_option(&parts[1].setup, "colour", "red"));
+    struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+    ck_assert(sweep_campaign_part(sweeps, 0).is_done);
+    ck_assert_uint_eq(sweep_campaign_part(sweeps, 0).result->replays, 0);
+    ck_assert_str_eq(sweep_campaign_part(sweeps, 0).refusal, "");
+    ck_assert(sweep_campaign_part(sweeps, 1).is_done);
+    ck_assert_str_ne(sweep_campaign_part(sweeps, 1).refusal, "");
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+START_TEST(sweeps_that_are_stopped_are_not_done)
+{
+    bool is_failed;
+    make_plan(2);
+    texts[0] = "0: alloc size=1K\n1: retire address=0 size=4K\n"; /* for ever */
+    const struct sweep_campaign_setup setup = {&plan, 1, FAR_NS};
+    struct sweep_campaign *sweeps = sweep_campaign_create(&setup);
+    ck_assert(sweep_campaign_turn(sweeps, &is_failed));
+    sweep_campaign_stop(sweeps);
+    ck_assert(!sweep_campaign_part(sweeps, 0).is_done);
+    ck_assert(!sweep_campaign_part(sweeps, 1).is_done);
+    ck_assert_uint_eq(sweep_campaign_part(sweeps, 0).note_count, 0);
+    ck_assert_uint_eq(sweep_campaign_part(sweeps, 0).result->found[RULE_HANG], 0);
+    ck_assert(sweep_campaign_turn(sweeps, &is_failed)); /* again under way, and so destroyed */
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+Suite *suite_of_sweep_campaign(void)
+{
+    Suite *suite = suite_create("sweep_campaign");
+    TCase *tests = tcase_create("sweep_campaign");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, the_list_that_asks_most_of_the_device_is_swept);
+    tcase_add_test(tests, a_list_that_breaks_a_promise_is_the_last_choice);
+    tcase_add_test(tests, a_death_while_lists_are_tried_costs_its_trial);
+    tcase_add_test(tests, five_deaths_are_noted_and_all_are_counted);
+    tcase_add_test(tests, a_trial_that_does_not_end_in_time_is_a_hang);
+    tcase_add_test(tests, a_fault_of_ours_ends_its_sweep_with_a_message);
+    tcase_add_test(tests, a_refused_setup_ends_its_sweep_with_the_reason);
+    tcase_add_test(tests, sweeps_that_are_stopped_are_not_done);
+    return suite;
+}

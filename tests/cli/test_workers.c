@@ -1,0 +1,225 @@
+/* Processes that run trials: each answers with what its trial came to, and one that dies or never
+ * returns costs that trial alone. */
+#include "campaign/trials/workers.h"
+#include "targets/targets.h"
+#include "tests/cli/trial_player.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HEAD "hbmstress-ops 1\ncapacity 16K\ntarget hbm\n0: alloc size=1K\n"
+#define FAR_NS UINT64_C(60000000000)
+enum { WAIT_MS = 1000, TURN_COUNT_MAX = 100 };
+
+static struct part part;
+static struct plan plan;
+static struct workers *workers;
+
+/* libhbm, but a defragmentation is what the test wants it to be. */
+static struct target special;
+
+/* How often the process is still to be killed from outside; all processes share it. */
+static volatile int *kills_left;
+
+static enum target_result die_of_signal(struct target_instance *instance)
+{
+    (void)instance;
+    (void)raise(SIGSEGV);
+    return TARGET_OK;
+}
+
+static enum target_result be_killed(struct target_instance *instance)
+{
+    (void)instance;
+    if (*kills_left > 0) {
+        --*kills_left;
+        (void)kill(getpid(), SIGKILL);
+    }
+    return TARGET_OK;
+}
+
+static enum target_result wait_for_ever(struct target_instance *instance)
+{
+    (void)instance;
+    for (volatile bool is_waiting = true; is_waiting;) {
+        (void)pause();
+    }
+    return TARGET_OK;
+}
+
+static void begin_workers(const char *text,
+                          enum target_result (*defragment)(struct target_instance *instance),
+                          uint32_t count, uint64_t timeout_ns)
+{
+    trial_player_load(text, "the part", &part);
+    special = *part.target;
+    if (defragment != NULL) {
+        special.defragment = defragment;
+    }
+    part.target = &special;
+    plan = (struct plan){.parts = &part, .count = 1, .shard_count = 1};
+    kills_left = mmap(NULL, sizeof *kills_left, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                      -1, 0);
+    ck_assert_ptr_ne((void *)kills_left, MAP_FAILED);
+    workers = workers_create(&plan, count, timeout_ns);
+    ck_assert_ptr_nonnull(workers);
+}
+
+static void end_workers(void)
+{
+    workers_destroy(workers);
+    op_list_deinit(&trial_player_ops);
+    (void)munmap((void *)kills_left, sizeof *kills_left);
+}
+
+static void start_trial(uint64_t trial)
+{
+    const struct task task = {.trial = trial, .op_count_max = 100};
+    ck_assert(workers_start(workers, &task));
+}
+
+/* The head of the next answer. */
+static struct trial_result_head take_result(void)
+{
+    struct trial_result result;
+    enum workers_result taken = WORKERS_NOTHING;
+    trial_result_init(&result);
+    for (int i = 0; taken == WORKERS_NOTHING && i < TURN_COUNT_MAX; i++) {
+        taken = workers_take(workers, WAIT_MS, &result);
+    }
+    ck_assert_int_eq(taken, WORKERS_READY);
+    const struct trial_result_head head = result.head;
+    trial_result_deinit(&result);
+    return head;
+}
+
+START_TEST(as_many_workers_run_as_are_asked_for)
+{
+    struct run_options options = {.worker_count = 7};
+    ck_assert_uint_eq(workers_wanted(&options), 7);
+    options.worker_count = 0;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    ck_assert_uint_eq(workers_wanted(&options), processors > 64 ? 64 : (uint32_t)processors);
+}
+END_TEST
+
+START_TEST(each_worker_has_one_trial_at_a_time)
+{
+    struct trial_result none;
+    uint64_t seen = 0;
+    begin_workers(HEAD "1: alloc size=2K\n", NULL, 2, FAR_NS);
+    trial_result_init(&none);
+    ck_assert(workers_have_idle(workers) && !workers_have_busy(workers));
+    ck_assert_int_eq(workers_take(workers, 0, &none), WORKERS_NOTHING);
+    for (uint64_t i = 0; i < 6; i += 2) {
+        start_trial(i);
+        ck_assert(workers_have_idle(workers) && workers_have_busy(workers));
+        start_trial(i + 1);
+        ck_assert(!workers_have_idle(workers) && workers_have_busy(workers));
+        for (int k = 0; k < 2; k++) {
+            const struct trial_result_head head = take_result();
+            ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
+            ck_assert_uint_eq(head.totals.ops, 2);
+            seen |= UINT64_C(1) << head.task.trial;
+            ck_assert(workers_have_idle(workers));
+        }
+        ck_assert(!workers_have_busy(workers));
+    }
+    ck_assert_uint_eq(seen, 63);
+    trial_result_deinit(&none);
+    end_workers();
+}
+END_TEST
+
+START_TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
+{
+    begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", die_of_signal, 1, FAR_NS);
+    for (uint64_t i = 0; i < 2; i++) {
+        start_trial(i);
+        const struct trial_result_head head = take_result();
+        ck_assert_int_eq(head.end, TRIAL_RESULT_CRASHED);
+        ck_assert_uint_eq(head.task.trial, i);
+        ck_assert_str_eq(head.signature, "crash: SIGSEGV at die_of_signal");
+        ck_assert_uint_eq(head.first.op, 1);
+        ck_assert_uint_eq(head.totals.ops, 2);
+        ck_assert(workers_have_idle(workers) && !workers_have_busy(workers));
+    }
+    end_workers();
+}
+END_TEST
+
+/* Who sends SIGKILL may be anybody: only the second time in one trial it is laid on the target. */
+START_TEST(a_worker_that_is_killed_runs_its_trial_once_more)
+{
+    begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", be_killed, 1, FAR_NS);
+    for (uint64_t i = 0; i < 2; i++) {
+        *kills_left = 1;
+        start_trial(i);
+        const struct trial_result_head head = take_result();
+        ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
+        ck_assert_uint_eq(head.task.trial, i);
+        ck_assert_uint_eq(head.totals.ops, 3);
+        ck_assert_int_eq(*kills_left, 0);
+    }
+    *kills_left = 3;
+    start_trial(9);
+    const struct trial_result_head head = take_result();
+    ck_assert_int_eq(head.end, TRIAL_RESULT_CRASHED);
+    ck_assert_str_eq(head.signature, "crash: SIGKILL in defragment");
+    ck_assert_int_eq(*kills_left, 1);
+    end_workers();
+}
+END_TEST
+
+START_TEST(a_trial_that_takes_too_long_is_a_hang)
+{
+    begin_workers(HEAD "1: defragment\n", wait_for_ever, 2, UINT64_C(100000000));
+    start_trial(4);
+    struct trial_result early;
+    trial_result_init(&early);
+    ck_assert_int_eq(workers_take(workers, 0, &early), WORKERS_NOTHING);
+    trial_result_deinit(&early);
+    struct trial_result late;
+    enum workers_result taken = WORKERS_NOTHING;
+    trial_result_init(&late);
+    for (int i = 0; taken == WORKERS_NOTHING && i < 1000; i++) {
+        taken = workers_take(workers, 20, &late);
+    }
+    ck_assert_int_eq(taken, WORKERS_READY);
+    ck_assert_int_eq(late.head.end, TRIAL_RESULT_HUNG);
+    ck_assert_str_eq(late.head.signature, "hang in defragment");
+    ck_assert_uint_eq(late.head.task.trial, 4);
+    ck_assert_uint_eq(late.ops.count, 2);
+    ck_assert(!workers_have_busy(workers));
+    trial_result_deinit(&late);
+    end_workers();
+}
+END_TEST
+
+/* Under way when all ends, and with an answer that nobody took. */
+START_TEST(workers_end_in_the_middle_of_a_trial)
+{
+    begin_workers(HEAD "1: defragment\n", wait_for_ever, 2, FAR_NS);
+    start_trial(0);
+    end_workers();
+}
+END_TEST
+
+Suite *suite_of_workers(void)
+{
+    Suite *suite = suite_create("workers");
+    TCase *tests = tcase_create("workers");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, as_many_workers_run_as_are_asked_for);
+    tcase_add_test(tests, each_worker_has_one_trial_at_a_time);
+    tcase_add_test(tests, a_worker_that_dies_costs_its_trial_and_is_replaced);
+    tcase_add_test(tests, a_worker_that_is_killed_runs_its_trial_once_more);
+    tcase_add_test(tests, a_trial_that_takes_too_long_is_a_hang);
+    tcase_add_test(tests, workers_end_in_the_middle_of_a_trial);
+    return suite;
+}
