@@ -2,6 +2,7 @@
 /* clang-format off */
 SUITE(baseline)
 SUITE(campaign_state)
+SUITE(campaign_view)
 SUITE(checkpoint)
 SUITE(cli)
 SUITE(cli_commit)

@@ -2,6 +2,7 @@
  * the workers that would have run them, and what it knows, wrote and says is looked at. */
 #include "campaign/engine/private/campaign_state.h"
 #include "campaign/plan/canary.h"
+#include "explore/strategies/strategies.h"
 #include "tests/cli/trial_player.h"
 #include "tests/helpers/messages.h"
 #include "tests/helpers/scratch.h"
@@ -567,6 +568,159 @@ START_TEST(another_process_reads_the_state_that_was_saved)
 }
 END_TEST
 
+/* Another bound, setup, fault or way to run lanes decides on other trials. */
+START_TEST(a_plan_with_other_trials_is_another_one)
+{
+    begin_campaign(UNDRAINED, false);
+    struct part *second = &parts[1];
+    const struct part before = *second;
+    struct part changed[14];
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
+        changed[i] = before;
+    }
+    changed[0].name[strlen(changed[0].name) - 1] ^= 1;
+    changed[1].setup.seed++;
+    changed[2].setup.weights[OP_KIND_COUNT - 1]++;
+    changed[3].op_count_max--;
+    changed[4].trial_count_max--;
+    changed[5].duration_ns--;
+    changed[6].capacity_is_free = !before.capacity_is_free;
+    changed[7].faults.kinds ^= 1;
+    changed[8].lanes.lane_count++;
+    changed[9].lanes.schedule_count++;
+    changed[10].lanes.argument++;
+    changed[11].lanes.backend = LANE_BACKEND_FREE;
+    changed[12].lanes.checks_races = true;
+    changed[13].lanes.strategy = &strategy_pct;
+    ck_assert(campaign_is_of_plan(&description, &plan));
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
+        *second = changed[i];
+        ck_assert_msg(!campaign_is_of_plan(&description, &plan), "row %zu", i);
+    }
+    *second = before;
+    ck_assert(campaign_is_of_plan(&description, &plan));
+    plan.count--;
+    ck_assert(!campaign_is_of_plan(&description, &plan));
+    plan.count++;
+    description.head.replay_sample++;
+    ck_assert(!campaign_is_of_plan(&description, &plan));
+    end_campaign();
+}
+END_TEST
+
+START_TEST(a_description_says_what_the_plan_and_the_options_do)
+{
+    char *const raw[] = {"--seed", "7"};
+    struct campaign_description said;
+    begin_campaign(UNDRAINED, false);
+    options.raw = raw;
+    options.raw_count = 2;
+    options.replay_sample = 5;
+    plan.duration_ns = 9;
+    plan.shard_index = 2;
+    plan.shard_count = 3;
+    plan.has_required_probes = true;
+    plan.allowance.unrepeated = 4;
+    plan.setup.seed = 6;
+    strcpy(plan.seed_source, "of commit 1");
+    parts[1].op_count_max = 11;
+    parts[1].trial_count_max = 12;
+    parts[1].duration_ns = 13;
+    strcpy(parts[1].note, "n");
+    parts[1].faults.kinds = 1;
+    parts[1].lanes = (struct lane_options){
+        .lane_count = 4, .strategy = &strategy_pct, .backend = LANE_BACKEND_THREADS};
+    campaign_describe(&options, &plan, &said);
+    const struct campaign_head *head = &said.head;
+    ck_assert_uint_eq(head->replay_sample, 5);
+    ck_assert_uint_eq(head->duration_ns, 9);
+    ck_assert_uint_eq(head->shard_index, 2);
+    ck_assert_uint_eq(head->shard_count, 3);
+    ck_assert_uint_eq(head->part_count, PART_COUNT);
+    ck_assert_uint_eq(head->argument_count, 2);
+    ck_assert_uint_eq(head->requires_probes, 1);
+    ck_assert_uint_eq(head->has_canary, 0);
+    ck_assert_uint_eq(head->allowance.unrepeated, 4);
+    ck_assert_uint_eq(head->setup.seed, 6);
+    ck_assert_str_eq(head->seed_source, "of commit 1");
+    ck_assert_uint_eq(said.arguments.length, 9);
+    ck_assert_int_eq(memcmp(said.arguments.bytes, "--seed\0007", 9), 0);
+    const struct campaign_part *part = &said.parts[1];
+    ck_assert_str_eq(part->name, "second");
+    ck_assert_str_eq(part->note, "n");
+    ck_assert_str_ne(part->faults, "");
+    ck_assert_str_eq(part->setup.target, "plant_premature_undrained");
+    ck_assert_uint_eq(part->op_count_max, 11);
+    ck_assert_uint_eq(part->trial_count_max, 12);
+    ck_assert_uint_eq(part->duration_ns, 13);
+    ck_assert_str_eq(part->lanes.strategy, "pct");
+    ck_assert_str_eq(said.parts[0].lanes.strategy, "");
+    campaign_description_deinit(&said);
+    end_campaign();
+}
+END_TEST
+
+/* What shrinks the list is a process of its own; the ops that show nothing go. */
+START_TEST(a_finding_is_shrunk_in_the_background)
+{
+    begin_campaign(HEAD("plant_premature_undrained") "0: alloc size=512\n1: report\n"
+                                                     "2: free block=0\n3: alloc size=16K\n"
+                                                     "4: free_after block=3 delay=1s\n"
+                                                     "5: report\n6: alloc size=1K\n7: report\n",
+                   false);
+    campaign.repro_store.shrink_budget = 500;
+    struct trial_result result = run_trial(0, 0);
+    campaign_accept_trial(&campaign, &result);
+    ck_assert_int_ne(campaign.shrink_process.child.process, 0);
+    ck_assert_uint_eq(checkpoint.state.end.totals.premature, 1);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 0);
+    while (campaign.shrink_process.child.process != 0) {
+        campaign_poll_shrinking(&campaign);
+    }
+    const struct finding *finding = &checkpoint.findings.findings[0];
+    ck_assert_uint_eq(finding->op_count, 3);
+    ck_assert_uint_eq(finding->has_certificate, 1);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"largest"), 1);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 1);
+    char name[FINDING_BASE_BYTES + 16];
+    (void)snprintf(name, sizeof name, "repros/%s.ops", finding->base);
+    ck_assert_ptr_nonnull(strstr(read_file(name), "shrunk from 8 ops"));
+    ck_assert(!campaign.is_failed);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(the_end_is_saved_with_its_reports)
+{
+    struct campaign_description read;
+    struct checkpoint at;
+    begin_campaign(UNDRAINED, false);
+    plan.setup.seed = 6;
+    accept_trial(0, 0);
+    campaign_report_end(&campaign);
+    ck_assert(checkpoint.state.is_finished);
+    ck_assert_uint_eq(checkpoint.state.end.seed, 6);
+    ck_assert_int_eq(checkpoint.state.end.exit_code, EXIT_BROKEN);
+    ck_assert_int_eq(checkpoint_load(directory, &read, &at), EXIT_KEPT);
+    ck_assert(at.state.is_finished);
+    ck_assert_ptr_nonnull(strstr(read_file("summary.json"), "\"exit\":1"));
+    ck_assert_ptr_nonnull(strstr(read_file("junit.xml"), "<failure"));
+    checkpoint_deinit(&at);
+    campaign_description_deinit(&read);
+    /* What was interrupted, or failed, is not finished. */
+    checkpoint.state.end.is_interrupted = true;
+    campaign_report_end(&campaign);
+    ck_assert(!checkpoint.state.is_finished);
+    checkpoint.state.end.is_interrupted = false;
+    campaign.output.is_failed = true;
+    campaign_report_end(&campaign);
+    ck_assert(!checkpoint.state.is_finished);
+    ck_assert_int_eq(checkpoint.state.end.exit_code, EXIT_HARNESS);
+    campaign.output.is_failed = false;
+    end_campaign();
+}
+END_TEST
+
 Suite *suite_of_campaign_state(void)
 {
     Suite *suite = suite_create("campaign_state");
@@ -585,6 +739,10 @@ Suite *suite_of_campaign_state(void)
     tcase_add_test(tests, a_finding_is_counted_and_its_shortest_list_is_kept);
     tcase_add_test(tests, what_the_baseline_knows_does_not_make_it_red);
     tcase_add_test(tests, each_finding_of_a_trial_has_files_of_its_own);
+    tcase_add_test(tests, a_finding_is_shrunk_in_the_background);
     tcase_add_test(tests, another_process_reads_the_state_that_was_saved);
+    tcase_add_test(tests, the_end_is_saved_with_its_reports);
+    tcase_add_test(tests, a_plan_with_other_trials_is_another_one);
+    tcase_add_test(tests, a_description_says_what_the_plan_and_the_options_do);
     return suite;
 }
