@@ -478,6 +478,78 @@ START_TEST(a_finding_is_counted_and_its_shortest_list_is_kept)
 }
 END_TEST
 
+START_TEST(files_that_cannot_be_written_fail_the_campaign)
+{
+    char path[2 * SCRATCH_PATH_BYTES], text[2048];
+    begin_campaign(UNDRAINED, false);
+    (void)snprintf(path, sizeof path, "%s/repros", directory);
+    FILE *stream = fopen(path, "we"); /* where the folder would be */
+    ck_assert_ptr_nonnull(stream);
+    fclose(stream);
+    const int before = messages_begin();
+    accept_trial(0, 0);
+    messages_end(before, text, sizeof text);
+    ck_assert_uint_eq(count_text(text, "\n"), 1);
+    ck_assert(campaign.is_failed && campaign.output.is_silent);
+    ck_assert_uint_eq(checkpoint.findings.count, 1);
+    ck_assert_str_eq(checkpoint.findings.findings[0].base, "");
+    ck_assert_uint_eq(checkpoint.state.certificate_count, 0);
+    ck_assert_ptr_null(strstr(read_file("results.jsonl"), "\"repro\":"));
+    end_campaign();
+}
+END_TEST
+
+/* All of it moved so far: what is no longer shrunk is counted where the last one went. */
+START_TEST(what_always_shows_another_finding_is_counted_there)
+{
+    begin_campaign(UNDRAINED, false);
+    struct trial_result result = run_trial(0, 0);
+    struct finding seen = {.count = 4, .moved_count = 4};
+    memcpy(seen.signature, result.head.signature, sizeof seen.signature);
+    strcpy(seen.rule, "premature");
+    strcpy(seen.moved_to, "premature: another");
+    (void)findings_add(&checkpoint.findings, &seen);
+    campaign_accept_trial(&campaign, &result);
+    ck_assert_int_eq(campaign.shrink_process.child.process, 0);
+    ck_assert_uint_eq(checkpoint.findings.count, 2);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 5);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].moved_count, 5);
+    ck_assert_str_eq(checkpoint.findings.findings[1].signature, "premature: another");
+    ck_assert_uint_eq(checkpoint.findings.findings[1].count, 1);
+    ck_assert_ptr_nonnull(
+        strstr(read_file("results.jsonl"), "\"signature\":\"premature: another\""));
+    /* One that does not always stays where it is. */
+    checkpoint.findings.findings[0].count = 10;
+    result = run_trial(0, 1);
+    campaign_accept_trial(&campaign, &result);
+    ck_assert_int_eq(campaign.shrink_process.child.process, 0);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 11);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].moved_count, 5);
+    ck_assert_uint_eq(checkpoint.findings.findings[1].count, 1);
+    end_campaign();
+}
+END_TEST
+
+START_TEST(text_for_people_takes_the_place_of_the_table)
+{
+    char text[2048];
+    begin_campaign(UNDRAINED, false);
+    campaign.view.is_watching = campaign.view.watch.is_terminal = true;
+    campaign.view.watch.lines_drawn = 3;
+    const int before = messages_begin();
+    campaign_report_start(&campaign);
+    messages_end(before, text, sizeof text);
+    ck_assert_uint_eq(campaign.view.watch.lines_drawn, 0);
+    ck_assert_str_ne(text, "");
+    campaign.view.is_watching = false;
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"start\""), 1);
+    campaign.is_resumed = true; /* the file has it */
+    campaign_report_start(&campaign);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"start\""), 1);
+    end_campaign();
+}
+END_TEST
+
 START_TEST(what_the_baseline_knows_does_not_make_it_red)
 {
     char signatures[1][SIGNATURE_BYTES];
@@ -737,6 +809,9 @@ Suite *suite_of_campaign_state(void)
     tcase_add_test(tests, beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials);
     tcase_add_test(tests, the_first_dispute_is_told_and_its_files_are_kept);
     tcase_add_test(tests, a_finding_is_counted_and_its_shortest_list_is_kept);
+    tcase_add_test(tests, files_that_cannot_be_written_fail_the_campaign);
+    tcase_add_test(tests, what_always_shows_another_finding_is_counted_there);
+    tcase_add_test(tests, text_for_people_takes_the_place_of_the_table);
     tcase_add_test(tests, what_the_baseline_knows_does_not_make_it_red);
     tcase_add_test(tests, each_finding_of_a_trial_has_files_of_its_own);
     tcase_add_test(tests, a_finding_is_shrunk_in_the_background);

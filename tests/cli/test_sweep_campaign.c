@@ -8,9 +8,11 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FAR_NS UINT64_C(60000000000)
@@ -75,9 +77,15 @@ static const struct scenario player = {.name = "player",
 /* libhbm, but it dies in each defragment, and never returns from a retirement. */
 static const struct target *honest;
 
+static int gate[2]; /* a pipe: a byte lets one go on to its death; 0 = it is open */
+
 static enum target_result die_in_defragment(struct target_instance *instance)
 {
+    char byte;
     (void)instance;
+    if (gate[0] != 0) {
+        (void)!read(gate[0], &byte, 1);
+    }
     (void)raise(SIGSEGV);
     return TARGET_OK;
 }
@@ -301,11 +309,34 @@ START_TEST(sweeps_that_are_stopped_are_not_done)
     struct sweep_campaign *sweeps = sweep_campaign_create(&setup);
     ck_assert(sweep_campaign_turn(sweeps, &is_failed));
     sweep_campaign_stop(sweeps);
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD); /* none runs */
     ck_assert(!sweep_campaign_part(sweeps, 0).is_done);
     ck_assert(!sweep_campaign_part(sweeps, 1).is_done);
     ck_assert_uint_eq(sweep_campaign_part(sweeps, 0).note_count, 0);
     ck_assert_uint_eq(sweep_campaign_part(sweeps, 0).result->found[RULE_HANG], 0);
     ck_assert(sweep_campaign_turn(sweeps, &is_failed)); /* again under way, and so destroyed */
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+/* It had ended by then, and nobody had looked. */
+START_TEST(a_death_just_before_the_stop_is_noted)
+{
+    bool is_failed;
+    siginfo_t ended;
+    make_plan(1);
+    texts[0] = "0: defragment\n";
+    ck_assert_int_eq(pipe(gate), 0);
+    const struct sweep_campaign_setup setup = {&plan, 1, FAR_NS};
+    struct sweep_campaign *sweeps = sweep_campaign_create(&setup);
+    ck_assert(sweep_campaign_turn(sweeps, &is_failed)); /* it waits at the gate */
+    ck_assert_int_eq(write(gate[1], "", 1), 1);
+    ck_assert_int_eq(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
+    sweep_campaign_stop(sweeps);
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    ck_assert_uint_eq(part.note_count, 1);
+    ck_assert_int_eq(part.notes[0].verdict.rule, RULE_CRASH);
     sweep_campaign_destroy(sweeps);
 }
 END_TEST
@@ -322,6 +353,7 @@ Suite *suite_of_sweep_campaign(void)
     tcase_add_test(tests, a_trial_that_does_not_end_in_time_is_a_hang);
     tcase_add_test(tests, a_fault_of_ours_ends_its_sweep_with_a_message);
     tcase_add_test(tests, a_refused_setup_ends_its_sweep_with_the_reason);
+    tcase_add_test(tests, a_death_just_before_the_stop_is_noted);
     tcase_add_test(tests, sweeps_that_are_stopped_are_not_done);
     return suite;
 }
