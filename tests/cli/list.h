@@ -1,9 +1,11 @@
 /* Every suite of the program tests_cli: SUITE(name) is test_name.c. */
 /* clang-format off */
 SUITE(baseline)
+SUITE(campaign)
 SUITE(campaign_state)
 SUITE(campaign_view)
 SUITE(checkpoint)
+SUITE(child)
 SUITE(cli)
 SUITE(cli_commit)
 SUITE(death)

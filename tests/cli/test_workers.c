@@ -6,10 +6,12 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEAD "hbmstress-ops 1\ncapacity 16K\ntarget hbm\n0: alloc size=1K\n"
@@ -49,6 +51,23 @@ static enum target_result wait_for_ever(struct target_instance *instance)
     for (volatile bool is_waiting = true; is_waiting;) {
         (void)pause();
     }
+    return TARGET_OK;
+}
+
+/* Into the pipe that was made last: an answer of three bytes, which no result has. */
+static enum target_result answer_nonsense(struct target_instance *instance)
+{
+    static const char nonsense[] = "\3\0\0\0\0\0\0\0abc";
+    int answers = -1;
+    (void)instance;
+    for (int file = 3; file < 64; file++) {
+        struct stat status;
+        if (fstat(file, &status) == 0 && S_ISFIFO(status.st_mode) &&
+            (fcntl(file, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+            answers = file;
+        }
+    }
+    (void)!write(answers, nonsense, sizeof nonsense - 1);
     return TARGET_OK;
 }
 
@@ -206,6 +225,22 @@ START_TEST(a_trial_that_takes_too_long_is_a_hang)
 }
 END_TEST
 
+START_TEST(an_answer_that_cannot_be_is_told)
+{
+    struct trial_result result;
+    enum workers_result taken = WORKERS_NOTHING;
+    begin_workers(HEAD "1: defragment\n", answer_nonsense, 1, FAR_NS);
+    trial_result_init(&result);
+    start_trial(0);
+    for (int i = 0; taken == WORKERS_NOTHING && i < TURN_COUNT_MAX; i++) {
+        taken = workers_take(workers, WAIT_MS, &result);
+    }
+    ck_assert_int_eq(taken, WORKERS_FAILED);
+    trial_result_deinit(&result);
+    end_workers();
+}
+END_TEST
+
 /* Under way when all ends, and with an answer that nobody took. */
 START_TEST(workers_end_in_the_middle_of_a_trial)
 {
@@ -225,6 +260,7 @@ Suite *suite_of_workers(void)
     tcase_add_test(tests, a_worker_that_dies_costs_its_trial_and_is_replaced);
     tcase_add_test(tests, a_worker_that_is_killed_runs_its_trial_once_more);
     tcase_add_test(tests, a_trial_that_takes_too_long_is_a_hang);
+    tcase_add_test(tests, an_answer_that_cannot_be_is_told);
     tcase_add_test(tests, workers_end_in_the_middle_of_a_trial);
     return suite;
 }

@@ -1,0 +1,458 @@
+/* Processes of ours: what they answer, how their end is told, and that nothing of them stays. */
+#include "campaign/base/interrupt.h"
+#include "campaign/process/background.h"
+#include "campaign/process/child.h"
+#include "campaign/process/repeat.h"
+#include "campaign/process/symbols.h"
+#include "explore/strategies/strategies.h"
+#include "harness/base/check.h"
+#include "harness/op/ops_file.h"
+#include "targets/targets.h"
+#include "tests/helpers/races.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FAR_NS UINT64_C(60000000000)
+enum { LARGE_BYTES = 300000 };
+
+/* The lowest number that a file would get now. */
+static int find_free_file(void)
+{
+    const int file = dup(STDIN_FILENO);
+    ck_assert_int_ge(file, 0);
+    close(file);
+    return file;
+}
+
+static void check_no_child(void)
+{
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+}
+
+/* --- reading and writing --- */
+
+START_TEST(all_is_read_and_written_or_it_is_told)
+{
+    static char sent[LARGE_BYTES], got[LARGE_BYTES];
+    int files[2];
+    for (size_t i = 0; i < sizeof sent; i++) {
+        sent[i] = (char)(i % 251);
+    }
+    ck_assert_int_eq(pipe(files), 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+        close(files[0]);
+        _exit(file_write_all(files[1], sent, sizeof sent) ? 7 : 1);
+    }
+    close(files[1]);
+    ck_assert(file_read_all(files[0], got, 1000));
+    ck_assert(file_read_all(files[0], got + 1000, sizeof got - 1000));
+    ck_assert_int_eq(memcmp(sent, got, sizeof sent), 0);
+    ck_assert(file_read_all(files[0], got, 0));
+    ck_assert(!file_read_all(files[0], got, 1)); /* it has ended */
+    close(files[0]);
+    int status;
+    ck_assert_int_eq(waitpid(writer, &status, 0), writer);
+    ck_assert_int_eq(WEXITSTATUS(status), 7);
+    ck_assert_int_eq(pipe(files), 0);
+    ck_assert_ptr_ne(signal(SIGPIPE, SIG_IGN), SIG_ERR);
+    ck_assert_int_eq(write(files[1], "abc", 3), 3);
+    close(files[1]);
+    ck_assert(!file_read_all(files[0], got, 4)); /* there are three */
+    close(files[0]);
+    ck_assert_int_eq(pipe(files), 0);
+    close(files[0]);
+    ck_assert(!file_write_all(files[1], sent, 1));
+    close(files[1]);
+}
+END_TEST
+
+/* --- one piece of work --- */
+
+static void answer_much(void *context, int file)
+{
+    static char bytes[LARGE_BYTES];
+    memset(bytes, *(const char *)context, sizeof bytes);
+    CHECK(file_write_all(file, bytes, sizeof bytes));
+}
+
+static void exit_with_three(void *context, int file)
+{
+    (void)context;
+    (void)file;
+    exit(3);
+}
+
+static void wait_for_ever(void *context, int file)
+{
+    (void)context;
+    (void)!write(file, "x", 1);
+    for (volatile bool is_waiting = true; is_waiting;) {
+        (void)pause();
+    }
+}
+
+START_TEST(an_answer_comes_whole_and_nothing_of_its_process_stays)
+{
+    char death[CHILD_DEATH_BYTES], letter = 'q';
+    struct writing answer;
+    writing_init(&answer);
+    writing_append(&answer, "before");
+    const int free_file = find_free_file();
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(child_run(answer_much, &letter, FAR_NS, false, &answer, death),
+                         CHILD_DONE);
+        ck_assert_str_eq(death, "");
+        ck_assert_uint_eq(answer.length, strlen("before") + (size_t)(i + 1) * LARGE_BYTES);
+        ck_assert_int_eq(answer.bytes[answer.length - 1], 'q');
+        ck_assert_int_eq(find_free_file(), free_file);
+        check_no_child();
+    }
+    ck_assert_int_eq(child_run(exit_with_three, NULL, FAR_NS, false, &answer, death), CHILD_DIED);
+    ck_assert_str_eq(death, "exit status 3");
+    ck_assert_int_eq(find_free_file(), free_file);
+    check_no_child();
+    writing_deinit(&answer);
+}
+END_TEST
+
+static unsigned heard_count;
+
+static void drop_what_came(struct writing *answer)
+{
+    heard_count++;
+    writing_clear(answer);
+}
+
+START_TEST(what_is_no_longer_needed_of_an_answer_may_be_dropped)
+{
+    char letter = 'q';
+    struct writing answer;
+    struct death *death = death_create();
+    const struct child_job job = {.work = answer_much,
+                                  .context = &letter,
+                                  .duration_ns = UINT64_MAX,
+                                  .heard = drop_what_came};
+    writing_init(&answer);
+    ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
+    ck_assert_uint_gt(heard_count, 1); /* a pipe does not hold all of it */
+    ck_assert_uint_eq(answer.length, 0);
+    writing_deinit(&answer);
+    death_destroy(death);
+}
+END_TEST
+
+START_TEST(work_that_takes_too_long_is_stopped_as_a_hang)
+{
+    struct writing answer;
+    struct death *death = death_create();
+    const struct child_job job = {.work = wait_for_ever, .duration_ns = 1000000};
+    const int free_file = find_free_file();
+    writing_init(&answer);
+    ck_assert_int_eq(child_work(&job, &answer, death), CHILD_STOPPED);
+    ck_assert_int_eq(death->kind, DEATH_HANG);
+    ck_assert_int_eq(find_free_file(), free_file);
+    check_no_child();
+    writing_deinit(&answer);
+    death_destroy(death);
+}
+END_TEST
+
+START_TEST(an_interrupt_stops_what_may_be_interrupted)
+{
+    char letter = 'q';
+    struct writing answer;
+    struct death *death = death_create();
+    struct child_job job = {.work = wait_for_ever, .duration_ns = FAR_NS, .is_interruptible = true};
+    writing_init(&answer);
+    interrupt_install();
+    ck_assert(!interrupt_is_requested());
+    ck_assert_int_eq(raise(SIGINT), 0);
+    ck_assert(interrupt_is_requested());
+    ck_assert_int_eq(child_work(&job, &answer, death), CHILD_STOPPED);
+    ck_assert_int_eq(death->kind, DEATH_NONE); /* no hang: the user did it */
+    job = (struct child_job){.work = answer_much, .context = &letter, .duration_ns = FAR_NS};
+    writing_clear(&answer);
+    ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
+    ck_assert_uint_eq(answer.length, LARGE_BYTES);
+    job = (struct child_job){.work = wait_for_ever, .duration_ns = 1000000};
+    ck_assert_int_eq(child_work(&job, &answer, death), CHILD_STOPPED);
+    ck_assert_int_eq(death->kind, DEATH_HANG);
+    writing_deinit(&answer);
+    death_destroy(death);
+}
+END_TEST
+
+/* One call that takes a part of the time that it may. */
+static void work_a_while(void *context, int file)
+{
+    struct timespec used = {0, 0};
+    (void)file;
+    progress_begin(PROGRESS_OP, OP_ALLOC, 0);
+    while (used.tv_sec == 0 && used.tv_nsec < *(const long *)context) {
+        CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0);
+    }
+    progress_end();
+}
+
+START_TEST(a_slow_call_is_no_hang)
+{
+    long busy_ns = 90000000; /* some ticks of 25 ms */
+    struct writing answer;
+    struct death *death = death_create();
+    const struct child_job job = {.work = work_a_while,
+                                  .context = &busy_ns,
+                                  .duration_ns = FAR_NS,
+                                  .op_timeout_ns = UINT64_C(200000000)};
+    writing_init(&answer);
+    ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
+    ck_assert_int_eq(death->kind, DEATH_NONE);
+    writing_deinit(&answer);
+    death_destroy(death);
+}
+END_TEST
+
+/* --- beside the run --- */
+
+START_TEST(work_in_the_background_is_looked_for_until_it_ends)
+{
+    char letter = 'b';
+    bool is_good = false;
+    struct background background = {0};
+    const int free_file = find_free_file();
+    ck_assert(background_start(&background, answer_much, &letter));
+    while (!background_is_done(&background, 100, &is_good)) {
+    }
+    ck_assert(is_good);
+    ck_assert_uint_eq(background.answer.length, LARGE_BYTES);
+    ck_assert_int_eq(background.child.process, 0);
+    ck_assert(background_start(&background, exit_with_three, NULL));
+    while (!background_is_done(&background, 100, &is_good)) {
+    }
+    ck_assert(!is_good);
+    ck_assert_uint_eq(background.answer.length, 0); /* of the one before nothing is left */
+    ck_assert(background_start(&background, wait_for_ever, NULL));
+    ck_assert(!background_is_done(&background, 0, &is_good));
+    background_stop(&background);
+    ck_assert_int_eq(background.child.process, 0);
+    background_stop(&background); /* there is none */
+    ck_assert_int_eq(find_free_file(), free_file);
+    check_no_child();
+    writing_deinit(&background.answer);
+}
+END_TEST
+
+/* --- words for a death --- */
+
+START_TEST(each_kind_of_death_has_its_words)
+{
+    static const struct {
+        struct death death;
+        enum rule rule;
+        const char *name, *signature, *words;
+    } rows[] = {
+        {{.kind = DEATH_SIGNAL, .number = SIGSEGV},
+         RULE_CRASH,
+         "SIGSEGV",
+         "crash: SIGSEGV",
+         "the target ended its process: SIGSEGV"},
+        {{.kind = DEATH_SIGNAL, .number = 63},
+         RULE_CRASH,
+         "signal 63",
+         "crash: signal 63",
+         "the target ended its process: signal 63"},
+        {{.kind = DEATH_SIGNAL, .number = SIGKILL},
+         RULE_CRASH,
+         "SIGKILL",
+         "crash: SIGKILL",
+         "the kernel (out of memory), a limit or a user killed the target's process: SIGKILL"},
+        {{.kind = DEATH_EXIT, .number = 4},
+         RULE_CRASH,
+         "exit status 4",
+         "crash: exit status 4",
+         "the target ended its process: exit status 4"},
+        {{.kind = DEATH_SANITIZER, .text = "AddressSanitizer x"},
+         RULE_CRASH,
+         "AddressSanitizer x",
+         "crash: AddressSanitizer x",
+         "the target ended its process: AddressSanitizer x"},
+        {{.kind = DEATH_HANG}, RULE_HANG, "a hang", "hang", "the target does not return"},
+        {{.kind = DEATH_CHECK, .text = "x does not hold"},
+         RULE_NONE,
+         "x does not hold",
+         "",
+         "internal error: x does not hold"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[SIGNATURE_BYTES], signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
+        death_name(&rows[i].death, name);
+        death_signature(&rows[i].death, signature);
+        death_describe(&rows[i].death, words);
+        ck_assert_int_eq(death_rule(&rows[i].death), rows[i].rule);
+        ck_assert_str_eq(name, rows[i].name);
+        ck_assert_str_eq(signature, rows[i].signature);
+        ck_assert_str_eq(words, rows[i].words);
+    }
+}
+END_TEST
+
+START_TEST(the_end_of_a_process_is_taken_in_where_it_left_no_note)
+{
+    struct death death = {0};
+    death_conclude(&death, SIGTERM); /* as waitpid says it */
+    ck_assert_int_eq(death.kind, DEATH_SIGNAL);
+    ck_assert_int_eq(death.number, SIGTERM);
+    death_conclude(&death, 5 << 8); /* its own note counts */
+    ck_assert_int_eq(death.kind, DEATH_SIGNAL);
+    death_clear(&death);
+    death_conclude(&death, 5 << 8);
+    ck_assert_int_eq(death.kind, DEATH_EXIT);
+    ck_assert_int_eq(death.number, 5);
+}
+END_TEST
+
+START_TEST(an_address_has_the_name_of_its_function)
+{
+    struct symbol symbol;
+    ck_assert(symbol_find((uintptr_t)&check_no_child + 1, &symbol));
+    ck_assert_str_eq(symbol.name, "check_no_child");
+    ck_assert(symbol.is_of_program);
+    ck_assert(symbol_find((uintptr_t)&getpid, &symbol));
+    ck_assert(!symbol.is_of_program || symbol.name[0] != '\0');
+    ck_assert(!symbol_find(1, &symbol));
+}
+END_TEST
+
+/* --- seen again --- */
+
+static struct setup setup;
+static struct op_list ops;
+
+static struct repeat make_repeat(const struct lanes_search *search, const char *signature)
+{
+    struct ops_file_error error = {0};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof race_lists / sizeof *race_lists; i++) {
+        text = strcmp(race_lists[i].target, "race_limit_checked") == 0 ? race_lists[i].ops : text;
+    }
+    setup_init(&setup);
+    op_list_init(&ops);
+    ck_assert_int_eq(ops_file_parse(text, strlen(text), &setup, &ops, &error), OPS_FILE_OK);
+    return (struct repeat){.target = target_find("race_limit_checked"),
+                           .setup = &setup,
+                           .ops = &ops,
+                           .signature = signature,
+                           .searches = search,
+                           .search_count = 1,
+                           .duration_ns = FAR_NS};
+}
+
+static const struct lanes_search by_chance = {.strategy = &strategy_random,
+                                              .seed = 1,
+                                              .schedule_count_max = 200,
+                                              .backend = SCHEDULER_FIBERS};
+
+/* What the race shows under some schedule. */
+static void find_signature(char signature[SIGNATURE_BYTES])
+{
+    struct trial trial;
+    struct lanes_found found;
+    char reason[RUN_REASON_BYTES];
+    const struct repeat repeat = make_repeat(&by_chance, "");
+    ck_assert(lanes_search(repeat.target, &setup, &ops, &by_chance, NULL, &trial, &found, reason));
+    ck_assert_uint_gt(trial.findings.count, 0);
+    memcpy(signature, trial.findings.findings[0].signature, SIGNATURE_BYTES);
+    trial_deinit(&trial);
+    op_list_deinit(&ops);
+}
+
+START_TEST(a_verdict_is_seen_again_with_its_schedule)
+{
+    char signature[SIGNATURE_BYTES];
+    struct op_list shown;
+    find_signature(signature);
+    op_list_init(&shown);
+    struct lanes_search searches[2] = {by_chance, by_chance};
+    searches[0].schedule_count_max = 1;
+    searches[0].strategy = &strategy_round_robin;
+    struct repeat repeat = make_repeat(searches, signature);
+    repeat.search_count = 2; /* the second one shows it */
+    ck_assert(repeat_shows(&repeat, &shown));
+    ck_assert_uint_gt(shown.count, ops.count);
+    ck_assert_int_eq(shown.ops[shown.count - 1].kind, OP_SWITCH);
+    repeat.signature = "contents: never";
+    searches[1].schedule_count_max = 3;
+    ck_assert(!repeat_shows(&repeat, &shown));
+    ck_assert_uint_eq(shown.count, 0);
+    op_list_deinit(&ops);
+    op_list_deinit(&shown);
+}
+END_TEST
+
+static enum target_result die_in_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
+                                       struct target_block *block)
+{
+    (void)instance;
+    (void)request;
+    (void)block;
+    (void)raise(SIGSEGV);
+    return TARGET_OK;
+}
+
+/* What cannot be told counts as seen. */
+START_TEST(a_death_and_an_interrupt_leave_it_open)
+{
+    struct op_list shown;
+    struct target deadly = *target_find("race_limit_checked");
+    deadly.alloc = die_in_alloc;
+    op_list_init(&shown);
+    struct repeat repeat = make_repeat(&by_chance, "overlap: never");
+    repeat.target = &deadly;
+    ck_assert(repeat_shows(&repeat, &shown));
+    ck_assert_uint_eq(shown.count, 0);
+    repeat.target = target_find("race_limit_checked");
+    struct lanes_search long_search = by_chance;
+    long_search.schedule_count_max = UINT64_MAX;
+    repeat.searches = &long_search;
+    repeat.duration_ns = 1000000;
+    ck_assert(!repeat_shows(&repeat, &shown)); /* it did not show in that time */
+    interrupt_install();
+    ck_assert_int_eq(raise(SIGINT), 0);
+    repeat.duration_ns = FAR_NS;
+    ck_assert(repeat_shows(&repeat, &shown));
+    ck_assert_uint_eq(shown.count, 0);
+    op_list_deinit(&ops);
+    op_list_deinit(&shown);
+}
+END_TEST
+
+Suite *suite_of_child(void)
+{
+    Suite *suite = suite_create("child");
+    TCase *tests = tcase_create("child");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, all_is_read_and_written_or_it_is_told);
+    tcase_add_test(tests, an_answer_comes_whole_and_nothing_of_its_process_stays);
+    tcase_add_test(tests, what_is_no_longer_needed_of_an_answer_may_be_dropped);
+    tcase_add_test(tests, work_that_takes_too_long_is_stopped_as_a_hang);
+    tcase_add_test(tests, an_interrupt_stops_what_may_be_interrupted);
+    tcase_add_test(tests, a_slow_call_is_no_hang);
+    tcase_add_test(tests, work_in_the_background_is_looked_for_until_it_ends);
+    tcase_add_test(tests, each_kind_of_death_has_its_words);
+    tcase_add_test(tests, the_end_of_a_process_is_taken_in_where_it_left_no_note);
+    tcase_add_test(tests, an_address_has_the_name_of_its_function);
+    tcase_add_test(tests, a_verdict_is_seen_again_with_its_schedule);
+    tcase_add_test(tests, a_death_and_an_interrupt_leave_it_open);
+    return suite;
+}
