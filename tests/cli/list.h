@@ -1,5 +1,6 @@
 /* Every suite of the program tests_cli: SUITE(name) is test_name.c. */
 /* clang-format off */
+SUITE(attempt)
 SUITE(baseline)
 SUITE(campaign)
 SUITE(campaign_state)

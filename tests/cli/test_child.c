@@ -13,10 +13,12 @@
 
 #include <check.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,6 +128,30 @@ START_TEST(an_answer_comes_whole_and_nothing_of_its_process_stays)
 }
 END_TEST
 
+/* How often it was called, in whichever process. */
+static volatile int *exit_calls;
+
+static void count_exit(void)
+{
+    ++*exit_calls;
+}
+
+/* What the parent wants done at its own end. */
+START_TEST(what_is_called_at_exit_is_not_called_in_a_child)
+{
+    char death[CHILD_DEATH_BYTES];
+    struct writing answer;
+    exit_calls = mmap(NULL, sizeof *exit_calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                      -1, 0);
+    ck_assert_ptr_ne((void *)exit_calls, MAP_FAILED);
+    ck_assert_int_eq(atexit(count_exit), 0);
+    writing_init(&answer);
+    ck_assert_int_eq(child_run(exit_with_three, NULL, FAR_NS, false, &answer, death), CHILD_DIED);
+    ck_assert_int_eq(*exit_calls, 0);
+    writing_deinit(&answer);
+}
+END_TEST
+
 static unsigned heard_count;
 
 static void drop_what_came(struct writing *answer)
@@ -217,6 +243,32 @@ START_TEST(a_slow_call_is_no_hang)
     writing_init(&answer);
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
     ck_assert_int_eq(death->kind, DEATH_NONE);
+    writing_deinit(&answer);
+    death_destroy(death);
+}
+END_TEST
+
+/* One call that waits now and then, and is looked at meanwhile: each byte wakes the parent. */
+static void wait_now_and_then(void *context, int file)
+{
+    (void)context;
+    progress_begin(PROGRESS_OP, OP_ALLOC, 0);
+    for (int i = 0; i < 6; i++) {
+        CHECK(file_write_all(file, "x", 1));
+        (void)poll(NULL, 0, 5);
+    }
+    progress_end();
+}
+
+START_TEST(a_call_that_waits_less_than_it_may_is_no_hang)
+{
+    struct writing answer;
+    struct death *death = death_create();
+    const struct child_job job = {
+        .work = wait_now_and_then, .duration_ns = FAR_NS, .stuck_ns = FAR_NS};
+    writing_init(&answer);
+    ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
+    ck_assert_str_eq(answer.bytes, "xxxxxx");
     writing_deinit(&answer);
     death_destroy(death);
 }
@@ -444,10 +496,12 @@ Suite *suite_of_child(void)
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, all_is_read_and_written_or_it_is_told);
     tcase_add_test(tests, an_answer_comes_whole_and_nothing_of_its_process_stays);
+    tcase_add_test(tests, what_is_called_at_exit_is_not_called_in_a_child);
     tcase_add_test(tests, what_is_no_longer_needed_of_an_answer_may_be_dropped);
     tcase_add_test(tests, work_that_takes_too_long_is_stopped_as_a_hang);
     tcase_add_test(tests, an_interrupt_stops_what_may_be_interrupted);
     tcase_add_test(tests, a_slow_call_is_no_hang);
+    tcase_add_test(tests, a_call_that_waits_less_than_it_may_is_no_hang);
     tcase_add_test(tests, work_in_the_background_is_looked_for_until_it_ends);
     tcase_add_test(tests, each_kind_of_death_has_its_words);
     tcase_add_test(tests, the_end_of_a_process_is_taken_in_where_it_left_no_note);

@@ -147,6 +147,13 @@ static struct sweep_campaign *run_sweeps(uint64_t timeout_ns)
 #define EVICTS_AND_WAITS_THRICE \
     EVICTS_AND_WAITS_TWICE "6: free_after block=5 delay=1ms\n7: alloc size=16K\n"
 
+#define EVICTS_AND_WAITS_FOUR_TIMES \
+    EVICTS_AND_WAITS_THRICE "8: free_after block=7 delay=1ms\n9: alloc size=16K\n"
+#define EVICTS_TWICE_AND_WAITS_TWICE                                                         \
+    "0: load size=8K stack=0\n1: alloc size=16K\n2: free block=1\n3: load size=8K stack=0\n" \
+    "4: alloc size=16K\n5: free_after block=4 delay=1ms\n6: alloc size=16K\n"                \
+    "7: free_after block=6 delay=1ms\n8: alloc size=16K\n"
+
 START_TEST(the_list_that_asks_most_of_the_device_is_swept)
 {
     static const struct {
@@ -159,6 +166,8 @@ START_TEST(the_list_that_asks_most_of_the_device_is_swept)
         {WAITS_ONCE, WAITS_TWICE, NULL, 5},
         {WAITS_TWICE, EVICTS_AND_WAITS_TWICE, EVICTS, 5},             /* more kinds */
         {EVICTS_AND_WAITS_TWICE, EVICTS_AND_WAITS_THRICE, EVICTS, 5}, /* more of all */
+        /* The rarest kind counts before all. */
+        {EVICTS_AND_WAITS_FOUR_TIMES, EVICTS_TWICE_AND_WAITS_TWICE, NULL, 5},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         make_plan(1);
@@ -230,6 +239,43 @@ START_TEST(a_death_while_lists_are_tried_costs_its_trial)
                      "the target ended its process: SIGSEGV at die_in_defragment");
     ck_assert_uint_eq(note->ops.count, 2);
     ck_assert_uint_eq(note->setup.seed, plan_trial_seed(&parts[0], 2));
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
+/* It survives no refusal of the device. */
+static enum target_result die_when_refused(struct target_instance *instance,
+                                           const struct target_request *request,
+                                           struct target_block *block)
+{
+    const enum target_result result = honest->alloc(instance, request, block);
+    if (result == TARGET_FAILED) {
+        (void)raise(SIGSEGV);
+    }
+    return result;
+}
+
+START_TEST(a_death_in_a_replay_costs_that_replay)
+{
+    make_plan(1);
+    deadly.alloc = die_when_refused;
+    texts[0] = WAITS_TWICE;
+    struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    ck_assert(part.is_done && !part.is_faulty);
+    ck_assert_int_eq(part.result->place.phase, SWEEP_DONE);
+    const uint64_t found = part.result->found[RULE_CRASH];
+    ck_assert_uint_ge(found, 4); /* each of two calls, once and for ever */
+    ck_assert_uint_eq(part.note_count, found < SWEEP_SAME_COUNT_MAX ? found : SWEEP_SAME_COUNT_MAX);
+    ck_assert_uint_gt(part.result->replays, found);
+    for (size_t i = 0; i < part.note_count; i++) {
+        ck_assert_int_eq(part.notes[i].place.phase, SWEEP_LIST);
+        ck_assert(part.notes[i].is_whole);
+        ck_assert_uint_eq(part.notes[i].trial, 0);
+        ck_assert_uint_gt(part.notes[i].ops.count, 1);
+        ck_assert(i == 0 || memcmp(&part.notes[i].place, &part.notes[i - 1].place,
+                                   sizeof part.notes[i].place) != 0);
+    }
     sweep_campaign_destroy(sweeps);
 }
 END_TEST
@@ -349,6 +395,7 @@ Suite *suite_of_sweep_campaign(void)
     tcase_add_test(tests, the_list_that_asks_most_of_the_device_is_swept);
     tcase_add_test(tests, a_list_that_breaks_a_promise_is_the_last_choice);
     tcase_add_test(tests, a_death_while_lists_are_tried_costs_its_trial);
+    tcase_add_test(tests, a_death_in_a_replay_costs_that_replay);
     tcase_add_test(tests, five_deaths_are_noted_and_all_are_counted);
     tcase_add_test(tests, a_trial_that_does_not_end_in_time_is_a_hang);
     tcase_add_test(tests, a_fault_of_ours_ends_its_sweep_with_a_message);
