@@ -388,6 +388,31 @@ START_TEST(beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials)
 }
 END_TEST
 
+START_TEST(behind_a_failure_nothing_more_is_saved)
+{
+    for (int i = 0; i < 2; i++) {
+        begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n", false);
+        campaign.is_failed = i == 0;
+        campaign.output.is_failed = i == 1;
+        accept_trial(0, 0);
+        ck_assert_uint_eq(checkpoint.saved_files.length, 0);
+        ck_assert_uint_eq(checkpoint.state.certificate_count, 0);
+        ck_assert_uint_eq(checkpoint.state.end.trials, 1);
+        campaign.output.is_failed = false;
+        end_campaign();
+        /* A finding is counted in the trial alone. */
+        begin_campaign(UNDRAINED, false);
+        campaign.is_failed = i == 0;
+        campaign.output.is_failed = i == 1;
+        accept_trial(0, 0);
+        ck_assert_uint_eq(checkpoint.findings.count, 0);
+        ck_assert_uint_eq(checkpoint.state.end.totals.premature, 2);
+        campaign.output.is_failed = false;
+        end_campaign();
+    }
+}
+END_TEST
+
 START_TEST(the_first_dispute_is_told_and_its_files_are_kept)
 {
     char text[2048];
@@ -807,6 +832,7 @@ Suite *suite_of_campaign_state(void)
     tcase_add_test(tests, a_canary_that_shows_nothing_is_settled_in_the_end);
     tcase_add_test(tests, a_few_justified_refusals_have_their_files_named_in_their_lines);
     tcase_add_test(tests, beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials);
+    tcase_add_test(tests, behind_a_failure_nothing_more_is_saved);
     tcase_add_test(tests, the_first_dispute_is_told_and_its_files_are_kept);
     tcase_add_test(tests, a_finding_is_counted_and_its_shortest_list_is_kept);
     tcase_add_test(tests, files_that_cannot_be_written_fail_the_campaign);

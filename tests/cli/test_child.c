@@ -358,6 +358,46 @@ START_TEST(each_kind_of_death_has_its_words)
 }
 END_TEST
 
+/* Four functions deep, in frames of their own. */
+static volatile int depth_seen;
+
+static __attribute__((noinline)) void fall_first(void)
+{
+    (void)raise(SIGSEGV);
+    depth_seen = 1;
+}
+
+static __attribute__((noinline)) void fall_second(void)
+{
+    fall_first();
+    depth_seen = 2;
+}
+
+static __attribute__((noinline)) void fall_third(void)
+{
+    fall_second();
+    depth_seen = 3;
+}
+
+static __attribute__((noinline)) void fall_fourth(void *context, int file)
+{
+    (void)context;
+    (void)file;
+    fall_third();
+    depth_seen = 4;
+}
+
+START_TEST(three_functions_name_the_place)
+{
+    char death[CHILD_DEATH_BYTES];
+    struct writing answer;
+    writing_init(&answer);
+    ck_assert_int_eq(child_run(fall_fourth, NULL, FAR_NS, false, &answer, death), CHILD_DIED);
+    ck_assert_str_eq(death, "SIGSEGV at fall_first < fall_second < fall_third");
+    writing_deinit(&answer);
+}
+END_TEST
+
 START_TEST(the_end_of_a_process_is_taken_in_where_it_left_no_note)
 {
     struct death death = {0};
@@ -504,6 +544,7 @@ Suite *suite_of_child(void)
     tcase_add_test(tests, a_call_that_waits_less_than_it_may_is_no_hang);
     tcase_add_test(tests, work_in_the_background_is_looked_for_until_it_ends);
     tcase_add_test(tests, each_kind_of_death_has_its_words);
+    tcase_add_test(tests, three_functions_name_the_place);
     tcase_add_test(tests, the_end_of_a_process_is_taken_in_where_it_left_no_note);
     tcase_add_test(tests, an_address_has_the_name_of_its_function);
     tcase_add_test(tests, a_verdict_is_seen_again_with_its_schedule);

@@ -69,9 +69,15 @@ static void write_file(const char *path, const char *text)
 
 START_TEST(lines_are_in_the_file_once_they_are_flushed)
 {
+    struct stat outer, inner;
     enter_scratch();
+    (void)umask(0); /* folders are open to whom the user says */
     ck_assert_int_eq(output_open_results(&output, path_of("a/b"), 0), EXIT_KEPT);
     ck_assert_str_eq(output.path, path_of("a/b/results.jsonl"));
+    ck_assert_int_eq(stat(path_of("a"), &outer), 0);
+    ck_assert_int_eq(stat(path_of("a/b"), &inner), 0);
+    ck_assert_int_eq(outer.st_mode & 0777, 0777);
+    ck_assert_int_eq(inner.st_mode & 0777, 0777);
     write_line("one\n");
     write_line("two\n");
     ck_assert_uint_eq(output.results_bytes, 8);

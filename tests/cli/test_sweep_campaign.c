@@ -280,6 +280,32 @@ START_TEST(a_death_in_a_replay_costs_that_replay)
 }
 END_TEST
 
+/* Behind the fifth the rest of its mode is left out. */
+START_TEST(a_mode_ends_with_its_fifth_death)
+{
+    char text[1024] = "0: alloc size=16K\n";
+    enum { WAIT_COUNT = 9 };
+    make_plan(1);
+    deadly.alloc = die_when_refused;
+    for (unsigned i = 0; i < WAIT_COUNT; i++) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used,
+                       "%u: free_after block=%u delay=1ms\n%u: alloc size=16K\n", 2 * i + 1, 2 * i,
+                       2 * i + 2);
+    }
+    texts[0] = text;
+    struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    ck_assert(part.is_done);
+    ck_assert_uint_eq(part.result->calls[0][DEVICE_CALL_WAIT], WAIT_COUNT);
+    ck_assert_uint_eq(part.result->found[RULE_CRASH] % SWEEP_SAME_COUNT_MAX, 0);
+    ck_assert_uint_le(part.result->found[RULE_CRASH], 4 * SWEEP_SAME_COUNT_MAX);
+    ck_assert_uint_ge(part.result->found[RULE_CRASH], 2 * SWEEP_SAME_COUNT_MAX);
+    ck_assert(!sweep_is_complete(part.result));
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
 START_TEST(five_deaths_are_noted_and_all_are_counted)
 {
     make_plan(1);
@@ -396,6 +422,7 @@ Suite *suite_of_sweep_campaign(void)
     tcase_add_test(tests, a_list_that_breaks_a_promise_is_the_last_choice);
     tcase_add_test(tests, a_death_while_lists_are_tried_costs_its_trial);
     tcase_add_test(tests, a_death_in_a_replay_costs_that_replay);
+    tcase_add_test(tests, a_mode_ends_with_its_fifth_death);
     tcase_add_test(tests, five_deaths_are_noted_and_all_are_counted);
     tcase_add_test(tests, a_trial_that_does_not_end_in_time_is_a_hang);
     tcase_add_test(tests, a_fault_of_ours_ends_its_sweep_with_a_message);

@@ -226,6 +226,7 @@ START_TEST(every_so_manieth_trial_is_a_sample)
     make_plan(1, (const uint32_t[]){2000});
     begin_trials(3, 100);
     start_all(4);
+    put(0, 2, 2000, 2000); /* it waits when all ends */
     end_trials("a0:2000* a1:2000 a2:2000 a3:2000*");
 }
 END_TEST
