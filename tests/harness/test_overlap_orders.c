@@ -569,6 +569,40 @@ START_TEST(a_block_that_moved_away_was_there_first)
 }
 END_TEST
 
+static void move_one_after_the_other(void)
+{
+    ck_assert_int_eq(copy(0, 10, 2), DEVICE_OK);
+    ck_assert_int_eq(copy(0, 12, 2), DEVICE_OK);
+}
+
+/* Both blocks were at 0, the second once the first had moved away, and both answers come behind
+ * that, in either order: where they are in the end tells which copy took which. */
+START_TEST(of_two_that_moved_away_the_first_to_go_was_there_first)
+{
+    for (int row = 0; row < 4; row++) {
+        start_lanes(DEFRAG_REPACK);
+        uint32_t calls[2]; /* the one that went to 10, the one that went to 12 */
+        calls[row & 1] = begin_alloc(2 * G);
+        calls[!(row & 1)] = begin_alloc(2 * G);
+        const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
+        script.act = move_one_after_the_other;
+        end_call(move);
+        for (int i = 0; i < 2; i++) {
+            const int call = i ^ row >> 1;
+            end_granted(calls[call], (uint64_t)call + 1, 0, 2);
+            script.at[call + 1].address = (call == 0 ? 10 : 12) * G;
+        }
+        for (int i = 0; i < 2; i++) {
+            ck_assert_msg(rig.verdicts[calls[i]].kind == VERDICT_NONE, "row %d, %d: %s", row, i,
+                          rig.verdicts[calls[i]].reason);
+        }
+        KEEPS(&rig.verdicts[move]);
+        ck_assert_uint_eq(model_in_use_bytes(run_model(script.run, 0)), 4 * G);
+        stop_lanes();
+    }
+}
+END_TEST
+
 Suite *suite_of_overlap_orders(void)
 {
     Suite *suite = suite_create("overlap_orders");
@@ -587,6 +621,7 @@ Suite *suite_of_overlap_orders(void)
     tcase_add_test(tests, a_refusal_among_too_many_takers_is_not_premature);
     tcase_add_test(tests, what_is_taken_on_another_host_justifies_nothing);
     tcase_add_test(tests, a_block_that_moved_away_was_there_first);
+    tcase_add_test(tests, of_two_that_moved_away_the_first_to_go_was_there_first);
     suite_add_tcase(suite, tests);
     return suite;
 }
