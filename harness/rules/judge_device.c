@@ -20,18 +20,16 @@ static bool is_elsewhere(const struct judge *judge, const struct host *host,
 
 /* A block that is in use when it is copied away is moved while in use, even if the use ends before
  * the call returns. */
-static bool check_source(struct judge *judge, const struct host *host, const struct call *call,
-                         const struct device_call *copy)
+static bool check_source(const struct evidence *copy)
 {
     struct span span;
-    struct evidence evidence = {
-        .judge = judge, .host = host, .call = call, .made = copy, .sight = SIGHT_COPY};
-    const uint64_t end = copy->from + copy->bytes;
-    for (uint64_t at = copy->from; span_map_intersects(model_map(host->model), at, end, &span);
-         at = span.end) {
+    struct evidence evidence = *copy;
+    const uint64_t end = copy->made->from + copy->made->bytes;
+    for (uint64_t at = copy->made->from;
+         span_map_intersects(model_map(copy->host->model), at, end, &span); at = span.end) {
         evidence.slot = (uint32_t)span.owner;
         if (!block_is_movable(evidence_block(&evidence)) &&
-            is_elsewhere(judge, host, call, evidence.slot) &&
+            is_elsewhere(copy->judge, copy->host, copy->call, evidence.slot) &&
             !rule_judge(RULE_HELD_MOVED, &evidence)) {
             return false;
         }
@@ -78,6 +76,8 @@ static void begin_spending(struct judge *judge, const struct host *host, const s
 static bool absorb_device_call(struct judge *judge, struct host *host, const struct call *call,
                                const struct device_call *made, bool *moved)
 {
+    const struct evidence copy = {
+        .judge = judge, .host = host, .call = call, .made = made, .sight = SIGHT_COPY};
     switch (made->kind) {
     case DEVICE_CALL_UNLOAD:
         begin_spending(judge, host, call);
@@ -86,15 +86,15 @@ static bool absorb_device_call(struct judge *judge, struct host *host, const str
         begin_spending(judge, host, call);
         judge->spent.moved_bytes += made->bytes;
         *moved = true;
-        return check_source(judge, host, call, made);
+        return check_source(&copy);
     case DEVICE_CALL_STAGE_IN:
         *moved = true;
-        return judge_written(judge, host, made, NULL);
+        return judge_written(&copy, NULL);
     case DEVICE_CALL_COPY:
         begin_spending(judge, host, call);
         judge->spent.moved_bytes += made->bytes;
         *moved = true;
-        return judge_written(judge, host, made, NULL) && check_source(judge, host, call, made);
+        return judge_written(&copy, NULL) && check_source(&copy);
     default:
         return true;
     }

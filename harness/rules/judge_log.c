@@ -34,17 +34,16 @@ bool judge_eviction(struct judge *judge, const struct host *host, const struct d
     return rule_judge(RULE_WRONG_EVICTION, &evidence); /* and RULE_BUSY_EVICTED with it */
 }
 
-bool judge_written(struct judge *judge, const struct host *host, const struct device_call *made,
-                   const struct overlap_stages *stages)
+bool judge_written(const struct evidence *copy, const struct overlap_stages *stages)
 {
     struct span span;
-    struct evidence evidence = {.judge = judge, .host = host, .made = made, .sight = SIGHT_COPY};
-    const uint64_t end = made->to + made->bytes;
-    for (uint64_t at = made->to; span_map_intersects(model_map(host->model), at, end, &span);
-         at = span.end) {
+    struct evidence evidence = *copy;
+    const uint64_t end = copy->made->to + copy->made->bytes;
+    for (uint64_t at = copy->made->to;
+         span_map_intersects(model_map(copy->host->model), at, end, &span); at = span.end) {
         evidence.slot = (uint32_t)span.owner;
         evidence.may_be_absent = stages != NULL &&
-                                 overlap_stages_may_hold_alone(stages, host, evidence.slot);
+                                 overlap_stages_may_hold_alone(stages, copy->host, evidence.slot);
         if (!rule_judge(RULE_CONTENTS, &evidence) || !rule_judge(RULE_REUSED_EARLY, &evidence)) {
             return false;
         }

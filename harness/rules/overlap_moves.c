@@ -287,6 +287,7 @@ bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct
     if (made->kind == DEVICE_CALL_STAGE_IN && !is_young(moves, host, made->owner)) {
         overlap_stages_take_in(&moves->stages, host, made);
     }
-    return judge_written(judge, host, made, &moves->stages) &&
+    const struct evidence copy = {.judge = judge, .host = host, .made = made, .sight = SIGHT_COPY};
+    return judge_written(&copy, &moves->stages) &&
            (made->kind == DEVICE_CALL_STAGE_IN ? take_stage_in(&taking) : take_copy(&taking));
 }

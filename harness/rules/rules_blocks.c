@@ -129,7 +129,19 @@ bool rules_judge_overlap(const struct evidence *evidence)
 
 /* --- queued frees --- */
 
-/* Writing over a queued free is wrong even if its events complete before the call returns. */
+/* Whether the call releases the last thing that the block waits for, which was freed before.  The
+ * target knows of the free: one that moves blocks accepts queued frees. */
+static bool is_released_last(const struct evidence *evidence)
+{
+    const struct call *call = evidence->call;
+    const struct block *block = evidence_block(evidence);
+    return call != NULL && call->op.kind == OP_RELEASE && call->result == TARGET_OK &&
+           call->slot == evidence->slot && block->hold_count == 1 && block->use_count == 0 &&
+           block->wait_count == 0;
+}
+
+/* Writing over a queued free is wrong even if its events complete before the call returns.  What a
+ * call releases itself it may write over. */
 bool rules_judge_reused_early(const struct evidence *evidence)
 {
     if (evidence->sight == SIGHT_CLASH) {
@@ -137,7 +149,7 @@ bool rules_judge_reused_early(const struct evidence *evidence)
                break_clash(evidence, RULE_REUSED_EARLY, "dying");
     }
     const struct block *block = evidence_block(evidence);
-    return block->state != BLOCK_DYING || evidence->may_be_absent ||
+    return block->state != BLOCK_DYING || evidence->may_be_absent || is_released_last(evidence) ||
            evidence_break(evidence, RULE_REUSED_EARLY,
                           "a copy to 0x%" PRIx64 " overwrites block %" PRIu32
                           ", whose events are not done",

@@ -187,6 +187,35 @@ START_TEST(nothing_is_written_where_nobody_may_write)
 }
 END_TEST
 
+/* Block 1 lies where block 0 moves to in a release.  It was freed while it was held. */
+START_TEST(what_a_release_ends_may_be_written_over_by_it)
+{
+    enum { ENDED, HELD_TWICE, IN_USE, AWAITED, ANOTHER, FAILED, ROW_COUNT };
+    for (int row = ENDED; row < ROW_COUNT; row++) {
+        start_with(DEFRAG_REPACK);
+        KEEPS(alloc_at(0, 2));
+        KEEPS(alloc_at(5, 1));
+        KEEPS(alloc_at(9, 1));
+        KEEPS(on(OP_HOLD, 1));
+        KEEPS(on(OP_HOLD, row == HELD_TWICE ? 1 : 2));
+        if (row == IN_USE) {
+            KEEPS(on_for(OP_USE, 1, 1000));
+        }
+        KEEPS(row == AWAITED ? on_for(OP_FREE_AFTER, 1, 1000) : on(OP_FREE, 1));
+        script.act = move_0_to_4;
+        script.result = row == FAILED ? TARGET_FAILED : TARGET_OK;
+        const struct verdict *verdict = on(OP_RELEASE, row == ANOTHER ? 2 : 1);
+        if (row == ENDED) {
+            KEEPS(verdict);
+            ck_assert_uint_eq(model_in_use_bytes(run_model(script.run, 0)), 3 * G);
+        } else {
+            ck_assert_msg(verdict->rule == RULE_REUSED_EARLY, "row %d: %s", row, verdict->reason);
+        }
+        stop();
+    }
+}
+END_TEST
+
 static uint64_t stage_kept;
 static void stage_0_and_keep_it(void)
 {
@@ -372,6 +401,7 @@ Suite *suite_of_places(void)
     tcase_add_test(tests, what_a_call_ends_is_out_of_the_way_of_its_moves);
     tcase_add_test(tests, contents_are_compared_with_the_report);
     tcase_add_test(tests, nothing_is_written_where_nobody_may_write);
+    tcase_add_test(tests, what_a_release_ends_may_be_written_over_by_it);
     tcase_add_test(tests, a_block_does_not_go_to_host_memory_by_itself);
     tcase_add_test(tests, a_held_block_may_be_copied_where_it_stays);
     tcase_add_test(tests, a_block_in_host_memory_does_not_come_back_by_itself);

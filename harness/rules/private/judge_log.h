@@ -3,6 +3,7 @@
 #define HARNESS_RULES_PRIVATE_JUDGE_LOG_H
 
 #include "harness/rules/judge.h"
+#include "harness/rules/private/evidence.h"
 #include "harness/rules/private/overlap_stages.h"
 
 /* Slot of the program that the unload names; SLOT_NONE: no op made one of that number. */
@@ -15,10 +16,9 @@ bool judge_may_evict(const struct host *host, const struct op *op);
 /* The program that is unloaded may be evicted; may_evict: a call for which is under way. */
 bool judge_eviction(struct judge *judge, const struct host *host, const struct device_call *unload,
                     bool may_evict);
-/* Nothing lies where `made` writes that is still needed.  stages: of calls that overlap; NULL:
+/* Nothing lies where copy->made writes that is still needed.  stages: of calls that overlap; NULL:
  * every block has its place. */
-bool judge_written(struct judge *judge, const struct host *host, const struct device_call *made,
-                   const struct overlap_stages *stages);
+bool judge_written(const struct evidence *copy, const struct overlap_stages *stages);
 /* Bounds that no single device call breaks. */
 bool judge_bounds(struct judge *judge, const struct host *host);
 
