@@ -121,7 +121,7 @@ static struct trial_result make_result(uint32_t part, uint64_t trial)
 static const char *read_file(const char *name)
 {
     static char text[TEXT_BYTES];
-    char path[2 * SCRATCH_PATH_BYTES];
+    char path[4 * SCRATCH_PATH_BYTES];
     output_flush(&campaign.output);
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *stream = fopen(path, "re");
