@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -30,6 +31,7 @@ class Test:
         self.environment = dict(each.split('=', 1) for each in properties.get('ENVIRONMENT', []))
         self.memory_bytes_max = memory_bytes_max
         self.clean_s = None  # measured before a mutant meets it
+        self.lock = threading.Lock()  # of clean_s, where it is measured late
         self.reached = b''  # see reach.py
 
     @property
