@@ -128,7 +128,7 @@ void end_call(uint32_t number)
         for (uint32_t i = 0; i < run->judge.host_count; i++) {
             host_end_call(&run->hosts[i]);
         }
-        (void)judge_overlap(&run->judge, &rig.overlap, &teller);
+        rig.is_good = judge_overlap(&run->judge, &rig.overlap, &teller);
         overlap_clear(&rig.overlap);
     }
 }

@@ -19,8 +19,9 @@ struct overlap_rig {
     uint64_t handles[CALL_COUNT_MAX];
     uint32_t in_overlap[CALL_COUNT_MAX];
     struct verdict verdicts[CALL_COUNT_MAX];
-    bool counts; /* calls are taken into the run, which goes on after what does no harm */
-    bool ends;   /* after the first verdict that is told */
+    bool counts;  /* calls are taken into the run, which goes on after what does no harm */
+    bool ends;    /* after the first verdict that is told */
+    bool is_good; /* what judge_overlap returned last */
 };
 extern struct overlap_rig rig;
 

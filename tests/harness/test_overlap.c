@@ -100,6 +100,7 @@ START_TEST(no_overlapping_call_copies_out_of_the_device)
         script.block = (struct target_block){2, 0, G};
         end_call(request);
         ck_assert_int_eq(rig.verdicts[request].rule, is_outside != 0 ? RULE_OUTSIDE : RULE_NONE);
+        ck_assert_int_eq(rig.is_good, is_outside == 0);
         stop_lanes();
     }
 }
