@@ -202,10 +202,14 @@ static bool is_overwriting(const struct target_block *block, const struct device
 }
 
 /* Whether the block of the call, in a range that is free now, is copied away before the call
- * `until` returns: what is copied can only be this block. */
+ * `until` returns: what is copied can only be this block.  An execution makes none, and what was
+ * retired stays. */
 static bool is_left_before(const struct pass *pass, uint32_t number, uint32_t until)
 {
     const struct overlap_call *over = call_at(pass, number);
+    if (over->call.op.kind == OP_EXECUTE || over->call.op.kind == OP_RETIRE) {
+        return false;
+    }
     const struct overlap_mark *returns = &pass->overlap->marks[pass->pending[until].return_index];
     const uint32_t host = over->host->index;
     size_t count = 0;

@@ -111,8 +111,7 @@ static bool find_final(const struct host *host, uint32_t op, uint64_t *address)
     CHECK(host->clients != NULL);
     const struct block *known = clients_block(host->clients, host->index, op);
     struct target_block at = {0};
-    CHECK(known != NULL);
-    if (!known->is_known || host->target->locate == NULL ||
+    if (known == NULL || !known->is_known || host->target->locate == NULL ||
         host->target->locate(host->instance, known->handle, &at) != TARGET_OK) {
         return false;
     }

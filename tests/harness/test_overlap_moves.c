@@ -460,6 +460,25 @@ START_TEST(one_copy_may_move_many_blocks)
 }
 END_TEST
 
+/* A copy may read over it, and brings nothing of it to another place. */
+START_TEST(what_was_retired_stays_where_it_is)
+{
+    start_lanes(DEFRAG_REPACK);
+    make_block(1, 4, 2);
+    struct op op = op_make(OP_RETIRE);
+    op.address = 6 * G;
+    op.size_bytes = G;
+    end_call(begin_call(op));
+    const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
+    ck_assert_int_eq(copy(4, 10, 3), DEVICE_OK);
+    place(1, 10);
+    call_alloc(2, 12, 1);
+    end_call(move);
+    expect_all_kept();
+    stop_lanes();
+}
+END_TEST
+
 /* --- in host memory --- */
 
 /* No refusal is judged while a block is in host memory.  From its return on it is in the way:
@@ -556,6 +575,7 @@ Suite *suite_of_overlap_moves(void)
     tcase_add_test(tests, no_block_moves_past_another_where_that_was_promised);
     tcase_add_test(tests, blocks_of_two_hosts_may_pass_each_other);
     tcase_add_test(tests, one_copy_may_move_many_blocks);
+    tcase_add_test(tests, what_was_retired_stays_where_it_is);
     tcase_add_test(tests, a_block_that_is_back_is_in_the_way);
     tcase_add_test(tests, only_a_block_that_nobody_kept_is_left_in_host_memory);
     suite_add_tcase(suite, tests);
