@@ -201,6 +201,11 @@ static bool is_overwriting(const struct target_block *block, const struct device
            is_on_range(block, made->to, made->to + made->bytes);
 }
 
+static struct overlap_thing make_thing(const struct call *call)
+{
+    return (struct overlap_thing){call->number, call->op.size_bytes, call->block.address};
+}
+
 /* Whether the block of the call, in a range that is free now, is copied away before the call
  * `until` returns: what is copied can only be this block.  An execution makes none, and what was
  * retired stays. */
@@ -214,9 +219,11 @@ static bool is_left_before(const struct pass *pass, uint32_t number, uint32_t un
     const uint32_t host = over->host->index;
     size_t count = 0;
     const struct device_call *calls = device_calls(over->host->device, &count);
+    const struct overlap_thing thing = make_thing(&over->call);
     for (size_t i = pass->device_call_counts[host]; i < returns->device_call_counts[host]; i++) {
-        if (calls[i].result == DEVICE_OK && is_leaving(&over->call.block, &calls[i])) {
-            return !overlap_moves_ends_at(over->host, over->call.number, over->call.block.address);
+        if (calls[i].result == DEVICE_OK && is_leaving(&over->call.block, &calls[i]) &&
+            overlap_moves_may_have_taken(over->host, &calls[i], &thing)) {
+            return true;
         }
     }
     return false;
@@ -420,15 +427,15 @@ static bool is_source_of(const struct overlap_call *over, const struct device_ca
 }
 
 /* Whether what is copied is the block of the call, though another one that is being given back may
- * lie there: only this copy leads to where it is in the end, or something else is in its place
- * before it returns. */
+ * lie there: it can lead to where that is in the end, and no later copy does, or something else is
+ * in its place before the call returns. */
 static bool is_certain_source(const struct pass *pass, uint32_t number,
                               const struct device_call *made)
 {
     const struct overlap_call *over = call_at(pass, number);
-    const struct overlap_thing thing = {over->call.number, over->call.op.size_bytes,
-                                        over->call.block.address};
-    return overlap_moves_took_away(over->host, made, &thing) || is_overwritten(pass, number);
+    const struct overlap_thing thing = make_thing(&over->call);
+    return overlap_moves_may_have_taken(over->host, made, &thing) &&
+           (overlap_moves_took_away(over->host, made, &thing) || is_overwritten(pass, number));
 }
 
 bool overlap_effects_bring_source(struct pass *pass, const struct host *host,

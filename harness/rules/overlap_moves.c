@@ -131,6 +131,14 @@ bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t addres
     return find_final(host, op, &final) && final == address;
 }
 
+bool overlap_moves_may_have_taken(const struct host *host, const struct device_call *made,
+                                  const struct overlap_thing *thing)
+{
+    uint64_t final = 0;
+    return !find_final(host, thing->op, &final) ||
+           (final != thing->address && has_path_to(host, made, thing, final));
+}
+
 bool overlap_moves_took_away(const struct host *host, const struct device_call *made,
                              const struct overlap_thing *thing)
 {

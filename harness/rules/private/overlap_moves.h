@@ -44,6 +44,10 @@ bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct
 bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address);
 /* Whether it is there in the end, as far as it can be asked. */
 bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t address);
+/* Whether the copy or stage of the log, which begins with the thing's address, can have taken it to
+ * where it is in the end; true if that cannot be asked. */
+bool overlap_moves_may_have_taken(const struct host *host, const struct device_call *made,
+                                  const struct overlap_thing *thing);
 /* Whether the copy or stage of the log took the thing away from its address, as far as it can be
  * asked: it leads to where that is in the end, and no later one leads there. */
 bool overlap_moves_took_away(const struct host *host, const struct device_call *made,
