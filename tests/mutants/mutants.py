@@ -93,7 +93,8 @@ class Killing:
     def kill(self, mutant):
         """None when it is no mutant: it does not compile, or compiles to the same code."""
         source = command.TREE / mutant.file
-        with tempfile.TemporaryDirectory(dir=self.work) as name:
+        # What a mutant leaves running may still write there.
+        with tempfile.TemporaryDirectory(dir=self.work, ignore_cleanup_errors=True) as name:
             scratch = Path(name)
             changed = scratch / 'mutant.o'
             if (not self.built.compile(source, mutant.applied_to(source.read_text()), changed) or
