@@ -169,3 +169,18 @@ void end_refused(uint32_t number, enum target_result result, const char *message
     script.message = message;
     end_call(number);
 }
+
+uint32_t call_granted(struct op op, uint64_t at, uint64_t size)
+{
+    const uint32_t number = begin_call(op);
+    end_granted(number, number + 1, at, size);
+    KEEPS(&rig.verdicts[number]);
+    return number;
+}
+
+uint32_t call_granted_alloc(uint64_t at, uint64_t size)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size * G;
+    return call_granted(op, at, size);
+}

@@ -52,5 +52,9 @@ uint32_t begin_on(enum op_kind kind, uint32_t ref);
 /* Place and size in granules. */
 void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size);
 void end_refused(uint32_t number, enum target_result result, const char *message);
+/* An op alone, which is granted: begun and returned, and nothing is wrong with it.  The handle of
+ * what it makes is its number and one.  Place and size in granules. */
+uint32_t call_granted(struct op op, uint64_t at, uint64_t size);
+uint32_t call_granted_alloc(uint64_t at, uint64_t size);
 
 #endif

@@ -6,22 +6,6 @@
 #include <check.h>
 #include <string.h>
 
-/* An op alone, which is granted; the handle of what it makes is its number and one. */
-static uint32_t take(struct op op, uint64_t at, uint64_t size)
-{
-    const uint32_t number = begin_call(op);
-    end_granted(number, number + 1, at, size);
-    KEEPS(&rig.verdicts[number]);
-    return number;
-}
-
-static uint32_t take_block(uint64_t at, uint64_t size)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = size * G;
-    return take(op, at, size);
-}
-
 static struct op make_on(enum op_kind kind, uint32_t ref)
 {
     struct op op = op_make(kind);
@@ -69,8 +53,9 @@ START_TEST(what_waits_for_room_is_blamed_for_what_it_took)
     enum cause { EVENT, EVENT_BEFORE_COPY, COPY, EVICTION, RETURN, CAUSE_COUNT };
     for (enum cause cause = 0; cause < CAUSE_COUNT; cause++) {
         start_lanes(DEFRAG_REPACK);
-        (void)take_block(14, 1);
-        const uint32_t block = cause == EVICTION ? take(make_load(2), 0, 2) : take_block(0, 2);
+        (void)call_granted_alloc(14, 1);
+        const uint32_t block = cause == EVICTION ? call_granted(make_load(2), 0, 2)
+                                                 : call_granted_alloc(0, 2);
         if (cause <= EVENT_BEFORE_COPY) {
             end_call(begin_call(make_on(OP_FREE_AFTER, block)));
         }
@@ -113,7 +98,7 @@ START_TEST(what_the_log_shows_of_a_call_is_told_of_that_call)
     for (int is_load = 0; is_load < 2; is_load++) {
         for (uint64_t size = 5; size <= 6; size++) {
             start_lanes(DEFRAG_REPACK);
-            const uint32_t block = take_block(0, 2);
+            const uint32_t block = call_granted_alloc(0, 2);
             const uint32_t freeing = begin_on(OP_FREE, block);
             struct op op = make_load(size);
             op.kind = is_load != 0 ? OP_LOAD : OP_ALLOC;
@@ -173,8 +158,8 @@ static void move_onto_0(void)
 START_TEST(a_copy_shows_that_what_lay_there_was_given_back)
 {
     start_lanes(DEFRAG_SLIDE);
-    const uint32_t freed = take_block(0, 2);
-    (void)take_block(4, 2);
+    const uint32_t freed = call_granted_alloc(0, 2);
+    (void)call_granted_alloc(4, 2);
     const uint32_t freeing = begin_on(OP_FREE, freed);
     const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
     script.act = move_onto_0;
@@ -205,8 +190,8 @@ START_TEST(an_event_is_done_before_what_follows_it_in_a_call)
 {
     for (uint64_t size = 10; size <= 11; size++) {
         start_lanes(DEFRAG_SLIDE);
-        const uint32_t freed = take_block(0, 2);
-        (void)take_block(4, 2);
+        const uint32_t freed = call_granted_alloc(0, 2);
+        (void)call_granted_alloc(4, 2);
         end_call(begin_call(make_on(OP_FREE_AFTER, freed)));
         const uint32_t waiting = begin_alloc(4 * G);
         const uint32_t request = begin_alloc(size * G);
@@ -217,8 +202,8 @@ START_TEST(an_event_is_done_before_what_follows_it_in_a_call)
         stop_lanes();
     }
     start_lanes(DEFRAG_SLIDE);
-    const uint32_t freed = take_block(0, 2);
-    (void)take_block(4, 2);
+    const uint32_t freed = call_granted_alloc(0, 2);
+    (void)call_granted_alloc(4, 2);
     end_call(begin_call(make_on(OP_FREE_AFTER, freed)));
     const uint32_t looking = begin_call(op_make(OP_REPORT));
     const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
@@ -255,8 +240,8 @@ START_TEST(only_a_copy_that_was_made_shows_that_a_place_was_given_back)
 {
     for (int is_copy = 0; is_copy < 2; is_copy++) {
         start_lanes(DEFRAG_REPACK);
-        const uint32_t freed = take_block(0, 2);
-        (void)take_block(14, 2);
+        const uint32_t freed = call_granted_alloc(0, 2);
+        (void)call_granted_alloc(14, 2);
         struct op op = op_make(OP_FAULT);
         op.tag = FAULT_COPY;
         op.size_bytes = (uint64_t)is_copy; /* 0: disarmed */
@@ -291,7 +276,7 @@ START_TEST(a_program_is_evicted_for_a_request_under_way_on_its_host)
     for (enum when when = NONE; when < WHEN_COUNT; when++) {
         prepare();
         open_lanes(2);
-        (void)take(make_load(2), 0, 2);
+        (void)call_granted(make_load(2), 0, 2);
         const uint32_t looking = begin_call(op_make(OP_REPORT));
         const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
         struct op op = op_make(OP_ALLOC);
@@ -517,7 +502,7 @@ START_TEST(a_place_that_no_copy_leads_to_is_held_against_what_lies_there)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_REPACK);
         make_block_at_7();
-        (void)take_block(15, 1);
+        (void)call_granted_alloc(15, 1);
         if (rows[i].is_held) {
             end_call(begin_on(OP_HOLD, 0));
         }

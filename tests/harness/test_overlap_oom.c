@@ -7,22 +7,6 @@
 #include <check.h>
 #include <string.h>
 
-/* An op alone, which is granted; the handle of what it makes is its number and one. */
-static uint32_t take(struct op op, uint64_t at, uint64_t size)
-{
-    const uint32_t number = begin_call(op);
-    end_granted(number, number + 1, at, size);
-    KEEPS(&rig.verdicts[number]);
-    return number;
-}
-
-static uint32_t take_block(uint64_t at, uint64_t size)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = size * G;
-    return take(op, at, size);
-}
-
 static struct op make_load(uint64_t size, uint64_t stack)
 {
     struct op op = op_make(OP_LOAD);
@@ -106,7 +90,7 @@ START_TEST(bytes_that_no_number_holds_are_told_as_the_largest)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_SLIDE);
-        (void)take_block(0, 14);
+        (void)call_granted_alloc(0, 14);
         struct op op = op_make(OP_LOAD);
         op.size_bytes = rows[i].image;
         op.stack_bytes = rows[i].stack;
@@ -138,7 +122,7 @@ START_TEST(what_may_have_been_felt_is_one_hold_more)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_SLIDE);
         make_block_at_7();
-        const uint32_t above = take_block(15, 1);
+        const uint32_t above = call_granted_alloc(15, 1);
         do_on(rows[i].first, 0);
         const uint32_t other = begin_on(OP_HOLD, above);
         const uint32_t second = begin_on(rows[i].second, 0);
@@ -167,9 +151,9 @@ START_TEST(what_is_felt_shows_in_the_state_that_is_judged)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_REPACK);
-        const uint32_t other = take_block(3, 1);
-        const uint32_t above = take_block(15, 1);
-        const uint32_t block = take_block(7, 2);
+        const uint32_t other = call_granted_alloc(3, 1);
+        const uint32_t above = call_granted_alloc(15, 1);
+        const uint32_t block = call_granted_alloc(7, 2);
         do_on(OP_HOLD, above);
         do_on(OP_HOLD, block);
         const uint32_t pinning = begin_on(OP_HOLD, other);
@@ -223,9 +207,9 @@ static void evict_0_of_1(void)
 /* Program 0 of two granules, with that stack, is evicted for op 1 on host 0. */
 static uint32_t take_evicted_program(uint64_t stack, uint64_t at, uint64_t size)
 {
-    (void)take(make_load(2, stack), 0, 2);
+    (void)call_granted(make_load(2, stack), 0, 2);
     script.act = evict_0;
-    return take_block(at, size);
+    return call_granted_alloc(at, size);
 }
 
 /* The image of an evicted program is back, and its stack reserved.  The model has not taken it yet,
@@ -305,12 +289,12 @@ START_TEST(what_is_felt_on_another_host_is_not_felt)
         open_lanes(2);
         struct op op = make_load(2, 4);
         op.host = host;
-        const uint32_t program = take(op, 0, 2);
+        const uint32_t program = call_granted(op, 0, 2);
         op = op_make(OP_ALLOC);
         op.size_bytes = G;
         op.host = host;
         script.act = host == 0 ? evict_0 : evict_0_of_1;
-        (void)take(op, 15, 1);
+        (void)call_granted(op, 15, 1);
         op = make_on(OP_EXECUTE, program);
         op.host = host;
         const uint32_t execution = begin_call(op);
@@ -336,7 +320,7 @@ START_TEST(an_image_that_is_in_two_places_excuses_a_refusal_without_a_verdict)
 {
     for (uint64_t size = 8; size <= 9; size++) {
         start_lanes(DEFRAG_SLIDE);
-        const uint32_t program = take(make_load(2, 0), 14, 2);
+        const uint32_t program = call_granted(make_load(2, 0), 14, 2);
         const uint32_t execution = begin_call(make_on(OP_EXECUTE, program));
         const uint32_t move = begin_call(op_make(OP_DEFRAGMENT));
         const uint32_t request = begin_alloc(size * G);
@@ -356,9 +340,9 @@ START_TEST(an_execution_needs_no_room_for_an_image_that_is_back)
 {
     for (int is_evicted = 0; is_evicted < 2; is_evicted++) {
         start_lanes(DEFRAG_SLIDE);
-        const uint32_t program = take(make_load(2, 4), 14, 2);
+        const uint32_t program = call_granted(make_load(2, 4), 14, 2);
         script.act = is_evicted != 0 ? evict_0 : NULL;
-        (void)take_block(4, 10);
+        (void)call_granted_alloc(4, 10);
         const uint32_t first = begin_call(make_on(OP_EXECUTE, program));
         const uint32_t second = begin_call(make_on(OP_EXECUTE, program));
         end_refused(second, TARGET_NO_MEMORY, "no room");
@@ -414,7 +398,7 @@ START_TEST(an_instant_that_stays_unknown_outweighs_those_at_which_it_fitted)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_REPACK);
         script.run->judge.nodes_max = 1;
-        do_on(OP_HOLD, take_block(9, 5));
+        do_on(OP_HOLD, call_granted_alloc(9, 5));
         const uint32_t request = begin_alloc(6 * G);
         const uint32_t other = begin_alloc(4 * G);
         end_granted(other, 20, 3, 4);

@@ -7,28 +7,12 @@
 
 #include <check.h>
 
-/* An op that was granted before the others begin; its handle is its number and one. */
-static uint32_t take(struct op op, uint64_t at, uint64_t size)
-{
-    const uint32_t number = begin_call(op);
-    end_granted(number, number + 1, at, size);
-    KEEPS(&rig.verdicts[number]);
-    return number;
-}
-
-static uint32_t take_block(uint64_t at, uint64_t size)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = size * G;
-    return take(op, at, size);
-}
-
 static uint32_t take_program(uint64_t at, uint64_t size, uint64_t stack)
 {
     struct op op = op_make(OP_LOAD);
     op.size_bytes = size * G;
     op.stack_bytes = stack * G;
-    return take(op, at, size);
+    return call_granted(op, at, size);
 }
 
 static void take_note(struct op op)
@@ -94,7 +78,7 @@ START_TEST(what_took_the_place_of_a_freed_block_may_have_been_there)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_SLIDE);
-        const uint32_t freed = take_block(0, 2);
+        const uint32_t freed = call_granted_alloc(0, 2);
         const uint32_t freeing = begin_on(OP_FREE, freed);
         const uint32_t taker = begin_request(rows[i].taker, 5);
         const uint32_t request = begin_request(OP_ALLOC, rows[i].request);
@@ -123,9 +107,9 @@ START_TEST(a_taker_is_judged_as_it_was_asked_for)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes_that_go_on();
-        const uint32_t above = take_block(9, 1);
-        const uint32_t freed = take_block(4, 2);
-        const uint32_t below = take_block(3, 1);
+        const uint32_t above = call_granted_alloc(9, 1);
+        const uint32_t freed = call_granted_alloc(4, 2);
+        const uint32_t below = call_granted_alloc(3, 1);
         struct op op = op_make(rows[i].taker);
         op.size_bytes = 4 * G;
         op.align_log2 = rows[i].align_log2;
@@ -187,7 +171,7 @@ START_TEST(a_block_makes_way_when_nothing_keeps_it)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_SLIDE);
         const enum before before = rows[i].before;
-        const uint32_t freed = take_block(0, 2);
+        const uint32_t freed = call_granted_alloc(0, 2);
         if (before == FREED || before == FREED_LATER) {
             take_note(make_on(OP_HOLD, freed));
         }
@@ -225,8 +209,8 @@ END_TEST
 START_TEST(a_block_that_nobody_gives_back_stays)
 {
     start_lanes_that_go_on();
-    const uint32_t stays = take_block(0, 2);
-    const uint32_t freed = take_block(8, 2);
+    const uint32_t stays = call_granted_alloc(0, 2);
+    const uint32_t freed = call_granted_alloc(8, 2);
     const uint32_t freeing = begin_on(OP_FREE, freed);
     const uint32_t touching = begin_on(OP_TOUCH, stays);
     const uint32_t taker = begin_alloc(4 * G);
@@ -250,7 +234,7 @@ START_TEST(what_was_not_under_way_with_a_request_took_nothing_from_it)
 {
     for (int is_late = 0; is_late < 2; is_late++) {
         start_lanes(DEFRAG_SLIDE);
-        const uint32_t freed = take_block(0, 2);
+        const uint32_t freed = call_granted_alloc(0, 2);
         const uint32_t early = is_late == 0 ? begin_alloc(5 * G) : 0;
         const uint32_t freeing = begin_on(OP_FREE, freed);
         const uint32_t request = begin_alloc(12 * G);
@@ -321,7 +305,7 @@ static void move_0_to_12(void)
 START_TEST(a_release_that_was_felt_makes_no_room_twice)
 {
     start_lanes(DEFRAG_REPACK);
-    const uint32_t held = take_block(5, 2);
+    const uint32_t held = call_granted_alloc(5, 2);
     take_note(make_on(OP_HOLD, held));
     const uint32_t release = begin_on(OP_RELEASE, held);
     const uint32_t taker = begin_alloc(5 * G);
@@ -354,7 +338,7 @@ static uint32_t take_evicted_program(uint64_t stack)
 {
     (void)take_program(0, 2, stack);
     script.act = evict_0;
-    return take_block(12, 2);
+    return call_granted_alloc(12, 2);
 }
 
 /* An execution brings its image to the place of what is freed: it cannot move, and its stack is
@@ -405,8 +389,8 @@ START_TEST(takers_side_by_side_may_all_have_been_there)
     for (uint64_t size = 8; size <= 9; size++) {
         for (int is_upper_first = 0; is_upper_first < 2; is_upper_first++) {
             start_lanes(DEFRAG_SLIDE);
-            const uint32_t low = take_block(0, 2);
-            const uint32_t high = take_block(4, 2);
+            const uint32_t low = call_granted_alloc(0, 2);
+            const uint32_t high = call_granted_alloc(4, 2);
             const uint32_t first_freeing = begin_on(OP_FREE, low);
             const uint32_t second_freeing = begin_on(OP_FREE, high);
             const uint32_t first = begin_alloc(4 * G);
@@ -444,7 +428,7 @@ START_TEST(takers_of_the_same_place_were_not_there_together)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_REPACK);
-        const uint32_t freed = take_block(0, 2);
+        const uint32_t freed = call_granted_alloc(0, 2);
         const uint32_t freeing = begin_on(OP_FREE, freed);
         const uint32_t first = begin_alloc(4 * G);
         const uint32_t second = begin_alloc(rows[i].size * G);
@@ -483,7 +467,7 @@ START_TEST(a_refusal_among_too_many_takers_is_not_premature)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_lanes(DEFRAG_SLIDE);
-        const uint32_t freed = take_block(0, 7);
+        const uint32_t freed = call_granted_alloc(0, 7);
         uint32_t takers[OVERLAP_ORDERS_TAKER_COUNT_MAX + 1];
         const uint32_t freeing = begin_on(OP_FREE, freed);
         for (uint64_t k = 0; k < rows[i].takers; k++) {
@@ -516,7 +500,7 @@ START_TEST(what_is_taken_on_another_host_justifies_nothing)
         uint32_t freeing[2];
         for (uint8_t i = 0; i < 2; i++) {
             op.host = i;
-            freed[i] = take(op, 0, 2);
+            freed[i] = call_granted(op, 0, 2);
         }
         for (uint8_t i = 0; i < 2; i++) {
             op = make_on(OP_FREE, freed[i]);
