@@ -271,6 +271,9 @@ static void join_findings(struct finding *known, const struct finding *finding)
     known->trial = first->trial;
     known->seed = first->seed;
     known->count = before.count + finding->count;
+    known->first_order = before.first_order;
+    known->seen_count = before.seen_count + finding->seen_count;
+    known->stayed_count = before.stayed_count + finding->stayed_count;
     known->moved_count = before.moved_count + finding->moved_count;
     known->is_known = before.is_known && finding->is_known;
 }
@@ -278,12 +281,14 @@ static void join_findings(struct finding *known, const struct finding *finding)
 static void add_findings(struct merging *merging)
 {
     for (size_t i = 0; i < merging->count; i++) {
-        const struct findings *findings = &merging->shards[i].at.findings;
+        struct findings *findings = &merging->shards[i].at.findings;
+        findings_settle(findings); /* a shard that did not end has not done it */
         for (size_t k = 0; k < findings->count; k++) {
             const struct finding *finding = &findings->findings[k];
             struct finding *known = findings_find(&merging->at.findings, finding->signature);
             if (known == NULL) {
-                findings_add(&merging->at.findings, finding);
+                known = findings_add(&merging->at.findings, finding);
+                known->first_order = merging->at.findings.count; /* shard by shard */
             } else {
                 join_findings(known, finding);
             }
@@ -345,7 +350,7 @@ static enum exit_code merged_exit_code(const struct merging *merging, struct cam
     }
     const enum exit_code code = totals_exit_code_within(&totals, &state->end.allowed);
     /* What was not run has not shown what it was to show. */
-    return code == EXIT_KEPT && state->end.is_interrupted ? EXIT_HARNESS : code;
+    return code != EXIT_BROKEN && state->end.is_interrupted ? EXIT_HARNESS : code;
 }
 
 /* What a merge reports, and where it puts that: documents when everything else is written. */

@@ -190,6 +190,15 @@ void json_line_finding(struct writing *text, const struct report_finding *findin
     append_words(text, finding);
 }
 
+void json_line_found(struct writing *text, const struct report_finding *finding)
+{
+    json_open(text, "found");
+    json_add_string(text, "rule", finding->rule);
+    append_place(text, &finding->place);
+    json_add_number(text, "op", finding->verdict->op);
+    append_words(text, finding);
+}
+
 void json_add_retries(struct writing *text, const struct run_totals *totals)
 {
     if (totals->retries > 0) {

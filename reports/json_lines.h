@@ -15,6 +15,8 @@ void json_line_paths(struct writing *text, const char *repro, const char *certif
 void json_line_dispute(struct writing *text, const struct report_finding *finding);
 /* A finding: a `verdict` line for a premature OOM, else a `broken` line. */
 void json_line_finding(struct writing *text, const struct report_finding *finding);
+/* The first verdict of a finding; a line of its own follows at the end. */
+void json_line_found(struct writing *text, const struct report_finding *finding);
 /* One trial, after the lines of its verdicts. */
 void json_line_trial(struct writing *text, const struct report_trial *trial);
 void json_line_canary(struct writing *text, const struct report_canary *canary);

@@ -12,6 +12,7 @@ enum report_kind {
     REPORT_OOM,      /* an out-of-memory that a replay lists */
     REPORT_FINDING,  /* a broken promise */
     REPORT_DISPUTE,  /* an out-of-memory on which our own judges disagree */
+    REPORT_FOUND,    /* the first verdict of a finding, before it is shrunk */
     REPORT_SAVED,    /* an unknown one, whose line was printed before its files were saved */
     REPORT_TRIAL,    /* one trial that counts */
     REPORT_END,      /* of one list */

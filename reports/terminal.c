@@ -211,6 +211,15 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     append_field(text, "replay", finding->replay);
 }
 
+void terminal_found(struct writing *text, const struct report_finding *finding)
+{
+    writing_append(text, finding->is_known ? "found (known): " : "found: ");
+    writing_append_visible(text, finding->signature);
+    writing_append_format(text, ", in trial %" PRIu64 " of ", finding->place.trial);
+    writing_append_visible(text, finding->place.scenario);
+    writing_append(text, "\n");
+}
+
 void terminal_oom(struct writing *text, const struct report_finding *finding)
 {
     const struct verdict *verdict = finding->verdict;

@@ -14,6 +14,9 @@ void terminal_start(struct writing *text, const struct report_start *start);
  * own judges disagree.  Nothing for a finding that is only counted. */
 void terminal_finding(struct writing *text, const struct report_finding *finding);
 
+/* One line, as soon as a finding is seen. */
+void terminal_found(struct writing *text, const struct report_finding *finding);
+
 /* One judged OOM, as a replay lists it. */
 void terminal_oom(struct writing *text, const struct report_finding *finding);
 

@@ -45,6 +45,12 @@ void interrupt_ignore(void)
     }
 }
 
+void interrupt_take_one(int number)
+{
+    const struct sigaction action = {.sa_handler = note_request};
+    (void)sigaction(number, &action, NULL);
+}
+
 bool interrupt_is_requested(void)
 {
     return is_requested != 0;

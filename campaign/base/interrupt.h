@@ -12,6 +12,9 @@ void interrupt_install(void);
 /* In a child: the parent alone decides when it ends. */
 void interrupt_ignore(void);
 
+/* In a child that may be asked to end soon with what it has: that signal alone is taken. */
+void interrupt_take_one(int number);
+
 bool interrupt_is_requested(void);
 
 /* Names the file that the second one removes before the program ends: it is not whole.  NULL: there

@@ -55,7 +55,7 @@ static bool write_list(const char *path, const struct repro *repro)
     repro_append_comments(repro, &comments);
     ops_file_print(stream, repro->setup, repro->ops, writing_string(&comments));
     writing_deinit(&comments);
-    return whole_file_end(stream, partial, path, !repro->is_sample);
+    return whole_file_end(stream, partial, path, !repro->is_unforced);
 }
 
 enum exit_code repro_write(const char *path, const struct repro *repro)

@@ -17,7 +17,7 @@ struct repro {
     const char *first_reason, *first_message; /* of the list before it was shrunk */
     const char *not_shrunk, *not_to_the_end;  /* why the list is as it was found; why more may go */
     const char *replay;                       /* the command line that repeats it */
-    bool is_sample; /* of what breaks nothing: it is not forced to the disk */
+    bool is_unforced; /* the caller forces it to the disk, or nobody needs to */
 };
 
 /* Appends one comment line, the name and the value; nothing when value is NULL or "". */

@@ -5,6 +5,14 @@
 
 #include <inttypes.h>
 
+/* The time was over before any trial was. */
+static bool has_shown_nothing(const struct campaign *campaign)
+{
+    const struct report_end *end = &campaign->at->state.end;
+    return campaign->at->state.is_finished && campaign->plan->duration_ns != UINT64_MAX &&
+           end->trials == 0;
+}
+
 enum exit_code campaign_exit_code(struct campaign *campaign)
 {
     const struct report_end *end = &campaign->at->state.end;
@@ -19,7 +27,7 @@ enum exit_code campaign_exit_code(struct campaign *campaign)
         campaign_view_missed_probes(&campaign->view, campaign->at) != NULL) {
         return EXIT_HARNESS;
     }
-    if (campaign->at->state.is_disputed) {
+    if (campaign->at->state.is_disputed || has_shown_nothing(campaign)) {
         return EXIT_HARNESS;
     }
     struct run_totals totals = end->totals;
@@ -29,10 +37,8 @@ enum exit_code campaign_exit_code(struct campaign *campaign)
     const struct report_allowed allowed = allowance_of_run(&campaign->plan->allowance,
                                                            end->totals.ooms);
     const enum exit_code code = totals_exit_code_within(&totals, &allowed);
-    /* A job that was cut short has not shown what it was to show. */
-    return code == EXIT_KEPT && campaign->plan->has_canary && !campaign->at->state.is_finished
-               ? EXIT_HARNESS
-               : code;
+    /* What was cut short has not shown what it was to show. */
+    return code != EXIT_BROKEN && !campaign->at->state.is_finished ? EXIT_HARNESS : code;
 }
 
 static void report_what_is_missing(struct campaign *campaign)
@@ -49,17 +55,45 @@ static void report_what_is_missing(struct campaign *campaign)
                            canary_of(campaign->plan)->setup.target,
                            campaign->at->state.canary_trials);
     }
+    if (has_shown_nothing(campaign)) {
+        (void)message_fail(EXIT_HARNESS, "no trial ended within the time of the run: it shows "
+                                         "nothing. Give it more time.");
+    }
     if (missed != NULL) {
         (void)message_fail(EXIT_HARNESS, "probes that the job requires were never hit: %s", missed);
     }
 }
 
-void campaign_report_end(struct campaign *campaign)
+/* What is left of the queue, where the run ended before its time, and the lines of all of it. */
+static void end_queue(struct campaign *campaign)
+{
+    campaign_cut_shrinking(campaign);
+    findings_settle(&campaign->at->findings);
+    if (!campaign->at->state.is_queue_told) {
+        campaign_report_entries(campaign);
+        campaign->at->state.is_queue_told = campaign->at->state.is_finished;
+    }
+}
+
+/* One that may go on later saves its state first: then what was cut is shrunk after all. */
+static void end_and_save(struct campaign *campaign)
 {
     struct campaign_state *state = &campaign->at->state;
     state->is_finished = !state->end.is_interrupted && !campaign->is_failed &&
                          !campaign->output.is_failed;
-    (void)campaign_save(campaign, true);
+    if (!state->is_finished) {
+        campaign_save_last(campaign);
+        end_queue(campaign);
+        return;
+    }
+    end_queue(campaign);
+    campaign_save_last(campaign);
+}
+
+void campaign_report_end(struct campaign *campaign)
+{
+    struct campaign_state *state = &campaign->at->state;
+    end_and_save(campaign);
     state->end.seed = campaign->plan->setup.seed;
     state->end.known_count = findings_shown_count(&campaign->at->findings) -
                              findings_new_count(&campaign->at->findings);
@@ -71,6 +105,7 @@ void campaign_report_end(struct campaign *campaign)
     if (!reporter_campaign(&campaign->reporter, &report)) {
         campaign->is_failed = true;
     }
+    campaign_sync_reports(campaign);
 }
 
 void campaign_report_start(struct campaign *campaign)

@@ -1,6 +1,5 @@
 #include "campaign/engine/private/campaign_state.h"
 
-#include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
 #include "campaign/process/child.h"
 
@@ -8,22 +7,32 @@
 #include <stdio.h>
 #include <string.h>
 
+/* How long to wait for what was asked to end before looking at the clock again. */
+enum { WAIT_GRACE_MS = 20 };
+
 /* --- what is known of them --- */
 
 /* The largest request that would have been served, if it is a refusal. */
-static void note_largest(const struct trial_result *trial_result, struct finding *finding)
+static void note_largest_of(const struct trial_result *trial_result, uint64_t *has_largest,
+                            struct oracle_largest *largest)
 {
     const struct saved_oom *premature = trial_result_premature(trial_result);
-    finding->has_largest = premature != NULL;
+    *has_largest = premature != NULL;
     if (premature != NULL) { /* member by member: what is saved has no padding of unknown bytes */
-        finding->largest.bytes = premature->largest.bytes;
-        finding->largest.is_exact = premature->largest.is_exact;
+        largest->bytes = premature->largest.bytes;
+        largest->is_exact = premature->largest.is_exact;
     }
 }
 
-/* One that was not seen before. */
+static void note_largest(const struct trial_result *trial_result, struct finding *finding)
+{
+    note_largest_of(trial_result, &finding->has_largest, &finding->largest);
+}
+
+/* One that was not seen before; order as the verdict's. */
 static struct finding *add_finding(struct campaign *campaign,
-                                   const struct trial_result *trial_result, const char *signature)
+                                   const struct trial_result *trial_result, const char *signature,
+                                   uint64_t order)
 {
     const struct trial_result_head *head = &trial_result->head;
     struct finding first;
@@ -36,100 +45,183 @@ static struct finding *add_finding(struct campaign *campaign,
     first.part = head->task.part;
     first.trial = head->task.trial;
     first.seed = plan_trial_seed(&campaign->plan->parts[head->task.part], head->task.trial);
+    first.first_order = order;
     first.is_known = baseline_has(&campaign->baseline, signature);
     return findings_add(&campaign->at->findings, &first);
 }
 
 /* The finding of that signature that this verdict is one of, counted. */
 static struct finding *count_finding(struct campaign *campaign,
-                                     const struct trial_result *trial_result, const char *signature)
+                                     const struct trial_result *trial_result, const char *signature,
+                                     uint64_t order)
 {
     struct finding *known = findings_find(&campaign->at->findings, signature);
     if (known == NULL) {
-        known = add_finding(campaign, trial_result, signature);
+        known = add_finding(campaign, trial_result, signature, order);
     }
     known->count++;
+    if (order < known->first_order) { /* trials that came later were counted by now */
+        const struct task *task = &trial_result->head.task;
+        known->part = task->part;
+        known->trial = task->trial;
+        known->seed = plan_trial_seed(&campaign->plan->parts[task->part], task->trial);
+        known->first_order = order;
+    }
     return known;
 }
 
 /* The verdict is one of another finding than it seemed. */
-static void move_finding(struct campaign *campaign, const char *to)
+static void move_finding(struct campaign *campaign, struct shrink_entry *entry,
+                         const struct trial_result *trial_result, const char *to)
 {
-    struct trial_result *trial_result = &campaign->pending;
-    struct finding *from = findings_find(&campaign->at->findings, trial_result->head.signature);
-    char signature[SIGNATURE_BYTES]; /* `to` may be in a finding, and those may move */
-    snprintf(signature, sizeof signature, "%s", to);
+    struct finding *from = findings_find(&campaign->at->findings, entry->seen_as);
     from->moved_count++;
-    memcpy(from->moved_to, signature, sizeof signature);
-    (void)count_finding(campaign, trial_result, signature);
-    memcpy(trial_result->head.signature, signature, sizeof signature);
-}
-
-/* Takes in the files of a verdict.  A longer repro of the same is removed later: see
- * end_pending. */
-static void note_saved_files(struct campaign *campaign, const struct trial_result *trial_result,
-                             const struct saved_repro *saved)
-{
-    struct finding *known = findings_find(&campaign->at->findings, trial_result->head.signature);
-    if (known->base[0] != '\0' && strcmp(known->base, saved->base) != 0) {
-        memcpy(campaign->superseded[campaign->superseded_count++], known->base,
-               sizeof campaign->superseded[0]);
-    }
-    campaign->at->state.certificate_count -= known->base[0] != '\0' && known->has_certificate;
-    snprintf(known->base, sizeof known->base, "%s", saved->base);
-    snprintf(known->reason, sizeof known->reason, "%s", trial_result->head.first.reason);
-    snprintf(known->message, sizeof known->message, "%s", trial_result->head.message);
-    note_largest(trial_result, known);
-    known->op_count = saved->op_count;
-    known->has_certificate = saved->has_certificate;
-    campaign->at->state.certificate_count += saved->has_certificate;
+    snprintf(from->moved_to, sizeof from->moved_to, "%s", to);
+    snprintf(entry->signature, sizeof entry->signature, "%s", to);
+    (void)count_finding(campaign, trial_result, to, entry->order);
 }
 
 /* --- what is said of one --- */
 
-/* saved NULL: the verdict is only counted. */
-static void report_one_finding(struct campaign *campaign, const struct trial_result *trial_result,
-                               const struct saved_repro *saved)
+/* Of one that is only counted, or has no list. */
+static void report_counted(struct campaign *campaign, const struct trial_result *trial_result,
+                           const struct finding *known)
 {
     const struct trial_result_head *head = &trial_result->head;
     struct report_finding finding = campaign_finding(campaign, trial_result, &head->first,
                                                      head->message);
-    struct repro_store_paths paths;
+    const struct saved_oom *premature = trial_result_premature(trial_result);
     finding.rule = trial_result_rule(trial_result);
     finding.signature = head->signature;
-    const struct saved_oom *premature = trial_result_premature(trial_result);
     finding.largest = premature == NULL ? NULL : &premature->largest;
-    if (saved != NULL && saved->result == REPRO_STORE_SAVED) {
-        repro_store_paths_init(&paths, &campaign->repro_store, "repros", saved->base);
-        campaign_add_files(&finding, &paths, saved);
-        finding.lane_count = saved->lane_count;
-        finding.switch_count = saved->switch_count;
-        finding.certificate = saved->has_certificate ? paths.certificate : NULL;
-    }
-    const struct finding *known = findings_find(&campaign->at->findings, head->signature);
-    const bool is_first = known->count == 1;
     finding.is_known = known->is_known != 0;
-    finding.is_only_counted = finding.repro == NULL && !is_first;
+    finding.is_only_counted = known->seen_count > 1;
     (void)reporter_finding(&campaign->reporter, REPORT_FINDING, &finding);
     campaign->at->parts[head->task.part].findings_only_counted += finding.is_only_counted;
 }
 
+/* Of one in the queue, which waits no more: its line, or the text for people. */
+static void report_entry(struct campaign *campaign, const struct shrink_entry *entry,
+                         enum campaign_audience audience)
+{
+    struct repro_store_paths paths;
+    const struct part *part = &campaign->plan->parts[entry->task.part];
+    const struct finding *known = findings_find(&campaign->at->findings, entry->signature);
+    const bool is_saved = entry->state == SHRINK_SAVED;
+    struct report_finding finding = {.place = {part->name, entry->task.trial},
+                                     .verdict = &entry->verdict,
+                                     .rule = rule_info(entry->verdict.rule)->name,
+                                     .message = entry->message,
+                                     .signature = entry->signature,
+                                     .seed = plan_trial_seed(part, entry->task.trial),
+                                     .largest = entry->has_largest ? &entry->largest : NULL,
+                                     .is_known = known->is_known != 0};
+    if (is_saved) {
+        repro_store_paths_init(&paths, &campaign->repro_store, "repros", entry->base);
+        finding.repro = paths.repro;
+        finding.replay = paths.replay;
+        finding.certificate = entry->has_certificate ? paths.certificate : NULL;
+        finding.op_count = entry->op_count;
+        finding.lane_count = entry->lane_count;
+        finding.switch_count = entry->switch_count;
+    }
+    finding.is_only_counted = !is_saved && entry->order != known->first_order;
+    campaign->audience = audience;
+    (void)reporter_finding(&campaign->reporter, REPORT_FINDING, &finding);
+    campaign->audience = AUDIENCE_ALL;
+}
+
+void campaign_report_entries(struct campaign *campaign)
+{
+    const struct shrink_queue *queue = &campaign->at->queue;
+    for (size_t i = 0; i < queue->count; i++) {
+        struct shrink_entry entry = queue->entries[i];
+        if (entry.state == SHRINK_UNREPEATED || entry.state == SHRINK_DISPUTED) {
+            continue; /* they are no findings, or were told at once */
+        }
+        /* Its files are gone: those of a shorter list took their place. */
+        entry.state = entry.is_superseded != SUPERSEDED_NOT ? SHRINK_COUNTED : entry.state;
+        report_entry(campaign, &entry, AUDIENCE_PROGRAMS);
+    }
+}
+
+/* --- as they are seen --- */
+
+/* At once, whatever becomes of it. */
+static void announce_finding(struct campaign *campaign, const struct trial_result *trial_result,
+                             const struct finding *known)
+{
+    const struct trial_result_head *head = &trial_result->head;
+    struct report_finding finding = campaign_finding(campaign, trial_result, &head->first,
+                                                     head->message);
+    finding.rule = known->rule;
+    finding.signature = known->signature;
+    finding.is_known = known->is_known != 0;
+    (void)reporter_finding(&campaign->reporter, REPORT_FOUND, &finding);
+    campaign->is_save_due = true;
+}
+
+static void queue_finding(struct campaign *campaign, const struct trial_result *trial_result,
+                          size_t finding, const struct finding *known, uint64_t order)
+{
+    struct shrink_entry *entry = shrink_queue_add(&campaign->at->queue, trial_result, finding);
+    entry->order = order;
+    entry->number = known->seen_count;
+    note_largest_of(trial_result, &entry->has_largest, &entry->largest);
+    repro_store_name(campaign->plan, trial_result, finding == 0, entry->base);
+}
+
+void campaign_take_findings(struct campaign *campaign, struct trial_result *trial_result)
+{
+    struct trial_result_head *head = &trial_result->head;
+    for (size_t i = 0; i < head->findings.count; i++) {
+        const uint64_t order = ++campaign->at->state.verdict_count;
+        trial_result_select(trial_result, i);
+        struct finding *known = count_finding(campaign, trial_result, head->signature, order);
+        known->seen_count++;
+        if (known->seen_count == 1) {
+            announce_finding(campaign, trial_result, known);
+        }
+        if (head->has_list && (shrink_queue_takes(known->seen_count) ||
+                               campaign_may_be_unrepeated(campaign, trial_result))) {
+            queue_finding(campaign, trial_result, i, known, order);
+        } else {
+            report_counted(campaign, trial_result, known);
+        }
+    }
+    trial_result_select(trial_result, 0);
+}
+
 /* --- shrunk in the background --- */
 
+/* A second one of a finding needs no proof that there is such a finding. */
+static bool needs_proof(const struct campaign *campaign, const struct shrink_entry *entry)
+{
+    const struct finding *known = findings_find(&campaign->at->findings, entry->seen_as);
+    return known->stayed_count == 0 && known->moved_count == 0;
+}
+
+static bool is_to_shrink(const struct campaign *campaign, const struct shrink_entry *entry)
+{
+    const struct shrink_queue *queue = &campaign->at->queue;
+    const struct trial_result *trial_result = shrink_queue_list(queue, entry);
+    return finding_is_to_shrink(findings_find(&campaign->at->findings, entry->seen_as),
+                                entry->number) ||
+           (trial_result != NULL && campaign_may_be_unrepeated(campaign, trial_result) &&
+            needs_proof(campaign, entry));
+}
+
 /* What the process in the background works on: it has its own copy of all of it. */
-static void shrink_pending(void *context, int file)
+static void shrink_first(void *context, int file)
 {
     struct campaign *campaign = context;
-    struct trial_result *trial_result = &campaign->pending;
-    const struct finding *known = findings_find(&campaign->at->findings,
-                                                trial_result->head.signature);
+    const struct shrink_entry *entry = shrink_queue_first(&campaign->at->queue);
+    struct trial_result *trial_result = shrink_queue_list(&campaign->at->queue, entry);
     struct saved_repro saved;
     struct op_list shown;
     memset(&saved, 0, sizeof saved);
     op_list_init(&shown);
-    /* A second one of a finding needs no proof that there is such a finding. */
-    if (known->count == 1 && known->moved_count == 0 &&
-        campaign_may_be_unrepeated(campaign, trial_result) &&
+    if (needs_proof(campaign, entry) && campaign_may_be_unrepeated(campaign, trial_result) &&
         !campaign_repeats(campaign, trial_result, &shown)) {
         saved = repro_store_take_unrepeated(&campaign->repro_store, campaign->plan, trial_result);
     } else {
@@ -137,120 +229,162 @@ static void shrink_pending(void *context, int file)
             op_list_copy(&trial_result->ops, &shown);
         }
         saved = repro_store_take(&campaign->repro_store, campaign->plan, trial_result,
-                                 campaign->pending_finding == 0, &campaign->at->findings);
+                                 entry->finding == 0, &campaign->at->findings);
     }
     op_list_deinit(&shown);
     (void)file_write_all(file, &saved, sizeof saved);
 }
 
-/* Counts the finding that is selected, and begins to shrink it.  False: nothing is to be shrunk, or
- * no process could be had. */
-static bool begin_finding(struct campaign *campaign)
+/* Takes in the files of a verdict.  A longer repro of the same is removed when the state on the
+ * disk names the new one. */
+static void note_saved_files(struct campaign *campaign, struct shrink_entry *entry,
+                             const struct trial_result *trial_result,
+                             const struct saved_repro *saved)
 {
-    struct trial_result *trial_result = &campaign->pending;
-    const struct finding *known = count_finding(campaign, trial_result,
-                                                trial_result->head.signature);
-    if (!trial_result->head.has_list || !finding_is_to_shrink(known)) {
-        if (known->count == known->moved_count + 1 && known->moved_count > 0) {
-            move_finding(campaign, known->moved_to);
-        }
-        return false;
+    struct finding *known = findings_find(&campaign->at->findings, entry->signature);
+    if (known->base[0] != '\0') {
+        shrink_queue_supersede(&campaign->at->queue, known->base);
     }
-    if (background_start(&campaign->shrink_process, shrink_pending, campaign)) {
-        return true;
-    }
-    (void)message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
-    campaign->is_failed = true;
-    return false;
+    campaign->at->state.certificate_count -= known->base[0] != '\0' && known->has_certificate;
+    snprintf(known->base, sizeof known->base, "%s", saved->base);
+    snprintf(known->reason, sizeof known->reason, "%s", saved->shown.reason);
+    snprintf(known->message, sizeof known->message, "%s", trial_result->head.message);
+    note_largest(trial_result, known);
+    known->op_count = saved->op_count;
+    known->has_certificate = saved->has_certificate;
+    campaign->at->state.certificate_count += saved->has_certificate;
+    memcpy(entry->base, saved->base, sizeof entry->base);
+    entry->verdict = saved->shown;
+    entry->op_count = saved->op_count;
+    entry->lane_count = saved->lane_count;
+    entry->switch_count = saved->switch_count;
+    entry->has_certificate = saved->has_certificate;
+    campaign_note_unsynced(campaign, "repros", saved->base, ".ops");
 }
 
-/* saved NULL: it was only counted. */
-static void end_finding(struct campaign *campaign, const struct saved_repro *saved)
+static void end_entry(struct campaign *campaign, struct shrink_entry *entry,
+                      const struct saved_repro *saved)
 {
-    const struct trial_result *trial_result = &campaign->pending;
-    if (saved != NULL && saved->result == REPRO_STORE_UNREPEATED) {
-        campaign_end_unrepeated(campaign, saved);
-        return;
+    const struct trial_result *trial_result = shrink_queue_list(&campaign->at->queue, entry);
+    enum shrink_state state = SHRINK_COUNTED;
+    if (strcmp(saved->signature, entry->seen_as) != 0) {
+        move_finding(campaign, entry, trial_result, saved->signature);
+    } else {
+        findings_find(&campaign->at->findings, entry->seen_as)->stayed_count++;
     }
-    if (saved != NULL && saved->result == REPRO_STORE_DISPUTED) {
-        campaign_report_shrunk_dispute(campaign, trial_result, saved);
-        return;
-    }
-    if (saved != NULL && strcmp(saved->signature, trial_result->head.signature) != 0) {
-        move_finding(campaign, saved->signature);
-    }
-    if (saved != NULL && saved->result == REPRO_STORE_FAILED) {
+    if (saved->result == REPRO_STORE_FAILED) {
         campaign_note_failure(campaign);
     }
-    if (saved != NULL && saved->result == REPRO_STORE_SAVED) {
-        note_saved_files(campaign, trial_result, saved);
+    if (saved->result == REPRO_STORE_SAVED) {
+        note_saved_files(campaign, entry, trial_result, saved);
+        state = SHRINK_SAVED;
     }
-    report_one_finding(campaign, trial_result, saved);
+    shrink_queue_end(&campaign->at->queue, entry, state);
+    report_entry(campaign, entry, AUDIENCE_PEOPLE);
+    campaign->is_save_due = true;
 }
 
-/* The rest of a trial with findings. */
-static void end_pending(struct campaign *campaign)
+static void take_saved(struct campaign *campaign, struct shrink_entry *entry,
+                       const struct saved_repro *saved)
 {
-    trial_result_select(&campaign->pending, 0);
-    campaign_report_trial(campaign, &campaign->pending);
-    trial_result_deinit(&campaign->pending);
-    /* The old files go when the state on the disk names the new ones. */
-    if (campaign_save(campaign, true)) {
-        for (size_t i = 0; i < campaign->superseded_count; i++) {
-            repro_store_forget(&campaign->repro_store, campaign->superseded[i]);
+    struct shrink_queue *queue = &campaign->at->queue;
+    switch (saved->result) {
+    case REPRO_STORE_UNREPEATED:
+        campaign_end_unrepeated(campaign, entry, saved);
+        shrink_queue_end(queue, entry, SHRINK_UNREPEATED);
+        return;
+    case REPRO_STORE_DISPUTED:
+        campaign_report_shrunk_dispute(campaign, shrink_queue_list(queue, entry), saved);
+        shrink_queue_end(queue, entry, SHRINK_DISPUTED);
+        return;
+    case REPRO_STORE_SAVED:
+    case REPRO_STORE_LONGER:
+    case REPRO_STORE_FAILED:
+        end_entry(campaign, entry, saved);
+        return;
+    }
+}
+
+/* The list as it was found, of what could not be shrunk. */
+static void save_whole(struct campaign *campaign, struct shrink_entry *entry)
+{
+    const struct saved_repro saved = repro_store_take_whole(
+        &campaign->repro_store, campaign->plan, shrink_queue_list(&campaign->at->queue, entry),
+        entry->finding == 0, &campaign->at->findings);
+    take_saved(campaign, entry, &saved);
+}
+
+bool campaign_is_shrinking(struct campaign *campaign)
+{
+    return shrink_queue_first(&campaign->at->queue) != NULL;
+}
+
+void campaign_begin_shrinking(struct campaign *campaign)
+{
+    struct shrink_queue *queue = &campaign->at->queue;
+    struct shrink_entry *entry;
+    while (campaign->shrink_process.child.process == 0 && !campaign->is_failed &&
+           (entry = shrink_queue_first(queue)) != NULL) {
+        if (shrink_queue_list(queue, entry) == NULL) {
+            return; /* its trial runs again */
+        }
+        if (!is_to_shrink(campaign, entry)) {
+            shrink_queue_end(queue, entry, SHRINK_COUNTED);
+        } else if (!background_start(&campaign->shrink_process, shrink_first, campaign)) {
+            (void)message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
+            campaign->is_failed = true;
         }
     }
-    campaign->superseded_count = 0;
 }
 
-/* From the one that is selected on, up to one that is shrunk. */
-static void go_on_with_findings(struct campaign *campaign)
-{
-    const size_t count = campaign->pending.head.findings.count;
-    while (campaign->pending_finding < count && !campaign->is_cut) {
-        trial_result_select(&campaign->pending, campaign->pending_finding);
-        if (begin_finding(campaign)) {
-            return;
-        }
-        end_finding(campaign, NULL);
-        campaign->pending_finding++;
-    }
-    end_pending(campaign);
-}
-
-void campaign_take_findings(struct campaign *campaign)
-{
-    campaign->pending_finding = 0;
-    go_on_with_findings(campaign);
-}
-
-void campaign_poll_shrinking(struct campaign *campaign)
+void campaign_poll_shrinking(struct campaign *campaign, int wait_ms)
 {
     struct saved_repro saved;
     bool is_good = false;
-    if (interrupt_is_requested()) {
-        background_stop(&campaign->shrink_process);
-        campaign->is_cut = true;
-    } else if (!background_is_done(&campaign->shrink_process,
-                                   workers_have_busy(campaign->workers) ? 0 : WAIT_SHRINKING_MS,
-                                   &is_good)) {
+    if (campaign->shrink_process.child.process == 0 ||
+        !background_is_done(&campaign->shrink_process, wait_ms, &is_good)) {
         return;
     }
-    /* What did not answer is saved whole. */
-    const bool is_answered = is_good && campaign->shrink_process.answer.length == sizeof saved;
-    if (is_answered) {
+    struct shrink_entry *entry = shrink_queue_first(&campaign->at->queue);
+    if (is_good && campaign->shrink_process.answer.length == sizeof saved) {
         memcpy(&saved, campaign->shrink_process.answer.bytes, sizeof saved);
-    } else {
-        saved = repro_store_take_whole(&campaign->repro_store, campaign->plan, &campaign->pending,
-                                       campaign->pending_finding == 0, &campaign->at->findings);
+        take_saved(campaign, entry, &saved);
+        return;
     }
-    end_finding(campaign, &saved);
-    campaign->pending_finding++;
-    go_on_with_findings(campaign);
-    if (!is_answered && !campaign->is_cut) {
-        (void)message_fail(EXIT_HARNESS,
-                           "the process that shrank a finding died: it was killed, or "
-                           "hbmstress has an internal error");
-        campaign->is_failed = true;
+    save_whole(campaign, entry);
+    if (campaign->stop_ns != 0) {
+        return; /* it was asked to end */
+    }
+    (void)message_fail(EXIT_HARNESS, "the process that shrank a finding died: it was killed, or "
+                                     "hbmstress has an internal error");
+    campaign->is_failed = true;
+}
+
+/* It was asked to end. */
+static void wait_in_grace(struct campaign *campaign)
+{
+    while (campaign->shrink_process.child.process != 0 && !campaign->is_failed &&
+           clock_now_ns() - campaign->stop_ns < CAMPAIGN_GRACE_NS) {
+        campaign_poll_shrinking(campaign, WAIT_GRACE_MS);
+    }
+}
+
+void campaign_cut_shrinking(struct campaign *campaign)
+{
+    struct shrink_queue *queue = &campaign->at->queue;
+    struct shrink_entry *entry;
+    wait_in_grace(campaign);
+    background_stop(&campaign->shrink_process);
+    repro_store_clean(&campaign->repro_store, true);
+    while ((entry = shrink_queue_first(queue)) != NULL) {
+        const struct finding *known = findings_find(&campaign->at->findings, entry->seen_as);
+        const bool is_wanted = known->base[0] == '\0' && !campaign->is_failed &&
+                               !campaign->output.is_failed &&
+                               shrink_queue_list(queue, entry) != NULL;
+        if (is_wanted) {
+            save_whole(campaign, entry);
+        } else {
+            shrink_queue_end(queue, entry, SHRINK_COUNTED);
+        }
     }
 }

@@ -6,6 +6,7 @@
 #include "reports/refusals.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* --- those that break no promise --- */
 
@@ -49,13 +50,25 @@ static bool is_wanted(struct part_state *part, enum verdict_kind kind)
     }
 }
 
-/* Beside that of a finding, which names them itself, what a merge is to take. */
-static void note_saved(struct campaign *campaign, const char *folder, const char *base,
-                       const char *extension)
+void campaign_note_unsynced(struct campaign *campaign, const char *folder, const char *base,
+                            const char *extension)
+{
+    struct writing *unsynced = &campaign->unsynced;
+    writing_append_format(unsynced, "%.3800s/%s/%s%s", campaign->repro_store.directory, folder,
+                          base, extension);
+    writing_append_bytes(unsynced, "", 1);
+}
+
+void campaign_note_saved(struct campaign *campaign, const char *folder, const char *base,
+                         const char *extension)
 {
     struct writing *saved = &campaign->at->saved_files;
     writing_append_format(saved, "%s/%s%s", folder, base, extension);
     writing_append_bytes(saved, "", 1);
+    /* What breaks nothing, and certificates, which the list gives again, need not be forced. */
+    if (strcmp(folder, "certificates") != 0) {
+        campaign_note_unsynced(campaign, folder, base, extension);
+    }
 }
 
 static void save_oom(struct campaign *campaign, const struct trial_result *trial_result,
@@ -75,8 +88,8 @@ static void save_oom(struct campaign *campaign, const struct trial_result *trial
                                                      oom->message);
     finding.certificate = paths.certificate;
     finding.largest = &oom->largest;
-    note_saved(campaign, "certificates", saved.base, ".json");
-    note_saved(campaign, folder, saved.base, ".ops");
+    campaign_note_saved(campaign, "certificates", saved.base, ".json");
+    campaign_note_saved(campaign, folder, saved.base, ".ops");
     campaign_add_files(&finding, &paths, &saved);
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
         (void)reporter_finding(&campaign->reporter, REPORT_SAVED, &finding);
@@ -114,6 +127,7 @@ void campaign_report_ooms(struct campaign *campaign, const struct trial_result *
     output_line_to_standard(output, &all.to);
     if (!campaign_results_are_full(campaign)) {
         output_line_to_results(output, &all.to);
+        campaign->at->state.limited_bytes += all.to.length;
     } else {
         output_line_to_results(output, &notable.to);
         campaign->at->state.end.verdicts_omitted += trial_result->head.totals.justified;
@@ -148,8 +162,8 @@ static void add_dispute(struct campaign *campaign, struct report_finding *findin
 {
     campaign_add_files(finding, paths, saved);
     finding->certificate = paths->certificate;
-    note_saved(campaign, "disputes", saved->base, ".ops");
-    note_saved(campaign, "disputes", saved->base, ".json");
+    campaign_note_saved(campaign, "disputes", saved->base, ".ops");
+    campaign_note_saved(campaign, "disputes", saved->base, ".json");
 }
 
 void campaign_report_dispute(struct campaign *campaign, const struct trial_result *trial_result)

@@ -6,6 +6,7 @@ static void put_line(struct campaign *campaign, enum report_kind kind, const str
 {
     struct output *output = &campaign->output;
     const bool is_full = kind == REPORT_TRIAL && campaign_results_are_full(campaign);
+    campaign->at->state.limited_bytes += kind == REPORT_TRIAL && !is_full ? text->length : 0;
     campaign->at->state.end.trials_omitted += is_full;
     if (is_full || (kind == REPORT_START && campaign->is_resumed)) {
         output_line_to_standard(output, text);
@@ -18,7 +19,7 @@ static void put_text(struct campaign *campaign, enum report_kind kind, const str
 {
     campaign_view_clear(&campaign->view);
     output_text(&campaign->output, text);
-    if (kind == REPORT_START || kind == REPORT_CAMPAIGN) {
+    if (kind == REPORT_START || kind == REPORT_FOUND || kind == REPORT_CAMPAIGN) {
         output_flush(&campaign->output);
     }
 }
@@ -29,9 +30,15 @@ bool campaign_put(void *context, const struct report_sink *sink, enum report_kin
     struct campaign *campaign = context;
     switch (sink->form) {
     case REPORT_LINES:
+        if (campaign->audience == AUDIENCE_PEOPLE) {
+            break;
+        }
         put_line(campaign, kind, text);
         break;
     case REPORT_PEOPLE:
+        if (campaign->audience == AUDIENCE_PROGRAMS) {
+            break;
+        }
         put_text(campaign, kind, text);
         break;
     case REPORT_DOCUMENT:
@@ -48,7 +55,7 @@ void campaign_note_failure(struct campaign *campaign)
 
 bool campaign_results_are_full(const struct campaign *campaign)
 {
-    return campaign->output.results_bytes >= campaign->options->results_limit_bytes;
+    return campaign->at->state.limited_bytes >= campaign->options->results_limit_bytes;
 }
 
 struct report_finding campaign_finding(const struct campaign *campaign,

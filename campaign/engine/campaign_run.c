@@ -9,35 +9,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long to wait for a worker before looking at the clock again. */
-enum { WAIT_MS = 100 };
+/* How long to wait for a worker before looking at the clock again; less while a finding is shrunk.
+ */
+enum { WAIT_MS = 100, WAIT_SHRINKING_MS = 10 };
 
 /* Trials that may be ahead of the next one that counts: as many as the others run while one of the
- * longest is, more while a finding is shrunk, so that the workers have something to do. */
-enum { TRIALS_AHEAD_PER_WORKER = 256, TRIALS_AHEAD_SHRINKING = 4096 };
+ * longest is. */
+enum { TRIALS_AHEAD_PER_WORKER = 256 };
+
+#define STUCK_NS_MIN UINT64_C(2000000000)
 
 /* --- the loop --- */
 
-static bool is_stop_due(struct campaign *campaign)
+/* What is under way is told to end. */
+static void begin_stop(struct campaign *campaign)
 {
-    if (interrupt_is_requested()) {
-        campaign->at->state.end.is_interrupted = true;
+    if (campaign->stop_ns == 0) {
+        campaign->stop_ns = clock_now_ns();
+        background_ask_to_end(&campaign->shrink_process);
     }
-    if (campaign->at->state.is_disputed || campaign->at->state.end.is_interrupted) {
-        return true;
+    trials_stop(campaign->trials);
+}
+
+static void look_for_stop(struct campaign *campaign)
+{
+    struct campaign_state *state = &campaign->at->state;
+    state->end.is_interrupted = state->end.is_interrupted || interrupt_is_requested() ||
+                                campaign->output.is_pipe_closed;
+    const bool is_over = campaign_elapsed_ns(campaign) >= campaign->plan->duration_ns;
+    if (state->end.is_interrupted || is_over) {
+        begin_stop(campaign);
+    } else if (state->is_disputed) {
+        trials_stop(campaign->trials);
     }
-    return campaign_elapsed_ns(campaign) >= campaign->plan->duration_ns &&
-           campaign_canary_is_settled(campaign);
+}
+
+static bool is_out_of_grace(const struct campaign *campaign)
+{
+    return campaign->stop_ns != 0 && clock_now_ns() - campaign->stop_ns >= CAMPAIGN_GRACE_NS;
+}
+
+/* Trials that the queue waits for come first. */
+static bool next_task(struct campaign *campaign, struct task *task)
+{
+    return (campaign->stop_ns == 0 &&
+            shrink_queue_missing(&campaign->at->queue, &campaign->rerun_at, task)) ||
+           trials_next(campaign->trials, task);
 }
 
 static bool give_tasks(struct campaign *campaign)
 {
     struct task task;
-    const bool is_shrinking = campaign->shrink_process.child.process != 0;
-    trials_set_window(campaign->trials,
-                      is_shrinking ? TRIALS_AHEAD_SHRINKING
-                                   : (uint64_t)campaign->worker_count * TRIALS_AHEAD_PER_WORKER);
-    while (workers_have_idle(campaign->workers) && trials_next(campaign->trials, &task)) {
+    while (workers_have_idle(campaign->workers) && next_task(campaign, &task)) {
         if (workers_start(campaign->workers, &task)) {
             continue;
         }
@@ -54,7 +77,7 @@ static void take_answer(struct campaign *campaign)
     trial_result_init(&trial_result);
     const int wait_ms = campaign->shrink_process.child.process != 0 ? WAIT_SHRINKING_MS : WAIT_MS;
     const enum workers_result result = workers_take(campaign->workers, wait_ms, &trial_result);
-    if (result == WORKERS_READY) {
+    if (result == WORKERS_READY && !shrink_queue_put(&campaign->at->queue, &trial_result)) {
         trials_put(campaign->trials, &trial_result);
     }
     trial_result_deinit(&trial_result);
@@ -66,44 +89,79 @@ static void take_answer(struct campaign *campaign)
     }
 }
 
-/* One turn: tasks out, one judgement in, whatever counts by now.  False: all is done. */
-static bool take_turn(struct campaign *campaign)
+static void count_trials(struct campaign *campaign)
 {
     struct trial_result trial_result;
-    if (is_stop_due(campaign)) {
-        trials_stop(campaign->trials);
+    while (trials_take(campaign->trials, &trial_result)) {
+        campaign_accept_trial(campaign, &trial_result);
     }
-    if (!give_tasks(campaign)) {
+}
+
+/* One turn: tasks out, one judgement in, whatever counts by now.  False: all is done, or the time
+ * for it is over. */
+static bool take_turn(struct campaign *campaign)
+{
+    look_for_stop(campaign);
+    if (!give_tasks(campaign) || is_out_of_grace(campaign)) {
         return false;
     }
     const bool is_busy = workers_have_busy(campaign->workers);
-    if (!is_busy && campaign->shrink_process.child.process == 0) {
-        return false;
-    }
-    if (campaign->output.is_pipe_closed) { /* nobody reads any more, and there is more to do */
-        campaign->at->state.end.is_interrupted = true;
+    const bool is_stopping = campaign->stop_ns != 0;
+    if (!is_busy && (is_stopping || !campaign_is_shrinking(campaign))) {
         return false;
     }
     if (is_busy) {
         take_answer(campaign);
     }
-    if (campaign->shrink_process.child.process != 0) {
-        campaign_poll_shrinking(campaign);
+    if (!is_stopping) { /* what is cut short is for the end alone, not for who goes on */
+        campaign_poll_shrinking(campaign, is_busy ? 0 : WAIT_SHRINKING_MS);
     }
-    while (campaign->shrink_process.child.process == 0 &&
-           trials_take(campaign->trials, &trial_result)) {
-        campaign_accept_trial(campaign, &trial_result);
+    count_trials(campaign);
+    if (!is_stopping) {
+        campaign_begin_shrinking(campaign);
     }
     output_flush(&campaign->output);
-    if (campaign->shrink_process.child.process == 0) {
-        (void)campaign_save(campaign, false);
-    }
+    campaign_save(campaign, false);
     campaign->at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     campaign_view_show(&campaign->view, campaign->at);
     return !campaign->is_failed && !campaign->output.is_failed;
 }
 
+/* A call that was under way for so long when the time was over hangs: half of the time, and 2 s. */
+static uint64_t stuck_call_ns(const struct campaign *campaign)
+{
+    const uint64_t half_ns = campaign->plan->duration_ns / 2;
+    return half_ns > STUCK_NS_MIN ? half_ns : STUCK_NS_MIN;
+}
+
+/* When the time is over, what waits for a call counts as a hang, out of its order: nobody goes on
+ * behind it. */
+static void count_stuck_trials(struct campaign *campaign)
+{
+    struct trial_result trial_result;
+    const bool is_over = campaign->stop_ns != 0 && !campaign->at->state.end.is_interrupted;
+    trial_result_init(&trial_result);
+    while (is_over && !campaign->is_failed &&
+           workers_take_stuck(campaign->workers, stuck_call_ns(campaign), &trial_result)) {
+        campaign_accept_trial(campaign, &trial_result);
+        trial_result_init(&trial_result);
+    }
+}
+
 /* --- from start to end --- */
+
+static enum exit_code start_helpers(struct campaign *campaign)
+{
+    death_set_op_timeout(campaign->options->op_timeout_ns);
+    if (!syncer_start(&campaign->syncer)) {
+        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
+    }
+    campaign->workers = workers_create(campaign->plan, campaign->worker_count,
+                                       campaign->options->trial_timeout_ns);
+    return campaign->workers == NULL
+               ? message_fail(EXIT_HARNESS, "cannot start the workers: %s", strerror(errno))
+               : EXIT_KEPT;
+}
 
 static enum exit_code run_trials(struct campaign *campaign)
 {
@@ -113,25 +171,19 @@ static enum exit_code run_trials(struct campaign *campaign)
         campaign_view_watch(&campaign->view);
     }
     campaign->start_ns = clock_now_ns();
-    death_set_op_timeout(campaign->options->op_timeout_ns);
-    campaign->workers = workers_create(campaign->plan, campaign->worker_count,
-                                       campaign->options->trial_timeout_ns);
-    if (campaign->workers == NULL) {
-        return message_fail(EXIT_HARNESS, "cannot start the workers: %s", strerror(errno));
+    const enum exit_code code = start_helpers(campaign);
+    if (code == EXIT_KEPT) {
+        campaign_save(campaign, true);
+        while (take_turn(campaign)) {
+            continue;
+        }
+        count_stuck_trials(campaign);
+        workers_destroy(campaign->workers);
+        campaign_report_end(campaign);
     }
-    (void)campaign_save(campaign, true);
-    while (take_turn(campaign)) {
-        continue;
-    }
-    if (campaign->shrink_process.child.process !=
-        0) { /* a write failed meanwhile, or nobody reads any more */
-        background_stop(&campaign->shrink_process);
-        trial_result_deinit(&campaign->pending);
-        campaign->is_cut = true;
-    }
-    workers_destroy(campaign->workers);
-    campaign_report_end(campaign);
-    return EXIT_KEPT;
+    syncer_stop(&campaign->syncer);
+    checkpoint_unstage(campaign->repro_store.directory); /* a failed run has no use for it */
+    return code;
 }
 
 /* What is known: before anything is written. */
@@ -157,6 +209,7 @@ static enum exit_code run_prepared(struct campaign *campaign)
     if (code == EXIT_KEPT) {
         campaign->trials = trials_create(campaign->plan, options->replay_sample,
                                          TRIALS_AHEAD_PER_WORKER);
+        campaign_clean(campaign);
         if (is_resumed) {
             campaign_restore(campaign);
         }
@@ -171,6 +224,7 @@ static enum exit_code run_prepared(struct campaign *campaign)
     campaign_view_deinit(&campaign->view);
     reporter_deinit(&campaign->reporter);
     writing_deinit(&campaign->shrink_process.answer);
+    writing_deinit(&campaign->unsynced);
     return code;
 }
 

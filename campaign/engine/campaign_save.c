@@ -1,5 +1,6 @@
 #include "campaign/engine/private/campaign_state.h"
 
+#include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
 #include "harness/base/check.h"
 
@@ -7,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much the state on the disk may be behind. */
-enum { CHECKPOINT_MS = 1000 };
+/* How much the state on the disk may be behind; how long to wait for the syncer before looking
+ * again. */
+enum { CHECKPOINT_MS = 1000, WAIT_SYNCER_MS = 20 };
+/* When a run that ends before its time waits no longer for the disk. */
+#define SYNCER_END_NS UINT64_C(1500000000)
 
 static struct trials_progress *progress_create(const struct campaign *campaign)
 {
@@ -27,28 +31,211 @@ static void take_progress(struct campaign *campaign)
     free(progress);
 }
 
-bool campaign_save(struct campaign *campaign, bool is_due)
+/* Whether a state may be written: behind a failure the one from before is still true. */
+static bool is_sound(const struct campaign *campaign)
+{
+    return !campaign->is_failed && !campaign->output.is_failed;
+}
+
+static void fail_save(struct campaign *campaign, int error)
+{
+    (void)message_fail(EXIT_HARNESS, "%s/checkpoint: %s", campaign->repro_store.directory,
+                       error == 0 ? "the process that forces it to the disk is gone"
+                                  : strerror(error));
+    campaign->is_failed = true;
+}
+
+/* The state takes its name, and files that it no longer names go. */
+static void commit_state(struct campaign *campaign)
+{
+    struct shrink_queue *queue = &campaign->at->queue;
+    if (!checkpoint_commit(campaign->repro_store.directory)) {
+        fail_save(campaign, errno);
+        return;
+    }
+    for (size_t i = 0; i < queue->count; i++) {
+        if (queue->entries[i].is_superseded == SUPERSEDED_SAVED) {
+            repro_store_forget(&campaign->repro_store, queue->entries[i].base);
+            queue->entries[i].is_superseded = SUPERSEDED_GONE;
+        }
+    }
+}
+
+static void note_superseded(struct shrink_queue *queue)
+{
+    for (size_t i = 0; i < queue->count; i++) {
+        if (queue->entries[i].is_superseded == SUPERSEDED_NOW) {
+            queue->entries[i].is_superseded = SUPERSEDED_SAVED;
+        }
+    }
+}
+
+/* All that the state counts on, and the state under its other name. */
+static void ask_syncer(struct campaign *campaign)
+{
+    struct writing *paths = &campaign->unsynced;
+    if (!campaign->is_described) {
+        writing_append_format(paths, "%.3800s/campaign", campaign->repro_store.directory);
+        writing_append_bytes(paths, "", 1);
+        campaign->is_described = true;
+    }
+    writing_append_format(paths, "%s", campaign->output.path);
+    writing_append_bytes(paths, "", 1);
+    writing_append_format(paths, "%.3800s/" CHECKPOINT_STAGED_NAME,
+                          campaign->repro_store.directory);
+    writing_append_bytes(paths, "", 1);
+    syncer_ask(&campaign->syncer, paths);
+    writing_clear(paths);
+}
+
+static bool stage_state(struct campaign *campaign)
 {
     struct checkpoint *at = campaign->at;
-    const uint64_t now_ns = clock_now_ns();
-    if (!is_due && now_ns - campaign->checkpoint_ns < CHECKPOINT_MS * UINT64_C(1000000)) {
-        return false;
-    }
-    campaign->checkpoint_ns = now_ns;
-    output_sync(&campaign->output);
+    campaign->checkpoint_ns = clock_now_ns();
+    campaign->is_save_due = false;
+    output_flush(&campaign->output);
     take_progress(campaign);
     at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     at->state.results_bytes = campaign->output.results_bytes;
-    if (campaign->is_failed || campaign->output.is_failed || campaign->is_cut) {
-        return false; /* the state from before is still true */
+    if (!is_sound(campaign)) {
+        return false;
     }
-    if (checkpoint_save(at, campaign->description, campaign->repro_store.directory)) {
+    note_superseded(&at->queue);
+    if (!checkpoint_stage(at, campaign->description, campaign->repro_store.directory)) {
+        fail_save(campaign, errno);
+        return false;
+    }
+    return true;
+}
+
+/* True: the syncer is idle. */
+static bool poll_syncer(struct campaign *campaign, int wait_ms)
+{
+    int error;
+    if (!campaign->syncer.is_busy) {
         return true;
     }
-    (void)message_fail(EXIT_HARNESS, "%s/checkpoint: %s", campaign->repro_store.directory,
-                       strerror(errno));
-    campaign->is_failed = true;
+    switch (syncer_take(&campaign->syncer, wait_ms, &error)) {
+    case SYNCER_BUSY:
+        return false;
+    case SYNCER_FAILED:
+        fail_save(campaign, error);
+        return true;
+    case SYNCER_DONE:
+        break;
+    }
+    if (is_sound(campaign)) {
+        commit_state(campaign);
+    }
+    return true;
+}
+
+void campaign_save(struct campaign *campaign, bool is_due)
+{
+    const uint64_t due_ns = campaign->checkpoint_ns + CHECKPOINT_MS * UINT64_C(1000000);
+    if (!poll_syncer(campaign, 0) ||
+        (!is_due && !campaign->is_save_due && clock_now_ns() < due_ns)) {
+        return;
+    }
+    if (stage_state(campaign)) {
+        ask_syncer(campaign);
+    }
+}
+
+/* Once the run is to end before its time, or somebody asks for it, the disk has a moment only. */
+static bool is_waited_enough(struct campaign *campaign)
+{
+    if (campaign->stop_ns == 0 && interrupt_is_requested()) {
+        campaign->stop_ns = clock_now_ns();
+    }
+    return campaign->stop_ns != 0 && clock_now_ns() - campaign->stop_ns > SYNCER_END_NS;
+}
+
+/* False: it was too slow. */
+static bool wait_for_syncer(struct campaign *campaign)
+{
+    while (!poll_syncer(campaign, WAIT_SYNCER_MS)) {
+        if (is_waited_enough(campaign)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void campaign_save_last(struct campaign *campaign)
+{
+    bool is_synced = wait_for_syncer(campaign);
+    if (!stage_state(campaign)) {
+        return;
+    }
+    if (is_synced) {
+        ask_syncer(campaign);
+        is_synced = wait_for_syncer(campaign);
+    }
+    if (is_synced) {
+        return;
+    }
+    /* It is as safe from a kill as it ever is; from a power cut it will be. */
+    message_note(
+        "%s: written, but the disk has not confirmed it yet: results.jsonl, checkpoint and "
+        "the files of the last findings; after a power cut now, --resume continues from "
+        "an earlier state",
+        campaign->repro_store.directory);
+    syncer_stop(&campaign->syncer);
+    commit_state(campaign);
+}
+
+void campaign_sync_reports(struct campaign *campaign)
+{
+    struct writing paths;
+    if (campaign->syncer.child.process == 0 || campaign->syncer.is_busy || !is_sound(campaign)) {
+        return;
+    }
+    writing_init(&paths);
+    for (size_t i = 0; report_sinks[i] != NULL; i++) {
+        if (report_sinks[i]->form == REPORT_DOCUMENT) {
+            writing_append_format(&paths, "%.3800s/%s", campaign->repro_store.directory,
+                                  report_sinks[i]->name);
+            writing_append_bytes(&paths, "", 1);
+        }
+    }
+    syncer_ask(&campaign->syncer, &paths);
+    writing_deinit(&paths);
+    int error;
+    enum syncer_result result;
+    while ((result = syncer_take(&campaign->syncer, WAIT_SYNCER_MS, &error)) == SYNCER_BUSY &&
+           !is_waited_enough(campaign)) {
+        continue;
+    }
+    if (result == SYNCER_FAILED) {
+        fail_save(campaign, error);
+    }
+}
+
+/* --- for one that goes on --- */
+
+static bool is_kept(const struct campaign *campaign, const char *base)
+{
+    const struct findings *findings = &campaign->at->findings;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (strcmp(findings->findings[i].base, base) == 0) {
+            return true;
+        }
+    }
     return false;
+}
+
+void campaign_clean(struct campaign *campaign)
+{
+    const struct shrink_queue *queue = &campaign->at->queue;
+    repro_store_clean(&campaign->repro_store, false);
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct shrink_entry *entry = &queue->entries[i];
+        const bool may_be_there = entry->state == SHRINK_WAITING || entry->is_superseded != 0;
+        if (may_be_there && !is_kept(campaign, entry->base)) {
+            repro_store_forget(&campaign->repro_store, entry->base);
+        }
+    }
 }
 
 void campaign_restore(struct campaign *campaign)

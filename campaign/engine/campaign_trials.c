@@ -97,21 +97,18 @@ static void note_not_modelled(const struct campaign *campaign, const struct tria
     }
 }
 
-/* Of the jobs; takes over the judgement. */
+/* Of the jobs. */
 static void take_trial(struct campaign *campaign, struct trial_result *trial_result)
 {
     note_not_modelled(campaign, &trial_result->head);
     count_trial(campaign, &trial_result->head);
     campaign_report_ooms(campaign, trial_result);
     campaign_report_dispute(campaign, trial_result);
-    if (trial_result_rule(trial_result) == NULL || campaign->is_failed ||
-        campaign->output.is_failed) {
-        campaign_report_trial(campaign, trial_result);
-        trial_result_deinit(trial_result);
-        return;
+    if (trial_result_rule(trial_result) != NULL && !campaign->is_failed &&
+        !campaign->output.is_failed) {
+        campaign_take_findings(campaign, trial_result);
     }
-    campaign->pending = *trial_result;
-    campaign_take_findings(campaign);
+    campaign_report_trial(campaign, trial_result);
 }
 
 void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial_result)
@@ -129,7 +126,6 @@ void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial
         take_refusal(campaign, head);
     } else {
         take_trial(campaign, trial_result);
-        return;
     }
     trial_result_deinit(trial_result);
 }

@@ -59,22 +59,24 @@ static void discount_verdicts(struct run_totals *totals, const struct run_findin
     totals->unrepeated += finding->count;
 }
 
-void campaign_end_unrepeated(struct campaign *campaign, const struct saved_repro *saved)
+void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entry *entry,
+                             const struct saved_repro *saved)
 {
-    struct trial_result_head *head = &campaign->pending.head;
-    struct part_state *part = &campaign->at->parts[head->task.part];
+    const struct trial_result *trial_result = shrink_queue_list(&campaign->at->queue, entry);
+    const struct run_finding *seen = &trial_result->head.findings.findings[entry->finding];
+    struct finding *known = findings_find(&campaign->at->findings, entry->seen_as);
     struct repro_store_paths paths;
-    const struct run_finding *finding = &head->findings.findings[campaign->pending_finding];
-    discount_verdicts(&head->totals, finding);
-    discount_verdicts(&part->totals, finding);
-    discount_verdicts(&campaign->at->state.end.totals, finding);
-    findings_forget(&campaign->at->findings, head->signature);
+    discount_verdicts(&campaign->at->parts[entry->task.part].totals, seen);
+    discount_verdicts(&campaign->at->state.end.totals, seen);
+    known->seen_count--;
+    if (--known->count == 0) {
+        findings_forget(&campaign->at->findings, entry->seen_as);
+    }
     repro_store_paths_init(&paths, &campaign->repro_store, "unrepeated", saved->base);
-    writing_append_format(&campaign->at->saved_files, "unrepeated/%s.ops", saved->base);
-    writing_append_bytes(&campaign->at->saved_files, "", 1);
+    campaign_note_saved(campaign, "unrepeated", saved->base, ".ops");
     message_note("unrepeated: %s, in trial %" PRIu64
                  " of %s: %d schedules and %d runs on all cores "
                  "did not show it again; the op list is in %s",
-                 head->signature, head->task.trial, campaign->plan->parts[head->task.part].name,
+                 entry->seen_as, entry->task.trial, campaign->plan->parts[entry->task.part].name,
                  REPEAT_SCHEDULE_COUNT, REPEAT_FREE_COUNT, paths.repro);
 }

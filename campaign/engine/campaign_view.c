@@ -241,7 +241,7 @@ bool campaign_view_put(const struct campaign_view *view, const char *name,
 {
     char path[FILE_PATH_BYTES];
     snprintf(path, sizeof path, "%.3800s/%s", view->directory, name);
-    if (whole_file_write(path, text->bytes, text->length, true)) {
+    if (whole_file_write(path, text->bytes, text->length, false)) {
         return true;
     }
     (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));

@@ -19,14 +19,14 @@ struct file_head {
     uint64_t crc;        /* of them */
 };
 static const char description_magic[16] = "hbmstress camp 2";
-static const char checkpoint_magic[16] = "hbmstress mark 4";
+static const char checkpoint_magic[16] = "hbmstress mark 5";
 /* Of all versions; the last character says which one. */
 enum { MAGIC_NAME_BYTES = sizeof checkpoint_magic - 1 };
 
 enum {
     DESCRIPTION_BYTES = sizeof(struct campaign_head) + sizeof(struct campaign_part),
     CHECKPOINT_BYTES = sizeof(struct campaign_state) + sizeof(struct part_state) +
-                       sizeof(struct finding),
+                       sizeof(struct finding) + sizeof(struct shrink_entry),
     PART_COUNT_MAX = 1 << 16,
     FINDING_COUNT_MAX = 1 << 20,
 };
@@ -43,6 +43,7 @@ void checkpoint_deinit(struct checkpoint *checkpoint)
 {
     free(checkpoint->parts);
     findings_deinit(&checkpoint->findings);
+    shrink_queue_deinit(&checkpoint->queue);
     writing_deinit(&checkpoint->saved_files);
     *checkpoint = (struct checkpoint){0};
 }
@@ -61,15 +62,21 @@ static void begin_file(struct writing *bytes, const char magic[16], uint64_t siz
     writing_append_bytes(bytes, &head, sizeof head);
 }
 
-static bool end_file(struct writing *bytes, const char *directory, const char *name)
+static void close_file(struct writing *bytes)
 {
-    char path[FILE_PATH_BYTES];
     struct file_head *head = (void *)bytes->bytes;
     head->rest_bytes = bytes->length - sizeof *head;
     head->crc = crc_of(bytes->bytes + sizeof *head, bytes->length - sizeof *head);
+}
+
+static bool write_and_free(struct writing *bytes, const char *directory, const char *name,
+                           bool is_forced)
+{
+    char path[FILE_PATH_BYTES];
+    close_file(bytes);
     snprintf(path, sizeof path, "%.3800s/%s", directory, name);
-    const bool is_written = whole_file_write(path, bytes->bytes, bytes->length, true);
-    int reason = errno;
+    const bool is_written = whole_file_write(path, bytes->bytes, bytes->length, is_forced);
+    const int reason = errno;
     writing_deinit(bytes);
     errno = reason;
     return is_written;
@@ -85,26 +92,60 @@ bool campaign_description_save(const struct campaign_description *description,
     writing_append_bytes(&bytes, description->parts,
                          description->head.part_count * sizeof *description->parts);
     writing_append_bytes(&bytes, description->arguments.bytes, description->arguments.length);
-    return end_file(&bytes, directory, "campaign");
+    return write_and_free(&bytes, directory, "campaign", false);
+}
+
+static void append_checkpoint(const struct checkpoint *checkpoint,
+                              const struct campaign_description *description, struct writing *bytes)
+{
+    const uint64_t finding_count = checkpoint->findings.count;
+    const uint64_t entry_count = checkpoint->queue.count;
+    begin_file(bytes, checkpoint_magic, CHECKPOINT_BYTES);
+    writing_append_bytes(bytes, &description->head,
+                         sizeof description->head); /* the two files belong together */
+    writing_append_bytes(bytes, &checkpoint->state, sizeof checkpoint->state);
+    writing_append_bytes(bytes, checkpoint->parts,
+                         description->head.part_count * sizeof *checkpoint->parts);
+    writing_append_bytes(bytes, &finding_count, sizeof finding_count);
+    writing_append_bytes(bytes, checkpoint->findings.findings,
+                         finding_count * sizeof *checkpoint->findings.findings);
+    writing_append_bytes(bytes, &entry_count, sizeof entry_count);
+    writing_append_bytes(bytes, checkpoint->queue.entries,
+                         entry_count * sizeof *checkpoint->queue.entries);
+    writing_append_bytes(bytes, checkpoint->saved_files.bytes, checkpoint->saved_files.length);
 }
 
 bool checkpoint_save(const struct checkpoint *checkpoint,
                      const struct campaign_description *description, const char *directory)
 {
     struct writing bytes;
-    const uint64_t finding_count = checkpoint->findings.count;
     writing_init(&bytes);
-    begin_file(&bytes, checkpoint_magic, CHECKPOINT_BYTES);
-    writing_append_bytes(&bytes, &description->head,
-                         sizeof description->head); /* the two files belong together */
-    writing_append_bytes(&bytes, &checkpoint->state, sizeof checkpoint->state);
-    writing_append_bytes(&bytes, checkpoint->parts,
-                         description->head.part_count * sizeof *checkpoint->parts);
-    writing_append_bytes(&bytes, &finding_count, sizeof finding_count);
-    writing_append_bytes(&bytes, checkpoint->findings.findings,
-                         finding_count * sizeof *checkpoint->findings.findings);
-    writing_append_bytes(&bytes, checkpoint->saved_files.bytes, checkpoint->saved_files.length);
-    return end_file(&bytes, directory, "checkpoint");
+    append_checkpoint(checkpoint, description, &bytes);
+    return write_and_free(&bytes, directory, "checkpoint", true);
+}
+
+bool checkpoint_stage(const struct checkpoint *checkpoint,
+                      const struct campaign_description *description, const char *directory)
+{
+    struct writing bytes;
+    writing_init(&bytes);
+    append_checkpoint(checkpoint, description, &bytes);
+    return write_and_free(&bytes, directory, CHECKPOINT_STAGED_NAME, false);
+}
+
+bool checkpoint_commit(const char *directory)
+{
+    char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
+    snprintf(from, sizeof from, "%.3800s/" CHECKPOINT_STAGED_NAME, directory);
+    snprintf(to, sizeof to, "%.3800s/checkpoint", directory);
+    return rename(from, to) == 0;
+}
+
+void checkpoint_unstage(const char *directory)
+{
+    char path[FILE_PATH_BYTES];
+    snprintf(path, sizeof path, "%.3800s/" CHECKPOINT_STAGED_NAME, directory);
+    (void)unlink(path);
 }
 
 void checkpoint_forget(const char *directory)
@@ -192,6 +233,23 @@ static bool read_description(struct rest *rest, struct campaign_description *des
     return read_texts(rest, &description->arguments) && argument_count == head->argument_count;
 }
 
+static bool read_queue(struct rest *rest, const struct campaign_head *head,
+                       struct shrink_queue *queue)
+{
+    uint64_t count = 0;
+    if (!read_value(rest, &count, sizeof count) || count > FINDING_COUNT_MAX) {
+        return false;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        struct shrink_entry entry;
+        if (!read_value(rest, &entry, sizeof entry) || entry.task.part >= head->part_count) {
+            return false;
+        }
+        shrink_queue_restore(queue, &entry);
+    }
+    return true;
+}
+
 static bool read_checkpoint(struct rest *rest, const struct campaign_head *expected,
                             struct checkpoint *checkpoint)
 {
@@ -216,7 +274,8 @@ static bool read_checkpoint(struct rest *rest, const struct campaign_head *expec
         }
         findings_add(&checkpoint->findings, &finding);
     }
-    return read_texts(rest, &checkpoint->saved_files);
+    return read_queue(rest, &head, &checkpoint->queue) &&
+           read_texts(rest, &checkpoint->saved_files);
 }
 
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,

@@ -8,6 +8,7 @@
 #include "campaign/base/allowance.h"
 #include "campaign/base/message.h"
 #include "campaign/engine/findings.h"
+#include "campaign/engine/shrink_queue.h"
 #include "campaign/trials/trials.h"
 #include "harness/base/writing.h"
 #include "reports/memory_track.h"
@@ -66,24 +67,37 @@ struct campaign_state {
     struct report_end end; /* of the jobs; elapsed_ns over all its processes */
     struct trials_mark mark;
     uint64_t results_bytes; /* of results.jsonl */
+    uint64_t limited_bytes; /* of these, lines that --results-limit bounds */
     uint64_t certificate_count;
+    uint64_t verdict_count; /* on broken promises: their order */
     uint64_t canary_trials;
     uint64_t is_canary_reported, is_disputed, is_finished;
+    uint64_t is_queue_told; /* results.jsonl has the lines of the queue */
 };
 struct checkpoint {
     struct campaign_state state;
     struct part_state *parts; /* one per part of the description */
     struct findings findings;
+    struct shrink_queue queue;
     /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
     struct writing saved_files;
 };
 void checkpoint_deinit(struct checkpoint *checkpoint);
 
-/* Each replaces its file in directory.  False: errno says why. */
+/* Each replaces its file in directory; the state is on the disk then, while the description may not
+ * be yet.  False: errno says why. */
 bool campaign_description_save(const struct campaign_description *description,
                                const char *directory);
 bool checkpoint_save(const struct checkpoint *checkpoint,
                      const struct campaign_description *description, const char *directory);
+/* The same in two steps, with time between them to force what it names to the disk: the file under
+ * another name, of CHECKPOINT_STAGED_NAME in directory, then its own. */
+#define CHECKPOINT_STAGED_NAME "checkpoint.partial"
+bool checkpoint_stage(const struct checkpoint *checkpoint,
+                      const struct campaign_description *description, const char *directory);
+bool checkpoint_commit(const char *directory);
+/* The file under the other name goes, if it is there. */
+void checkpoint_unstage(const char *directory);
 
 /* Removes what another campaign left there: from now on nobody can go on with it. */
 void checkpoint_forget(const char *directory);

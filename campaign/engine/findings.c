@@ -34,8 +34,10 @@ struct finding *findings_add(struct findings *findings, const struct finding *fi
 
 void findings_forget(struct findings *findings, const char *signature)
 {
-    CHECK(findings->count > 0);
-    CHECK(strcmp(findings->findings[findings->count - 1].signature, signature) == 0);
+    struct finding *gone = findings_find(findings, signature);
+    CHECK(gone != NULL);
+    const size_t behind = findings->count - (size_t)(gone - findings->findings) - 1;
+    memmove(gone, gone + 1, behind * sizeof *gone);
     findings->count--;
 }
 
@@ -56,12 +58,35 @@ static char *text_format(const char *format, const char *directory, const char *
     return text;
 }
 
-bool finding_is_to_shrink(const struct finding *finding)
+bool finding_is_to_shrink(const struct finding *finding, uint64_t number)
 {
-    const bool is_power_of_two = (finding->count & (finding->count - 1)) == 0;
-    const uint64_t own_count = finding->count - finding->moved_count;
-    return own_count <= FINDING_SHRUNK_COUNT_MAX &&
-           (finding->moved_count < FINDING_SHRUNK_COUNT_MAX || own_count > 1 || is_power_of_two);
+    return number <= FINDING_SHRUNK_COUNT_MAX ||
+           (finding->moved_count > 0 && finding->stayed_count < FINDING_SHRUNK_COUNT_MAX);
+}
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct finding *left = a, *right = b;
+    return left->first_order < right->first_order ? -1 : left->first_order > right->first_order;
+}
+
+void findings_settle(struct findings *findings)
+{
+    if (findings->count > 0) {
+        qsort(findings->findings, findings->count, sizeof *findings->findings, compare_order);
+    }
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *from = &findings->findings[i];
+        const uint64_t left = from->seen_count - from->moved_count;
+        /* What others moved to it stays. */
+        if (from->moved_count == 0 || from->stayed_count > 0 || left == 0) {
+            continue;
+        }
+        struct finding *to = findings_find(findings, from->moved_to);
+        CHECK(to != NULL);
+        to->count += left;
+        from->moved_count += left;
+    }
 }
 
 size_t findings_shown_count(const struct findings *findings)

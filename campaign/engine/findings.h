@@ -19,8 +19,11 @@ struct finding {
     char base[FINDING_BASE_BYTES]; /* of its files, without folder and extension; "" = nothing is
                                       kept */
     uint64_t part, trial, seed;    /* where it was seen first */
+    uint64_t first_order;          /* of that verdict among all of the campaign, from 1 */
     uint64_t count;
-    uint64_t moved_count; /* of these, how many showed another finding when they were shrunk */
+    uint64_t seen_count;   /* of these, how many seemed to be it in their trials */
+    uint64_t moved_count;  /* of those, how many showed another finding when they were shrunk */
+    uint64_t stayed_count; /* and how many did not */
     char moved_to[SIGNATURE_BYTES]; /* which, of the last; "" = none did */
     uint64_t op_count;              /* of the repro */
     uint64_t has_certificate;       /* 1 = beside the repro */
@@ -40,12 +43,16 @@ struct finding *findings_find(const struct findings *findings, const char *signa
 /* Appends one; stays where it is until the next is added. */
 struct finding *findings_add(struct findings *findings, const struct finding *finding);
 
-/* Removes the one that was added last, which has that signature. */
+/* Removes the one of that signature. */
 void findings_forget(struct findings *findings, const char *signature);
 
-/* Whether one more verdict of it is worth shrinking: where all showed another finding, only every
- * so often. */
-bool finding_is_to_shrink(const struct finding *finding);
+/* Whether its number-th verdict, which is in the queue, is worth shrinking when its turn has come:
+ * beyond the first three only where some showed another finding. */
+bool finding_is_to_shrink(const struct finding *finding, uint64_t number);
+/* At the end: the one that was seen first comes first, however long it took to shrink others.
+ * Where all verdicts that were shrunk showed another finding, those that were only counted are
+ * counted there, too. */
+void findings_settle(struct findings *findings);
 /* Whether it is a finding of its own: not every verdict showed another one. */
 static inline bool finding_is_shown(const struct finding *finding)
 {

@@ -155,18 +155,9 @@ void output_flush(struct output *output)
     }
 }
 
-void output_sync(struct output *output)
-{
-    output_flush(output);
-    if (output->results >= 0 && !output->is_failed && fdatasync(output->results) != 0 &&
-        errno != EINVAL) {
-        fail_output(output, output->path);
-    }
-}
-
 void output_close(struct output *output)
 {
-    output_sync(output);
+    output_flush(output);
     if (output->results >= 0 && close(output->results) != 0) {
         fail_output(output, output->path);
     }

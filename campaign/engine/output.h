@@ -52,10 +52,9 @@ void output_text(struct output *output, const struct writing *text);
 bool output_report(void *context, const struct report_sink *sink, enum report_kind kind,
                    const struct writing *text);
 
-/* Makes what was written so far visible, and safe from a kill. */
+/* Makes what was written so far visible, and safe from a kill; from a power cut: see
+ * campaign_save. */
 void output_flush(struct output *output);
-/* The same, and safe from a power cut. */
-void output_sync(struct output *output);
 
 void output_close(struct output *output);
 

@@ -9,7 +9,9 @@
 #include "harness/base/whole_file.h"
 #include "harness/lanes/lanes.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,9 +81,12 @@ static void saving_begin(struct saving *saving, const char *folder, const char *
     repro_store_paths_init(&saving->paths, saving->repro_store, folder, saving->saved.base);
 }
 
+/* The campaign forces it to the disk before its state names it. */
 static bool write_repro(const struct saving *saving, const struct repro *repro)
 {
-    return repro_write(saving->paths.repro, repro) == EXIT_KEPT;
+    struct repro unforced = *repro;
+    unforced.is_unforced = true;
+    return repro_write(saving->paths.repro, &unforced) == EXIT_KEPT;
 }
 
 /* The bytes are not forced to the disk: the list of ops gives them again. */
@@ -139,6 +144,7 @@ static void shrink_or_copy(struct saving *saving, const struct target *target,
         snprintf(shrunk->why, sizeof shrunk->why, "the budget is 0");
     } else if (shrink_process_run(&shrink_process, shrunk) == SHRINK_PROCESS_DONE) {
         memcpy(saving->saved.signature, shrunk->signature, sizeof saving->saved.signature);
+        saving->saved.shown = shrunk->first;
         return;
     }
     copy_whole(trial_result, shrunk);
@@ -162,8 +168,7 @@ static bool write_until(const struct saving *saving, const struct saved_oom *oom
                                 .headline = headline,
                                 .reason = oom->verdict.reason,
                                 .message = oom->message,
-                                .replay = saving->paths.replay,
-                                .is_sample = oom->verdict.kind == VERDICT_JUSTIFIED};
+                                .replay = saving->paths.replay};
     return write_repro(saving, &repro);
 }
 
@@ -243,9 +248,8 @@ static enum repro_store_result save_finding(struct saving *saving, const struct 
     return is_written ? REPRO_STORE_SAVED : REPRO_STORE_FAILED;
 }
 
-static struct saved_repro save_list(const struct repro_store *repro_store, const struct plan *plan,
-                                    const struct trial_result *trial_result, bool is_leading,
-                                    const struct findings *known, bool is_to_shrink)
+static struct saving make_saving(const struct repro_store *repro_store, const struct plan *plan,
+                                 const struct trial_result *trial_result, bool is_leading)
 {
     const struct part *part = &plan->parts[trial_result->head.task.part];
     struct saving saving = {.repro_store = repro_store,
@@ -256,6 +260,23 @@ static struct saved_repro save_list(const struct repro_store *repro_store, const
                             .named_op = is_leading ? OP_NONE : trial_result->head.first.op,
                             .twin_count = is_leading ? 0 : count_twins(&trial_result->head)};
     memcpy(saving.saved.signature, trial_result->head.signature, sizeof saving.saved.signature);
+    saving.saved.shown = trial_result->head.first;
+    return saving;
+}
+
+void repro_store_name(const struct plan *plan, const struct trial_result *trial_result,
+                      bool is_leading, char base[FINDING_BASE_BYTES])
+{
+    const struct saving saving = make_saving(NULL, plan, trial_result, is_leading);
+    print_base(&saving, saving.rule, saving.named_op, base);
+}
+
+static struct saved_repro save_list(const struct repro_store *repro_store, const struct plan *plan,
+                                    const struct trial_result *trial_result, bool is_leading,
+                                    const struct findings *known, bool is_to_shrink)
+{
+    const struct part *part = &plan->parts[trial_result->head.task.part];
+    struct saving saving = make_saving(repro_store, plan, trial_result, is_leading);
     CHECK(saving.rule != NULL && trial_result->head.has_list);
     struct shrunk shrunk = {0};
     op_list_init(&shrunk.ops);
@@ -354,4 +375,35 @@ void repro_store_forget(const struct repro_store *repro_store, const char *base)
     repro_store_paths_init(&paths, repro_store, "repros", base);
     (void)unlink(paths.repro);
     (void)unlink(paths.certificate);
+}
+
+static bool is_partial(const char *name)
+{
+    const size_t length = strlen(name), ending = strlen(".partial");
+    return length > ending && strcmp(name + length - ending, ".partial") == 0;
+}
+
+static void clean_folder(const char *directory, const char *name)
+{
+    char path[FILE_PATH_BYTES];
+    snprintf(path, sizeof path, "%.3800s/%s", directory, name);
+    const int file = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = file < 0 ? NULL : fdopendir(file);
+    if (folder == NULL) {
+        return;
+    }
+    for (const struct dirent *found = readdir(folder); found != NULL; found = readdir(folder)) {
+        if (is_partial(found->d_name)) {
+            (void)unlinkat(file, found->d_name, 0);
+        }
+    }
+    (void)closedir(folder);
+}
+
+void repro_store_clean(const struct repro_store *repro_store, bool has_writer)
+{
+    static const char *const folders[] = {".", "repros", "certificates", "unrepeated", "disputes"};
+    for (size_t i = has_writer ? 1 : 0; i < sizeof folders / sizeof *folders; i++) {
+        clean_folder(repro_store->directory, folders[i]);
+    }
 }

@@ -31,9 +31,10 @@ struct saved_repro {
     bool has_certificate;
     uint64_t op_count;                 /* of the list, with its schedule */
     uint64_t lane_count, switch_count; /* 0 lanes = it has none */
-    struct verdict dispute;            /* when disputed */
-    char signature[SIGNATURE_BYTES];   /* of the finding that the list shows */
-    char base[FINDING_BASE_BYTES];     /* of the files */
+    struct verdict shown;   /* of the last op of the list; of the trial, when it is whole */
+    struct verdict dispute; /* when disputed */
+    char signature[SIGNATURE_BYTES]; /* of the finding that the list shows */
+    char base[FINDING_BASE_BYTES];   /* of the files */
 };
 
 /* judgement has a rule (judgement_rule is not NULL) and a list.  Shrinks in processes of its own,
@@ -63,8 +64,15 @@ struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
                                         const struct trial_result *trial_result,
                                         const struct saved_oom *oom);
 
+/* The name of the files of the finding that is selected, should some be written. */
+void repro_store_name(const struct plan *plan, const struct trial_result *trial_result,
+                      bool is_leading, char base[FINDING_BASE_BYTES]);
+
 /* Removes the files of a finding. */
 void repro_store_forget(const struct repro_store *repro_store, const char *base);
+/* Removes what a process that was killed had begun to write in OUT; has_writer: in its folders
+ * alone, because OUT itself is being written to. */
+void repro_store_clean(const struct repro_store *repro_store, bool has_writer);
 
 /* The paths that a saved verdict is reported with; they are the caller's. */
 struct repro_store_paths {

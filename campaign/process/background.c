@@ -1,9 +1,15 @@
 #include "campaign/process/background.h"
 
+#include "campaign/base/interrupt.h"
 #include "harness/base/check.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+
+/* About a tenth of what a process gets that looks for findings, where both want one processor. */
+enum { BACKGROUND_NICE = 10 };
 
 struct beginning {
     void (*work)(void *context, int file);
@@ -14,6 +20,8 @@ static void work_and_flush(void *context, int tasks, int answers)
 {
     const struct beginning *beginning = context;
     (void)tasks;
+    (void)setpriority(PRIO_PROCESS, 0, BACKGROUND_NICE);
+    interrupt_take_one(SIGTERM);
     beginning->work(beginning->context, answers);
     (void)fflush(NULL);
 }
@@ -49,6 +57,13 @@ bool background_is_done(struct background *background, int wait_ms, bool *is_goo
             *is_good = reap_process(background);
             return true;
         }
+    }
+}
+
+void background_ask_to_end(const struct background *background)
+{
+    if (background->child.process != 0) {
+        (void)kill(background->child.process, SIGTERM);
     }
 }
 

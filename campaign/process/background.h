@@ -22,6 +22,9 @@ bool background_start(struct background *background, void (*work)(void *context,
 /* Waits at most wait_ms.  True: the work has ended, well when *is_good, and the answer is whole. */
 bool background_is_done(struct background *background, int wait_ms, bool *is_good);
 
+/* Asks it to end soon with what it has; it is still to be waited for. */
+void background_ask_to_end(const struct background *background);
+
 /* Ends the work wherever it is, and forgets its answer. */
 void background_stop(struct background *background);
 

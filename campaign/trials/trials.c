@@ -33,11 +33,26 @@ static uint64_t number_trial(const struct plan *plan, uint64_t i)
     return i * plan->shard_count + plan->shard_index;
 }
 
+/* The parts in the order of a round: the canary, which is the last part, comes first, so that the
+ * time is not over before it was seen. */
+static size_t find_first_part(const struct plan *plan)
+{
+    return plan->has_canary ? plan->count - 1 : 0;
+}
+
+static size_t find_next_part(const struct plan *plan, size_t part)
+{
+    return part + 1 == plan->count ? 0 : part + 1;
+}
+
 struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window)
 {
     struct trials *trials = calloc(1, sizeof *trials);
     CHECK(trials != NULL && plan->count > 0);
-    *trials = (struct trials){.plan = plan, .replay_sample = replay_sample, .window = window};
+    *trials = (struct trials){.plan = plan,
+                              .replay_sample = replay_sample,
+                              .window = window,
+                              .part = find_first_part(plan)};
     trials->parts = calloc(plan->count, sizeof *trials->parts);
     CHECK(trials->parts != NULL);
     for (size_t i = 0; i < plan->count; i++) {
@@ -110,7 +125,9 @@ bool trials_next(struct trials *trials, struct task *task)
     size_t best = SIZE_MAX;
     uint64_t best_op_count = 0;
     uint64_t best_round = 0;
-    for (size_t i = 0; i < trials->plan->count && !trials->is_stopped; i++) {
+    size_t i = find_first_part(trials->plan);
+    for (size_t n = 0; n < trials->plan->count && !trials->is_stopped;
+         n++, i = find_next_part(trials->plan, i)) {
         const struct progress *progress = &trials->parts[i];
         if (progress->is_finished || is_window_full(trials, i, progress) ||
             number_trial(trials->plan, progress->started) >=
@@ -170,10 +187,8 @@ void trials_put(struct trials *trials, struct trial_result *trial_result)
 /* The round and part after the current ones. */
 static void step_part(struct trials *trials)
 {
-    if (++trials->part == trials->plan->count) {
-        trials->part = 0;
-        trials->round++;
-    }
+    trials->part = find_next_part(trials->plan, trials->part);
+    trials->round += trials->part == find_first_part(trials->plan);
 }
 
 /* Moves on to the next trial that was or will be started.  False: there is none. */

@@ -17,6 +17,7 @@ struct worker {
     bool is_busy;
     struct task task;
     uint64_t start_ns;
+    uint64_t call_count, call_ns; /* the call under way, and since when it is seen */
     struct writing input;
     struct last_words *words;
     bool is_second_try; /* of this task */
@@ -171,7 +172,7 @@ static void give_task(struct worker *worker, const struct task *task)
     worker->words->findings.count = 0;
     worker->words->has_begun = worker->words->has_lanes = false;
     worker->task = *task;
-    worker->start_ns = clock_now_ns();
+    worker->start_ns = worker->call_ns = clock_now_ns();
     worker->is_busy = true;
     /* A worker that is gone shows as the end of its answers. */
     (void)file_write_all(worker->child.tasks, task, sizeof *task);
@@ -279,8 +280,22 @@ static void forgive_absence(struct workers *workers)
         /* One that began meanwhile begins now. */
         worker->start_ns = now_ns - worker->start_ns < absent_ns ? now_ns
                                                                  : worker->start_ns + absent_ns;
+        worker->call_ns = now_ns;
     }
     workers->looked_ns = now_ns;
+}
+
+/* Since when the call under way is there. */
+static void look_at_calls(struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        struct worker *worker = &workers->workers[i];
+        const struct call_progress *progress = &worker->words->death.progress;
+        if (!progress->is_in_call || progress->call_count != worker->call_count) {
+            worker->call_count = progress->call_count;
+            worker->call_ns = workers->looked_ns;
+        }
+    }
 }
 
 static enum workers_result stop_late_one(struct workers *workers, struct trial_result *trial_result)
@@ -299,6 +314,7 @@ enum workers_result workers_take(struct workers *workers, int wait_ms,
                                  struct trial_result *trial_result)
 {
     forgive_absence(workers);
+    look_at_calls(workers);
     for (uint32_t i = 0; i < workers->count; i++) {
         const struct worker *worker = &workers->workers[i];
         workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->child.answers : -1,
@@ -318,4 +334,18 @@ enum workers_result workers_take(struct workers *workers, int wait_ms,
         }
     }
     return stop_late_one(workers, trial_result);
+}
+
+bool workers_take_stuck(struct workers *workers, uint64_t call_ns_min,
+                        struct trial_result *trial_result)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        struct worker *worker = &workers->workers[i];
+        const bool is_in_call = worker->is_busy && worker->words->death.progress.is_in_call;
+        if (is_in_call && clock_now_ns() - worker->call_ns >= call_ns_min) {
+            stop_worker(worker, trial_result);
+            return true;
+        }
+    }
+    return false;
 }

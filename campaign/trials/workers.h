@@ -31,4 +31,9 @@ enum workers_result {
 enum workers_result workers_take(struct workers *workers, int wait_ms,
                                  struct trial_result *trial_result);
 
+/* Ends one whose target has not returned from the same call for call_ns_min of wall time, as far as
+ * workers_take saw; its trial hung.  False: there is none. */
+bool workers_take_stuck(struct workers *workers, uint64_t call_ns_min,
+                        struct trial_result *trial_result);
+
 #endif

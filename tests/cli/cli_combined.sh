@@ -26,7 +26,7 @@ run_plants() { # SCENARIO SEED OPS TARGET [WITH] [ARGUMENT...]
 
 # The number of ops up to the one that showed the finding first; nothing: the first trial does not.
 count_needed() { # SIGNATURE
-    grep -E '^\{"type":"(verdict|broken)"' out/results.jsonl | grep -F '"trial":0,' | grep -F "\"signature\":\"$1" |
+    grep -E '^\{"type":"found"' out/results.jsonl | grep -F '"trial":0,' | grep -F "\"signature\":\"$1" |
         sed 's/.*"op":\([0-9]*\),.*/\1/' | sort -n | head -n 1 | awk '{ print $1 + 1 }'
 }
 is_found() { # SIGNATURE

@@ -220,19 +220,54 @@ START_TEST(the_gravest_findings_are_told_first_with_their_files)
 }
 END_TEST
 
-/* Three of its own are; of one that always shows another, the first three and then ever fewer. */
+/* The first three are; beyond them only what may show another, as some did. */
 START_TEST(a_finding_is_shrunk_a_few_times)
 {
     static const struct {
-        uint64_t count, moved_count;
+        uint64_t number, moved_count, stayed_count;
         bool is_to_shrink;
-    } rows[] = {{1, 0, true}, {3, 0, true},  {4, 0, false}, {4, 1, true},  {5, 1, false},
-                {3, 2, true}, {4, 3, true},  {5, 4, false}, {6, 4, true},  {7, 6, false},
-                {8, 7, true}, {9, 8, false}, {9, 7, true},  {16, 15, true}};
+    } rows[] = {{1, 0, 0, true},  {3, 0, 2, true}, {3, 2, 0, true},  {4, 0, 3, false},
+                {4, 3, 0, true},  {4, 1, 2, true}, {4, 0, 0, false}, {8, 4, 2, true},
+                {8, 1, 3, false}, {64, 6, 0, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct finding finding = {.count = rows[i].count, .moved_count = rows[i].moved_count};
-        ck_assert_msg(finding_is_to_shrink(&finding) == rows[i].is_to_shrink, "row %zu", i);
+        const struct finding finding = {.moved_count = rows[i].moved_count,
+                                        .stayed_count = rows[i].stayed_count};
+        ck_assert_msg(finding_is_to_shrink(&finding, rows[i].number) == rows[i].is_to_shrink,
+                      "row %zu", i);
     }
+}
+END_TEST
+
+/* As far as they were shrunk, all of the first and the third were another finding. */
+START_TEST(what_was_only_counted_goes_where_the_others_went)
+{
+    struct findings findings = {.findings = NULL};
+    const struct finding made[] = {
+        {.signature = "late", .first_order = 9, .count = 3, .seen_count = 1},
+        {.signature = "a", .first_order = 1, .count = 7, .seen_count = 7, .moved_count = 3},
+        {.signature = "b",
+         .first_order = 2,
+         .count = 7,
+         .seen_count = 7,
+         .moved_count = 2,
+         .stayed_count = 1},
+        {.signature = "c", .first_order = 3, .count = 9, .seen_count = 7, .moved_count = 4}};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        strcpy(findings_add(&findings, &made[i])->moved_to, "late");
+    }
+    findings_settle(&findings);
+    const struct finding *found = findings.findings;
+    ck_assert_str_eq(found[0].signature, "a");
+    ck_assert_str_eq(found[3].signature, "late");
+    ck_assert_uint_eq(found[0].moved_count, 7);
+    ck_assert(!finding_is_shown(&found[0]));
+    ck_assert_uint_eq(found[1].moved_count, 2);
+    ck_assert_uint_eq(found[2].moved_count, 7);
+    ck_assert(finding_is_shown(&found[2])); /* two of others moved to it */
+    ck_assert_uint_eq(found[3].count, 3 + 4 + 3);
+    findings_settle(&findings); /* once is enough */
+    ck_assert_uint_eq(findings.findings[3].count, 10);
+    findings_deinit(&findings);
 }
 END_TEST
 
@@ -248,5 +283,6 @@ Suite *suite_of_baseline(void)
     tcase_add_test(tests, what_showed_another_finding_is_counted_there);
     tcase_add_test(tests, the_gravest_findings_are_told_first_with_their_files);
     tcase_add_test(tests, a_finding_is_shrunk_a_few_times);
+    tcase_add_test(tests, what_was_only_counted_goes_where_the_others_went);
     return suite;
 }

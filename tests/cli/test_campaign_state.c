@@ -62,6 +62,7 @@ static void begin_campaign(const char *text, bool has_canary)
     campaign_describe(&options, &plan, &description);
     campaign_view_init(&campaign.view, &description, directory);
     campaign.trials = trials_create(&plan, 0, 4096);
+    ck_assert(syncer_start(&campaign.syncer));
     campaign.workers = workers_create(&plan, 1, UINT64_MAX);
     ck_assert_ptr_nonnull(campaign.workers);
     ck_assert(campaign_description_save(&description, directory));
@@ -71,6 +72,8 @@ static void end_campaign(void)
 {
     char command[SCRATCH_PATH_BYTES + 16];
     workers_destroy(campaign.workers);
+    syncer_stop(&campaign.syncer);
+    writing_deinit(&campaign.unsynced);
     trials_destroy(campaign.trials);
     output_close(&campaign.output);
     campaign_view_deinit(&campaign.view);
@@ -84,13 +87,26 @@ static void end_campaign(void)
     ck_assert_int_eq(system(command), 0);
 }
 
+static void shrink_all(void)
+{
+    campaign_begin_shrinking(&campaign);
+    while (campaign.shrink_process.child.process != 0) {
+        campaign_poll_shrinking(&campaign, 10);
+        campaign_begin_shrinking(&campaign);
+    }
+}
+
 /* Counts the result, and waits for what is shrunk behind it. */
 static void accept_result(struct trial_result *result)
 {
     campaign_accept_trial(&campaign, result);
-    while (campaign.shrink_process.child.process != 0) {
-        campaign_poll_shrinking(&campaign);
-    }
+    shrink_all();
+}
+
+static bool save_state(void)
+{
+    campaign_save_last(&campaign);
+    return !campaign.is_failed && !campaign.output.is_failed;
 }
 
 static struct trial_result run_trial(uint32_t part, uint64_t trial)
@@ -466,14 +482,13 @@ START_TEST(a_finding_is_counted_and_its_shortest_list_is_kept)
     ck_assert_int_eq(strncmp(finding->base, "premature-first_part-", 21), 0);
     ck_assert(has_file("repros", finding->base, ".ops"));
     ck_assert(has_file("certificates", finding->base, ".json"));
-    ck_assert_ptr_nonnull(strstr(read_file("results.jsonl"), "\"repro\":\""));
+    ck_assert_ptr_nonnull(strstr(read_file("results.jsonl"), "\"type\":\"found\""));
+    ck_assert_ptr_null(strstr(read_file("results.jsonl"), "\"repro\":\"")); /* at the end */
 
     /* The same again is no shorter: nothing is written, and it is counted. */
     accept_trial(1, 5);
     ck_assert_uint_eq(checkpoint.findings.findings[0].count, 2);
     ck_assert_uint_eq(checkpoint.findings.findings[0].trial, 2);
-    ck_assert_uint_eq(checkpoint.parts[1].findings_only_counted, 1);
-    ck_assert_uint_eq(checkpoint.parts[0].findings_only_counted, 0);
     ck_assert_uint_eq(checkpoint.state.certificate_count, 1);
     strcpy(longer, finding->base);
 
@@ -485,20 +500,29 @@ START_TEST(a_finding_is_counted_and_its_shortest_list_is_kept)
     ck_assert_uint_eq(finding->op_count, 3);
     ck_assert_str_ne(finding->base, longer);
     ck_assert(has_file("repros", finding->base, ".ops"));
+    ck_assert(has_file("repros", longer, ".ops")); /* until a state says so */
+    ck_assert(save_state());
     ck_assert(!has_file("repros", longer, ".ops"));
     ck_assert(!has_file("certificates", longer, ".json"));
     ck_assert_uint_eq(checkpoint.state.certificate_count, 1);
-    ck_assert_uint_eq(campaign.superseded_count, 0);
 
     /* Three are enough: the fourth is counted without a process. */
     struct trial_result result = run_trial(1, 7);
     campaign_accept_trial(&campaign, &result);
+    campaign_begin_shrinking(&campaign);
     ck_assert_int_eq(campaign.shrink_process.child.process, 0);
-    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 4);
-    ck_assert_uint_eq(checkpoint.state.end.trials, 4);
-    ck_assert_uint_eq(checkpoint.state.end.totals.premature, 8);
-    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 4);
+    result = run_trial(1, 7);
+    campaign_accept_trial(&campaign, &result);
+    ck_assert_uint_eq(checkpoint.parts[1].findings_only_counted, 1);
+    ck_assert_uint_eq(checkpoint.queue.count, 4);
+    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 5);
+    ck_assert_uint_eq(checkpoint.state.end.trials, 5);
+    ck_assert_uint_eq(checkpoint.state.end.totals.premature, 10);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 5);
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_BROKEN);
+    campaign_report_entries(&campaign);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"repro\":\""), 1);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"signature\":\"premature"), 11);
     end_campaign();
 }
 END_TEST
@@ -520,37 +544,6 @@ START_TEST(files_that_cannot_be_written_fail_the_campaign)
     ck_assert_str_eq(checkpoint.findings.findings[0].base, "");
     ck_assert_uint_eq(checkpoint.state.certificate_count, 0);
     ck_assert_ptr_null(strstr(read_file("results.jsonl"), "\"repro\":"));
-    end_campaign();
-}
-END_TEST
-
-/* All of it moved so far: what is no longer shrunk is counted where the last one went. */
-START_TEST(what_always_shows_another_finding_is_counted_there)
-{
-    begin_campaign(UNDRAINED, false);
-    struct trial_result result = run_trial(0, 0);
-    struct finding seen = {.count = 4, .moved_count = 4};
-    memcpy(seen.signature, result.head.signature, sizeof seen.signature);
-    strcpy(seen.rule, "premature");
-    strcpy(seen.moved_to, "premature: another");
-    (void)findings_add(&checkpoint.findings, &seen);
-    campaign_accept_trial(&campaign, &result);
-    ck_assert_int_eq(campaign.shrink_process.child.process, 0);
-    ck_assert_uint_eq(checkpoint.findings.count, 2);
-    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 5);
-    ck_assert_uint_eq(checkpoint.findings.findings[0].moved_count, 5);
-    ck_assert_str_eq(checkpoint.findings.findings[1].signature, "premature: another");
-    ck_assert_uint_eq(checkpoint.findings.findings[1].count, 1);
-    ck_assert_ptr_nonnull(
-        strstr(read_file("results.jsonl"), "\"signature\":\"premature: another\""));
-    /* One that does not always stays where it is. */
-    checkpoint.findings.findings[0].count = 10;
-    result = run_trial(0, 1);
-    campaign_accept_trial(&campaign, &result);
-    ck_assert_int_eq(campaign.shrink_process.child.process, 0);
-    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 11);
-    ck_assert_uint_eq(checkpoint.findings.findings[0].moved_count, 5);
-    ck_assert_uint_eq(checkpoint.findings.findings[1].count, 1);
     end_campaign();
 }
 END_TEST
@@ -584,9 +577,10 @@ START_TEST(what_the_baseline_knows_does_not_make_it_red)
     campaign.baseline = (struct baseline){.signatures = signatures, .count = 1};
     accept_result(&result);
     ck_assert_uint_eq(checkpoint.findings.findings[0].is_known, 1);
+    checkpoint.state.is_finished = true;
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
-    ck_assert_ptr_nonnull(strstr(read_file("results.jsonl"), "\"known\":true"));
     campaign_report_end(&campaign);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"known\":true"), 2);
     ck_assert_uint_eq(checkpoint.state.end.known_count, 1);
     ck_assert_ptr_nonnull(strstr(read_file("summary.json"), "\"known\":true"));
     end_campaign();
@@ -639,8 +633,9 @@ START_TEST(another_process_reads_the_state_that_was_saved)
     begin_campaign(UNDRAINED, false);
     accept_trial(0, 0);
     checkpoint.parts[1].trials = 77;
-    ck_assert(campaign_save(&campaign, true));
-    ck_assert(!campaign_save(&campaign, false)); /* it was a moment ago */
+    ck_assert(save_state());
+    campaign_save(&campaign, false); /* it was a moment ago */
+    ck_assert(!campaign.syncer.is_busy);
     ck_assert_int_eq(checkpoint_load(directory, &read, &at), EXIT_KEPT);
     ck_assert(campaign_is_of_plan(&read, &plan));
     ck_assert_int_eq(memcmp(&read.head, &description.head, sizeof read.head), 0);
@@ -650,13 +645,16 @@ START_TEST(another_process_reads_the_state_that_was_saved)
     ck_assert_uint_eq(at.parts[1].trials, 77);
     ck_assert_uint_eq(at.findings.count, 1);
     ck_assert_str_eq(at.findings.findings[0].base, checkpoint.findings.findings[0].base);
+    ck_assert_uint_eq(at.queue.count, 1);
+    ck_assert_uint_eq(at.queue.entries[0].state, SHRINK_SAVED);
+    ck_assert_str_eq(at.queue.entries[0].base, checkpoint.findings.findings[0].base);
     ck_assert_uint_eq(at.saved_files.length, checkpoint.saved_files.length);
     checkpoint_deinit(&at);
     campaign_description_deinit(&read);
     /* The state from before is still true when what comes then failed. */
     campaign.is_failed = true;
     checkpoint.parts[1].trials = 78;
-    ck_assert(!campaign_save(&campaign, true));
+    ck_assert(!save_state());
     ck_assert_int_eq(checkpoint_load(directory, &read, &at), EXIT_KEPT);
     ck_assert_uint_eq(at.parts[1].trials, 77);
     checkpoint_deinit(&at);
@@ -768,12 +766,12 @@ START_TEST(a_finding_is_shrunk_in_the_background)
     campaign.repro_store.shrink_budget = 500;
     struct trial_result result = run_trial(0, 0);
     campaign_accept_trial(&campaign, &result);
+    campaign_begin_shrinking(&campaign);
     ck_assert_int_ne(campaign.shrink_process.child.process, 0);
     ck_assert_uint_eq(checkpoint.state.end.totals.premature, 1);
-    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 0);
-    while (campaign.shrink_process.child.process != 0) {
-        campaign_poll_shrinking(&campaign);
-    }
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 1);
+    shrink_all();
+    campaign_report_entries(&campaign);
     const struct finding *finding = &checkpoint.findings.findings[0];
     ck_assert_uint_eq(finding->op_count, 3);
     ck_assert_uint_eq(finding->has_certificate, 1);
@@ -836,7 +834,6 @@ Suite *suite_of_campaign_state(void)
     tcase_add_test(tests, the_first_dispute_is_told_and_its_files_are_kept);
     tcase_add_test(tests, a_finding_is_counted_and_its_shortest_list_is_kept);
     tcase_add_test(tests, files_that_cannot_be_written_fail_the_campaign);
-    tcase_add_test(tests, what_always_shows_another_finding_is_counted_there);
     tcase_add_test(tests, text_for_people_takes_the_place_of_the_table);
     tcase_add_test(tests, what_the_baseline_knows_does_not_make_it_red);
     tcase_add_test(tests, each_finding_of_a_trial_has_files_of_its_own);

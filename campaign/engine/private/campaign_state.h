@@ -1,6 +1,7 @@
 /* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
  * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_ooms.c, campaign_save.c,
- * campaign_report.c, campaign_trials.c and campaign_unrepeated.c; and their test,
+ * campaign_report.c, campaign_trials.c and
+ * campaign_unrepeated.c; and their test,
  * tests/cli/test_campaign_state.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 #define CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
@@ -13,11 +14,20 @@
 #include "campaign/engine/output.h"
 #include "campaign/engine/repro_store.h"
 #include "campaign/process/background.h"
+#include "campaign/process/syncer.h"
 #include "campaign/trials/workers.h"
 #include "harness/base/writing.h"
 
-/* How long to wait while a finding is shrunk, before looking again. */
-enum { WAIT_SHRINKING_MS = 10 };
+/* So long may what is under way go on when the run is to end before its time: what ends until then
+ * counts. */
+#define CAMPAIGN_GRACE_NS UINT64_C(800000000)
+
+/* Who gets what is reported now. */
+enum campaign_audience {
+    AUDIENCE_ALL = 0,
+    AUDIENCE_PEOPLE,  /* on a terminal */
+    AUDIENCE_PROGRAMS /* JSON lines */
+};
 
 struct campaign {
     const struct run_options *options;
@@ -30,19 +40,20 @@ struct campaign {
     struct trials *trials;
     struct workers *workers;
     uint32_t worker_count;
-    /* files of longer repros, to be removed; superseded_count of them */
-    char superseded[RUN_FINDING_COUNT_MAX][FINDING_BASE_BYTES];
-    size_t superseded_count;
-    struct background shrink_process; /* of `pending` */
-    struct trial_result pending;      /* the next one that counts, while its findings are shrunk */
-    size_t pending_finding;           /* of it: the one that is selected */
+    struct background shrink_process; /* of the first one in the queue */
+    struct syncer syncer;
+    struct writing
+        unsynced; /* paths of files that are to be forced to the disk, each with its NUL */
+    enum campaign_audience audience;
     struct campaign_view view;
     uint64_t start_ns, elapsed_before_ns, checkpoint_ns;
-    bool is_resumed; /* it goes on where another process stopped */
-    bool is_failed;  /* a message was given */
-    bool is_cut;     /* ctrl-C cut short what was made of `pending`: who goes on begins before that
-                        trial */
-    bool is_alarmed; /* the disagreement of our judges was told */
+    uint64_t stop_ns;  /* since when the run is to end before its time; 0 = it is not */
+    size_t rerun_at;   /* up to where trials are run again for the queue */
+    bool is_resumed;   /* it goes on where another process stopped */
+    bool is_failed;    /* a message was given */
+    bool is_described; /* the syncer was asked for the description */
+    bool is_save_due;  /* something was found: sooner than by the clock */
+    bool is_alarmed;   /* the disagreement of our judges was told */
     struct reporter reporter;
 };
 
@@ -58,6 +69,14 @@ void campaign_describe(const struct run_options *options, const struct plan *pla
 
 /* --- campaign_ooms.c --- */
 
+/* A file that was saved, FOLDER/BASE.EXTENSION: a merge takes it.  Those of findings are named by
+ * the queue. */
+void campaign_note_saved(struct campaign *campaign, const char *folder, const char *base,
+                         const char *extension);
+/* It is to be forced to the disk before the state names it. */
+void campaign_note_unsynced(struct campaign *campaign, const char *folder, const char *base,
+                            const char *extension);
+
 /* The OOMs of a trial: keeps those that are saved, and says all of them. */
 void campaign_report_ooms(struct campaign *campaign, const struct trial_result *trial_result);
 /* Our judges disagree on one of its OOMs, or the checker on the certificate of its shrunk list. */
@@ -68,12 +87,20 @@ void campaign_report_shrunk_dispute(struct campaign *campaign,
 
 /* --- campaign_findings.c --- */
 
-/* Counts and reports the findings of `pending`, one after the other; each that is to be shrunk is
- * shrunk in the background, and campaign_poll_shrinking() goes on behind it. */
-void campaign_take_findings(struct campaign *campaign);
-/* Looks for the end of what is shrunk in the background.  Ctrl-C ends it and keeps the whole list.
- */
-void campaign_poll_shrinking(struct campaign *campaign);
+/* Counts the findings of a trial; those worth it go into the queue.  The gravest is selected
+ * behind. */
+void campaign_take_findings(struct campaign *campaign, struct trial_result *trial_result);
+/* Whether the queue has one that waits, or is shrunk now. */
+bool campaign_is_shrinking(struct campaign *campaign);
+/* Begins to shrink the first of the queue in the background, unless it is at it. */
+void campaign_begin_shrinking(struct campaign *campaign);
+/* Looks for the end of that; waits at most wait_ms. */
+void campaign_poll_shrinking(struct campaign *campaign, int wait_ms);
+/* Ends it, with what it has in the time of grace: of each finding that has no files yet one list is
+ * saved as it was found. */
+void campaign_cut_shrinking(struct campaign *campaign);
+/* The lines of all that were in the queue. */
+void campaign_report_entries(struct campaign *campaign);
 
 /* --- campaign_unrepeated.c --- */
 
@@ -85,13 +112,13 @@ bool campaign_may_be_unrepeated(const struct campaign *campaign,
  * empty. */
 bool campaign_repeats(const struct campaign *campaign, const struct trial_result *trial_result,
                       struct op_list *shown);
-/* The verdict of `pending`, counted as a finding that was not seen before, is none after all. */
-void campaign_end_unrepeated(struct campaign *campaign, const struct saved_repro *saved);
+/* The verdict, counted as a finding, is none after all. */
+void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entry *entry,
+                             const struct saved_repro *saved);
 
 /* --- campaign_trials.c --- */
 
-/* Counts one trial; all of it in the order of trials.  Takes over the judgement: in `pending`,
- * while its finding is shrunk. */
+/* Counts one trial; all of it in the order of trials.  Takes over the judgement. */
 void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial_result);
 void campaign_report_trial(struct campaign *campaign, const struct trial_result *trial_result);
 /* The canary was reported, or there is none to wait for. */
@@ -99,8 +126,16 @@ bool campaign_canary_is_settled(const struct campaign *campaign);
 
 /* --- campaign_save.c --- */
 
-/* The state on the disk, now or when it is too far behind.  False: it is not due, or not there. */
-bool campaign_save(struct campaign *campaign, bool is_due);
+/* Writes the state, now or when it is too far behind; it takes its name when the syncer is done, in
+ * a later call. */
+void campaign_save(struct campaign *campaign, bool is_due);
+/* The last state: waits for the syncer, but at most a moment once the run is to end before its
+ * time; then one line names what may not be on the disk. */
+void campaign_save_last(struct campaign *campaign);
+/* Behind it: the reports are forced to the disk, too, as far as that takes no longer. */
+void campaign_sync_reports(struct campaign *campaign);
+/* Removes what another process left half done, and files that no state names. */
+void campaign_clean(struct campaign *campaign);
 /* Brings back which trials come next; the reverse of it. */
 void campaign_restore(struct campaign *campaign);
 
