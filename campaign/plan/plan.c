@@ -120,10 +120,17 @@ static struct part *add_part(struct plan *plan)
     return &plan->parts[plan->count++];
 }
 
+/* Lists that lanes run are short, whatever the scenario. */
+static uint64_t choose_op_count(const struct part *part)
+{
+    const uint64_t wanted = part->scenario->op_count_default;
+    return wanted == 0 || part->lanes.lane_count != 0 ? PLAN_OP_COUNT_DEFAULT : wanted;
+}
+
 static void bound_part(struct part *part, const struct run_options *given)
 {
     const bool is_bounded = given->duration_ns != 0 || given->trial_count_max != 0;
-    const uint64_t unbounded = is_bounded ? UINT64_MAX : PLAN_OP_COUNT_DEFAULT;
+    const uint64_t unbounded = is_bounded ? UINT64_MAX : choose_op_count(part);
     part->has_op_count_max = given->op_count_max != 0;
     part->op_count_max = part->has_op_count_max ? given->op_count_max : unbounded;
     part->trial_count_max = given->trial_count_max != 0 ? given->trial_count_max : UINT64_MAX;

@@ -331,7 +331,8 @@ const struct run_option_row run_option_rows[] = {
     {.name = "--ops",
      .alias = "-n",
      .argument = "N",
-     .summary = "ops per scenario (default 20000, or no bound with --time or --seeds)",
+     .summary =
+         "ops per scenario (default 20000, slow_leak 230000; no bound with --time or --seeds)",
      .set = set_ops,
      .key = "ops",
      .field = FIELD(op_count_max)},

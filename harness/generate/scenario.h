@@ -24,6 +24,9 @@ struct scenario {
     const char *source;     /* the field report or published test that it comes from */
     const char *chip;       /* when the user names neither chip nor capacity */
     uint32_t ops_per_trial; /* a trial ends after so many ops, or when next returns false */
+    /* Of a run that bounds neither ops nor trials nor time, all trials together; 0 = as many as of
+     * any other.  For trials that come to their point late. */
+    uint32_t op_count_default;
     bool needs_programs; /* pointless on a target without programs: the run skips it and says so */
     bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */
 

@@ -118,6 +118,36 @@ START_TEST(a_job_file_becomes_its_sections)
 }
 END_TEST
 
+static uint64_t planned_op_count(const char *scenario, struct run_options options)
+{
+    struct plan plan;
+    options.names = &scenario;
+    options.name_count = 1;
+    ck_assert_int_eq(plan_make(&options, 1, &plan), EXIT_KEPT);
+    ck_assert_uint_eq(plan.count, 1);
+    const uint64_t op_count_max = plan.parts[0].op_count_max;
+    plan_deinit(&plan);
+    return op_count_max;
+}
+
+START_TEST(a_scenario_may_have_its_own_bound_where_none_is_given)
+{
+    struct run_options options;
+    run_options_init(&options);
+    ck_assert_uint_eq(planned_op_count("training_step", options), 20000);
+    ck_assert_uint_eq(planned_op_count("slow_leak", options), 230000);
+    struct run_options other = options;
+    other.op_count_max = 700;
+    ck_assert_uint_eq(planned_op_count("slow_leak", other), 700);
+    other = options;
+    other.trial_count_max = 2;
+    ck_assert_uint_eq(planned_op_count("slow_leak", other), UINT64_MAX);
+    other = options;
+    other.lanes.lane_count = 2; /* its lists are short */
+    ck_assert_uint_eq(planned_op_count("slow_leak", other), 20000);
+}
+END_TEST
+
 /* Two parts of 100 and 30 ops a trial, 250 ops each; nothing is run. */
 static const struct scenario long_one = {.name = "long_one", .ops_per_trial = 100};
 static const struct scenario short_one = {.name = "short_one", .ops_per_trial = 30};
@@ -487,6 +517,7 @@ Suite *suite_of_cli(void)
     tcase_add_test(tests, what_is_said_later_overrides_and_the_rest_stays);
     tcase_add_test(tests, the_nearest_name_is_the_one_with_the_fewest_edits);
     tcase_add_test(tests, a_job_file_becomes_its_sections);
+    tcase_add_test(tests, a_scenario_may_have_its_own_bound_where_none_is_given);
     tcase_add_test(tests, results_count_in_the_same_order_with_any_number_of_workers);
     tcase_add_test(tests, a_scenario_gets_exactly_the_ops_that_were_asked_for);
     tcase_add_test(tests, what_was_started_still_counts_after_a_stop);

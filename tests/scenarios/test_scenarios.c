@@ -251,8 +251,16 @@ static int leaking_tag(const struct op_list *ops)
     return -1;
 }
 
-static void leak_is_named(uint64_t seed)
+/* Bit per host that was refused. */
+static uint64_t refused_hosts(const struct run *run, const struct op *op)
 {
+    return (uint64_t)(run_observation(run)->result == TARGET_NO_MEMORY) << op->host;
+}
+
+/* One whole trial; every host that there is runs out of memory before it is over. */
+static void leak_fills_and_is_named(uint64_t seed, uint32_t host_count)
+{
+    uint64_t refused = 0;
     alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
     struct setup setup;
     struct random random;
@@ -261,6 +269,7 @@ static void leak_is_named(uint64_t seed)
     struct growth growth = {0};
     char reason[RUN_REASON_BYTES];
     setup_for(&setup, &scenario_slow_leak, "hbm", seed);
+    setup.host_count = host_count;
     random_init(&random, seed);
     scenario_slow_leak.begin(state, &random, &setup, true);
     struct run *run = run_create(target_find("hbm"), &setup, reason);
@@ -269,20 +278,37 @@ static void leak_is_named(uint64_t seed)
     while (!run_is_broken(run) && run_ops(run)->count < scenario_slow_leak.ops_per_trial &&
            scenario_slow_leak.next(state, &random, &view, &op)) {
         run_step(run, &op);
+        refused |= refused_hosts(run, &op);
         run_view(run, &view);
     }
     ck_assert_uint_gt(run_ops(run)->count, 20000);
-    ck_assert_msg(run_growing_tag(run, 0, &growth), "seed %" PRIu64 ": no tag grows", seed);
-    ck_assert_int_eq(growth.tag, leaking_tag(run_ops(run)));
-    ck_assert_str_ne(setup.tags[growth.tag], "");
+    ck_assert_uint_lt(run_ops(run)->count, scenario_slow_leak.ops_per_trial);
+    ck_assert_uint_eq(refused, UINT64_MAX >> (64 - host_count));
+    for (uint32_t host = 0; host < host_count; host++) {
+        ck_assert_msg(run_growing_tag(run, host, &growth), "seed %" PRIu64 ": no tag grows", seed);
+        ck_assert_int_eq(growth.tag, leaking_tag(run_ops(run)));
+        ck_assert_str_ne(setup.tags[growth.tag], "");
+    }
     run_destroy(run);
 }
 
-START_TEST(the_growing_tag_of_a_slow_leak_is_named)
+START_TEST(a_slow_leak_fills_the_device_and_its_growing_tag_is_named)
 {
-    for (uint64_t seed = 1; seed <= 5; seed++) {
-        leak_is_named(seed);
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        leak_fills_and_is_named(seed, 1);
     }
+}
+END_TEST
+
+START_TEST(a_slow_leak_fills_every_host)
+{
+    leak_fills_and_is_named(1, 3);
+}
+END_TEST
+
+START_TEST(a_slow_leak_of_a_default_run_is_one_whole_trial_at_least)
+{
+    ck_assert_uint_ge(scenario_slow_leak.op_count_default, scenario_slow_leak.ops_per_trial);
 }
 END_TEST
 
@@ -331,7 +357,9 @@ Suite *suite_of_scenarios(void)
     tcase_add_test(cases, scenarios_act_and_run_out_of_memory);
     tcase_add_test(cases, the_published_defragmentation_tests_pass_where_blocks_may_move);
     tcase_add_test(cases, the_published_buffer_test_is_refused_without_defragmentation);
-    tcase_add_test(cases, the_growing_tag_of_a_slow_leak_is_named);
+    tcase_add_test(cases, a_slow_leak_fills_the_device_and_its_growing_tag_is_named);
+    tcase_add_test(cases, a_slow_leak_fills_every_host);
+    tcase_add_test(cases, a_slow_leak_of_a_default_run_is_one_whole_trial_at_least);
     tcase_add_test(cases, hosts_are_compared_and_one_host_fails_alone);
     suite_add_tcase(suite, cases);
     return suite;
