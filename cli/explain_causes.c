@@ -33,24 +33,7 @@ static void append_cause_line(struct explanation *explanation, const struct diag
     struct writing *text = &explanation->text;
     char name[SETUP_NAME_BYTES];
     json_open(text, "cause");
-    json_add_string(text, "cause", diagnosis->cause->name);
-    if (diagnosis->kind != NULL) {
-        json_add_string(text, "kind", diagnosis->kind);
-    }
-    json_add_string(text, "level", confidence_name(diagnosis->confidence));
-    json_add_number(text, "confidence", diagnosis->confidence);
-    if (diagnosis->op != OP_NONE) {
-        json_add_number(text, "op", diagnosis->op);
-    }
-    if (diagnosis->has_tag) {
-        json_add_string(text, "tag", explain_tag_name(explanation->run, diagnosis->tag, name));
-    }
-    json_nest(text, "numbers", '{');
-    for (uint32_t i = 0; i < diagnosis->number_count; i++) {
-        json_add_number(text, diagnosis->numbers[i].name, diagnosis->numbers[i].value);
-    }
-    json_unnest(text, '}');
-    json_add_string(text, "text", diagnosis->text);
+    causes_add_members(text, diagnosis, explain_tag_name(explanation->run, diagnosis->tag, name));
     json_close(text);
 }
 

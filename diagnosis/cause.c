@@ -1,5 +1,7 @@
 #include "diagnosis/cause.h"
 
+#include "harness/base/json.h"
+
 const struct cause *const causes[CAUSE_COUNT] = {
 #define CAUSE(name) &cause_##name,
 #include "diagnosis/causes/list.h"
@@ -68,4 +70,27 @@ const char *confidence_name(uint32_t confidence)
         return "sure";
     }
     return confidence >= DIAGNOSIS_LIKELY ? "likely" : "possible";
+}
+
+void causes_add_members(struct writing *text, const struct diagnosis *diagnosis,
+                        const char *tag_name)
+{
+    json_add_string(text, "cause", diagnosis->cause->name);
+    if (diagnosis->kind != NULL) {
+        json_add_string(text, "kind", diagnosis->kind);
+    }
+    json_add_string(text, "level", confidence_name(diagnosis->confidence));
+    json_add_number(text, "confidence", diagnosis->confidence);
+    if (diagnosis->op != OP_NONE) {
+        json_add_number(text, "op", diagnosis->op);
+    }
+    if (diagnosis->has_tag) {
+        json_add_string(text, "tag", tag_name);
+    }
+    json_nest(text, "numbers", '{');
+    for (uint32_t i = 0; i < diagnosis->number_count; i++) {
+        json_add_number(text, diagnosis->numbers[i].name, diagnosis->numbers[i].value);
+    }
+    json_unnest(text, '}');
+    json_add_string(text, "text", diagnosis->text);
 }

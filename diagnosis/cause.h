@@ -4,6 +4,7 @@
 #define DIAGNOSIS_CAUSE_H
 
 #include "diagnosis/diagnosis.h"
+#include "harness/base/writing.h"
 
 /* What a cause says of the room that the request had.  The verdict decides which of these may be
  * said beside it: cause_may_accompany is the only place that knows. */
@@ -44,6 +45,11 @@ bool cause_may_accompany(enum cause_claim claim, enum evidence_room room);
 /* Asks every cause that may accompany the verdict; diagnoses[0..result) are those that are told,
  * the surest first.  That of CLAIM_ROOM leads whenever the out-of-memory was premature. */
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT]);
+
+/* Members: the cause, its form, how sure it is, its op and tag, its numbers and its sentences.
+ * tag_name: of the tag that it names; not read when it names none. */
+void causes_add_members(struct writing *text, const struct diagnosis *diagnosis,
+                        const char *tag_name);
 
 /* "sure", "likely" or "possible". */
 const char *confidence_name(uint32_t confidence);
