@@ -134,6 +134,9 @@ static void add_state(struct campaign_state *to, const struct campaign_state *fr
     run_totals_add(&end->totals, &from->end.totals);
     end->verdicts_omitted += from->end.verdicts_omitted;
     end->trials_omitted += from->end.trials_omitted;
+    end->kept_count += from->end.kept_count;
+    end->kept_bytes += from->end.kept_bytes;
+    end->kept_omitted += from->end.kept_omitted;
     end->certificates_checked += from->end.certificates_checked;
     end->elapsed_ns = from->end.elapsed_ns > end->elapsed_ns ? from->end.elapsed_ns
                                                              : end->elapsed_ns;
@@ -184,7 +187,8 @@ static bool copy_file(const char *from, const char *to)
 /* "FOLDER/FILE", and nothing outside of these folders: a shard may come from anywhere. */
 static bool is_saved_name(const char *name)
 {
-    static const char *const folders[] = {"repros/", "certificates/", "disputes/", "unrepeated/"};
+    static const char *const folders[] = {"repros/", "certificates/", "disputes/", "unrepeated/",
+                                          "kept/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         const size_t length = strlen(folders[i]);
         if (strncmp(name, folders[i], length) == 0) {
@@ -443,8 +447,9 @@ const struct subcommand subcommand_merge = {
     .summary = "join the results of the shards of a campaign",
     .usage = "DIR ... [--out DIR]",
     .description =
-        "Merges the directories of run --shard I/N: totals, findings, repros, certificates, results.jsonl,\n"
-        "summary.json and junit.xml.  Of findings with the same signature, the shortest repro is saved.\n"
+        "Merges the directories of run --shard I/N: totals, findings, repros, certificates, kept lists,\n"
+        "results.jsonl, summary.json and junit.xml.  Of findings with the same signature, the shortest\n"
+        "repro is saved.\n"
         "Files that earlier campaigns left in those directories are not copied.  The paths in results.jsonl\n"
         "stay those of the shards.  The exit code is that of one run of the whole campaign.\n\n"
         "Example: hbmstress merge out-1 out-2 --out out",

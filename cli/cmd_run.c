@@ -133,6 +133,7 @@ static const char *const options[] = {"--job",
                                       "--json",
                                       "--replay-sample",
                                       "--shrink-budget",
+                                      "--keep",
                                       "--results-limit",
                                       "--trial-timeout",
                                       "--op-timeout",
@@ -163,6 +164,8 @@ const struct subcommand subcommand_run = {
         "Each out-of-memory is judged.  A broken promise is shrunk and saved in DIR/repros.\n"
         "DIR/certificates gets the proofs of premature and unknown out-of-memories, and of some justified\n"
         "ones.  If the judges of hbmstress itself disagree, the run saves DIR/disputes and ends with exit 4.\n"
+        "With --keep N, DIR/kept gets the op lists of the first N trials of each part, and results.jsonl why\n"
+        "they ran out of memory.\n"
         "The same seed and options give the same results with any number of workers.\n\n"
         "With --lanes, each trial deals its ops to N client threads and runs them under many schedules\n"
         "(docs/interleavings.md).  The repro records the schedule that broke the promise.\n\n"

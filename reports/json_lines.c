@@ -246,6 +246,9 @@ void json_line_trial(struct writing *text, const struct report_trial *trial)
     if (trial->signature[0] != '\0') {
         json_add_string(text, "signature", trial->signature);
     }
+    if (trial->kept != NULL && trial->kept[0] != '\0') {
+        json_add_string(text, "kept", trial->kept);
+    }
     json_close(text);
 }
 
@@ -372,6 +375,13 @@ void json_line_end(struct writing *text, const struct report_end *end)
     }
     if (end->trials_omitted > 0) {
         json_add_number(text, "trials_omitted", end->trials_omitted);
+    }
+    if (end->kept_count + end->kept_omitted > 0) {
+        json_add_number(text, "kept", end->kept_count);
+        json_add_number(text, "kept_bytes", end->kept_bytes);
+    }
+    if (end->kept_omitted > 0) {
+        json_add_number(text, "kept_omitted", end->kept_omitted);
     }
     if (end->is_interrupted) {
         json_add_boolean(text, "interrupted", true);

@@ -75,6 +75,7 @@ struct report_trial {
     uint64_t seed;
     const struct run_totals *totals;
     const char *signature; /* of the promise that it broke; "" = none */
+    const char *kept;      /* where its list was kept; NULL or "" = it was not */
     uint64_t digest;       /* of all its observations */
 };
 
@@ -136,6 +137,9 @@ struct report_end {
     uint64_t elapsed_ns;
     uint64_t verdicts_omitted; /* justified ones that the results file leaves out */
     uint64_t trials_omitted;   /* the same */
+    uint64_t kept_count;       /* lists of trials that are kept, whatever came of them */
+    uint64_t kept_bytes;       /* of their files */
+    uint64_t kept_omitted;     /* that were to be kept, and found no room */
     uint64_t certificates_checked;
     uint64_t known_count;          /* findings that the baseline knows */
     struct report_allowed allowed; /* set when all is done */

@@ -564,6 +564,22 @@ void terminal_end(struct writing *text, const struct report_end *end)
                           end->seed_source == NULL ? "" : end->seed_source);
 }
 
+static void append_kept_lists(struct writing *text, const struct report_campaign *campaign)
+{
+    const struct report_end *end = campaign->end;
+    if (end->kept_count + end->kept_omitted == 0) {
+        return;
+    }
+    writing_append_visible(text, campaign->directory);
+    writing_append_format(text, "/kept: the op lists of %" PRIu64 " trial%s", end->kept_count,
+                          end->kept_count == 1 ? "" : "s");
+    if (end->kept_omitted > 0) {
+        writing_append_format(text, "; %" PRIu64 " more are not kept, because of --results-limit",
+                              end->kept_omitted);
+    }
+    writing_append(text, "\n");
+}
+
 static void append_directory(struct writing *text, const struct report_campaign *campaign)
 {
     const struct report_end *end = campaign->end;
@@ -574,6 +590,7 @@ static void append_directory(struct writing *text, const struct report_campaign 
                               " trials are not listed, because of --results-limit\n",
                               end->verdicts_omitted, end->trials_omitted);
     }
+    append_kept_lists(text, campaign);
     if (campaign->certificate_count > 0) {
         writing_append_visible(text, campaign->directory);
         writing_append_format(text,

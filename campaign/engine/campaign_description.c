@@ -12,11 +12,11 @@ static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
     uint64_t digest = hash_bytes(HASH_START, &replay_sample, sizeof replay_sample);
     for (size_t i = 0; i < plan->count; i++) {
         const struct part *part = &plan->parts[i];
-        const uint64_t bounds[] = {part->op_count_max,         part->trial_count_max,
-                                   part->duration_ns,          part->capacity_is_free,
-                                   part->faults.kinds,         part->lanes.lane_count,
-                                   part->lanes.schedule_count, part->lanes.argument,
-                                   part->lanes.backend,        part->lanes.checks_races};
+        const uint64_t bounds[] = {
+            part->op_count_max,         part->trial_count_max, part->duration_ns,
+            part->capacity_is_free,     part->faults.kinds,    part->lanes.lane_count,
+            part->lanes.schedule_count, part->lanes.argument,  part->lanes.backend,
+            part->lanes.checks_races,   part->keep_count};
         const char *strategy = part->lanes.strategy == NULL ? "" : part->lanes.strategy->name;
         digest = hash_bytes(digest, part->name, strlen(part->name) + 1);
         digest = hash_bytes(digest, &part->setup, sizeof part->setup);

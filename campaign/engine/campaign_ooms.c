@@ -65,8 +65,8 @@ void campaign_note_saved(struct campaign *campaign, const char *folder, const ch
     struct writing *saved = &campaign->at->saved_files;
     writing_append_format(saved, "%s/%s%s", folder, base, extension);
     writing_append_bytes(saved, "", 1);
-    /* What breaks nothing, and certificates, which the list gives again, need not be forced. */
-    if (strcmp(folder, "certificates") != 0) {
+    /* Certificates and what breaks nothing need not be forced: other lists give them again. */
+    if (strcmp(folder, "certificates") != 0 && strcmp(folder, "kept") != 0) {
         campaign_note_unsynced(campaign, folder, base, extension);
     }
 }

@@ -55,7 +55,8 @@ void campaign_note_failure(struct campaign *campaign)
 
 bool campaign_results_are_full(const struct campaign *campaign)
 {
-    return campaign->at->state.limited_bytes >= campaign->options->results_limit_bytes;
+    const struct campaign_state *state = &campaign->at->state;
+    return state->limited_bytes + state->end.kept_bytes >= campaign->options->results_limit_bytes;
 }
 
 struct report_finding campaign_finding(const struct campaign *campaign,

@@ -33,6 +33,7 @@ void campaign_report_trial(struct campaign *campaign, const struct trial_result 
                                        .seed = plan_trial_seed(part, head->task.trial),
                                        .totals = &head->totals,
                                        .signature = head->signature,
+                                       .kept = trial_result->kept,
                                        .digest = head->digest};
     (void)reporter_trial(&campaign->reporter, &trial);
 }
@@ -103,6 +104,7 @@ static void take_trial(struct campaign *campaign, struct trial_result *trial_res
     note_not_modelled(campaign, &trial_result->head);
     count_trial(campaign, &trial_result->head);
     campaign_report_ooms(campaign, trial_result);
+    campaign_keep_trial(campaign, trial_result);
     campaign_report_dispute(campaign, trial_result);
     if (trial_result_rule(trial_result) != NULL && !campaign->is_failed &&
         !campaign->output.is_failed) {

@@ -135,6 +135,7 @@ static void bound_part(struct part *part, const struct run_options *given)
     part->op_count_max = part->has_op_count_max ? given->op_count_max : unbounded;
     part->trial_count_max = given->trial_count_max != 0 ? given->trial_count_max : UINT64_MAX;
     part->duration_ns = UINT64_MAX;
+    part->keep_count = given->keep_count;
 }
 
 static bool is_wanted(const struct run_options *options, const char *name, const char *scenario)

@@ -23,6 +23,7 @@ struct part {
     uint64_t trial_count_max;    /* UINT64_MAX = not bounded */
     struct fault_options faults; /* slipped into its trials */
     struct lane_options lanes;   /* completed; lane_count 0 = its trials have no lanes */
+    uint64_t keep_count;         /* lists of its first trials are kept, whatever came of them */
     uint64_t duration_ns;        /* of its trials together; UINT64_MAX = not bounded */
     char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */
 };

@@ -204,6 +204,13 @@ static const char *set_allow_unrepeated(struct run_options *options, const char 
                              "is not a number from 0 to 2^64-1 (0 = none is allowed)");
 }
 
+static const char *set_keep(struct run_options *options, const char *value)
+{
+    options->has_keep = true;
+    return option_set_number(&options->keep_count, value, 0, UINT64_MAX,
+                             "is not a number from 0 to 2^64-1 (0 = no list is kept)");
+}
+
 static const char *set_seeds(struct run_options *options, const char *value)
 {
     return option_set_number(&options->trial_count_max, value, 1, UINT64_MAX - 1,
@@ -376,9 +383,17 @@ const struct run_option_row run_option_rows[] = {
      .argument = "N",
      .summary = "replays that shrinking may use (default 20000, 0 = do not shrink)",
      .set = set_shrink_budget},
+    {.name = "--keep",
+     .argument = "N",
+     .summary =
+         "save the op lists of the first N trials of each part in DIR/kept, whatever came of them (default 0)",
+     .set = set_keep,
+     .key = "keep",
+     .field = FLAGGED(keep_count, has_keep)},
     {.name = "--results-limit",
      .argument = "SIZE",
-     .summary = "leave justified verdicts out of results.jsonl beyond this size (default 64M)",
+     .summary =
+         "beyond this size of results.jsonl and kept lists, keep no more and list no justified verdicts (default 64M)",
      .set = set_results_limit},
     {.name = "--trial-timeout",
      .argument = "DURATION",

@@ -34,10 +34,12 @@ struct run_options {
     struct rate unknown_rates[OOM_CLASS_COUNT];
     uint64_t unrepeated_max;  /* --allow-unrepeated */
     uint64_t trial_count_max; /* --seeds */
+    uint64_t keep_count;      /* --keep */
     struct fault_options faults;
     uint16_t weights[OP_KIND_COUNT];
     struct lane_options lanes;
-    bool has_seed, has_regret_max, has_rounding, has_faults, has_weights, has_unknown_rate, is_json;
+    bool has_seed, has_regret_max, has_rounding, has_faults, has_keep, has_weights,
+        has_unknown_rate, is_json;
 };
 
 /* Nothing given: the defaults alone. */

@@ -2,6 +2,7 @@
 
 #include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
+#include "campaign/trials/trial_diagnosis.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"
@@ -21,6 +22,7 @@ void trial_result_init(struct trial_result *trial_result)
     writing_init(&trial_result->all);
     writing_init(&trial_result->notable);
     writing_init(&trial_result->certificates);
+    writing_init(&trial_result->diagnoses);
 }
 
 void trial_result_deinit(struct trial_result *trial_result)
@@ -33,6 +35,7 @@ void trial_result_deinit(struct trial_result *trial_result)
     writing_deinit(&trial_result->all);
     writing_deinit(&trial_result->notable);
     writing_deinit(&trial_result->certificates);
+    writing_deinit(&trial_result->diagnoses);
 }
 
 const char *trial_result_rule(const struct trial_result *trial_result)
@@ -161,6 +164,7 @@ struct listening {
     struct trial_result *trial_result;
     struct report_place place;
     uint64_t first_number; /* of the trial's first OOM, for the sample that is checked */
+    struct trial_diagnosis *diagnosis; /* NULL: its list is not kept */
 };
 
 /* A few large blocks that live long are no leak, and neither is the first filling of a device. */
@@ -335,6 +339,9 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     note_findings(current.words, run);
     look_for_growth(&trial_result->head, run);
     look_at_use(&trial_result->head, run);
+    if (listening->diagnosis != NULL && !current.words->has_lanes) {
+        trial_diagnosis_step(listening->diagnosis, run, verdict, &trial_result->diagnoses);
+    }
     if (verdict->kind == VERDICT_NONE) {
         return;
     }
@@ -422,7 +429,7 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
         head->totals.disputed += count_saved(head, VERDICT_DISPUTED);
     }
     /* A certificate is of no use without the list that it names. */
-    if (head->first.kind != VERDICT_NONE || head->saved_count > 0) {
+    if (head->first.kind != VERDICT_NONE || head->saved_count > 0 || head->task.is_kept) {
         head->has_list = true;
         take_lists(trial_result, trial);
     }
@@ -456,8 +463,12 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     CHECK(task->part < plan->count);
     const struct part *part = &plan->parts[task->part];
     const uint64_t seed = plan_trial_seed(part, task->trial);
-    struct listening listening = {
-        trial_result, {part->name, task->trial}, seed % CERTIFICATE_CHECK_PERIOD};
+    struct listening listening = {.trial_result = trial_result,
+                                  .place = {part->name, task->trial},
+                                  .first_number = seed % CERTIFICATE_CHECK_PERIOD};
+    if (task->is_kept) {
+        listening.diagnosis = trial_diagnosis_create(&listening.place, seed);
+    }
     const struct run_listener listener = {&listening, note_verdict};
     struct scenario scenario = *part->scenario;
     scenario.begin = begin_scenario;
@@ -487,6 +498,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
         trial_result->head.end = TRIAL_RESULT_REFUSED;
     }
     trial_result->head.elapsed_ns = clock_now_ns() - start_ns;
+    trial_diagnosis_destroy(listening.diagnosis);
 }
 
 /* Of the process's end: how the trial ended, and the verdict on it. */

@@ -3,6 +3,7 @@
 #ifndef CAMPAIGN_TRIALS_TRIAL_RESULT_H
 #define CAMPAIGN_TRIALS_TRIAL_RESULT_H
 
+#include "campaign/base/file.h"
 #include "campaign/plan/plan.h"
 #include "campaign/process/death.h"
 #include "harness/base/writing.h"
@@ -12,6 +13,7 @@
 struct task {
     uint32_t part;   /* index into the plan */
     bool is_sampled; /* run twice, and compared */
+    bool is_kept;    /* its list is to be kept, whatever comes of it */
     uint64_t trial;  /* number within its part */
     uint64_t op_count_max;
 };
@@ -61,7 +63,7 @@ struct trial_result_head {
     struct memory_point fullest; /* of the fullest host; capacity_bytes 0 = no op ended */
     uint64_t looked_op_count;    /* where the run was then; 0 = it was too short for a look */
     bool is_growing;
-    bool has_list; /* setup and ops are there: something broke, or an OOM is saved */
+    bool has_list; /* setup and ops are there: something broke, an OOM is saved, or it is kept */
     char growing_tag[SETUP_NAME_BYTES];
     char reason[RUN_REASON_BYTES];
     /* saved_count of them, in the order of their ops */
@@ -69,6 +71,7 @@ struct trial_result_head {
     uint64_t saved_count;
     uint64_t ooms_seen, certificates_checked;
     uint64_t op_count, oom_op_count, all_bytes, notable_bytes, certificates_bytes;
+    uint64_t diagnoses_bytes;
     uint64_t list_op_counts[RUN_FINDING_COUNT_MAX]; /* of lists */
 };
 struct trial_result {
@@ -81,6 +84,8 @@ struct trial_result {
     struct writing all;     /* a JSON line for each OOM but a premature one */
     struct writing notable; /* those of them that are not justified */
     struct writing certificates; /* of the saved OOMs, one after the other */
+    struct writing diagnoses;    /* a JSON line each; of a list that is kept */
+    char kept[FILE_PATH_BYTES];  /* where its list was kept; "" = it was not.  It does not travel */
 };
 void trial_result_init(struct trial_result *trial_result);
 void trial_result_deinit(struct trial_result *trial_result);

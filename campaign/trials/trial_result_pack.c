@@ -19,6 +19,7 @@ void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
     head->all_bytes = trial_result->all.length;
     head->notable_bytes = trial_result->notable.length;
     head->certificates_bytes = trial_result->certificates.length;
+    head->diagnoses_bytes = trial_result->diagnoses.length;
     writing_append_bytes(bytes, head, sizeof *head);
     if (head->has_list) {
         writing_append_bytes(bytes, &trial_result->setup, sizeof trial_result->setup);
@@ -32,6 +33,7 @@ void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
     writing_append_bytes(bytes, trial_result->notable.bytes, trial_result->notable.length);
     writing_append_bytes(bytes, trial_result->certificates.bytes,
                          trial_result->certificates.length);
+    writing_append_bytes(bytes, trial_result->diagnoses.bytes, trial_result->diagnoses.length);
 }
 
 /* The ops of all lists; UINT64_MAX: more than max. */
@@ -66,7 +68,8 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
     rest -= head->has_list ? sizeof(struct setup) : 0;
     const uint64_t op_count = count_ops(head, rest / sizeof(struct op));
     if (op_count == UINT64_MAX || head->all_bytes > rest || head->notable_bytes > rest ||
-        head->certificates_bytes > rest || head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
+        head->certificates_bytes > rest || head->diagnoses_bytes > rest ||
+        head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
         head->findings.count > RUN_FINDING_COUNT_MAX || !are_lists_there(&head->findings)) {
         return false;
     }
@@ -78,7 +81,8 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
             return false;
         }
     }
-    const uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes;
+    const uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes +
+                                head->diagnoses_bytes;
     return op_count * sizeof(struct op) + text_bytes == rest;
 }
 
@@ -116,7 +120,9 @@ bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *
     writing_append_bytes(&trial_result->all, from, head->all_bytes);
     from += head->all_bytes;
     writing_append_bytes(&trial_result->notable, from, head->notable_bytes);
-    writing_append_bytes(&trial_result->certificates, from + head->notable_bytes,
-                         head->certificates_bytes);
+    from += head->notable_bytes;
+    writing_append_bytes(&trial_result->certificates, from, head->certificates_bytes);
+    from += head->certificates_bytes;
+    writing_append_bytes(&trial_result->diagnoses, from, head->diagnoses_bytes);
     return true;
 }

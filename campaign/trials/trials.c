@@ -154,6 +154,7 @@ bool trials_next(struct trials *trials, struct task *task)
                           .trial = number_trial(trials->plan, progress->started),
                           .op_count_max = best_op_count};
     task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0;
+    task->is_kept = task->trial < trials->plan->parts[best].keep_count;
     progress->started++;
     progress->waiting_op_max += best_op_count;
     trials->started++;

@@ -404,13 +404,67 @@ START_TEST(beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials)
 }
 END_TEST
 
+static void accept_kept(uint64_t trial)
+{
+    struct trial_result result;
+    const struct task task = {.trial = trial, .is_kept = true, .op_count_max = 1000};
+    trial_result_init(&result);
+    trial_result_make(&plan, &task, words, &result);
+    accept_result(&result);
+}
+
+START_TEST(lists_are_kept_while_they_and_the_results_are_within_the_limit)
+{
+    const struct report_end *end = &checkpoint.state.end;
+    uint64_t due = UINT64_MAX; /* what the first trial needs */
+    for (uint64_t less = 0; less < 2; less++) {
+        begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n", false);
+        options.results_limit_bytes = due - less;
+        struct trial_result result = make_result(0, 8);
+        accept_result(&result); /* not to be kept */
+        const uint64_t before_bytes = campaign.output.results_bytes;
+        accept_kept(9);
+        ck_assert_uint_eq(end->kept_count, 1 - less);
+        ck_assert_uint_eq(end->kept_omitted, less);
+        ck_assert_uint_eq(end->kept_bytes > 0, 1 - less);
+        const char *lines = read_file("results.jsonl");
+        ck_assert_uint_eq(count_text(lines, "\"kept\":\""), 1 - less);
+        ck_assert_uint_eq(count_text(lines, "\"type\":\"diagnosis\""), 1 - less);
+        const char *name = checkpoint.saved_files.bytes;
+        ck_assert_uint_eq(checkpoint.saved_files.length > 0, 1 - less);
+        if (less == 0) {
+            ck_assert_int_eq(strncmp(name, "kept/first_part-", 16), 0);
+            ck_assert_uint_eq(strlen(read_file(name)), end->kept_bytes);
+            const char *verdict_end = strchr(strstr(read_file("results.jsonl"), "\"verdict\""),
+                                             '\n');
+            ck_assert_ptr_nonnull(verdict_end);
+            due = before_bytes + end->kept_bytes +
+                  (uint64_t)(strstr(verdict_end, "{\"type\":\"diagnosis\"") -
+                             strstr(read_file("results.jsonl"), "{\"type\":\"verdict\""));
+        }
+        end_campaign();
+    }
+}
+END_TEST
+
+START_TEST(what_is_kept_counts_towards_the_limit_of_the_results)
+{
+    begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n", false);
+    accept_kept(9);
+    options.results_limit_bytes = campaign.output.results_bytes + checkpoint.state.end.kept_bytes;
+    accept_trial(0, 10);
+    ck_assert_uint_eq(checkpoint.state.end.verdicts_omitted, 1);
+    end_campaign();
+}
+END_TEST
+
 START_TEST(behind_a_failure_nothing_more_is_saved)
 {
     for (int i = 0; i < 2; i++) {
         begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n", false);
         campaign.is_failed = i == 0;
         campaign.output.is_failed = i == 1;
-        accept_trial(0, 0);
+        accept_kept(0);
         ck_assert_uint_eq(checkpoint.saved_files.length, 0);
         ck_assert_uint_eq(checkpoint.state.certificate_count, 0);
         ck_assert_uint_eq(checkpoint.state.end.trials, 1);
@@ -420,7 +474,7 @@ START_TEST(behind_a_failure_nothing_more_is_saved)
         begin_campaign(UNDRAINED, false);
         campaign.is_failed = i == 0;
         campaign.output.is_failed = i == 1;
-        accept_trial(0, 0);
+        accept_kept(0);
         ck_assert_uint_eq(checkpoint.findings.count, 0);
         ck_assert_uint_eq(checkpoint.state.end.totals.premature, 2);
         campaign.output.is_failed = false;
@@ -830,6 +884,8 @@ Suite *suite_of_campaign_state(void)
     tcase_add_test(tests, a_canary_that_shows_nothing_is_settled_in_the_end);
     tcase_add_test(tests, a_few_justified_refusals_have_their_files_named_in_their_lines);
     tcase_add_test(tests, beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials);
+    tcase_add_test(tests, lists_are_kept_while_they_and_the_results_are_within_the_limit);
+    tcase_add_test(tests, what_is_kept_counts_towards_the_limit_of_the_results);
     tcase_add_test(tests, behind_a_failure_nothing_more_is_saved);
     tcase_add_test(tests, the_first_dispute_is_told_and_its_files_are_kept);
     tcase_add_test(tests, a_finding_is_counted_and_its_shortest_list_is_kept);

@@ -55,6 +55,8 @@ START_TEST(numbers_are_taken_up_to_their_bounds)
         {"--shrink-budget", AT(shrink_budget), "18446744073709551615", UINT64_MAX, ""},
         {"--results-limit", AT(results_limit_bytes), "0", 0, "x"},
         {"--results-limit", AT(results_limit_bytes), "2M", 2 << 20, "-1"},
+        {"--keep", AT(keep_count), "0", 0, "-1"},
+        {"--keep", AT(keep_count), "18446744073709551615", UINT64_MAX, "x"},
         {"--regret-max", AT(regret_max), "0", 0, "-1"},
         {"--regret-max", AT(regret_max), "18446744073709551615", UINT64_MAX, "x"},
         {"--allow-unrepeated", AT(unrepeated_max), "0", 0, "-1"},

@@ -191,6 +191,54 @@ START_TEST(the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_
 }
 END_TEST
 
+/* The trial of that list, which is to be kept. */
+static const struct trial_result_head *run_kept_trial(void)
+{
+    const struct task task = {.trial = 9, .is_kept = true, .op_count_max = UINT64_C(1) << 20};
+    trial_result_deinit(&result);
+    trial_result_init(&result);
+    trial_result_make(&plan, &task, words, &result);
+    return &result.head;
+}
+
+static void expect_diagnoses(unsigned count, const char *first_text)
+{
+    ck_assert_uint_eq(count_lines(&result.diagnoses), count);
+    ck_assert_msg(strstr(writing_string(&result.diagnoses), first_text) != NULL, "%s",
+                  writing_string(&result.diagnoses));
+}
+
+START_TEST(a_list_to_be_kept_comes_with_the_reason_of_its_first_refusal_of_each_kind)
+{
+    prepare_refusals();
+    ck_assert(!run_trial(9, false)->has_list);
+    ck_assert_uint_eq(result.diagnoses.length, 0);
+    ck_assert(run_kept_trial()->has_list);
+    ck_assert_uint_eq(result.ops.count, FULL_COUNT + REFUSED_COUNT);
+    expect_diagnoses(1,
+                     "\"op\":16,\"verdict\":\"justified\",\"causes\":[{\"cause\":\"exhausted\",");
+    ck_assert_ptr_nonnull(strstr(result.diagnoses.bytes, "\"scenario\":\"the part\",\"trial\":9,"));
+    ck_assert_ptr_nonnull(strstr(result.diagnoses.bytes, "\"seed\":\""));
+    end_trial();
+    /* One that waits and would fit, and again; one that is larger than the device. */
+    prepare(HEAD("plant_premature_undrained") "0: alloc size=16K\n"
+                                              "1: free_after block=0 delay=1s\n"
+                                              "2: alloc size=1K\n"
+                                              "3: alloc size=2K\n"
+                                              "4: alloc size=20K\n"
+                                              "5: alloc size=21K\n");
+    ck_assert_uint_eq(run_kept_trial()->totals.ooms, 4);
+    expect_diagnoses(2, "\"op\":2,\"verdict\":\"premature\",\"causes\":[{"
+                        "\"cause\":\"refused_though_it_fits\",\"kind\":\"drain\",");
+    expect_diagnoses(2, "\"op\":4,\"verdict\":\"justified\",");
+    end_trial();
+    prepare(HEAD("hbm") "0: alloc size=16K\n");
+    ck_assert(run_kept_trial()->has_list);
+    ck_assert_uint_eq(result.diagnoses.length, 0);
+    end_trial();
+}
+END_TEST
+
 /* The list of a question that one step does not decide. */
 static const char undecided[] =
     "hbmstress-ops 1\ncapacity 64K\ngranule 512\ntarget first_fit\noption defrag=repack\n"
@@ -665,6 +713,7 @@ static void fill_result(struct trial_result *full, bool has_list)
     writing_append(&full->all, "all of it");
     writing_append(&full->notable, "notable");
     writing_append(&full->certificates, "{}[]");
+    writing_append(&full->diagnoses, "why");
     full->head.saved_count = TRIAL_RESULT_SAVED_COUNT_MAX;
     full->head.saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1] = (struct saved_oom){
         .certificate_start = 1, .certificate_bytes = 3, .all_end = 9, .notable_end = 7};
@@ -693,6 +742,7 @@ START_TEST(a_result_is_the_same_behind_its_bytes)
         ck_assert_str_eq(back.all.bytes, "all of it");
         ck_assert_str_eq(back.notable.bytes, "notable");
         ck_assert_str_eq(back.certificates.bytes, "{}[]");
+        ck_assert_str_eq(back.diagnoses.bytes, "why");
         trial_result_deinit(&back);
         trial_result_init(&back);
         ck_assert(!trial_result_unpack(bytes.bytes, bytes.length - 1, &back));
@@ -728,6 +778,8 @@ START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
         WRONG(all_bytes, UINT64_MAX),
         WRONG(notable_bytes, UINT64_MAX),
         WRONG(certificates_bytes, UINT64_MAX),
+        WRONG(diagnoses_bytes, UINT64_MAX),
+        WRONG(diagnoses_bytes, 4),
         WRONG(saved_count, TRIAL_RESULT_SAVED_COUNT_MAX + 1),
         WRONG(findings.count, RUN_FINDING_COUNT_MAX + 1),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_start, 2),
@@ -776,6 +828,8 @@ Suite *suite_of_trial_result(void)
     tcase_add_test(tests, one_in_so_many_certificates_is_checked_and_not_kept);
     tcase_add_test(tests,
                    the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_lines);
+    tcase_add_test(tests,
+                   a_list_to_be_kept_comes_with_the_reason_of_its_first_refusal_of_each_kind);
     tcase_add_test(tests, five_refusals_that_stay_unknown_are_saved_and_all_are_notable);
     tcase_add_test(tests, a_tag_that_grows_in_a_long_trial_is_named);
     tcase_add_test(tests, the_fullest_moment_is_what_was_in_use_of_what_was_there);

@@ -54,6 +54,17 @@ static struct task start_one(void)
     return task;
 }
 
+/* Bit i: the i-th task from now on is to be kept. */
+static unsigned start_kept(unsigned count)
+{
+    unsigned kept = 0;
+    struct task task = {0};
+    for (unsigned i = 0; i < count && trials_next(trials, &task); i++) {
+        kept |= (unsigned)task.is_kept << i;
+    }
+    return kept;
+}
+
 static void start_all(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -103,6 +114,24 @@ static void end_trials(const char *wanted)
     trials_destroy(trials);
     ck_assert_str_eq(said, wanted);
 }
+
+START_TEST(lists_of_the_first_trials_of_each_part_are_to_be_kept)
+{
+    make_plan(2, (uint32_t[]){2000, 2000});
+    parts[0].keep_count = 2;
+    parts[1].keep_count = 1;
+    begin_trials(0, 100);
+    ck_assert_uint_eq(start_kept(8), 0x7); /* a0 b0 a1, and no others */
+    trials_destroy(trials);
+    make_plan(1, (uint32_t[]){2000});
+    parts[0].keep_count = 4;
+    plan.shard_count = 3;
+    plan.shard_index = 2;
+    begin_trials(0, 100);
+    ck_assert_uint_eq(start_kept(4), 0x1); /* numbers 2, 5, 8, 11 of the whole */
+    trials_destroy(trials);
+}
+END_TEST
 
 START_TEST(parts_with_long_trials_run_in_fewer_rounds)
 {
@@ -353,6 +382,7 @@ Suite *suite_of_trials(void)
     Suite *suite = suite_create("trials");
     TCase *tests = tcase_create("trials");
     suite_add_tcase(suite, tests);
+    tcase_add_test(tests, lists_of_the_first_trials_of_each_part_are_to_be_kept);
     tcase_add_test(tests, parts_with_long_trials_run_in_fewer_rounds);
     tcase_add_test(tests, results_count_in_the_order_of_the_rounds_whoever_is_first);
     tcase_add_test(tests, only_the_next_one_that_counts_is_started_beyond_the_window);

@@ -1,7 +1,6 @@
 /* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
- * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_ooms.c, campaign_save.c,
- * campaign_report.c, campaign_trials.c and
- * campaign_unrepeated.c; and their test,
+ * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_kept.c, campaign_ooms.c,
+ * campaign_save.c, campaign_report.c, campaign_trials.c and campaign_unrepeated.c; and their test,
  * tests/cli/test_campaign_state.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 #define CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
@@ -80,6 +79,9 @@ void campaign_note_unsynced(struct campaign *campaign, const char *folder, const
 /* The OOMs of a trial: keeps those that are saved, and says all of them. */
 void campaign_report_ooms(struct campaign *campaign, const struct trial_result *trial_result);
 /* Our judges disagree on one of its OOMs, or the checker on the certificate of its shrunk list. */
+/* A file of it that a merge is to take, besides those that a finding names itself. */
+void campaign_note_saved(struct campaign *campaign, const char *folder, const char *base,
+                         const char *extension);
 void campaign_report_dispute(struct campaign *campaign, const struct trial_result *trial_result);
 void campaign_report_shrunk_dispute(struct campaign *campaign,
                                     const struct trial_result *trial_result,
@@ -116,6 +118,12 @@ bool campaign_repeats(const struct campaign *campaign, const struct trial_result
 void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entry *entry,
                              const struct saved_repro *saved);
 
+/* --- campaign_kept.c --- */
+
+/* The list of a trial that is to be kept: saves it, as far as --results-limit allows, and reports
+ * why it ran out of memory. */
+void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_result);
+
 /* --- campaign_trials.c --- */
 
 /* Counts one trial; all of it in the order of trials.  Takes over the judgement. */
@@ -146,7 +154,7 @@ bool campaign_put(void *context, const struct report_sink *sink, enum report_kin
                   const struct writing *text);
 /* A failed write was told once; no more files then. */
 void campaign_note_failure(struct campaign *campaign);
-/* results.jsonl is so large that it leaves out what is not notable. */
+/* results.jsonl and the lists that are kept are so large that what is not notable is left out. */
 bool campaign_results_are_full(const struct campaign *campaign);
 /* What is said of a trial's verdict, as far as every one has it. */
 struct report_finding campaign_finding(const struct campaign *campaign,

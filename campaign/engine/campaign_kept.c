@@ -1,0 +1,126 @@
+/* The lists of trials that are kept, whatever came of them. */
+#include "campaign/base/file.h"
+#include "campaign/base/repro.h"
+#include "campaign/engine/private/campaign_state.h"
+#include "harness/base/check.h"
+#include "harness/base/whole_file.h"
+#include "harness/op/ops_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char kept_folder[] = "kept";
+enum { HEADLINE_BYTES = 512 };
+
+/* A list as the text of its file. */
+struct kept_text {
+    char *bytes; /* of malloc */
+    size_t length;
+};
+
+static void print_list(const struct repro *repro, struct kept_text *text)
+{
+    struct writing comments;
+    FILE *stream = open_memstream(&text->bytes, &text->length);
+    CHECK(stream != NULL);
+    writing_init(&comments);
+    repro_append_comments(repro, &comments);
+    ops_file_print(stream, repro->setup, repro->ops, writing_string(&comments));
+    writing_deinit(&comments);
+    CHECK(fclose(stream) == 0);
+}
+
+/* What it is, and what came of it; of a trial that its target ended only the end is known. */
+static void print_headline(const struct campaign *campaign, const struct trial_result_head *head,
+                           char headline[HEADLINE_BYTES])
+{
+    const struct part *part = &campaign->plan->parts[head->task.part];
+    const struct run_totals *totals = &head->totals;
+    const int used = snprintf(headline, HEADLINE_BYTES,
+                              "trial %" PRIu64 " of %s, seed %" PRIu64 ": ", head->task.trial,
+                              part->name, plan_trial_seed(part, head->task.trial));
+    if (head->end != TRIAL_RESULT_DONE) {
+        snprintf(headline + used, HEADLINE_BYTES - (size_t)used, "%s", head->reason);
+        return;
+    }
+    snprintf(headline + used, HEADLINE_BYTES - (size_t)used,
+             "%" PRIu64 " out-of-memories (%" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64
+             " unknown)",
+             totals->ooms, totals->justified, totals->premature, totals->unknown);
+}
+
+static void print_kept(const struct campaign *campaign, const struct trial_result *trial_result,
+                       const struct repro_store_paths *paths, struct kept_text *text)
+{
+    char headline[HEADLINE_BYTES];
+    print_headline(campaign, &trial_result->head, headline);
+    const struct repro repro = {.setup = &trial_result->setup,
+                                .ops = &trial_result->ops,
+                                .headline = headline,
+                                .signature = trial_result->head.signature,
+                                .replay = paths->replay};
+    print_list(&repro, text);
+}
+
+/* The bytes are not forced to the disk: the trial gives them again. */
+static bool write_kept(const char *path, const struct kept_text *text)
+{
+    char directory[FILE_PATH_BYTES];
+    if (!make_directory_of(path, directory)) {
+        (void)message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
+        return false;
+    }
+    if (!whole_file_write(path, text->bytes, text->length, false)) {
+        (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static void print_base(const struct campaign *campaign, const struct task *task,
+                       char base[FINDING_BASE_BYTES])
+{
+    const struct part *part = &campaign->plan->parts[task->part];
+    char name[SETUP_NAME_BYTES];
+    snprintf(name, sizeof name, "%s", part->name);
+    file_name_clean(name); /* a section's name may be any text */
+    snprintf(base, FINDING_BASE_BYTES, "%s-%" PRIu64, name, plan_trial_seed(part, task->trial));
+}
+
+static void save_kept(struct campaign *campaign, struct trial_result *trial_result,
+                      const char *base, const struct repro_store_paths *paths)
+{
+    struct report_end *end = &campaign->at->state.end;
+    struct kept_text text = {0};
+    print_kept(campaign, trial_result, paths, &text);
+    if (campaign->at->state.limited_bytes + end->kept_bytes + text.length >
+        campaign->options->results_limit_bytes) {
+        end->kept_omitted++;
+    } else if (write_kept(paths->repro, &text)) {
+        end->kept_count++;
+        end->kept_bytes += text.length;
+        campaign_note_saved(campaign, kept_folder, base, ".ops");
+        snprintf(trial_result->kept, sizeof trial_result->kept, "%s", paths->repro);
+        output_line(&campaign->output, &trial_result->diagnoses);
+        campaign->at->state.limited_bytes += trial_result->diagnoses.length;
+    } else {
+        campaign_note_failure(campaign);
+    }
+    free(text.bytes);
+}
+
+void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_result)
+{
+    const struct trial_result_head *head = &trial_result->head;
+    char base[FINDING_BASE_BYTES];
+    struct repro_store_paths paths;
+    if (!head->task.is_kept || !head->has_list || trial_result_dispute(trial_result) != NULL ||
+        campaign->is_failed || campaign->output.is_failed) {
+        return;
+    }
+    print_base(campaign, &head->task, base);
+    repro_store_paths_init(&paths, &campaign->repro_store, kept_folder, base);
+    save_kept(campaign, trial_result, base, &paths);
+}
