@@ -10,6 +10,7 @@
 #include "cli/subcommands.h"
 #include "formats/export/export.h"
 #include "harness/base/check.h"
+#include "harness/base/standard.h"
 #include "harness/base/whole_file.h"
 #include "harness/trial/trial_run.h"
 
@@ -120,7 +121,7 @@ static void export_and_answer(void *context, int file)
     struct answer *answer = &exporting->answer;
     exporting->block_events = block_events_create(count_event, exporting);
     /* What the parent removed because it ends is not made again. */
-    exporting->export.stream = exporting->path == NULL         ? stdout
+    exporting->export.stream = exporting->path == NULL         ? standard_output()
                                : exporting->partial[0] != '\0' ? fopen(exporting->partial, "r+")
                                                                : fopen(exporting->path, "w");
     if (exporting->export.stream == NULL || exporting->block_events == NULL) {

@@ -1,6 +1,7 @@
 /* hbmstress: puts every out-of-memory of a device allocator on trial. */
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
+#include "campaign/process/strays.h"
 #include "cli/subcommands.h"
 
 #include <fcntl.h>
@@ -156,5 +157,6 @@ int main(int argc, char **argv)
 {
     open_standard_files();
     interrupt_install();
+    strays_want_guard();
     return (int)choose_subcommand(argv, (size_t)argc);
 }

@@ -1,5 +1,6 @@
 #include "campaign/base/message.h"
 
+#include "harness/base/standard.h"
 #include "harness/base/writing.h"
 
 #include <stdarg.h>
@@ -19,7 +20,7 @@ static void message_print(const char *format, va_list list)
     }
     writing_append(&text, "\n");
     /* When standard error is gone there is nobody left to tell. */
-    (void)writing_print(&text, stderr);
+    (void)writing_print(&text, standard_error());
     writing_deinit(&text);
 }
 

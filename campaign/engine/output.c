@@ -4,6 +4,7 @@
 #include "campaign/base/place.h"
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/checkpoint.h"
+#include "harness/base/standard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +93,7 @@ void output_line_to_results(struct output *output, const struct writing *line)
 
 void output_line_to_standard(struct output *output, const struct writing *line)
 {
-    if (output->is_json && !output->is_pipe_closed && !writing_print(line, stdout)) {
+    if (output->is_json && !output->is_pipe_closed && !writing_print(line, standard_output())) {
         fail_standard(output);
     }
 }
@@ -105,7 +106,7 @@ void output_line(struct output *output, const struct writing *line)
 
 void output_text(struct output *output, const struct writing *text)
 {
-    if (!output->is_json && !output->is_pipe_closed && !writing_print(text, stdout)) {
+    if (!output->is_json && !output->is_pipe_closed && !writing_print(text, standard_output())) {
         fail_standard(output);
     }
 }
@@ -147,7 +148,7 @@ bool output_report(void *context, const struct report_sink *sink, enum report_ki
 
 void output_flush(struct output *output)
 {
-    if (!output->is_pipe_closed && fflush(stdout) != 0) {
+    if (!output->is_pipe_closed && fflush(standard_output()) != 0) {
         fail_standard(output);
     }
     if (output->results >= 0 && !output->is_failed) {

@@ -401,7 +401,8 @@ const struct run_option_row run_option_rows[] = {
      .set = set_trial_timeout},
     {.name = "--op-timeout",
      .argument = "DURATION",
-     .summary = "a call of the target that uses more processor time is a hang (default 20s)",
+     .summary =
+         "a call of the target that uses more processor time, or waits longer, is a hang (default 20s)",
      .set = set_op_timeout},
     {.name = "--faults",
      .argument = "LIST",

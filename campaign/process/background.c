@@ -30,7 +30,7 @@ bool background_start(struct background *background, void (*work)(void *context,
                       void *context)
 {
     struct beginning beginning = {work, context};
-    if (!child_start(&background->child, work_and_flush, &beginning, false)) {
+    if (!child_start(&background->child, work_and_flush, &beginning, CHILD_PRINTS)) {
         return false;
     }
     writing_clear(&background->answer);

@@ -2,7 +2,10 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"
+#include "campaign/process/guest.h"
+#include "campaign/process/strays.h"
 #include "harness/base/check.h"
+#include "harness/base/hash.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -30,8 +33,18 @@ bool file_read_all(int file, void *bytes, size_t length)
     return true;
 }
 
+/* What this process wrote to the file of its answers. */
+static struct {
+    int file;
+    uint64_t bytes, hash;
+} answered = {.file = -1};
+
 bool file_write_all(int file, const void *bytes, size_t length)
 {
+    if (file == answered.file) {
+        answered.bytes += length;
+        answered.hash = hash_bytes(answered.hash, bytes, length);
+    }
     for (const char *from = bytes; length > 0;) {
         const ssize_t put = write(file, from, length);
         if (put < 0 && errno == EINTR) {
@@ -69,34 +82,73 @@ static bool open_pipes(int tasks[2], int answers[2], bool has_tasks)
     return true;
 }
 
-static _Noreturn void run_main(void (*main)(void *context, int tasks, int answers), void *context,
-                               const int tasks[2], const int answers[2])
+/* What a process begins with. */
+struct birth {
+    void (*main)(void *context, int tasks, int answers);
+    void *context;
+    int tasks, answers, output;
+    bool prints;
+    pid_t parent;
+};
+
+static _Noreturn void run_main(const struct birth *birth)
 {
-    close(answers[0]);
-    if (tasks[1] >= 0) {
-        close(tasks[1]);
+    int tasks = birth->tasks, answers = birth->answers;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != birth->parent) {
+        _exit(0); /* it died before */
     }
     interrupt_ignore();
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    main(context, tasks[0], answers[1]);
+    guest_enter(&tasks, &answers, birth->output, birth->prints);
+    strays_adopt_anew();
+    answered.file = answers;
+    child_begin_answer();
+    birth->main(birth->context, tasks, answers);
     _exit(0);
 }
 
+static pid_t fork_main(const struct birth *birth)
+{
+    (void)fflush(NULL); /* what is buffered must not be written twice */
+    death_begin_fork();
+    const pid_t process = fork();
+    if (process == 0) {
+        run_main(birth);
+    }
+    const int error = errno;
+    death_end_fork();
+    if (process > 0) {
+        strays_know(process);
+    }
+    errno = error;
+    return process;
+}
+
 bool child_start(struct child *child, void (*main)(void *context, int tasks, int answers),
-                 void *context, bool has_tasks)
+                 void *context, unsigned flags)
 {
     int tasks[2] = {-1, -1}, answers[2];
+    const bool has_tasks = (flags & CHILD_TAKES_TASKS) != 0;
     CHECK(child->process == 0);
     if (!open_pipes(tasks, answers, has_tasks)) {
         return false;
     }
-    (void)fflush(NULL); /* what is buffered must not be written twice */
-    const pid_t process = fork();
-    if (process == 0) {
-        run_main(main, context, tasks, answers);
-    }
+    const struct birth birth = {.main = main,
+                                .context = context,
+                                .tasks = tasks[0],
+                                .answers = answers[1],
+                                .output = flags & CHILD_IS_HEARD ? guest_output_create() : -1,
+                                .prints = (flags & CHILD_PRINTS) != 0,
+                                .parent = getpid()};
+    strays_adopt();
+    strays_start_guard();
+    const pid_t process = fork_main(&birth);
     const int error = errno;
-    const struct child started = {.process = process, .tasks = tasks[1], .answers = answers[0]};
+    const struct child started = {.process = process,
+                                  .tasks = tasks[1],
+                                  .answers = answers[0],
+                                  .output = birth.output,
+                                  .heard_hash = HASH_START};
     close(answers[1]);
     if (has_tasks) {
         close(tasks[0]);
@@ -116,6 +168,9 @@ void child_close(const struct child *child)
     if (child->tasks >= 0) {
         close(child->tasks);
     }
+    if (child->output >= 0) {
+        close(child->output);
+    }
 }
 
 void child_kill(const struct child *child)
@@ -130,16 +185,66 @@ int child_wait(struct child *child)
     CHECK(child->process > 0);
     while (waitpid(child->process, &status, 0) < 0 && errno == EINTR) {
     }
+    strays_forget(child->process);
     child->process = 0;
+    (void)strays_end();
     return status;
 }
 
-enum child_sound child_listen(const struct child *child, int wait_ms, struct writing *answer)
+/* It is not reaped yet. */
+static bool has_ended(const struct child *child)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)child->process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == child->process;
+}
+
+/* Between the end of its files and its own a process has little to do. */
+enum { ENDING_MS = 500 };
+
+int child_end(struct child *child, bool *was_alive)
+{
+    int ms = 0;
+    while (!has_ended(child) && ms < ENDING_MS) {
+        (void)poll(NULL, 0, 1);
+        ms++;
+    }
+    *was_alive = !has_ended(child);
+    if (*was_alive) {
+        child_kill(child);
+    }
+    return child_wait(child);
+}
+
+/* --- its answers --- */
+
+static bool has_bytes(const struct child *child, int wait_ms)
+{
+    struct pollfd file = {.fd = child->answers, .events = POLLIN};
+    return poll(&file, 1, wait_ms) > 0;
+}
+
+/* Whether there is something to read: bytes, or the end of the file.  A process that the target
+ * forked may hold that open, so *is_over when our own process has ended and there are no bytes. */
+static bool wait_for_bytes(const struct child *child, int wait_ms, bool *is_over)
+{
+    *is_over = false;
+    if (has_bytes(child, wait_ms)) {
+        return true;
+    }
+    if (child->process == 0 || !has_ended(child)) {
+        return false;
+    }
+    *is_over = !has_bytes(child, 0); /* it may have written since */
+    return !*is_over;
+}
+
+enum child_sound child_listen(struct child *child, int wait_ms, struct writing *answer)
 {
     static char bytes[1 << 16];
-    struct pollfd file = {.fd = child->answers, .events = POLLIN};
-    if (poll(&file, 1, wait_ms) <= 0) {
-        return CHILD_SILENT;
+    bool is_over;
+    if (!wait_for_bytes(child, wait_ms, &is_over)) {
+        return is_over ? CHILD_CLOSED : CHILD_SILENT;
     }
     const ssize_t got = read(child->answers, bytes, sizeof bytes);
     if (got < 0 && errno == EINTR) {
@@ -148,8 +253,123 @@ enum child_sound child_listen(const struct child *child, int wait_ms, struct wri
     if (got <= 0) {
         return CHILD_CLOSED;
     }
+    child->heard_bytes += (uint64_t)got;
+    child->heard_hash = hash_bytes(child->heard_hash, bytes, (size_t)got);
     writing_append_bytes(answer, bytes, (size_t)got);
     return CHILD_HEARD;
+}
+
+void child_begin_answer(void)
+{
+    answered.bytes = 0;
+    answered.hash = HASH_START;
+}
+
+void child_announce(struct death *death, const void *bytes, size_t length)
+{
+    if (!guest_is_intact()) {
+        death_note_channel(death);
+    }
+    death->answer_bytes = answered.bytes + length;
+    death->answer_hash = hash_bytes(answered.hash, bytes, length);
+    death->is_answered = 1;
+}
+
+enum child_answer child_look_at_answer(const struct child *child, const struct death *death)
+{
+    if (!death->is_answered) {
+        return child->heard_bytes == 0 ? CHILD_ANSWER_TO_COME : CHILD_ANSWER_DAMAGED;
+    }
+    if (child->heard_bytes < death->answer_bytes) {
+        return CHILD_ANSWER_TO_COME;
+    }
+    return child->heard_bytes == death->answer_bytes && child->heard_hash == death->answer_hash
+               ? CHILD_ANSWER_WHOLE
+               : CHILD_ANSWER_DAMAGED;
+}
+
+void child_expect_answer(struct child *child)
+{
+    child->heard_bytes = 0;
+    child->heard_hash = HASH_START;
+}
+
+/* --- what its call does --- */
+
+/* Less of a processor than this share is none: on a busy machine a process that would run gets
+ * more. */
+enum { BUSY_SHARE = 100 };
+/* Looks that are further apart say nothing: all of us were stopped, say. */
+#define ABSENCE_NS UINT64_C(1000000000)
+/* One that is stopped for so long is not traced by somebody who goes on at once. */
+#define PAUSE_NS UINT64_C(250000000)
+/* A process that is told by its own signals notes the place, so it comes first. */
+#define SLACK_NS UINT64_C(200000000)
+
+/* Its processor time; of one that has ended what it was before. */
+static uint64_t read_busy_ns(const struct child *child, uint64_t before_ns)
+{
+    struct timespec time = {0, 0};
+    clockid_t clock;
+    if (clock_getcpuclockid(child->process, &clock) != 0 || clock_gettime(clock, &time) != 0) {
+        return before_ns;
+    }
+    const uint64_t busy_ns = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+    return busy_ns < before_ns ? before_ns : busy_ns;
+}
+
+/* The letter that the system gives its state: T is stopped, t is traced. */
+static char read_state(const struct child *child)
+{
+    char path[64], text[512], state = '?';
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)child->process);
+    FILE *file = fopen(path, "re");
+    if (file != NULL && fgets(text, sizeof text, file) != NULL && strrchr(text, ')') != NULL) {
+        state = strrchr(text, ')')[1] == ' ' ? strrchr(text, ')')[2] : '?';
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return state;
+}
+
+static void begin_watch(struct child_watch *watch, const struct call_progress *progress,
+                        uint64_t now_ns, uint64_t busy_ns)
+{
+    watch->call_count = progress->call_count;
+    watch->call_ns = now_ns;
+    watch->busy_ns = busy_ns;
+}
+
+enum child_state child_look(const struct child *child, const struct call_progress *progress,
+                            uint64_t op_timeout_ns, uint64_t stuck_ns, struct child_watch *watch)
+{
+    const uint64_t now_ns = clock_now_ns(), busy_ns = read_busy_ns(child, watch->busy_ns);
+    const bool was_absent = now_ns - watch->look_ns > ABSENCE_NS;
+    watch->look_ns = now_ns;
+    if (was_absent || progress->call_count != watch->call_count) {
+        begin_watch(watch, progress, now_ns, busy_ns);
+        return CHILD_BUSY;
+    }
+    const uint64_t seen_ns = now_ns - watch->call_ns, used_ns = busy_ns - watch->busy_ns;
+    const bool is_waiting = used_ns <= seen_ns / BUSY_SHARE;
+    if (is_waiting && seen_ns > PAUSE_NS) {
+        const char state = read_state(child);
+        if (state == 'T') {
+            return CHILD_PAUSED;
+        }
+        if (state == 't') { /* a debugger has it */
+            begin_watch(watch, progress, now_ns, busy_ns);
+            return CHILD_BUSY;
+        }
+    }
+    if (!progress->is_in_call) {
+        return CHILD_BUSY;
+    }
+    if (is_waiting) {
+        return stuck_ns != 0 && seen_ns > stuck_ns ? CHILD_STUCK : CHILD_BUSY;
+    }
+    return used_ns > op_timeout_ns + op_timeout_ns / 4 + SLACK_NS ? CHILD_STUCK : CHILD_BUSY;
 }
 
 /* --- one piece of work --- */
@@ -157,53 +377,36 @@ enum child_sound child_listen(const struct child *child, int wait_ms, struct wri
 /* What the parent looks at while it waits. */
 struct hearing {
     const struct child_job *job;
-    const struct call_progress *progress;
-    clockid_t clock; /* of the child's processor time */
-    uint64_t end_ns;
-    uint64_t call_count, call_ns,
-        busy_ns; /* the call under way, since when it is seen, and the child's time then */
+    struct death *death;
+    struct child_watch watch;
+    uint64_t op_timeout_ns, stuck_ns, end_ns;
 };
 
-/* Less of a processor than this share is none: on a busy machine a process that would run gets
- * more. */
-enum { BUSY_SHARE = 100 };
-
-static uint64_t read_busy_ns(clockid_t clock)
+static bool is_stuck(struct hearing *hearing, const struct child *child)
 {
-    struct timespec time = {0, 0};
-    (void)clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-/* The same call is under way for too long, and waits. */
-static bool is_stuck(struct hearing *hearing, uint64_t now_ns)
-{
-    const struct call_progress *progress = hearing->progress;
-    const uint64_t busy_ns = read_busy_ns(hearing->clock);
-    const bool is_waiting = progress->is_in_call && progress->call_count == hearing->call_count &&
-                            busy_ns - hearing->busy_ns <= (now_ns - hearing->call_ns) / BUSY_SHARE;
-    if (hearing->job->stuck_ns != 0 && is_waiting) {
-        return now_ns - hearing->call_ns > hearing->job->stuck_ns;
-    }
-    hearing->call_count = progress->call_count;
-    hearing->call_ns = now_ns;
-    hearing->busy_ns = busy_ns;
-    return false;
+    const enum child_state state = child_look(child, &hearing->death->progress,
+                                              hearing->op_timeout_ns, hearing->stuck_ns,
+                                              &hearing->watch);
+    hearing->death->was_paused = state == CHILD_PAUSED;
+    return state != CHILD_BUSY;
 }
 
 /* How late a bound or ctrl-C may be seen. */
-enum { LISTEN_MS = 200 };
+enum { LISTEN_MS = 50 };
 
 /* Takes what the child writes until it closes its end.  False: time is over. */
-static bool listen_to(const struct child *child, struct hearing *hearing, struct writing *answer)
+static bool listen_to(struct child *child, struct hearing *hearing, struct writing *answer)
 {
     for (;;) {
         const uint64_t now_ns = clock_now_ns();
-        if (now_ns >= hearing->end_ns || is_stuck(hearing, now_ns) ||
+        if (now_ns >= hearing->end_ns || is_stuck(hearing, child) ||
             (hearing->job->is_interruptible && interrupt_is_requested())) {
             return false;
         }
         const enum child_sound sound = child_listen(child, LISTEN_MS, answer);
+        if (child->output >= 0) {
+            guest_output_bound(child->output);
+        }
         if (sound == CHILD_CLOSED) {
             return true;
         }
@@ -229,27 +432,61 @@ static void work_and_answer(void *context, int tasks, int answers)
     death_watch(beginning->death);
     beginning->job->work(beginning->job->context, answers);
     (void)fflush(NULL);
-    beginning->death->is_done = 1;
+    (void)strays_end();
+    child_announce(beginning->death, NULL, 0);
+    beginning->death->is_done = beginning->death->kind != DEATH_CHANNEL;
 }
 
-static enum child_end conclude_work(struct child *child, bool has_heard_all, bool is_interruptible,
+/* What it wrote before it was killed. */
+static void hear_rest(struct child *child, const struct child_job *job, struct writing *answer)
+{
+    while (child_listen(child, 0, answer) == CHILD_HEARD) {
+        continue;
+    }
+    if (job->heard != NULL) {
+        job->heard(answer);
+    }
+}
+
+static enum child_end conclude_work(struct child *child, bool has_heard_all,
+                                    const struct child_job *job, struct writing *answer,
                                     struct death *death)
 {
+    bool was_alive = false;
     if (!has_heard_all) {
         child_kill(child);
     }
-    const int status = child_wait(child);
-    if (death->is_done) {
+    const int status = has_heard_all ? child_end(child, &was_alive) : child_wait(child);
+    hear_rest(child, job, answer);
+    const bool is_damaged = child_look_at_answer(child, death) != CHILD_ANSWER_WHOLE;
+    if (death->is_done && !is_damaged) {
         return CHILD_DONE;
+    }
+    if (has_heard_all && (was_alive || death->is_done)) {
+        death->is_done = 0;
+        death_note_channel(death);
     }
     if (has_heard_all || death->kind != DEATH_NONE) {
         death_conclude(death, status);
         return CHILD_DIED;
     }
-    if (!is_interruptible || !interrupt_is_requested()) {
+    if (!job->is_interruptible || !interrupt_is_requested()) {
         death->kind = DEATH_HANG;
     }
     return CHILD_STOPPED;
+}
+
+/* As much processor time as a call may take, it may also wait. */
+static struct hearing begin_hearing(const struct child_job *job, struct death *death)
+{
+    const uint64_t now_ns = clock_now_ns();
+    struct hearing hearing = {.job = job, .death = death, .watch.look_ns = now_ns};
+    hearing.watch.call_ns = now_ns;
+    hearing.op_timeout_ns = job->op_timeout_ns == 0 ? death_op_timeout() : job->op_timeout_ns;
+    hearing.stuck_ns = job->stuck_ns == 0 ? death_op_timeout() : job->stuck_ns;
+    hearing.end_ns = job->duration_ns > UINT64_MAX - now_ns ? UINT64_MAX
+                                                            : now_ns + job->duration_ns;
+    return hearing;
 }
 
 enum child_end child_work(const struct child_job *job, struct writing *answer, struct death *death)
@@ -257,19 +494,19 @@ enum child_end child_work(const struct child_job *job, struct writing *answer, s
     struct beginning beginning = {job, death};
     struct child child = {0};
     death_clear(death);
-    if (!child_start(&child, work_and_answer, &beginning, false)) {
+    const unsigned flags = (job->output == NULL ? 0U : CHILD_IS_HEARD) |
+                           (job->is_quiet ? 0U : CHILD_PRINTS);
+    if (!child_start(&child, work_and_answer, &beginning, flags)) {
         return CHILD_NOT_BORN;
     }
-    const uint64_t now_ns = clock_now_ns();
-    struct hearing hearing = {.job = job, .progress = &death->progress, .call_ns = now_ns};
-    if (clock_getcpuclockid(child.process, &hearing.clock) != 0) {
-        hearing.clock = CLOCK_MONOTONIC; /* its time always passes: then nothing is stuck */
-    }
-    hearing.end_ns = job->duration_ns > UINT64_MAX - now_ns ? UINT64_MAX
-                                                            : now_ns + job->duration_ns;
+    struct hearing hearing = begin_hearing(job, death);
     const bool has_heard_all = listen_to(&child, &hearing, answer);
+    const enum child_end end = conclude_work(&child, has_heard_all, job, answer, death);
+    if (child.output >= 0) {
+        guest_output_take(child.output, job->output);
+    }
     child_close(&child);
-    return conclude_work(&child, has_heard_all, job->is_interruptible, death);
+    return end;
 }
 
 enum child_end child_run(void (*work)(void *context, int file), void *context, uint64_t duration_ns,

@@ -1,10 +1,12 @@
 #include "campaign/process/death.h"
 
+#include "campaign/process/guest.h"
 #include "campaign/process/symbols.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
 
 #include <execinfo.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdio.h>
@@ -32,6 +34,9 @@ static struct {
     uint64_t tick_ns;
     uint64_t seen_call_count, seen_tick_count; /* of the call under way at the last ticks */
     bool is_exit_noted;                        /* on_exit was called, in this process or above it */
+    bool is_fork_noted;                        /* the same of pthread_atfork */
+    bool is_forking;                           /* by ourselves */
+    bool is_copy;                              /* the target made this process */
     alignas(64) char alternate_stack[ALTERNATE_STACK_BYTES]; /* the address sanitizer wants it
                                                                 aligned */
 } watch = {.op_timeout_ns = OP_TIMEOUT_DEFAULT_NS};
@@ -133,6 +138,9 @@ static void death_at_tick(int number, siginfo_t *info, void *context)
 static void death_by_exit(int status, void *context)
 {
     (void)context;
+    if (watch.is_copy) {
+        _exit(status); /* what waits to be printed is its parent's */
+    }
     if (watch.death == NULL) {
         return;
     }
@@ -222,6 +230,52 @@ static void watch_sanitizers(void)
     }
 }
 
+static void end_copy(void)
+{
+    _exit(0);
+}
+
+/* In every child process that fork makes. */
+static void leave_parent(void)
+{
+    watch.death = NULL;
+    check_failed_hook = NULL;
+    if (watch.is_forking) {
+        watch.is_forking = false;
+        progress_watch(NULL);
+        return;
+    }
+    watch.is_copy = true;
+    progress_copied(end_copy);
+    guest_leave();
+}
+
+void death_begin_fork(void)
+{
+    watch.is_forking = true;
+}
+
+void death_end_fork(void)
+{
+    watch.is_forking = false;
+}
+
+void death_note_channel(struct death *death)
+{
+    if (death->kind == DEATH_NONE) {
+        death->frame_count = 0;
+        death->kind = DEATH_CHANNEL;
+    }
+}
+
+/* A process that the target makes in another way than with fork has no such memory either. */
+static void keep_to_this_process(struct death *death)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t from = (uintptr_t)death / page * page;
+    (void)madvise((void *)from, (uintptr_t)(death + 1) - from, MADV_DONTFORK);
+}
+
 void death_watch(struct death *death)
 {
     watch.death = death;
@@ -235,8 +289,12 @@ void death_watch(struct death *death)
     watch_signals();
     watch_sanitizers();
     watch_time();
+    keep_to_this_process(death);
     if (!watch.is_exit_noted) {
         watch.is_exit_noted = on_exit(death_by_exit, NULL) == 0;
+    }
+    if (!watch.is_fork_noted) {
+        watch.is_fork_noted = pthread_atfork(NULL, NULL, leave_parent) == 0;
     }
 }
 
@@ -358,6 +416,8 @@ static void name_death(const struct death *death, char *text, size_t text_bytes)
         (void)snprintf(text, text_bytes, "signal %d", (int)death->number);
     } else if (death->kind == DEATH_EXIT) {
         (void)snprintf(text, text_bytes, "exit status %d", (int)death->number);
+    } else if (death->kind == DEATH_CHANNEL) {
+        (void)snprintf(text, text_bytes, "damaged a descriptor of the harness");
     } else {
         (void)snprintf(text, text_bytes, "%.80s", death->text);
     }
@@ -378,7 +438,8 @@ static void append_name(const struct death *death, char *text, size_t text_bytes
     if (death->kind != DEATH_HANG) {
         name_death(death, text + used, text_bytes - used);
     }
-    if (death->kind == DEATH_CHECK) {
+    /* Damage to a descriptor shows later than it is done. */
+    if (death->kind == DEATH_CHECK || death->kind == DEATH_CHANNEL) {
         return;
     }
     const bool has_place = death->kind == DEATH_SIGNAL || death->kind == DEATH_SANITIZER;
@@ -416,6 +477,11 @@ void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES])
         append_call(death, place, sizeof place);
         (void)append_frames(death, place, sizeof place);
         (void)snprintf(words, DEATH_WORDS_BYTES, "the target does not return%.190s", place);
+        return;
+    }
+    if (death->kind == DEATH_CHANNEL) {
+        (void)snprintf(words, DEATH_WORDS_BYTES,
+                       "the target closed, replaced or wrote to a descriptor of the harness");
         return;
     }
     append_name(death, place, sizeof place);

@@ -16,8 +16,9 @@ enum death_kind {
     DEATH_EXIT,      /* number: the status; the target ended the process */
     DEATH_SANITIZER, /* text: "AddressSanitizer heap-buffer-overflow" */
     DEATH_HANG,      /* one call took too much processor time, or did not return */
-    DEATH_CHECK /* text: a CHECK of ours, "FILE:LINE: CONDITION does not hold"; not the target's
-                   fault */
+    DEATH_CHECK,  /* text: a CHECK of ours, "FILE:LINE: CONDITION does not hold"; not the target's
+                     fault */
+    DEATH_CHANNEL /* it closed, replaced or wrote to a descriptor of ours */
 };
 enum { DEATH_FRAME_COUNT_MAX = 24, DEATH_TEXT_BYTES = 512, DEATH_WORDS_BYTES = 224 };
 
@@ -29,7 +30,11 @@ struct death {
     volatile int32_t number;
     volatile uint32_t frame_count;
     uint32_t is_exact;
+    uint32_t was_paused; /* noted by the parent: a signal stopped it, from outside or its own */
     volatile uint32_t is_done; /* the work was done: what ends the process now is no death */
+    /* What it answers, announced here: bytes that are others are not its own.  See child.h. */
+    volatile uint32_t is_answered;
+    volatile uint64_t answer_bytes, answer_hash;
     uintptr_t frames[DEATH_FRAME_COUNT_MAX];
     char text[DEATH_TEXT_BYTES];
 };
@@ -48,6 +53,14 @@ uint64_t death_op_timeout(void);
 /* In the child, before the target runs: from here on what ends the process is noted in *death, and
  * a call that takes longer than the bound ends it.  NULL: no more. */
 void death_watch(struct death *death);
+
+/* Around a fork of ours.  Of a process that the target forks nothing is noted, it has no file of
+ * ours, and it ends when it comes back from the target's call. */
+void death_begin_fork(void);
+void death_end_fork(void);
+
+/* In the child: notes that a descriptor of ours is damaged. */
+void death_note_channel(struct death *death);
 
 /* In the parent: takes in how the process ended, as waitpid says it, where it left no note itself.
  */

@@ -85,7 +85,8 @@ bool repeat_shows(const struct repeat *repeat, struct op_list *shown)
     const struct child_job job = {.work = search_and_answer,
                                   .context = &work,
                                   .duration_ns = repeat->duration_ns,
-                                  .is_interruptible = true};
+                                  .is_interruptible = true,
+                                  .is_quiet = true};
     struct writing answer;
     struct death *death = death_create();
     CHECK(repeat->search_count > 0);

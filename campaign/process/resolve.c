@@ -63,7 +63,8 @@ static void resolve_in_child(const struct attempt *attempt, struct op_list *ops)
                                   .duration_ns = attempt->duration_ns,
                                   .op_timeout_ns = attempt->op_timeout_ns,
                                   .stuck_ns = attempt->stuck_ns,
-                                  .is_interruptible = true};
+                                  .is_interruptible = true,
+                                  .is_quiet = true};
     writing_init(&answer);
     (void)child_work(&job, &answer, death);
     memcpy(ops->ops, shared, bytes);

@@ -336,6 +336,7 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
                                   .context = work,
                                   .duration_ns = time_left_ns(work),
                                   .is_interruptible = true,
+                                  .is_quiet = true,
                                   .heard = forget_older};
     struct writing bytes;
     char why[RUN_REASON_BYTES];

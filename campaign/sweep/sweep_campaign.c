@@ -3,10 +3,12 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/message.h"
 #include "campaign/process/child.h"
+#include "campaign/process/strays.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +40,7 @@ struct sweeper {
     struct child child;
     struct writing input;
     uint64_t progress, progress_ns; /* how far it was when it was seen to move, and when */
+    struct child_watch watch;
     struct sweep_place death_place; /* of the last death, and how many there were in its mode */
     uint64_t death_count;
 };
@@ -205,9 +208,14 @@ static void send_finding(void *context, const struct sweep_finding *finding)
     if (sent->note.has_largest) {
         sent->note.largest = run_find_largest(finding->run, ORACLE_LARGEST_NODES);
     }
-    (void)(file_write_all(sending->file, sent, sizeof *sent) &&
-           file_write_all(sending->file, finding->ops->ops,
-                          finding->ops->count * sizeof *finding->ops->ops));
+    struct writing bytes;
+    writing_init(&bytes);
+    writing_append_bytes(&bytes, sent, sizeof *sent);
+    writing_append_bytes(&bytes, finding->ops->ops,
+                         finding->ops->count * sizeof *finding->ops->ops);
+    child_announce(&sending->words->death, bytes.bytes, bytes.length);
+    (void)file_write_all(sending->file, bytes.bytes, bytes.length);
+    writing_deinit(&bytes);
     free(sent);
 }
 
@@ -336,8 +344,16 @@ static bool sweeper_init(struct sweeper *sweeper, const struct part *part)
  * behind may hold that open. */
 static int sweeper_bury(struct sweeper *sweeper)
 {
-    const int status = child_wait(&sweeper->child);
+    bool was_alive = false;
+    const int status = child_end(&sweeper->child, &was_alive);
+    if (was_alive) {
+        death_note_channel(&sweeper->words->death);
+    }
     while (child_listen(&sweeper->child, 0, &sweeper->input) == CHILD_HEARD) {
+    }
+    if (child_look_at_answer(&sweeper->child, &sweeper->words->death) == CHILD_ANSWER_DAMAGED) {
+        writing_clear(&sweeper->input); /* nobody knows what of it is true */
+        death_note_channel(&sweeper->words->death);
     }
     sweeper_take_input(sweeper);
     child_close(&sweeper->child);
@@ -377,13 +393,16 @@ static void sweep_and_answer(void *context, int tasks, int answers)
     (void)tasks;
     death_clear(&sweeper->words->death);
     death_watch(&sweeper->words->death);
+    child_begin_answer();
     sweeper_work(sweeper, answers);
+    (void)strays_end();
+    child_announce(&sweeper->words->death, NULL, 0);
     death_watch(NULL);
 }
 
 static bool sweeper_start(struct sweeper *sweeper)
 {
-    if (!child_start(&sweeper->child, sweep_and_answer, sweeper, false)) {
+    if (!child_start(&sweeper->child, sweep_and_answer, sweeper, 0)) {
         return false;
     }
     sweeper->progress = sweeper_progress(sweeper);
@@ -396,7 +415,7 @@ static void sweeper_conclude(struct sweeper *sweeper, int status)
 {
     struct death *death = &sweeper->words->death;
     char name[SIGNATURE_BYTES], reason[VERDICT_REASON_BYTES];
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (death->kind == DEATH_NONE && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         sweeper->is_done = true;
         return;
     }
@@ -437,9 +456,20 @@ static void sweeper_stop(struct sweeper *sweeper)
 static void sweeper_watch(struct sweeper *sweeper, uint64_t timeout_ns)
 {
     const uint64_t now_ns = clock_now_ns(), progress = sweeper_progress(sweeper);
+    const enum child_state state = child_look(&sweeper->child, &sweeper->words->death.progress,
+                                              death_op_timeout(), death_op_timeout(),
+                                              &sweeper->watch);
+    if (state == CHILD_PAUSED) {
+        (void)kill(sweeper->child.process, SIGCONT); /* it waits for the time that it may take */
+    }
     if (progress != sweeper->progress) {
         sweeper->progress = progress;
         sweeper->progress_ns = now_ns;
+    }
+    if (state == CHILD_STUCK) {
+        child_kill(&sweeper->child);
+        (void)sweeper_bury(sweeper);
+        sweeper_take_death(sweeper, RULE_HANG, "the target does not return");
     } else if (now_ns - sweeper->progress_ns > timeout_ns) {
         child_kill(&sweeper->child);
         (void)sweeper_bury(sweeper);
@@ -516,9 +546,10 @@ bool sweep_campaign_turn(struct sweep_campaign *sweep_campaign, bool *is_failed)
     }
     for (size_t i = 0; i < sweep_campaign->count; i++) {
         struct sweeper *sweeper = &sweep_campaign->sweepers[i];
-        if (sweeper->child.process != 0 && sweep_campaign->files[i].revents != 0) {
+        if (sweeper->child.process != 0) {
             sweeper_read(sweeper);
-        } else if (sweeper->child.process != 0) {
+        }
+        if (sweeper->child.process != 0 && sweep_campaign->files[i].revents == 0) {
             sweeper_watch(sweeper, sweep_campaign->setup.timeout_ns);
         }
     }

@@ -23,6 +23,7 @@ void trial_result_init(struct trial_result *trial_result)
     writing_init(&trial_result->notable);
     writing_init(&trial_result->certificates);
     writing_init(&trial_result->diagnoses);
+    writing_init(&trial_result->output);
 }
 
 void trial_result_deinit(struct trial_result *trial_result)
@@ -36,6 +37,7 @@ void trial_result_deinit(struct trial_result *trial_result)
     writing_deinit(&trial_result->notable);
     writing_deinit(&trial_result->certificates);
     writing_deinit(&trial_result->diagnoses);
+    writing_deinit(&trial_result->output);
 }
 
 const char *trial_result_rule(const struct trial_result *trial_result)

@@ -86,6 +86,7 @@ struct trial_result {
     struct writing certificates; /* of the saved OOMs, one after the other */
     struct writing diagnoses;    /* a JSON line each; of a list that is kept */
     char kept[FILE_PATH_BYTES];  /* where its list was kept; "" = it was not.  It does not travel */
+    struct writing output;       /* what the target printed; the parent adds it */
 };
 void trial_result_init(struct trial_result *trial_result);
 void trial_result_deinit(struct trial_result *trial_result);
@@ -109,7 +110,8 @@ struct last_words {
     struct death death;
     struct setup setup;
     bool has_begun;
-    uint64_t op_count; /* beyond LAST_OP_COUNT_MAX they are only counted */
+    uint32_t stray_count; /* processes that were still there at its end, and were killed */
+    uint64_t op_count;    /* beyond LAST_OP_COUNT_MAX they are only counted */
     struct op ops[LAST_OP_COUNT_MAX];
     struct run_findings findings; /* without lanes */
     bool has_lanes;               /* a schedule of the ops was tried */

@@ -1,26 +1,31 @@
 #include "campaign/trials/workers.h"
 
 #include "campaign/base/clock.h"
+#include "campaign/base/message.h"
 #include "campaign/process/child.h"
+#include "campaign/process/guest.h"
+#include "campaign/process/strays.h"
 #include "harness/base/check.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* child.process is 0 for one that died and is not replaced yet.  input is what came of its answer:
- * the length in 8 bytes, then the bytes of a trial result. */
+/* child.process is 0 for one that died and is not replaced yet.  input is what came of its answer,
+ * the bytes of a trial result. */
 struct worker {
     struct child child;
     bool is_busy;
     struct task task;
     uint64_t start_ns;
-    uint64_t call_count, call_ns; /* the call under way, and since when it is seen */
     struct writing input;
     struct last_words *words;
     bool is_second_try; /* of this task */
+    struct child_watch watch;
 };
 
 struct workers {
@@ -29,13 +34,18 @@ struct workers {
     struct pollfd *files;   /* count of them, for poll */
     uint32_t count;
     uint64_t timeout_ns;
-    uint64_t looked_ns; /* when workers_take was last here */
+    uint64_t looked_ns;  /* when workers_take was last here */
+    uint64_t watched_ns; /* when it last looked at what the calls do */
+    bool is_stray_told;
 };
 
 enum { WORKER_COUNT_DEFAULT_MAX = 64 };
 /* Between two looks at the workers no more time passes than it takes to save what was found: 1 s.
  */
 #define ABSENCE_NS UINT64_C(1000000000)
+/* Between two looks at what a call does. */
+enum { WATCH_MS = 50 };
+#define WATCH_NS (WATCH_MS * UINT64_C(1000000))
 
 uint32_t workers_wanted(const struct run_options *options)
 {
@@ -49,44 +59,48 @@ uint32_t workers_wanted(const struct run_options *options)
     return processors > WORKER_COUNT_DEFAULT_MAX ? WORKER_COUNT_DEFAULT_MAX : (uint32_t)processors;
 }
 
-/* The files of its siblings would keep them alive when the parent is gone. */
-static void close_siblings(const struct workers *workers)
-{
-    for (uint32_t i = 0; i < workers->count; i++) {
-        if (workers->workers[i].child.process != 0) {
-            child_close(&workers->workers[i].child);
-        }
-    }
-}
-
 /* What the process of a worker begins with. */
 struct beginning {
     const struct workers *workers;
     struct last_words *words;
 };
 
+/* False: it cannot answer, or not be sure that it does. */
+static bool run_and_answer(const struct plan *plan, const struct task *task,
+                           struct last_words *words, int answers)
+{
+    struct trial_result trial_result;
+    struct writing bytes;
+    trial_result_init(&trial_result);
+    writing_init(&bytes);
+    trial_result_make(plan, task, words, &trial_result);
+    words->stray_count = strays_end();
+    (void)fflush(NULL); /* what the target printed */
+    trial_result_pack(&trial_result, &bytes);
+    child_begin_answer();
+    child_announce(&words->death, bytes.bytes, bytes.length);
+    const bool is_sent = words->death.kind == DEATH_NONE &&
+                         file_write_all(answers, bytes.bytes, bytes.length);
+    writing_deinit(&bytes);
+    trial_result_deinit(&trial_result);
+    return is_sent;
+}
+
 /* A worker's life: tasks in, results out, until the parent closes its end. */
 static void run_trials(void *context, int tasks, int answers)
 {
     const struct beginning *beginning = context;
     struct last_words *words = beginning->words;
-    close_siblings(beginning->workers);
+    (void)madvise(words, sizeof *words, MADV_DONTFORK);
     death_watch(&words->death);
     struct task task;
     while (file_read_all(tasks, &task, sizeof task)) {
-        struct trial_result trial_result;
-        struct writing bytes;
-        trial_result_init(&trial_result);
-        writing_init(&bytes);
-        trial_result_make(beginning->workers->plan, &task, words, &trial_result);
-        trial_result_pack(&trial_result, &bytes);
-        const uint64_t length = bytes.length;
-        if (!file_write_all(answers, &length, sizeof length) ||
-            !file_write_all(answers, bytes.bytes, length)) {
+        if (!run_and_answer(beginning->workers->plan, &task, words, answers)) {
             break;
         }
-        writing_deinit(&bytes);
-        trial_result_deinit(&trial_result);
+    }
+    if (!guest_is_intact()) {
+        death_note_channel(&words->death);
     }
 }
 
@@ -94,7 +108,7 @@ static bool fork_worker(const struct workers *workers, struct worker *worker)
 {
     struct beginning beginning = {workers, worker->words};
     worker->is_busy = false;
-    return child_start(&worker->child, run_trials, &beginning, true);
+    return child_start(&worker->child, run_trials, &beginning, CHILD_TAKES_TASKS | CHILD_IS_HEARD);
 }
 
 struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t timeout_ns)
@@ -118,13 +132,22 @@ struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t
     return workers;
 }
 
-/* Returns how it ended. */
-static int bury_worker(struct worker *worker)
+static void bury_worker(struct worker *worker, struct writing *output)
 {
+    if (worker->child.output >= 0 && output != NULL) {
+        guest_output_take(worker->child.output, output);
+    }
     child_close(&worker->child);
     worker->is_busy = false;
     writing_clear(&worker->input);
-    return child_wait(&worker->child);
+}
+
+/* output (NULL: nobody wants it) gets what the target printed. */
+static void end_worker(struct worker *worker, struct writing *output)
+{
+    child_kill(&worker->child);
+    (void)child_wait(&worker->child);
+    bury_worker(worker, output);
 }
 
 void workers_destroy(struct workers *workers)
@@ -132,8 +155,7 @@ void workers_destroy(struct workers *workers)
     for (uint32_t i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->workers[i];
         if (worker->child.process != 0) {
-            child_kill(&worker->child);
-            (void)bury_worker(worker);
+            end_worker(worker, NULL);
         }
         writing_deinit(&worker->input);
         if (worker->words != NULL) {
@@ -168,11 +190,14 @@ bool workers_have_busy(const struct workers *workers)
 static void give_task(struct worker *worker, const struct task *task)
 {
     death_clear(&worker->words->death);
+    child_expect_answer(&worker->child);
+    worker->words->stray_count = 0;
     worker->words->op_count = 0;
     worker->words->findings.count = 0;
     worker->words->has_begun = worker->words->has_lanes = false;
     worker->task = *task;
-    worker->start_ns = worker->call_ns = clock_now_ns();
+    worker->start_ns = clock_now_ns();
+    worker->watch = (struct child_watch){0};
     worker->is_busy = true;
     /* A worker that is gone shows as the end of its answers. */
     (void)file_write_all(worker->child.tasks, task, sizeof *task);
@@ -193,13 +218,12 @@ bool workers_start(struct workers *workers, const struct task *task)
     return true;
 }
 
-/* SIGKILL comes from outside, from an administrator or a kernel without memory, so the trial is run
- * once more: only when that ends so, too, it is the target's.  False: it was. */
-static bool retry_task(struct workers *workers, struct worker *worker, int status)
+/* SIGKILL comes from outside, from an administrator or a kernel without memory, and SIGSTOP may, so
+ * the trial is run once more: only when that ends so, too, it is the target's.  False: it was. */
+static bool retry_task(struct workers *workers, struct worker *worker)
 {
     const struct task task = worker->task;
-    if (worker->is_second_try || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL ||
-        !fork_worker(workers, worker)) {
+    if (worker->is_second_try || !fork_worker(workers, worker)) {
         return false;
     }
     worker->is_second_try = true;
@@ -207,32 +231,71 @@ static bool retry_task(struct workers *workers, struct worker *worker, int statu
     return true;
 }
 
+static void make_dead(struct worker *worker, enum death_kind kind,
+                      struct trial_result *trial_result)
+{
+    if (worker->words->death.kind == DEATH_NONE) {
+        worker->words->death.kind = kind;
+    }
+    trial_result_make_dead(&worker->task, worker->words, trial_result);
+}
+
 /* False: the trial is run once more. */
 static bool note_worker_death(struct workers *workers, struct worker *worker,
                               struct trial_result *trial_result)
 {
-    const int status = bury_worker(worker);
-    if (retry_task(workers, worker, status)) {
+    bool was_alive = false;
+    const int status = child_end(&worker->child, &was_alive);
+    bury_worker(worker, &trial_result->output);
+    if (was_alive) { /* and yet its file of answers was closed */
+        death_note_channel(&worker->words->death);
+    }
+    const bool is_killed = worker->words->death.kind == DEATH_NONE && WIFSIGNALED(status) &&
+                           WTERMSIG(status) == SIGKILL;
+    if (is_killed && retry_task(workers, worker)) {
+        writing_clear(&trial_result->output);
         return false;
     }
     death_conclude(&worker->words->death, status);
-    trial_result_make_dead(&worker->task, worker->words, trial_result);
+    make_dead(worker, DEATH_NONE, trial_result);
     return true;
 }
 
-static bool worker_is_late(const struct workers *workers, const struct worker *worker)
+/* It does not end by itself. */
+static void stop_worker(struct worker *worker, enum death_kind kind,
+                        struct trial_result *trial_result)
 {
-    return worker->is_busy && clock_now_ns() - worker->start_ns > workers->timeout_ns;
+    end_worker(worker, &trial_result->output);
+    make_dead(worker, kind, trial_result);
 }
 
-static void stop_worker(struct worker *worker, struct trial_result *trial_result)
+/* Once: it is no broken promise, and may happen in each trial. */
+static void tell_strays(struct workers *workers, const struct worker *worker)
 {
-    child_kill(&worker->child);
-    (void)bury_worker(worker);
-    if (worker->words->death.kind == DEATH_NONE) {
-        worker->words->death.kind = DEATH_HANG;
+    if (worker->words->stray_count == 0 || workers->is_stray_told) {
+        return;
     }
-    trial_result_make_dead(&worker->task, worker->words, trial_result);
+    workers->is_stray_told = true;
+    message_note("%s: processes that the target started were still there at the end of a trial; "
+                 "they were killed",
+                 workers->plan->parts[worker->task.part].name);
+}
+
+static void take_answer(struct workers *workers, struct worker *worker,
+                        struct trial_result *trial_result)
+{
+    worker->is_busy = false;
+    tell_strays(workers, worker);
+    if (worker->child.output >= 0) {
+        guest_output_take(worker->child.output, &trial_result->output);
+    }
+    writing_clear(&worker->input);
+    /* Its lanes stand where they waited, and what they hold is lost: the next trial would wait,
+     * too.
+     */
+    if (trial_result->head.totals.not_modelled > 0) {
+        end_worker(worker, NULL);
+    }
 }
 
 /* Takes in what came.  READY when the answer is whole or the worker is gone. */
@@ -247,27 +310,21 @@ static enum workers_result listen_to_worker(struct workers *workers, struct work
     case CHILD_HEARD:
         break;
     }
-    uint64_t length = 0;
-    if (worker->input.length < sizeof length) {
+    switch (child_look_at_answer(&worker->child, &worker->words->death)) {
+    case CHILD_ANSWER_TO_COME:
         return WORKERS_NOTHING;
+    case CHILD_ANSWER_DAMAGED:
+        stop_worker(worker, DEATH_CHANNEL, trial_result);
+        return WORKERS_READY;
+    case CHILD_ANSWER_WHOLE:
+        break;
     }
-    memcpy(&length, worker->input.bytes, sizeof length);
-    if (worker->input.length - sizeof length < length) {
-        return WORKERS_NOTHING;
+    if (!trial_result_unpack(worker->input.bytes, worker->input.length, trial_result)) {
+        worker->is_busy = false;
+        return WORKERS_FAILED;
     }
-    const bool good = worker->input.length - sizeof length == length &&
-                      trial_result_unpack(worker->input.bytes + sizeof length, length,
-                                          trial_result);
-    writing_clear(&worker->input);
-    worker->is_busy = false;
-    /* Its lanes stand where they waited, and what they hold is lost: the next trial would wait,
-     * too.
-     */
-    if (good && trial_result->head.totals.not_modelled > 0) {
-        child_kill(&worker->child);
-        (void)bury_worker(worker);
-    }
-    return good ? WORKERS_READY : WORKERS_FAILED;
+    take_answer(workers, worker, trial_result);
+    return WORKERS_READY;
 }
 
 /* While nobody was here, because all of us were stopped, say, no trial is late for it. */
@@ -280,47 +337,83 @@ static void forgive_absence(struct workers *workers)
         /* One that began meanwhile begins now. */
         worker->start_ns = now_ns - worker->start_ns < absent_ns ? now_ns
                                                                  : worker->start_ns + absent_ns;
-        worker->call_ns = now_ns;
     }
     workers->looked_ns = now_ns;
 }
 
-/* Since when the call under way is there. */
-static void look_at_calls(struct workers *workers)
+static bool worker_is_late(const struct workers *workers, const struct worker *worker)
 {
+    return worker->is_busy && clock_now_ns() - worker->start_ns > workers->timeout_ns;
+}
+
+/* Looks that are due: a call that waits, a process that is stopped or has ended, what it prints. */
+static enum workers_result watch_worker(struct workers *workers, struct worker *worker,
+                                        struct trial_result *trial_result)
+{
+    if (worker->child.output >= 0) {
+        guest_output_bound(worker->child.output);
+    }
+    switch (child_look(&worker->child, &worker->words->death.progress, death_op_timeout(),
+                       death_op_timeout(), &worker->watch)) {
+    case CHILD_BUSY:
+        break;
+    case CHILD_PAUSED:
+        if (!worker->is_second_try) {
+            end_worker(worker, NULL);
+            if (retry_task(workers, worker)) {
+                return WORKERS_NOTHING;
+            }
+            make_dead(worker, DEATH_HANG, trial_result);
+            return WORKERS_READY;
+        }
+        /* fallthrough */
+    case CHILD_STUCK:
+        stop_worker(worker, DEATH_HANG, trial_result);
+        return WORKERS_READY;
+    }
+    return listen_to_worker(workers, worker, trial_result);
+}
+
+static enum workers_result watch_workers(struct workers *workers, struct trial_result *trial_result)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (now_ns - workers->watched_ns < WATCH_NS) {
+        return WORKERS_NOTHING;
+    }
     for (uint32_t i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->workers[i];
-        const struct call_progress *progress = &worker->words->death.progress;
-        if (!progress->is_in_call || progress->call_count != worker->call_count) {
-            worker->call_count = progress->call_count;
-            worker->call_ns = workers->looked_ns;
+        const enum workers_result result = worker->is_busy
+                                               ? watch_worker(workers, worker, trial_result)
+                                               : WORKERS_NOTHING;
+        if (result != WORKERS_NOTHING) {
+            return result;
         }
     }
+    workers->watched_ns = now_ns;
+    return WORKERS_NOTHING;
 }
 
 static enum workers_result stop_late_one(struct workers *workers, struct trial_result *trial_result)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
-        if (!worker_is_late(workers, &workers->workers[i])) {
-            continue;
+        if (worker_is_late(workers, &workers->workers[i])) {
+            stop_worker(&workers->workers[i], DEATH_HANG, trial_result);
+            return WORKERS_READY;
         }
-        stop_worker(&workers->workers[i], trial_result);
-        return WORKERS_READY;
     }
-    return WORKERS_NOTHING;
+    return watch_workers(workers, trial_result);
 }
 
 enum workers_result workers_take(struct workers *workers, int wait_ms,
                                  struct trial_result *trial_result)
 {
     forgive_absence(workers);
-    look_at_calls(workers);
     for (uint32_t i = 0; i < workers->count; i++) {
         const struct worker *worker = &workers->workers[i];
         workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->child.answers : -1,
                                             .events = POLLIN};
     }
-    if (poll(workers->files, workers->count, wait_ms) <= 0) {
+    if (poll(workers->files, workers->count, wait_ms < WATCH_MS ? wait_ms : WATCH_MS) <= 0) {
         return stop_late_one(workers, trial_result);
     }
     for (uint32_t i = 0; i < workers->count; i++) {
@@ -336,14 +429,22 @@ enum workers_result workers_take(struct workers *workers, int wait_ms,
     return stop_late_one(workers, trial_result);
 }
 
+/* Whether it is in the call that was seen first so long ago. */
+static bool is_in_long_call(const struct worker *worker, uint64_t call_ns_min)
+{
+    const struct call_progress *progress = &worker->words->death.progress;
+    const struct child_watch *watch = &worker->watch;
+    return worker->is_busy && progress->is_in_call && watch->look_ns != 0 &&
+           progress->call_count == watch->call_count &&
+           clock_now_ns() - watch->call_ns >= call_ns_min;
+}
+
 bool workers_take_stuck(struct workers *workers, uint64_t call_ns_min,
                         struct trial_result *trial_result)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
-        struct worker *worker = &workers->workers[i];
-        const bool is_in_call = worker->is_busy && worker->words->death.progress.is_in_call;
-        if (is_in_call && clock_now_ns() - worker->call_ns >= call_ns_min) {
-            stop_worker(worker, trial_result);
+        if (is_in_long_call(&workers->workers[i], call_ns_min)) {
+            stop_worker(&workers->workers[i], DEATH_HANG, trial_result);
             return true;
         }
     }

@@ -1,5 +1,7 @@
 #include "harness/base/check.h"
 
+#include "harness/base/standard.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +11,7 @@ _Noreturn void check_failed(const char *condition, const char *file, int line)
 {
     char text[512];
     (void)snprintf(text, sizeof text, "%s:%d: %s does not hold", file, line, condition);
-    fprintf(stderr, "hbmstress: internal error: %s\n", text);
+    fprintf(standard_error(), "hbmstress: internal error: %s\n", text);
     if (check_failed_hook != NULL) {
         check_failed_hook(text);
     }

@@ -3,10 +3,18 @@
 #include <stddef.h>
 
 static struct call_progress *watched;
+static void (*returned_in_copy)(void);
 
 void progress_watch(struct call_progress *progress)
 {
     watched = progress;
+    returned_in_copy = NULL;
+}
+
+void progress_copied(void (*returned)(void))
+{
+    watched = NULL;
+    returned_in_copy = returned;
 }
 
 void progress_begin(enum progress_phase phase, enum op_kind kind, uint32_t op)
@@ -25,6 +33,8 @@ void progress_end(void)
 {
     if (watched != NULL) {
         watched->is_in_call = 0;
+    } else if (returned_in_copy != NULL) {
+        returned_in_copy();
     }
 }
 

@@ -27,6 +27,9 @@ struct call_progress {
 void progress_watch(struct call_progress *progress);
 void progress_begin(enum progress_phase phase, enum op_kind kind, uint32_t op);
 void progress_end(void);
+/* This process is a copy that the target made with fork: it notes nothing, and returned is called
+ * when the target's call returns in it, too. */
+void progress_copied(void (*returned)(void));
 
 /* "alloc", "open", "close"; "" when nothing was called. */
 const char *progress_name(const struct call_progress *progress);

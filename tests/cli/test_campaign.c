@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -214,31 +213,27 @@ START_TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
 }
 END_TEST
 
-/* Into the pipe that was made last: an answer of three bytes, which no result has. */
-static enum target_result answer_nonsense(struct target_instance *instance)
+/* To whatever is there. */
+static enum target_result write_nonsense(struct target_instance *instance)
 {
-    static const char nonsense[] = "\3\0\0\0\0\0\0\0abc";
-    int answers = -1;
     (void)instance;
-    for (int file = 3; file < 64; file++) {
-        struct stat status;
-        if (fstat(file, &status) == 0 && S_ISFIFO(status.st_mode) &&
-            (fcntl(file, F_GETFL) & O_ACCMODE) == O_WRONLY) {
-            answers = file;
-        }
+    for (int file = 3; file < 4096; file++) {
+        (void)!write(file, "nonsense", 8);
     }
-    (void)!write(answers, nonsense, sizeof nonsense - 1);
     return TARGET_OK;
 }
 
-START_TEST(an_answer_that_cannot_be_fails_it)
+START_TEST(a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on)
 {
-    prepare(HEAD("hbm") "0: alloc size=1K\n1: defragment\n", UINT64_MAX);
-    special.defragment = answer_nonsense;
-    options.worker_count = 1;
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_HARNESS);
-    ck_assert_str_eq(said, "hbmstress: internal error: a worker sent an answer that is not valid. "
-                           "Please report this.\n");
+    prepare(HEAD("hbm") "0: alloc size=1K\n1: defragment\n", 3);
+    special.defragment = write_nonsense;
+    options.shrink_budget = 1;
+    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_BROKEN);
+    ck_assert_str_eq(said, "");
+    const char *lines = read_file("results.jsonl");
+    ck_assert_uint_eq(count_text(lines, "\"type\":\"trial\""), 3);
+    ck_assert_uint_eq(count_text(lines, "nonsense"), 0);
+    ck_assert_ptr_nonnull(strstr(lines, "crash: damaged a descriptor of the harness"));
     clean_up();
 }
 END_TEST
@@ -264,7 +259,7 @@ Suite *suite_of_campaign(void)
     tcase_add_test(tests, a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list);
     tcase_add_test(tests, a_campaign_whose_time_is_over_runs_no_more);
     tcase_add_test(tests, a_campaign_that_is_interrupted_goes_on_in_another_process);
-    tcase_add_test(tests, an_answer_that_cannot_be_fails_it);
+    tcase_add_test(tests, a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on);
     tcase_add_test(tests, a_baseline_that_cannot_be_read_leaves_nothing);
     return suite;
 }

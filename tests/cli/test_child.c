@@ -274,6 +274,135 @@ START_TEST(a_call_that_waits_less_than_it_may_is_no_hang)
 }
 END_TEST
 
+/* --- what is forked below it --- */
+
+/* Two processes in sessions of their own, one below the other's end; this one crashes. */
+static void leave_processes(void *context, int file)
+{
+    volatile pid_t *left = context;
+    (void)file;
+    for (int i = 0; i < 2; i++) {
+        const pid_t middle = fork();
+        if (middle == 0) {
+            (void)setsid();
+            const pid_t inner = fork();
+            if (inner == 0) {
+                (void)setsid();
+                (void)pause();
+            }
+            left[i] = inner;
+            _exit(0);
+        }
+        (void)waitpid(middle, NULL, 0);
+    }
+    (void)raise(SIGSEGV);
+}
+
+START_TEST(what_it_forked_ends_with_it_in_whatever_session)
+{
+    char death[CHILD_DEATH_BYTES];
+    struct writing answer;
+    volatile pid_t *left = mmap(NULL, 2 * sizeof *left, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne((void *)left, MAP_FAILED);
+    writing_init(&answer);
+    ck_assert_int_eq(child_run(leave_processes, (void *)left, FAR_NS, false, &answer, death),
+                     CHILD_DIED);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_gt(left[i], 0);
+        ck_assert_int_eq(kill(left[i], 0), -1);
+        ck_assert_int_eq(errno, ESRCH);
+    }
+    check_no_child();
+    writing_deinit(&answer);
+}
+END_TEST
+
+static pid_t own_process;
+
+static void do_nothing(void *context, int file)
+{
+    (void)context;
+    (void)file;
+}
+
+START_TEST(children_that_were_there_before_stay)
+{
+    char death[CHILD_DEATH_BYTES];
+    struct writing answer;
+    writing_init(&answer);
+    own_process = fork();
+    if (own_process == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    ck_assert_int_eq(child_run(do_nothing, NULL, FAR_NS, false, &answer, death), CHILD_DONE);
+    ck_assert_int_eq(waitpid(own_process, NULL, WNOHANG), 0);
+    ck_assert_int_eq(kill(own_process, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(own_process, NULL, 0), own_process);
+    writing_deinit(&answer);
+}
+END_TEST
+
+/* --- what it prints, and its answers --- */
+
+static void print_and_answer(void *context, int file)
+{
+    (void)context;
+    (void)printf("out\n");
+    (void)fprintf(stderr, "error\n");
+    (void)file_write_all(file, "answer", 6);
+}
+
+START_TEST(what_it_prints_goes_to_its_output)
+{
+    struct writing answer, output;
+    struct death *death = death_create();
+    const struct child_job job = {
+        .work = print_and_answer, .duration_ns = FAR_NS, .output = &output};
+    writing_init(&answer);
+    writing_init(&output);
+    ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
+    ck_assert_str_eq(writing_string(&answer), "answer");
+    ck_assert_str_eq(writing_string(&output), "out\nerror\n");
+    writing_deinit(&answer);
+    writing_deinit(&output);
+    death_destroy(death);
+}
+END_TEST
+
+/* As a target does that has found the file. */
+static void add_to_the_answer(void *context, int file)
+{
+    (void)context;
+    (void)!write(file, "x", 1);
+    (void)file_write_all(file, "answer", 6);
+}
+
+static void close_and_stay(void *context, int file)
+{
+    (void)context;
+    close(file);
+    (void)pause();
+}
+
+START_TEST(an_answer_that_is_not_its_own_and_a_closed_one_are_its_death)
+{
+    void (*const works[])(void *, int) = {add_to_the_answer, close_and_stay};
+    struct death *death = death_create();
+    for (size_t i = 0; i < 2; i++) {
+        struct writing answer;
+        const struct child_job job = {.work = works[i], .duration_ns = FAR_NS};
+        writing_init(&answer);
+        ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DIED);
+        ck_assert_int_eq(death->kind, DEATH_CHANNEL);
+        check_no_child();
+        writing_deinit(&answer);
+    }
+    death_destroy(death);
+}
+END_TEST
+
 /* --- beside the run --- */
 
 START_TEST(work_in_the_background_is_looked_for_until_it_ends)
@@ -338,6 +467,11 @@ START_TEST(each_kind_of_death_has_its_words)
          "AddressSanitizer x",
          "crash: AddressSanitizer x",
          "the target ended its process: AddressSanitizer x"},
+        {{.kind = DEATH_CHANNEL},
+         RULE_CRASH,
+         "damaged a descriptor of the harness",
+         "crash: damaged a descriptor of the harness",
+         "the target closed, replaced or wrote to a descriptor of the harness"},
         {{.kind = DEATH_HANG}, RULE_HANG, "a hang", "hang", "the target does not return"},
         {{.kind = DEATH_CHECK, .text = "x does not hold"},
          RULE_NONE,
@@ -542,6 +676,10 @@ Suite *suite_of_child(void)
     tcase_add_test(tests, an_interrupt_stops_what_may_be_interrupted);
     tcase_add_test(tests, a_slow_call_is_no_hang);
     tcase_add_test(tests, a_call_that_waits_less_than_it_may_is_no_hang);
+    tcase_add_test(tests, what_it_forked_ends_with_it_in_whatever_session);
+    tcase_add_test(tests, children_that_were_there_before_stay);
+    tcase_add_test(tests, what_it_prints_goes_to_its_output);
+    tcase_add_test(tests, an_answer_that_is_not_its_own_and_a_closed_one_are_its_death);
     tcase_add_test(tests, work_in_the_background_is_looked_for_until_it_ends);
     tcase_add_test(tests, each_kind_of_death_has_its_words);
     tcase_add_test(tests, three_functions_name_the_place);

@@ -1,17 +1,20 @@
 /* Processes that run trials: each answers with what its trial came to, and one that dies or never
  * returns costs that trial alone. */
+#include "campaign/process/guest.h"
 #include "campaign/trials/workers.h"
 #include "targets/targets.h"
 #include "tests/cli/trial_player.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define HEAD "hbmstress-ops 1\ncapacity 16K\ntarget hbm\n0: alloc size=1K\n"
@@ -54,20 +57,101 @@ static enum target_result wait_for_ever(struct target_instance *instance)
     return TARGET_OK;
 }
 
-/* Into the pipe that was made last: an answer of three bytes, which no result has. */
-static enum target_result answer_nonsense(struct target_instance *instance)
+enum { FILE_COUNT = 64, FILE_COUNT_MAX = 4096 };
+
+/* What no result is. */
+static void write_nonsense(int file_count)
 {
     static const char nonsense[] = "\3\0\0\0\0\0\0\0abc";
-    int answers = -1;
+    for (int file = 3; file < file_count; file++) {
+        (void)!write(file, nonsense, sizeof nonsense - 1);
+    }
+}
+
+static enum target_result write_to_low_files(struct target_instance *instance)
+{
     (void)instance;
-    for (int file = 3; file < 64; file++) {
-        struct stat status;
-        if (fstat(file, &status) == 0 && S_ISFIFO(status.st_mode) &&
-            (fcntl(file, F_GETFL) & O_ACCMODE) == O_WRONLY) {
-            answers = file;
+    write_nonsense(FILE_COUNT);
+    return TARGET_OK;
+}
+
+static enum target_result write_to_all_files(struct target_instance *instance)
+{
+    (void)instance;
+    write_nonsense(FILE_COUNT_MAX);
+    return TARGET_OK;
+}
+
+static enum target_result close_all_files(struct target_instance *instance)
+{
+    (void)instance;
+    (void)close_range(3, ~0U, 0);
+    return TARGET_OK;
+}
+
+/* The harness's own are still there: it just has others behind them. */
+static enum target_result replace_all_files(struct target_instance *instance)
+{
+    const struct rlimit limit = {FILE_COUNT_MAX, FILE_COUNT_MAX};
+    (void)instance;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    for (int file = 3; file < FILE_COUNT_MAX; file++) {
+        if (fcntl(file, F_GETFD) >= 0) {
+            (void)dup2(STDIN_FILENO, file);
         }
     }
-    (void)!write(answers, nonsense, sizeof nonsense - 1);
+    return TARGET_OK;
+}
+
+static enum target_result stop_once(struct target_instance *instance)
+{
+    (void)instance;
+    if (*kills_left > 0) {
+        --*kills_left;
+        (void)raise(SIGSTOP);
+    }
+    return TARGET_OK;
+}
+
+/* No signal tells it that its time is over. */
+static enum target_result spin_behind_a_mask(struct target_instance *instance)
+{
+    sigset_t all;
+    (void)instance;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, NULL);
+    for (volatile bool goes_on = true; goes_on;) {
+    }
+    return TARGET_OK;
+}
+
+/* Both processes come back, and neither the other, nor one beside it, goes on. */
+static enum target_result fork_and_return(struct target_instance *instance)
+{
+    (void)instance;
+    if (fork() == 0 && fork() == 0) {
+        (void)setsid();
+        (void)pause();
+    }
+    return TARGET_OK;
+}
+
+static enum target_result print_words(struct target_instance *instance)
+{
+    (void)instance;
+    (void)printf("on output\n");
+    (void)fprintf(stderr, "on error\n");
+    return TARGET_OK;
+}
+
+static enum target_result print_much(struct target_instance *instance)
+{
+    (void)instance;
+    (void)printf("first\n");
+    for (int i = 0; i < 30000; i++) {
+        (void)printf("%0100d\n", i);
+    }
+    (void)printf("last\n");
     return TARGET_OK;
 }
 
@@ -225,19 +309,97 @@ START_TEST(a_trial_that_takes_too_long_is_a_hang)
 }
 END_TEST
 
-START_TEST(an_answer_that_cannot_be_is_told)
+/* One trial, and how it ended; then another one, that all is well with. */
+static struct trial_result_head run_one(enum target_result (*defragment)(struct target_instance *),
+                                        struct writing *output)
 {
     struct trial_result result;
     enum workers_result taken = WORKERS_NOTHING;
-    begin_workers(HEAD "1: defragment\n", answer_nonsense, 1, FAR_NS);
+    begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", defragment, 1, FAR_NS);
     trial_result_init(&result);
     start_trial(0);
     for (int i = 0; taken == WORKERS_NOTHING && i < TURN_COUNT_MAX; i++) {
         taken = workers_take(workers, WAIT_MS, &result);
     }
-    ck_assert_int_eq(taken, WORKERS_FAILED);
+    ck_assert_int_eq(taken, WORKERS_READY);
+    const struct trial_result_head head = result.head;
+    if (output != NULL) {
+        writing_append_bytes(output, result.output.bytes, result.output.length);
+    }
     trial_result_deinit(&result);
     end_workers();
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* nothing of it stays */
+    ck_assert_int_eq(errno, ECHILD);
+    return head;
+}
+
+START_TEST(a_target_that_writes_to_low_descriptors_reaches_none_of_ours)
+{
+    const struct trial_result_head head = run_one(write_to_low_files, NULL);
+    ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
+    ck_assert_uint_eq(head.totals.ops, 3);
+    ck_assert_uint_eq(head.findings.count, 0);
+}
+END_TEST
+
+START_TEST(damage_to_the_descriptors_of_the_harness_is_the_targets_crash)
+{
+    enum target_result (*const damages[])(struct target_instance *) = {
+        write_to_all_files, close_all_files, replace_all_files};
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        const struct trial_result_head head = run_one(damages[i], NULL);
+        ck_assert_int_eq(head.end, TRIAL_RESULT_CRASHED);
+        ck_assert_str_eq(head.signature, "crash: damaged a descriptor of the harness");
+    }
+}
+END_TEST
+
+START_TEST(a_worker_that_is_stopped_runs_its_trial_once_more)
+{
+    begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", stop_once, 1, FAR_NS);
+    *kills_left = 1;
+    start_trial(0);
+    struct trial_result_head head = take_result();
+    ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
+    ck_assert_uint_eq(head.totals.ops, 3);
+    *kills_left = 2;
+    start_trial(1);
+    head = take_result();
+    ck_assert_int_eq(head.end, TRIAL_RESULT_HUNG);
+    ck_assert_str_eq(head.signature, "hang in defragment");
+    end_workers();
+}
+END_TEST
+
+START_TEST(a_call_that_blocks_signals_or_waits_is_a_hang_within_its_bound)
+{
+    death_set_op_timeout(UINT64_C(100000000));
+    ck_assert_str_eq(run_one(spin_behind_a_mask, NULL).signature, "hang in defragment");
+    ck_assert_str_eq(run_one(wait_for_ever, NULL).signature, "hang in defragment");
+}
+END_TEST
+
+START_TEST(a_process_that_the_target_forks_neither_answers_nor_stays)
+{
+    const struct trial_result_head head = run_one(fork_and_return, NULL);
+    ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
+    ck_assert_uint_eq(head.totals.ops, 3);
+    ck_assert_uint_eq(head.findings.count, 0);
+}
+END_TEST
+
+START_TEST(what_a_target_prints_is_kept_with_its_trial)
+{
+    struct writing output;
+    writing_init(&output);
+    ck_assert_int_eq(run_one(print_words, &output).end, TRIAL_RESULT_DONE);
+    ck_assert_str_eq(writing_string(&output), "on output\non error\n");
+    writing_clear(&output);
+    ck_assert_int_eq(run_one(print_much, &output).end, TRIAL_RESULT_DONE);
+    ck_assert_uint_le(output.length, GUEST_OUTPUT_BYTES + 100);
+    ck_assert_int_eq(strncmp(output.bytes, "first\n", 6), 0);
+    ck_assert_str_eq(output.bytes + output.length - 5, "last\n");
+    writing_deinit(&output);
 }
 END_TEST
 
@@ -260,7 +422,12 @@ Suite *suite_of_workers(void)
     tcase_add_test(tests, a_worker_that_dies_costs_its_trial_and_is_replaced);
     tcase_add_test(tests, a_worker_that_is_killed_runs_its_trial_once_more);
     tcase_add_test(tests, a_trial_that_takes_too_long_is_a_hang);
-    tcase_add_test(tests, an_answer_that_cannot_be_is_told);
+    tcase_add_test(tests, a_target_that_writes_to_low_descriptors_reaches_none_of_ours);
+    tcase_add_test(tests, damage_to_the_descriptors_of_the_harness_is_the_targets_crash);
+    tcase_add_test(tests, a_worker_that_is_stopped_runs_its_trial_once_more);
+    tcase_add_test(tests, a_call_that_blocks_signals_or_waits_is_a_hang_within_its_bound);
+    tcase_add_test(tests, a_process_that_the_target_forks_neither_answers_nor_stays);
+    tcase_add_test(tests, what_a_target_prints_is_kept_with_its_trial);
     tcase_add_test(tests, workers_end_in_the_middle_of_a_trial);
     return suite;
 }

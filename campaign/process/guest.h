@@ -1,0 +1,37 @@
+/* What a process that runs a target shows to it: no file of ours within its reach, and a file of
+ * its own for what it prints. */
+#ifndef CAMPAIGN_PROCESS_GUEST_H
+#define CAMPAIGN_PROCESS_GUEST_H
+
+#include "harness/base/writing.h"
+
+#include <stdbool.h>
+
+/* Of what a target prints the first and the last GUEST_OUTPUT_BYTES / 2 are kept. */
+enum { GUEST_OUTPUT_BYTES = 64 << 10 };
+
+/* --- in the parent --- */
+
+/* A file in memory for all that one process prints.  It has a bound: a target that prints much more
+ * between two calls of guest_output_bound() than GUEST_OUTPUT_SPACE_BYTES cannot write any more.
+ * -1: there is none. */
+enum { GUEST_OUTPUT_SPACE_BYTES = 8 << 20 };
+int guest_output_create(void);
+/* Makes room again, where little is left.  Cheap where much is. */
+void guest_output_bound(int output);
+/* Appends what was printed since the last time, and forgets it. */
+void guest_output_take(int output, struct writing *text);
+
+/* --- in the child --- */
+
+/* The files of this process are from here on: nothing at 0; output (-1: nothing) at 1 and 2, for
+ * the target; and ours at high numbers, beyond those that the target can ask for: *tasks (-1: none)
+ * and *answers, and with has_standard standard output and error of the program (standard.h).  All
+ * others are closed. */
+void guest_enter(int *tasks, int *answers, int output, bool has_standard);
+/* False: *tasks or *answers, as guest_enter left them, are closed, or are other files by now. */
+bool guest_is_intact(void);
+/* Closes all of ours, in a process that is none of ours. */
+void guest_leave(void);
+
+#endif
