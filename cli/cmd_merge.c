@@ -188,7 +188,7 @@ static bool copy_file(const char *from, const char *to)
 static bool is_saved_name(const char *name)
 {
     static const char *const folders[] = {"repros/", "certificates/", "disputes/", "unrepeated/",
-                                          "kept/"};
+                                          "kept/", "output/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         const size_t length = strlen(folders[i]);
         if (strncmp(name, folders[i], length) == 0) {

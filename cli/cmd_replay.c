@@ -339,20 +339,27 @@ static enum exit_code fail_check(const struct replaying *replaying, const struct
 
 static enum exit_code run_replay(struct replaying *replaying, struct death *death)
 {
+    struct writing answer, printed;
     const struct child_job job = {.work = replay_list,
                                   .context = replaying,
                                   .is_interruptible = true,
-                                  .duration_ns = replaying->arguments->run.trial_timeout_ns};
-    struct writing answer;
+                                  .duration_ns = replaying->arguments->run.trial_timeout_ns,
+                                  .output = &printed};
     print_start(replaying);
     writing_init(&answer);
+    writing_init(&printed);
     const enum child_end end = child_work(&job, &answer, death);
+    message_quote("target", &printed);
     writing_deinit(&answer);
+    writing_deinit(&printed);
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
     if (death->kind == DEATH_CHECK) {
         return fail_check(replaying, death);
+    }
+    if (death->kind == DEATH_CHANNEL) {
+        replaying->state->is_output_failed = false; /* the target closed that, too */
     }
     if (death->kind != DEATH_NONE) {
         print_death(replaying, death);

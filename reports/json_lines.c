@@ -249,6 +249,9 @@ void json_line_trial(struct writing *text, const struct report_trial *trial)
     if (trial->kept != NULL && trial->kept[0] != '\0') {
         json_add_string(text, "kept", trial->kept);
     }
+    if (trial->output != NULL) {
+        json_add_string(text, "output", trial->output);
+    }
     json_close(text);
 }
 

@@ -77,6 +77,7 @@ struct report_trial {
     const char *signature; /* of the promise that it broke; "" = none */
     const char *kept;      /* where its list was kept; NULL or "" = it was not */
     uint64_t digest;       /* of all its observations */
+    const char *output;    /* the file of what the target printed; NULL = none */
 };
 
 /* How a part stands, or ended. */

@@ -41,6 +41,39 @@ void message_note(const char *format, ...)
     va_end(list);
 }
 
+/* Up to the end of the line, or of the text; returns where that is. */
+static const char *append_line(const char *from, const char *end, struct writing *line)
+{
+    struct writing piece;
+    writing_init(&piece);
+    for (; from < end && *from != '\n'; from++) {
+        if (*from != '\0') {
+            writing_append_bytes(&piece, from, 1);
+            continue;
+        }
+        writing_append_visible(line, writing_string(&piece));
+        writing_append(line, "\\x00");
+        writing_clear(&piece);
+    }
+    writing_append_visible(line, writing_string(&piece));
+    writing_deinit(&piece);
+    return from;
+}
+
+void message_quote(const char *who, const struct writing *text)
+{
+    struct writing lines;
+    const char *end = text->bytes + text->length;
+    writing_init(&lines);
+    for (const char *from = text->bytes; from < end; from++) {
+        writing_append_format(&lines, "%s: ", who);
+        from = append_line(from, end, &lines);
+        writing_append(&lines, "\n");
+    }
+    (void)writing_print(&lines, standard_error());
+    writing_deinit(&lines);
+}
+
 enum exit_code message_unknown(const char *kind, const char *name, const char *near,
                                const char *hint)
 {

@@ -4,6 +4,7 @@
 #define CAMPAIGN_BASE_MESSAGE_H
 
 #include "campaign/base/exit_code.h"
+#include "harness/base/writing.h"
 
 #include <stddef.h>
 
@@ -22,5 +23,9 @@ enum exit_code message_unknown(const char *kind, const char *name, const char *n
 /* The name of names[count] with the fewest edits to name, at most a third of its length plus one;
  * NULL when none is so near.  The first of equals wins. */
 const char *message_nearest(const char *name, const char *const *names, size_t count);
+
+/* Lines of somebody else's, each as "WHO: LINE"; control characters are shown as they are in
+ * messages. */
+void message_quote(const char *who, const struct writing *text);
 
 #endif

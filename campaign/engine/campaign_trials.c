@@ -29,12 +29,15 @@ void campaign_report_trial(struct campaign *campaign, const struct trial_result 
 {
     const struct trial_result_head *head = &trial_result->head;
     const struct part *part = &campaign->plan->parts[head->task.part];
-    const struct report_trial trial = {.place = {part->name, head->task.trial},
-                                       .seed = plan_trial_seed(part, head->task.trial),
-                                       .totals = &head->totals,
-                                       .signature = head->signature,
-                                       .kept = trial_result->kept,
-                                       .digest = head->digest};
+    char path[FILE_PATH_BYTES];
+    const struct report_trial trial = {
+        .place = {part->name, head->task.trial},
+        .seed = plan_trial_seed(part, head->task.trial),
+        .totals = &head->totals,
+        .signature = head->signature,
+        .kept = trial_result->kept,
+        .digest = head->digest,
+        .output = campaign_save_output(campaign, trial_result, path)};
     (void)reporter_trial(&campaign->reporter, &trial);
 }
 

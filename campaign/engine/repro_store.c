@@ -403,7 +403,7 @@ static void clean_folder(const char *directory, const char *name)
 void repro_store_clean(const struct repro_store *repro_store, bool has_writer)
 {
     static const char *const folders[] = {".", "repros", "certificates", "unrepeated", "disputes",
-                                          "kept"};
+                                          "kept", "output"};
     for (size_t i = has_writer ? 1 : 0; i < sizeof folders / sizeof *folders; i++) {
         clean_folder(repro_store->directory, folders[i]);
     }

@@ -238,6 +238,34 @@ START_TEST(a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on)
 }
 END_TEST
 
+/* The trials that are known print a line each. */
+static enum target_result print_line(struct target_instance *instance)
+{
+    (void)instance;
+    (void)printf("{\"type\":\"end\"} by the target\n");
+    return TARGET_OK;
+}
+
+START_TEST(what_a_target_prints_is_a_file_that_the_line_of_its_trial_names)
+{
+    char name[2 * SCRATCH_PATH_BYTES];
+    prepare(HEAD("hbm") "0: alloc size=1K\n1: defragment\n", 5);
+    special.defragment = print_line;
+    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_KEPT);
+    ck_assert_str_eq(said, "");
+    ck_assert_uint_eq(count_text(read_file("standard"), "by the target"), 0);
+    const char *lines = read_file("results.jsonl");
+    ck_assert_uint_eq(count_text(lines, "by the target"), 0);
+    ck_assert_uint_eq(count_text(lines, "\"output\":\""), 3); /* of the first trials */
+    const char *path = strstr(lines, "\"output\":\"") + strlen("\"output\":\"");
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(path, "\""), path);
+    ck_assert_int_eq(strncmp(name, directory, strlen(directory)), 0);
+    const char *text = read_file(name + strlen(directory) + 1);
+    ck_assert_uint_ge(count_text(text, "{\"type\":\"end\"} by the target\n"), 1);
+    clean_up();
+}
+END_TEST
+
 START_TEST(a_baseline_that_cannot_be_read_leaves_nothing)
 {
     prepare(SOUND, 3);
@@ -260,6 +288,7 @@ Suite *suite_of_campaign(void)
     tcase_add_test(tests, a_campaign_whose_time_is_over_runs_no_more);
     tcase_add_test(tests, a_campaign_that_is_interrupted_goes_on_in_another_process);
     tcase_add_test(tests, a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on);
+    tcase_add_test(tests, what_a_target_prints_is_a_file_that_the_line_of_its_trial_names);
     tcase_add_test(tests, a_baseline_that_cannot_be_read_leaves_nothing);
     return suite;
 }

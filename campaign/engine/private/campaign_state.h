@@ -1,5 +1,6 @@
 /* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
  * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_kept.c, campaign_ooms.c,
+ * campaign_outputs.c,
  * campaign_save.c, campaign_report.c, campaign_trials.c and campaign_unrepeated.c; and their test,
  * tests/cli/test_campaign_state.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
@@ -86,6 +87,13 @@ void campaign_report_dispute(struct campaign *campaign, const struct trial_resul
 void campaign_report_shrunk_dispute(struct campaign *campaign,
                                     const struct trial_result *trial_result,
                                     const struct saved_repro *saved);
+
+/* --- campaign_outputs.c --- */
+
+/* Saves what the target printed in that trial, if it is one of the first or has a finding that is
+ * one of the first.  Returns path; NULL: nothing is saved. */
+const char *campaign_save_output(struct campaign *campaign, const struct trial_result *trial_result,
+                                 char path[FILE_PATH_BYTES]);
 
 /* --- campaign_findings.c --- */
 
