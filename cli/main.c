@@ -5,6 +5,7 @@
 #include "cli/subcommands.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -158,5 +159,9 @@ int main(int argc, char **argv)
     open_standard_files();
     interrupt_install();
     strays_want_guard();
-    return (int)choose_subcommand(argv, (size_t)argc);
+    const enum exit_code code = choose_subcommand(argv, (size_t)argc);
+    (void)fflush(stdout);
+    /* What a plug-in prints when it is unloaded is no answer of ours. */
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    return (int)code;
 }

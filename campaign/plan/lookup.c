@@ -8,7 +8,10 @@
 #include "targets/targets.h"
 #include "targets/threaded/races.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HINT_BYTES = 1024, PLUGIN_COUNT_MAX = 64, NAME_COUNT_MAX = 256 };
 
@@ -18,6 +21,24 @@ static struct {
     struct plugin plugin;
 } plugins[PLUGIN_COUNT_MAX];
 static size_t plugin_count;
+
+/* What it prints meanwhile goes to standard error: it runs in this process. */
+static enum plugin_result load_beside_output(struct plugin *plugin, const char *path,
+                                             char reason[PLUGIN_REASON_BYTES])
+{
+    (void)fflush(stdout);
+    const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (output >= 0) {
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    }
+    const enum plugin_result result = plugin_load(plugin, path, reason);
+    (void)fflush(stdout);
+    if (output >= 0) {
+        (void)dup2(output, STDOUT_FILENO);
+        close(output);
+    }
+    return result;
+}
 
 static enum exit_code lookup_plugin(const char *path, const struct target **target)
 {
@@ -39,7 +60,7 @@ static enum exit_code lookup_plugin(const char *path, const struct target **targ
                             PLUGIN_COUNT_MAX);
     }
     char reason[PLUGIN_REASON_BYTES];
-    if (plugin_load(&plugins[plugin_count].plugin, path, reason) != PLUGIN_OK) {
+    if (load_beside_output(&plugins[plugin_count].plugin, path, reason) != PLUGIN_OK) {
         return message_fail(EXIT_USAGE, "%s", reason);
     }
     snprintf(plugins[plugin_count].path, SETUP_VALUE_BYTES, "%s", path);
