@@ -18,7 +18,7 @@ static bool has_early_verdict(const struct campaign *campaign, const struct run_
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *known = findings_find(&campaign->at->findings,
                                                     findings->findings[i].signature);
-        if (known == NULL || known->count <= OUTPUT_VERDICT_COUNT) {
+        if (known == NULL || known->seen_count <= OUTPUT_VERDICT_COUNT) {
             return true;
         }
     }
