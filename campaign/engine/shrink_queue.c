@@ -19,6 +19,7 @@ static struct trial_result *copy_selected(const struct trial_result *trial_resul
     op_list_copy(&copy->ops, &trial_result->ops);
     writing_append_bytes(&copy->certificates, trial_result->certificates.bytes,
                          trial_result->certificates.length);
+    earlier_tasks_copy(&copy->earlier, &trial_result->earlier);
     return copy;
 }
 

@@ -38,6 +38,7 @@ void trial_result_deinit(struct trial_result *trial_result)
     writing_deinit(&trial_result->certificates);
     writing_deinit(&trial_result->diagnoses);
     writing_deinit(&trial_result->output);
+    earlier_tasks_deinit(&trial_result->earlier);
 }
 
 const char *trial_result_rule(const struct trial_result *trial_result)
@@ -431,7 +432,8 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
         head->totals.disputed += count_saved(head, VERDICT_DISPUTED);
     }
     /* A certificate is of no use without the list that it names. */
-    if (head->first.kind != VERDICT_NONE || head->saved_count > 0 || head->task.is_kept) {
+    if (head->first.kind != VERDICT_NONE || head->saved_count > 0 || head->task.is_kept ||
+        head->task.has_list_kept) {
         head->has_list = true;
         take_lists(trial_result, trial);
     }

@@ -6,17 +6,9 @@
 #include "campaign/base/file.h"
 #include "campaign/plan/plan.h"
 #include "campaign/process/death.h"
+#include "campaign/trials/earlier_tasks.h"
 #include "harness/base/writing.h"
 #include "reports/memory_track.h"
-
-/* One trial to run; a plain value. */
-struct task {
-    uint32_t part;   /* index into the plan */
-    bool is_sampled; /* run twice, and compared */
-    bool is_kept;    /* its list is to be kept, whatever comes of it */
-    uint64_t trial;  /* number within its part */
-    uint64_t op_count_max;
-};
 
 enum trial_result_end {
     TRIAL_RESULT_DONE = 0,
@@ -63,7 +55,7 @@ struct trial_result_head {
     struct memory_point fullest; /* of the fullest host; capacity_bytes 0 = no op ended */
     uint64_t looked_op_count;    /* where the run was then; 0 = it was too short for a look */
     bool is_growing;
-    bool has_list; /* setup and ops are there: something broke, an OOM is saved, or it is kept */
+    bool has_list; /* setup and ops are there: something broke, an OOM is saved, or it was asked for */
     char growing_tag[SETUP_NAME_BYTES];
     char reason[RUN_REASON_BYTES];
     /* saved_count of them, in the order of their ops */
@@ -87,6 +79,9 @@ struct trial_result {
     struct writing diagnoses;    /* a JSON line each; of a list that is kept */
     char kept[FILE_PATH_BYTES];  /* where its list was kept; "" = it was not.  It does not travel */
     struct writing output;       /* what the target printed; the parent adds it */
+    /* of a trial with findings: what its worker's process ran before.  It does not travel: the
+     * parent knows */
+    struct earlier_tasks earlier;
 };
 void trial_result_init(struct trial_result *trial_result);
 void trial_result_deinit(struct trial_result *trial_result);

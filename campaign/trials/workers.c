@@ -26,6 +26,7 @@ struct worker {
     struct last_words *words;
     bool is_second_try; /* of this task */
     struct child_watch watch;
+    struct earlier_tasks earlier; /* what its process ran before this task */
 };
 
 struct workers {
@@ -108,6 +109,7 @@ static bool fork_worker(const struct workers *workers, struct worker *worker)
 {
     struct beginning beginning = {workers, worker->words};
     worker->is_busy = false;
+    earlier_tasks_clear(&worker->earlier);
     return child_start(&worker->child, run_trials, &beginning, CHILD_TAKES_TASKS | CHILD_IS_HEARD);
 }
 
@@ -158,6 +160,7 @@ void workers_destroy(struct workers *workers)
             end_worker(worker, NULL);
         }
         writing_deinit(&worker->input);
+        earlier_tasks_deinit(&worker->earlier);
         if (worker->words != NULL) {
             last_words_destroy(worker->words);
         }
@@ -231,6 +234,15 @@ static bool retry_task(struct workers *workers, struct worker *worker)
     return true;
 }
 
+/* The trial is done; whoever repeats what it found may need those before it. */
+static void note_earlier(struct worker *worker, struct trial_result *trial_result)
+{
+    if (trial_result->head.findings.count > 0) {
+        earlier_tasks_copy(&trial_result->earlier, &worker->earlier);
+    }
+    earlier_tasks_add(&worker->earlier, &worker->task, trial_result->head.elapsed_ns);
+}
+
 static void make_dead(struct worker *worker, enum death_kind kind,
                       struct trial_result *trial_result)
 {
@@ -238,6 +250,7 @@ static void make_dead(struct worker *worker, enum death_kind kind,
         worker->words->death.kind = kind;
     }
     trial_result_make_dead(&worker->task, worker->words, trial_result);
+    note_earlier(worker, trial_result);
 }
 
 /* False: the trial is run once more. */
@@ -285,6 +298,7 @@ static void take_answer(struct workers *workers, struct worker *worker,
                         struct trial_result *trial_result)
 {
     worker->is_busy = false;
+    note_earlier(worker, trial_result);
     tell_strays(workers, worker);
     if (worker->child.output >= 0) {
         guest_output_take(worker->child.output, &trial_result->output);

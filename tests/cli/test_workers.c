@@ -239,13 +239,44 @@ START_TEST(each_worker_has_one_trial_at_a_time)
 }
 END_TEST
 
+/* What breaks a promise in each trial: a report with a row too many would do, too. */
+static enum target_result refuse(struct target_instance *instance)
+{
+    (void)instance;
+    return TARGET_INVALID;
+}
+
+START_TEST(a_finding_comes_with_the_trials_that_its_process_ran_before)
+{
+    begin_workers(HEAD "1: defragment\n", refuse, 1, FAR_NS);
+    for (uint64_t i = 5; i < 8; i++) {
+        struct trial_result result;
+        enum workers_result taken = WORKERS_NOTHING;
+        start_trial(i);
+        trial_result_init(&result);
+        for (int k = 0; taken == WORKERS_NOTHING && k < TURN_COUNT_MAX; k++) {
+            taken = workers_take(workers, WAIT_MS, &result);
+        }
+        ck_assert_int_eq(taken, WORKERS_READY);
+        ck_assert_uint_eq(result.head.findings.count, 1);
+        ck_assert_uint_eq(result.earlier.count, i - 5);
+        for (size_t k = 0; k < result.earlier.count; k++) {
+            ck_assert_uint_eq(result.earlier.tasks[k].task.trial, 5 + k);
+            ck_assert_uint_eq(result.earlier.tasks[k].task.op_count_max, 100);
+        }
+        trial_result_deinit(&result);
+    }
+    end_workers();
+}
+END_TEST
+
 START_TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
 {
     begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", die_of_signal, 1, FAR_NS);
     const int free_before = dup(STDIN_FILENO);
     close(free_before);
     for (uint64_t i = 0; i < 2; i++) {
-        start_trial(i);
+        start_trial(i); /* in a new process: nothing ran before */
         const struct trial_result_head head = take_result();
         ck_assert_int_eq(head.end, TRIAL_RESULT_CRASHED);
         ck_assert_uint_eq(head.task.trial, i);
@@ -419,6 +450,7 @@ Suite *suite_of_workers(void)
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, as_many_workers_run_as_are_asked_for);
     tcase_add_test(tests, each_worker_has_one_trial_at_a_time);
+    tcase_add_test(tests, a_finding_comes_with_the_trials_that_its_process_ran_before);
     tcase_add_test(tests, a_worker_that_dies_costs_its_trial_and_is_replaced);
     tcase_add_test(tests, a_worker_that_is_killed_runs_its_trial_once_more);
     tcase_add_test(tests, a_trial_that_takes_too_long_is_a_hang);
