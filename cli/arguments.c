@@ -76,6 +76,14 @@ static const char *set_sweep(struct arguments *arguments, const char *value)
     return NULL;
 }
 
+static const char *set_after(struct arguments *arguments, const char *value)
+{
+    if (arguments->after_count == ARGUMENTS_AFTER_COUNT_MAX) {
+        return "is one file too many: 4096 can run before the list";
+    }
+    return option_set_text(&arguments->after[arguments->after_count++], value);
+}
+
 static const char *set_compare(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -149,6 +157,8 @@ static const struct option_row option_rows[] = {
      set_sweep},
     {"--times", NULL, "N",
      "replay the list N times and check that each replay gives the same result", set_times},
+    {"--after", NULL, "FILE",
+     "run this list first, in the same process, without judging it; may be repeated", set_after},
     {"--compare", NULL, NULL, "FILE is a log of any format: report where the run differs from it",
      set_compare},
     {"--certificates", NULL, "DIR", "write the certificate of each out-of-memory to DIR",

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Lists that run before the one that is replayed. */
+enum { ARGUMENTS_AFTER_COUNT_MAX = 4096 };
+
 /* What was given; texts point into argv.  What was not given is NULL, 0 or false. */
 struct arguments {
     struct run_options run;
@@ -23,6 +26,8 @@ struct arguments {
     uint64_t replay_count;                             /* --times; 0 = not given */
     uint64_t alarm_percent;                            /* 1..100; 0 = not given */
     uint64_t given; /* bit per row: what the command line gave, whatever the value */
+    const char *after[ARGUMENTS_AFTER_COUNT_MAX]; /* --after; after_count of them */
+    size_t after_count;
     bool has_sweep, has_compare, has_what_if, has_follow, has_help, has_version;
 };
 

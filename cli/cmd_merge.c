@@ -230,6 +230,19 @@ static bool copy_saved(struct merging *merging, const struct shard *shard, const
     return copy_file(from, to);
 }
 
+/* The lists that run before its repro. */
+static bool copy_before(struct merging *merging, const struct shard *shard,
+                        const struct finding *finding)
+{
+    char name[FINDING_BASE_BYTES + 64];
+    bool is_good = true;
+    for (uint64_t i = 1; i <= finding->before_count && is_good; i++) {
+        snprintf(name, sizeof name, "repros/%s.before-%" PRIu64 ".ops", finding->base, i);
+        is_good = copy_saved(merging, shard, name);
+    }
+    return is_good;
+}
+
 /* Files of a finding whose shortest repro is another shard's stay behind. */
 static bool copy_findings(struct merging *merging, const struct shard *shard)
 {
@@ -242,7 +255,7 @@ static bool copy_findings(struct merging *merging, const struct shard *shard)
             continue;
         }
         snprintf(name, sizeof name, "repros/%s.ops", finding->base);
-        is_good = copy_saved(merging, shard, name);
+        is_good = copy_saved(merging, shard, name) && copy_before(merging, shard, finding);
         snprintf(name, sizeof name, "certificates/%s.json", finding->base);
         is_good = is_good && (!finding->has_certificate || copy_saved(merging, shard, name));
     }
@@ -265,7 +278,9 @@ static void join_findings(struct finding *known, const struct finding *finding)
 {
     const struct finding before = *known;
     if (finding->base[0] != '\0' &&
-        (known->base[0] == '\0' || finding->op_count < known->op_count)) {
+        (known->base[0] == '\0' ||
+         finding_repro_is_better(known, finding->op_count, finding->before_count,
+                                 finding->is_unrepeated != 0))) {
         *known = *finding;
     }
     const bool is_earlier = finding->trial < before.trial ||
@@ -279,6 +294,7 @@ static void join_findings(struct finding *known, const struct finding *finding)
     known->seen_count = before.seen_count + finding->seen_count;
     known->stayed_count = before.stayed_count + finding->stayed_count;
     known->moved_count = before.moved_count + finding->moved_count;
+    known->unrepeated_count = before.unrepeated_count + finding->unrepeated_count;
     known->is_known = before.is_known && finding->is_known;
 }
 

@@ -2,12 +2,14 @@
 #include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
 #include "campaign/engine/output.h"
+#include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
 #include "cli/compare.h"
 #include "cli/recording.h"
 #include "cli/replay_proofs.h"
 #include "cli/schedule_search.h"
 #include "cli/subcommands.h"
+#include "harness/base/check.h"
 #include "harness/base/json.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"
@@ -17,6 +19,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,6 +36,7 @@ struct replay_state {
     struct compare compare; /* of --compare */
     uint64_t ooms_seen, certificates_checked, certificates_refuted;
     uint64_t replays, same_replays; /* of --times */
+    uint64_t after_count;           /* lists of --after that ended */
     bool is_done;
     bool is_output_failed;
     bool is_proof_failed; /* a message was given */
@@ -42,6 +46,7 @@ struct replay_state {
 struct replaying {
     const struct arguments *arguments;
     const struct recording *recording;
+    const struct recording *after; /* of --after: arguments->after_count of them */
     struct output output;
     struct reporter reporter;
     struct writing text, certificate;
@@ -240,11 +245,24 @@ static void print_times(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
+/* What runs before, so that the target is where it was.  Nothing of it is judged. */
+static void replay_after(struct replaying *replaying)
+{
+    const struct arguments *arguments = replaying->arguments;
+    struct replay_state *state = replaying->state;
+    for (; state->after_count < arguments->after_count; state->after_count++) {
+        const struct recording *recording = &replaying->after[state->after_count];
+        const struct earlier_list list = {recording->target, recording->setup, recording->ops};
+        earlier_list_run(&list);
+    }
+}
+
 /* The child's part: all of the replay. */
 static void replay_list(void *context, int file)
 {
     (void)file;
     struct replaying *replaying = context;
+    replay_after(replaying);
     const struct recording *recording = replaying->recording;
     const struct run_listener listener = {replaying, print_verdict};
     struct trial trial;
@@ -337,6 +355,17 @@ static enum exit_code fail_check(const struct replaying *replaying, const struct
     return message_fail(EXIT_HARNESS, "%s: %s", replaying->arguments->words[0], words);
 }
 
+/* The process did not come to what is judged. */
+static enum exit_code fail_after(const struct replaying *replaying, const struct death *death)
+{
+    char words[DEATH_WORDS_BYTES] = "interrupted";
+    if (death->kind != DEATH_NONE) {
+        death_describe(death, words);
+    }
+    return message_fail(EXIT_HARNESS, "%s: nothing was judged, as this earlier list ended with: %s",
+                        replaying->arguments->after[replaying->state->after_count], words);
+}
+
 static enum exit_code run_replay(struct replaying *replaying, struct death *death)
 {
     struct writing answer, printed;
@@ -361,6 +390,9 @@ static enum exit_code run_replay(struct replaying *replaying, struct death *deat
     if (death->kind == DEATH_CHANNEL) {
         replaying->state->is_output_failed = false; /* the target closed that, too */
     }
+    if (replaying->state->after_count < replaying->arguments->after_count) {
+        return fail_after(replaying, death);
+    }
     if (death->kind != DEATH_NONE) {
         print_death(replaying, death);
     }
@@ -373,10 +405,11 @@ static enum exit_code run_replay(struct replaying *replaying, struct death *deat
 }
 
 static enum exit_code replay_recording(const struct arguments *arguments,
-                                       const struct recording *recording)
+                                       const struct recording *recording,
+                                       const struct recording *after)
 {
     struct replaying replaying = {
-        .arguments = arguments, .recording = recording, .start_ns = clock_now_ns()};
+        .arguments = arguments, .recording = recording, .after = after, .start_ns = clock_now_ns()};
     void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
@@ -428,6 +461,7 @@ static enum exit_code check_search(const struct arguments *arguments)
                        : arguments_has(arguments, "--shrink-budget") ? "--shrink-budget"
                                                                      : NULL;
     const char *never = arguments->replay_count != 0      ? "--times"
+                        : arguments->after_count != 0     ? "--after"
                         : arguments->certificates != NULL ? "--certificates"
                                                           : NULL;
     if (arguments->run.lanes.strategy == NULL && only != NULL) {
@@ -461,6 +495,28 @@ static enum exit_code check_races(const struct arguments *arguments,
                         arguments->words[0]);
 }
 
+/* Reads the lists of --after, and replays with them. */
+static enum exit_code replay_behind(const struct arguments *arguments,
+                                    const struct recording *recording)
+{
+    struct recording *after = calloc(arguments->after_count + 1, sizeof *after);
+    enum exit_code code = EXIT_KEPT;
+    size_t read_count = 0;
+    CHECK(after != NULL);
+    while (read_count < arguments->after_count && code == EXIT_KEPT) {
+        code = recording_read(arguments->after[read_count], arguments, false, &after[read_count]);
+        read_count++;
+    }
+    if (code == EXIT_KEPT) {
+        code = replay_recording(arguments, recording, after);
+    }
+    for (size_t i = 0; i < read_count; i++) {
+        recording_deinit(&after[i]);
+    }
+    free(after);
+    return code;
+}
+
 static enum exit_code replay_subcommand(const struct arguments *arguments)
 {
     struct recording recording;
@@ -484,7 +540,7 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
     if (code == EXIT_KEPT && arguments->run.lanes.strategy != NULL) {
         code = schedule_search_run(arguments, &recording);
     } else if (code == EXIT_KEPT) {
-        code = replay_recording(arguments, &recording);
+        code = replay_behind(arguments, &recording);
     }
     recording_deinit(&recording);
     return code;
@@ -503,6 +559,7 @@ static const char *const options[] = {"--target",
                                       "--rounding",
                                       "--certificates",
                                       "--times",
+                                      "--after",
                                       "--compare",
                                       "--format",
                                       "--kv-bytes-per-token",
@@ -531,6 +588,8 @@ const struct subcommand subcommand_replay = {
         "A list with lanes has its own schedule, which is repeated exactly.  With --strategy, replay\n"
         "searches other schedules instead: as many as --schedules, or all of them with exhaustive.\n"
         "--out DIR saves the list and the schedule that break a promise.\n\n"
+        "With --after, other lists run first in the same process, as trials did before this one.  Only FILE\n"
+        "is judged.\n\n"
         "With --compare, FILE is the log itself, in any format that import knows.  Replay prints the first\n"
         "20 differences, and the totals: requests that the run answered differently from the log, and byte\n"
         "counts that differ.\n\n"

@@ -125,6 +125,20 @@ void json_line_paths(struct writing *text, const char *repro, const char *certif
     }
 }
 
+void json_add_repeats(struct writing *text, const struct report_repeats *repeats)
+{
+    if (repeats->after_count > 0) {
+        json_nest(text, "after", '[');
+        for (size_t i = 0; i < repeats->after_count; i++) {
+            json_add_string(text, NULL, repeats->after[i]);
+        }
+        json_unnest(text, ']');
+    }
+    if (repeats->is_unrepeated) {
+        json_add_boolean(text, "unrepeated", true);
+    }
+}
+
 static void append_strike(struct writing *text, const struct report_strike *strike)
 {
     json_add_string(text, "phase", strike->phase);
@@ -148,6 +162,10 @@ static void append_words(struct writing *text, const struct report_finding *find
         json_add_boolean(text, "known", true);
     }
     json_line_paths(text, finding->repro, finding->certificate);
+    json_add_repeats(text, &finding->repeats);
+    if (finding->repeats.after_count > 0) { /* the repro alone is not enough */
+        json_add_string(text, "replay", finding->replay);
+    }
     if (finding->strike != NULL) {
         append_strike(text, finding->strike);
     }

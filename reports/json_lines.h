@@ -11,6 +11,8 @@ void json_line_start(struct writing *text, const struct report_start *start);
 void json_line_verdict(struct writing *text, const struct report_finding *finding);
 /* The paths of what was kept of a finding: the last members of its line. */
 void json_line_paths(struct writing *text, const char *repro, const char *certificate);
+/* "after" and "unrepeated", where there is something to say. */
+void json_add_repeats(struct writing *text, const struct report_repeats *repeats);
 /* An OOM on which our own judges disagree. */
 void json_line_dispute(struct writing *text, const struct report_finding *finding);
 /* A finding: a `verdict` line for a premature OOM, else a `broken` line. */

@@ -184,7 +184,13 @@ static void suite_add_finding(struct suite *suite, const struct report_known *fi
         append_number_line(&body, "ops", finding->op_count);
     }
     append_line(&body, "certificate", finding->certificate);
+    for (size_t i = 0; i < finding->repeats.after_count; i++) {
+        append_line(&body, "after", finding->repeats.after[i]);
+    }
     append_line(&body, "replay", finding->replay);
+    if (finding->repeats.is_unrepeated) {
+        append_line(&body, "unrepeated", "the list did not show it again");
+    }
     suite_add_case(suite, finding->signature, 0,
                    finding->is_known
                        ? &(struct outcome){.kind = OUTCOME_SKIPPED,

@@ -36,6 +36,14 @@ struct report_start {
     struct report_lanes lanes; /* of what is replayed */
 };
 
+/* How a finding shows again, beside its own list. */
+struct report_repeats {
+    /* after_count of them: lists of earlier trials that must run first, in this order; paths */
+    const char *const *after;
+    size_t after_count;
+    bool is_unrepeated; /* it did not show again: the target was seen to die, but once */
+};
+
 /* Where a verdict came from; scenario NULL = a replayed list. */
 struct report_place {
     const char *scenario;
@@ -59,6 +67,7 @@ struct report_finding {
     const char *repro;                    /* path; NULL = not kept */
     const char *replay;                   /* the one line that runs it again; NULL = none */
     const char *certificate;              /* path; NULL = not kept */
+    struct report_repeats repeats;        /* of the repro */
     uint64_t lane_count, switch_count;    /* of the repro; 0 lanes = it has none */
     const struct oracle_largest *largest; /* that would have been served instead; NULL = unasked */
     const char *signature; /* of a broken promise: under it equal ones are counted; NULL = none */
@@ -159,6 +168,7 @@ struct report_known {
     const char *reason, *message;             /* of the shortest repro's verdict */
     const struct oracle_largest *largest;     /* of the same verdict; NULL = it is no OOM */
     const char *repro, *replay, *certificate; /* NULL = not kept */
+    struct report_repeats repeats;            /* of the repro */
     bool is_known;                            /* it is in the baseline */
 };
 

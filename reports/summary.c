@@ -86,6 +86,7 @@ static void append_finding(struct writing *text, const struct report_known *find
     append_optional(text, "repro", finding->repro);
     append_optional(text, "replay", finding->replay);
     append_optional(text, "certificate", finding->certificate);
+    json_add_repeats(text, &finding->repeats);
     append_optional(text, "reason", finding->reason);
     append_optional(text, "message", finding->message);
     refusals_add_largest(text, finding->largest);

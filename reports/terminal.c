@@ -209,6 +209,9 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     }
     append_field(text, "proof", finding->certificate);
     append_field(text, "replay", finding->replay);
+    if (finding->repeats.is_unrepeated) {
+        append_field(text, "repeats", "unrepeated: the list did not show it again");
+    }
 }
 
 void terminal_found(struct writing *text, const struct report_finding *finding)
@@ -409,6 +412,9 @@ void terminal_findings(struct writing *text, const struct report_known *findings
         writing_append_format(text, ": seen %" PRIu64 " times, first in trial %" PRIu64 " of ",
                               finding->count, finding->first.trial);
         writing_append_visible(text, finding->first.scenario);
+        if (finding->repeats.is_unrepeated) {
+            writing_append(text, ", unrepeated");
+        }
         if (finding->replay != NULL) {
             writing_append_format(text, "; %" PRIu64 " ops: ", finding->op_count);
             writing_append_visible(text, finding->replay);

@@ -39,6 +39,8 @@ void repro_append_comments(const struct repro *repro, struct writing *comments)
     comment_append(comments, "message: ", repro->message);
     comment_append(comments, "not shrunk: ", repro->not_shrunk);
     comment_append(comments, "not shrunk to the end: ", repro->not_to_the_end);
+    comment_append(comments, "", repro->before);
+    comment_append(comments, "unrepeated: ", repro->unrepeated);
     append_lanes(comments, repro->ops);
     comment_append(comments, "replay: ", repro->replay);
 }

@@ -16,8 +16,9 @@ struct repro {
     const char *shrunk_from;                  /* how many ops, in words */
     const char *first_reason, *first_message; /* of the list before it was shrunk */
     const char *not_shrunk, *not_to_the_end;  /* why the list is as it was found; why more may go */
-    const char *replay;                       /* the command line that repeats it */
-    bool is_unforced; /* the caller forces it to the disk, or nobody needs to */
+    const char *before, *unrepeated; /* what must run before it; why it may not show it again */
+    const char *replay;              /* the command line that repeats it */
+    bool is_unforced;                /* the caller forces it to the disk, or nobody needs to */
 };
 
 /* Appends one comment line, the name and the value; nothing when value is NULL or "". */

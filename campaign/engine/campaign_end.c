@@ -69,6 +69,7 @@ static void end_queue(struct campaign *campaign)
 {
     campaign_cut_shrinking(campaign);
     findings_settle(&campaign->at->findings);
+    campaign_settle_unrepeated(campaign);
     if (!campaign->at->state.is_queue_told) {
         campaign_report_entries(campaign);
         campaign->at->state.is_queue_told = campaign->at->state.is_finished;

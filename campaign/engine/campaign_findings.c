@@ -1,6 +1,7 @@
 #include "campaign/engine/private/campaign_state.h"
 
 #include "campaign/base/message.h"
+#include "campaign/engine/before.h"
 #include "campaign/process/child.h"
 
 #include <errno.h>
@@ -85,7 +86,7 @@ static void move_finding(struct campaign *campaign, struct shrink_entry *entry,
 
 /* Of one that is only counted, or has no list. */
 static void report_counted(struct campaign *campaign, const struct trial_result *trial_result,
-                           const struct finding *known)
+                           struct finding *known)
 {
     const struct trial_result_head *head = &trial_result->head;
     struct report_finding finding = campaign_finding(campaign, trial_result, &head->first,
@@ -98,6 +99,7 @@ static void report_counted(struct campaign *campaign, const struct trial_result 
     finding.is_only_counted = known->seen_count > 1;
     (void)reporter_finding(&campaign->reporter, REPORT_FINDING, &finding);
     campaign->at->parts[head->task.part].findings_only_counted += finding.is_only_counted;
+    known->counted_verdicts += campaign_verdict_count(trial_result, head->signature);
 }
 
 /* Of one in the queue, which waits no more: its line, or the text for people. */
@@ -108,6 +110,7 @@ static void report_entry(struct campaign *campaign, const struct shrink_entry *e
     const struct part *part = &campaign->plan->parts[entry->task.part];
     const struct finding *known = findings_find(&campaign->at->findings, entry->signature);
     const bool is_saved = entry->state == SHRINK_SAVED;
+    struct writing replay;
     struct report_finding finding = {.place = {part->name, entry->task.trial},
                                      .verdict = &entry->verdict,
                                      .rule = rule_info(entry->verdict.rule)->name,
@@ -116,10 +119,14 @@ static void report_entry(struct campaign *campaign, const struct shrink_entry *e
                                      .seed = plan_trial_seed(part, entry->task.trial),
                                      .largest = entry->has_largest ? &entry->largest : NULL,
                                      .is_known = known->is_known != 0};
+    if (!finding_is_shown(known)) {
+        return; /* nobody could repeat any of it, or all was another finding */
+    }
+    writing_init(&replay);
     if (is_saved) {
         repro_store_paths_init(&paths, &campaign->repro_store, "repros", entry->base);
         finding.repro = paths.repro;
-        finding.replay = paths.replay;
+        campaign_add_repeats(campaign, &finding, entry, &replay);
         finding.certificate = entry->has_certificate ? paths.certificate : NULL;
         finding.op_count = entry->op_count;
         finding.lane_count = entry->lane_count;
@@ -129,6 +136,8 @@ static void report_entry(struct campaign *campaign, const struct shrink_entry *e
     campaign->audience = audience;
     (void)reporter_finding(&campaign->reporter, REPORT_FINDING, &finding);
     campaign->audience = AUDIENCE_ALL;
+    before_free_report(&finding.repeats);
+    writing_deinit(&replay);
 }
 
 void campaign_report_entries(struct campaign *campaign)
@@ -252,6 +261,8 @@ static void note_saved_files(struct campaign *campaign, struct shrink_entry *ent
     note_largest(trial_result, known);
     known->op_count = saved->op_count;
     known->has_certificate = saved->has_certificate;
+    known->before_count = saved->before_count;
+    known->is_unrepeated = saved->is_unrepeated;
     campaign->at->state.certificate_count += saved->has_certificate;
     memcpy(entry->base, saved->base, sizeof entry->base);
     entry->verdict = saved->shown;
@@ -259,7 +270,14 @@ static void note_saved_files(struct campaign *campaign, struct shrink_entry *ent
     entry->lane_count = saved->lane_count;
     entry->switch_count = saved->switch_count;
     entry->has_certificate = saved->has_certificate;
+    entry->before_count = saved->before_count;
+    entry->is_unrepeated = saved->is_unrepeated;
     campaign_note_unsynced(campaign, "repros", saved->base, ".ops");
+    for (uint64_t i = 1; i <= saved->before_count; i++) {
+        char path[FILE_PATH_BYTES];
+        before_path(campaign->repro_store.directory, saved->base, i, path);
+        writing_append_bytes(&campaign->unsynced, path, strlen(path) + 1);
+    }
 }
 
 static void end_entry(struct campaign *campaign, struct shrink_entry *entry,
@@ -314,6 +332,17 @@ static void save_whole(struct campaign *campaign, struct shrink_entry *entry)
     take_saved(campaign, entry, &saved);
 }
 
+/* One of which nothing is saved. */
+static void count_entry(struct campaign *campaign, struct shrink_entry *entry)
+{
+    const struct trial_result *trial_result = shrink_queue_list(&campaign->at->queue, entry);
+    if (trial_result != NULL) {
+        findings_find(&campaign->at->findings, entry->seen_as)
+            ->counted_verdicts += campaign_verdict_count(trial_result, entry->seen_as);
+    }
+    shrink_queue_end(&campaign->at->queue, entry, SHRINK_COUNTED);
+}
+
 bool campaign_is_shrinking(struct campaign *campaign)
 {
     return shrink_queue_first(&campaign->at->queue) != NULL;
@@ -329,7 +358,7 @@ void campaign_begin_shrinking(struct campaign *campaign)
             return; /* its trial runs again */
         }
         if (!is_to_shrink(campaign, entry)) {
-            shrink_queue_end(queue, entry, SHRINK_COUNTED);
+            count_entry(campaign, entry);
         } else if (!background_start(&campaign->shrink_process, shrink_first, campaign)) {
             (void)message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
             campaign->is_failed = true;
@@ -384,7 +413,7 @@ void campaign_cut_shrinking(struct campaign *campaign)
         if (is_wanted) {
             save_whole(campaign, entry);
         } else {
-            shrink_queue_end(queue, entry, SHRINK_COUNTED);
+            count_entry(campaign, entry);
         }
     }
 }

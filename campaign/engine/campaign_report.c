@@ -1,5 +1,7 @@
 #include "campaign/engine/private/campaign_state.h"
 
+#include "campaign/engine/before.h"
+
 /* Trials go to results.jsonl until that is large, and a start that is repeated does not go there.
  */
 static void put_line(struct campaign *campaign, enum report_kind kind, const struct writing *text)
@@ -77,4 +79,14 @@ void campaign_add_files(struct report_finding *finding, const struct repro_store
     finding->repro = paths->repro;
     finding->replay = paths->replay;
     finding->op_count = saved->op_count;
+}
+
+void campaign_add_repeats(const struct campaign *campaign, struct report_finding *finding,
+                          const struct shrink_entry *entry, struct writing *replay)
+{
+    const char *directory = campaign->repro_store.directory;
+    before_append_replay(replay, directory, entry->base, entry->before_count);
+    finding->replay = writing_string(replay);
+    finding->repeats = before_report(directory, entry->base, entry->before_count,
+                                     entry->is_unrepeated);
 }

@@ -2,6 +2,7 @@
 
 #include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
+#include "campaign/trials/earlier.h"
 #include "harness/base/check.h"
 
 #include <errno.h>
@@ -55,7 +56,8 @@ static void commit_state(struct campaign *campaign)
     }
     for (size_t i = 0; i < queue->count; i++) {
         if (queue->entries[i].is_superseded == SUPERSEDED_SAVED) {
-            repro_store_forget(&campaign->repro_store, queue->entries[i].base);
+            repro_store_forget(&campaign->repro_store, queue->entries[i].base,
+                               queue->entries[i].before_count);
             queue->entries[i].is_superseded = SUPERSEDED_GONE;
         }
     }
@@ -233,7 +235,7 @@ void campaign_clean(struct campaign *campaign)
         const struct shrink_entry *entry = &queue->entries[i];
         const bool may_be_there = entry->state == SHRINK_WAITING || entry->is_superseded != 0;
         if (may_be_there && !is_kept(campaign, entry->base)) {
-            repro_store_forget(&campaign->repro_store, entry->base);
+            repro_store_forget(&campaign->repro_store, entry->base, EARLIER_LIST_COUNT_MAX);
         }
     }
 }

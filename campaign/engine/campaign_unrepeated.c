@@ -3,7 +3,6 @@
 
 #include "campaign/process/repeat.h"
 #include "explore/strategies/strategies.h"
-#include "harness/base/check.h"
 #include "harness/lanes/lanes_list.h"
 
 #include <inttypes.h>
@@ -50,33 +49,77 @@ bool campaign_repeats(const struct campaign *campaign, const struct trial_result
     return repeat_shows(&repeat, shown);
 }
 
-static void discount_verdicts(struct run_totals *totals, const struct run_finding *finding)
+/* A trial that died has counted less than it had seen. */
+static void discount_verdicts(struct run_totals *totals, bool is_premature, uint64_t verdict_count)
 {
-    const bool is_premature = finding->verdict.kind == VERDICT_PREMATURE;
     uint64_t *count = is_premature ? &totals->premature : &totals->broken;
-    CHECK(*count >= finding->count);
-    *count -= finding->count;
-    totals->unrepeated += finding->count;
+    *count -= verdict_count < *count ? verdict_count : *count;
+    totals->unrepeated += verdict_count;
+}
+
+uint64_t campaign_verdict_count(const struct trial_result *trial_result, const char *signature)
+{
+    const struct run_finding *found = run_findings_find(&trial_result->head.findings, signature);
+    return found == NULL ? 0 : found->count;
+}
+
+/* Where it was looked for in vain. */
+static void describe_search(const struct campaign *campaign,
+                            const struct trial_result *trial_result, char words[128])
+{
+    if (campaign_may_be_unrepeated(campaign, trial_result)) {
+        snprintf(words, 128, "%d schedules and %d runs on all cores did not show it again",
+                 REPEAT_SCHEDULE_COUNT, REPEAT_FREE_COUNT);
+    } else {
+        snprintf(words, 128,
+                 "its op list did not show it again, alone or after the trials before it");
+    }
 }
 
 void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entry *entry,
                              const struct saved_repro *saved)
 {
     const struct trial_result *trial_result = shrink_queue_list(&campaign->at->queue, entry);
-    const struct run_finding *seen = &trial_result->head.findings.findings[entry->finding];
-    struct finding *known = findings_find(&campaign->at->findings, entry->seen_as);
+    const uint64_t verdict_count = campaign_verdict_count(trial_result, entry->seen_as);
+    const bool is_premature = trial_result->head.first.kind == VERDICT_PREMATURE;
     struct repro_store_paths paths;
-    discount_verdicts(&campaign->at->parts[entry->task.part].totals, seen);
-    discount_verdicts(&campaign->at->state.end.totals, seen);
-    known->seen_count--;
-    if (--known->count == 0) {
-        findings_forget(&campaign->at->findings, entry->seen_as);
-    }
+    char words[128];
+    discount_verdicts(&campaign->at->parts[entry->task.part].totals, is_premature, verdict_count);
+    discount_verdicts(&campaign->at->state.end.totals, is_premature, verdict_count);
+    findings_find(&campaign->at->findings, entry->seen_as)->unrepeated_count++;
+    describe_search(campaign, trial_result, words);
     repro_store_paths_init(&paths, &campaign->repro_store, "unrepeated", saved->base);
     campaign_note_saved(campaign, "unrepeated", saved->base, ".ops");
-    message_note("unrepeated: %s, in trial %" PRIu64
-                 " of %s: %d schedules and %d runs on all cores "
-                 "did not show it again; the op list is in %s",
+    message_note("unrepeated: %s, in trial %" PRIu64 " of %s: %s; the op list is in %s",
                  entry->seen_as, entry->task.trial, campaign->plan->parts[entry->task.part].name,
-                 REPEAT_SCHEDULE_COUNT, REPEAT_FREE_COUNT, paths.repro);
+                 words, paths.repro);
+}
+
+/* Those that were only counted of a finding that nobody could repeat once.  In which part each was
+ * counted is not known any more: the part where it was seen first comes first. */
+static void settle_finding(struct campaign *campaign, struct finding *finding)
+{
+    const bool is_premature = strcmp(finding->rule, rule_info(RULE_PREMATURE)->name) == 0;
+    uint64_t left = finding->counted_verdicts;
+    discount_verdicts(&campaign->at->state.end.totals, is_premature, left);
+    for (size_t i = 0; i < campaign->plan->count && left > 0; i++) {
+        struct part_state *part = &campaign->at->parts[(finding->part + i) % campaign->plan->count];
+        const uint64_t most = is_premature ? part->totals.premature : part->totals.broken;
+        discount_verdicts(&part->totals, is_premature, left < most ? left : most);
+        left -= left < most ? left : most;
+    }
+    finding->unrepeated_count += finding_own_count(finding);
+}
+
+void campaign_settle_unrepeated(struct campaign *campaign)
+{
+    struct findings *findings = &campaign->at->findings;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->findings[i];
+        if (finding->unrepeated_count > 0 && finding->stayed_count == 0 &&
+            finding->moved_count == 0 && finding->count == finding->seen_count &&
+            finding_is_shown(finding)) {
+            settle_finding(campaign, finding);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
+#include "campaign/trials/earlier.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 
@@ -269,7 +270,8 @@ static bool read_checkpoint(struct rest *rest, const struct campaign_head *expec
     }
     for (uint64_t i = 0; i < finding_count; i++) {
         struct finding finding;
-        if (!read_value(rest, &finding, sizeof finding) || finding.part >= head.part_count) {
+        if (!read_value(rest, &finding, sizeof finding) || finding.part >= head.part_count ||
+            finding.before_count > EARLIER_LIST_COUNT_MAX) {
             return false;
         }
         findings_add(&checkpoint->findings, &finding);

@@ -1,8 +1,8 @@
 #include "campaign/engine/findings.h"
 
+#include "campaign/engine/before.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/base/shell.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,22 +32,14 @@ struct finding *findings_add(struct findings *findings, const struct finding *fi
     return &findings->findings[findings->count++];
 }
 
-void findings_forget(struct findings *findings, const char *signature)
+static char *text_replay(const char *directory, const struct finding *finding)
 {
-    struct finding *gone = findings_find(findings, signature);
-    CHECK(gone != NULL);
-    const size_t behind = findings->count - (size_t)(gone - findings->findings) - 1;
-    memmove(gone, gone + 1, behind * sizeof *gone);
-    findings->count--;
-}
-
-static char *text_replay(const char *path)
-{
-    char *word = malloc(SHELL_WORD_BYTES(strlen(path)));
-    char *text = NULL;
-    CHECK(word != NULL);
-    CHECK(asprintf(&text, "hbmstress replay %s", shell_word(path, word)) >= 0);
-    free(word);
+    struct writing line;
+    writing_init(&line);
+    before_append_replay(&line, directory, finding->base, finding->before_count);
+    char *text = strdup(writing_string(&line));
+    CHECK(text != NULL);
+    writing_deinit(&line);
     return text;
 }
 
@@ -61,7 +53,18 @@ static char *text_format(const char *format, const char *directory, const char *
 bool finding_is_to_shrink(const struct finding *finding, uint64_t number)
 {
     return number <= FINDING_SHRUNK_COUNT_MAX ||
-           (finding->moved_count > 0 && finding->stayed_count < FINDING_SHRUNK_COUNT_MAX);
+           (finding->moved_count + finding->unrepeated_count > 0 &&
+            finding->stayed_count < FINDING_SHRUNK_COUNT_MAX);
+}
+
+bool finding_repro_is_better(const struct finding *finding, uint64_t op_count,
+                             uint64_t before_count, bool is_unrepeated)
+{
+    if (finding->op_count == 0 || is_unrepeated != (finding->is_unrepeated != 0)) {
+        return finding->op_count == 0 || !is_unrepeated;
+    }
+    return before_count != finding->before_count ? before_count < finding->before_count
+                                                 : op_count < finding->op_count;
 }
 
 static int compare_order(const void *a, const void *b)
@@ -77,7 +80,7 @@ void findings_settle(struct findings *findings)
     }
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *from = &findings->findings[i];
-        const uint64_t left = from->seen_count - from->moved_count;
+        const uint64_t left = from->seen_count - from->moved_count - from->unrepeated_count;
         /* What others moved to it stays. */
         if (from->moved_count == 0 || from->stayed_count > 0 || left == 0) {
             continue;
@@ -123,7 +126,7 @@ static void fill_known(struct report_known *known, const struct finding *finding
                                    .rule = finding->rule,
                                    .first = {part_name, finding->trial},
                                    .seed = finding->seed,
-                                   .count = finding->count - finding->moved_count,
+                                   .count = finding_own_count(finding),
                                    .op_count = finding->op_count,
                                    .is_known = finding->is_known != 0,
                                    .reason = finding->reason,
@@ -133,7 +136,9 @@ static void fill_known(struct report_known *known, const struct finding *finding
         return;
     }
     known->repro = text_format("%s/repros/%s.ops", directory, finding->base);
-    known->replay = text_replay(known->repro);
+    known->replay = text_replay(directory, finding);
+    known->repeats = before_report(directory, finding->base, finding->before_count,
+                                   finding->is_unrepeated != 0);
     if (finding->has_certificate) {
         known->certificate = text_format("%s/certificates/%s.json", directory, finding->base);
     }
@@ -164,6 +169,7 @@ void findings_free_report(struct report_known *known, size_t count)
         free((char *)known[i].repro);
         free((char *)known[i].replay);
         free((char *)known[i].certificate);
+        before_free_report(&known[i].repeats);
     }
     free(known);
 }

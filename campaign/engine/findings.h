@@ -21,11 +21,15 @@ struct finding {
     uint64_t part, trial, seed;    /* where it was seen first */
     uint64_t first_order;          /* of that verdict among all of the campaign, from 1 */
     uint64_t count;
-    uint64_t seen_count;   /* of these, how many seemed to be it in their trials */
-    uint64_t moved_count;  /* of those, how many showed another finding when they were shrunk */
-    uint64_t stayed_count; /* and how many did not */
+    uint64_t seen_count;       /* of these, how many seemed to be it in their trials */
+    uint64_t moved_count;      /* of those, how many showed another finding when they were shrunk */
+    uint64_t stayed_count;     /* and how many did not */
+    uint64_t unrepeated_count; /* and how many count as verdicts that nobody can repeat */
+    uint64_t counted_verdicts; /* in the trials of those that were only counted */
     char moved_to[SIGNATURE_BYTES]; /* which, of the last; "" = none did */
     uint64_t op_count;              /* of the repro */
+    uint64_t before_count;          /* lists beside the repro that must run before it */
+    uint64_t is_unrepeated;         /* 1 = a death that the repro did not show again */
     uint64_t has_certificate;       /* 1 = beside the repro */
     uint64_t is_known;              /* 1 = it is in the baseline */
     uint64_t has_largest; /* 1 = it is a premature OOM; largest belongs to reason and message */
@@ -43,21 +47,28 @@ struct finding *findings_find(const struct findings *findings, const char *signa
 /* Appends one; stays where it is until the next is added. */
 struct finding *findings_add(struct findings *findings, const struct finding *finding);
 
-/* Removes the one of that signature. */
-void findings_forget(struct findings *findings, const char *signature);
-
+/* How many verdicts it has itself: not those that showed another finding, or that nobody could
+ * repeat. */
+static inline uint64_t finding_own_count(const struct finding *finding)
+{
+    return finding->count - finding->moved_count - finding->unrepeated_count;
+}
 /* Whether its number-th verdict, which is in the queue, is worth shrinking when its turn has come:
- * beyond the first three only where some showed another finding. */
+ * beyond the first three only where some showed another finding, or could not be repeated. */
 bool finding_is_to_shrink(const struct finding *finding, uint64_t number);
 /* At the end: the one that was seen first comes first, however long it took to shrink others.
  * Where all verdicts that were shrunk showed another finding, those that were only counted are
  * counted there, too. */
 void findings_settle(struct findings *findings);
-/* Whether it is a finding of its own: not every verdict showed another one. */
+/* Whether it is a finding of its own. */
 static inline bool finding_is_shown(const struct finding *finding)
 {
-    return finding->count > finding->moved_count;
+    return finding_own_count(finding) > 0;
 }
+/* Whether a repro is better than the one that is kept: it shows again, it does so alone or behind
+ * fewer lists, or else it is shorter. */
+bool finding_repro_is_better(const struct finding *finding, uint64_t op_count,
+                             uint64_t before_count, bool is_unrepeated);
 /* How many of them are. */
 size_t findings_shown_count(const struct findings *findings);
 /* How many of them the baseline does not know. */

@@ -3,7 +3,9 @@
 #include "campaign/base/certificates.h"
 #include "campaign/base/message.h"
 #include "campaign/base/repro.h"
+#include "campaign/engine/before.h"
 #include "campaign/process/shrink_process.h"
+#include "campaign/trials/repeated.h"
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
 #include "harness/base/whole_file.h"
@@ -127,8 +129,9 @@ static void copy_whole(const struct trial_result *trial_result, struct shrunk *s
     }
 }
 
-/* The list to keep: shrunk when it can be, else with *shrunk->why. */
-static void shrink_or_copy(struct saving *saving, const struct target *target,
+/* The list to keep: shrunk when it can be, else with *shrunk->why.  False: nobody knows whether it
+ * shows the finding again. */
+static bool shrink_or_copy(struct saving *saving, const struct target *target,
                            struct shrunk *shrunk)
 {
     const struct trial_result *trial_result = saving->trial_result;
@@ -140,14 +143,19 @@ static void shrink_or_copy(struct saving *saving, const struct target *target,
         .ops = &ops,
         .signature = trial_result->head.signature,
         .replay_count_max = saving->repro_store->shrink_budget};
+    enum shrink_process_end end = SHRINK_PROCESS_NOT_BROKEN;
     if (saving->repro_store->shrink_budget == 0) {
         snprintf(shrunk->why, sizeof shrunk->why, "the budget is 0");
-    } else if (shrink_process_run(&shrink_process, shrunk) == SHRINK_PROCESS_DONE) {
+    } else {
+        end = shrink_process_run(&shrink_process, shrunk);
+    }
+    if (end == SHRINK_PROCESS_DONE) {
         memcpy(saving->saved.signature, shrunk->signature, sizeof saving->saved.signature);
         saving->saved.shown = shrunk->first;
-        return;
+        return true;
     }
     copy_whole(trial_result, shrunk);
+    return end != SHRINK_PROCESS_NOT_BROKEN && end != SHRINK_PROCESS_STOPPED;
 }
 
 /* The list up to an OOM, whole, with what there is to say about it. */
@@ -193,22 +201,30 @@ static enum repro_store_result save_dispute(struct saving *saving, const struct 
 }
 
 /* False: a message was given. */
-static bool write_shrunk(const struct saving *saving, const struct shrunk *shrunk)
+static bool write_shrunk(const struct saving *saving, const struct shrunk *shrunk,
+                         const char *replay)
 {
-    char headline[512], shrunk_from[64] = "";
+    char headline[512], shrunk_from[64] = "", before[64];
     const struct trial_result_head *head = &saving->trial_result->head;
     const bool is_shrunk = shrunk->why[0] == '\0';
     snprintf(headline, sizeof headline, "broke %s in trial %" PRIu64 " of %s", saving->rule,
              head->task.trial, saving->part);
-    struct repro repro = {.setup = &saving->trial_result->setup,
-                          .ops = &shrunk->ops,
-                          .headline = headline,
-                          .signature = saving->saved.signature,
-                          .reason = is_shrunk ? shrunk->first.reason : head->first.reason,
-                          .message = head->message,
-                          .not_shrunk = shrunk->why,
-                          .not_to_the_end = shrunk->cut,
-                          .replay = saving->paths.replay};
+    struct repro repro = {
+        .setup = &saving->trial_result->setup,
+        .ops = &shrunk->ops,
+        .headline = headline,
+        .signature = saving->saved.signature,
+        .reason = is_shrunk ? shrunk->first.reason : head->first.reason,
+        .message = head->message,
+        .not_shrunk = shrunk->why,
+        .not_to_the_end = shrunk->cut,
+        .unrepeated = saving->saved.is_unrepeated ? "the list did not show it again" : NULL,
+        .replay = replay};
+    if (saving->saved.before_count > 0) {
+        snprintf(before, sizeof before, "it shows only after %" PRIu64 " earlier lists",
+                 saving->saved.before_count);
+        repro.before = before;
+    }
     if (is_shrunk) {
         snprintf(shrunk_from, sizeof shrunk_from, "shrunk from %zu ops",
                  saving->trial_result->ops.count);
@@ -220,12 +236,26 @@ static bool write_shrunk(const struct saving *saving, const struct shrunk *shrun
     return write_repro(saving, &repro);
 }
 
+/* The list, and those that run before it. */
+static bool write_lists(const struct saving *saving, const struct shrunk *shrunk,
+                        const struct earlier *earlier)
+{
+    const char *directory = saving->repro_store->directory;
+    struct writing replay;
+    writing_init(&replay);
+    before_append_replay(&replay, directory, saving->saved.base, earlier->count);
+    const bool is_written = before_write(directory, saving->saved.base, earlier) &&
+                            write_shrunk(saving, shrunk, writing_string(&replay));
+    writing_deinit(&replay);
+    return is_written;
+}
+
 /* The list of a finding, and the certificate of a premature OOM. */
 static enum repro_store_result save_finding(struct saving *saving, const struct shrunk *shrunk,
+                                            const struct earlier *earlier,
                                             const struct findings *known)
 {
     const struct finding *finding = findings_find(known, saving->saved.signature);
-    const uint64_t op_count_known = finding == NULL ? 0 : finding->op_count;
     char reason[CERTIFICATE_REASON_BYTES];
     const struct writing *certificate = &shrunk->certificate;
     saving->saved.op_count = shrunk->ops.count;
@@ -237,15 +267,60 @@ static enum repro_store_result save_finding(struct saving *saving, const struct 
         !certificate_is_accepted(certificate->bytes, certificate->length, reason)) {
         return save_dispute(saving, shrunk, reason);
     }
-    if (op_count_known != 0 && shrunk->ops.count >= op_count_known) {
+    if (finding != NULL && !finding_repro_is_better(finding, shrunk->ops.count, earlier->count,
+                                                    saving->saved.is_unrepeated)) {
         return REPRO_STORE_LONGER;
     }
     saving_begin(saving, "repros", saving->rule, saving->named_op);
-    bool is_written = write_shrunk(saving, shrunk);
+    saving->saved.before_count = earlier->count;
+    bool is_written = write_lists(saving, shrunk, earlier);
     if (is_written && certificate->length > 0) {
         is_written = write_certificate(saving, certificate->bytes, certificate->length);
     }
     return is_written ? REPRO_STORE_SAVED : REPRO_STORE_FAILED;
+}
+
+/* Of lanes that nobody scheduled no list repeats what they did: campaign_unrepeated.c looks. */
+static bool has_free_lanes(const struct part *part, const struct op_list *ops)
+{
+    return part->lanes.lane_count != 0 && part->lanes.backend == LANE_BACKEND_FREE &&
+           lanes_are_in(ops);
+}
+
+static bool is_seen_death(const struct verdict *first)
+{
+    return first->rule == RULE_CRASH || first->rule == RULE_HANG || first->rule == RULE_OVERRUN;
+}
+
+/* A list that may not show the finding again.  Where another one does, it has to do so alone. */
+static enum repro_store_result save_doubtful(struct saving *saving, const struct plan *plan,
+                                             struct shrunk *shrunk, const struct findings *known)
+{
+    const struct trial_result *trial_result = saving->trial_result;
+    const struct finding *finding = findings_find(known, saving->saved.signature);
+    const bool is_kept = finding != NULL && finding->base[0] != '\0';
+    struct repeated repeated = {0};
+    if (is_kept && (!finding_repro_is_better(finding, shrunk->ops.count, 0, false) ||
+                    repeated_alone(plan, trial_result, &shrunk->ops) != REPEATED_ALONE)) {
+        return REPRO_STORE_LONGER;
+    }
+    if (!is_kept) {
+        repeated_find(plan, trial_result, &shrunk->ops, &repeated);
+    }
+    const bool is_death = is_seen_death(&trial_result->head.first);
+    enum repro_store_result result = REPRO_STORE_UNREPEATED;
+    if (repeated.end == REPEATED_AFTER && repeated.op_count < shrunk->ops.count) {
+        shrunk->ops.count = repeated.op_count;
+    }
+    saving->saved.is_unrepeated = repeated.end == REPEATED_NOT && is_death;
+    if (repeated.end != REPEATED_AFTER) {
+        repeated_deinit(&repeated); /* what was regenerated is of no use */
+    }
+    if (repeated.end != REPEATED_NOT || is_death) {
+        result = save_finding(saving, shrunk, &repeated.earlier, known);
+    }
+    repeated_deinit(&repeated);
+    return result;
 }
 
 static struct saving make_saving(const struct repro_store *repro_store, const struct plan *plan,
@@ -281,15 +356,22 @@ static struct saved_repro save_list(const struct repro_store *repro_store, const
     struct shrunk shrunk = {0};
     op_list_init(&shrunk.ops);
     writing_init(&shrunk.certificate);
+    const struct earlier none = {0};
+    bool is_certain = true;
     if (is_to_shrink) {
-        shrink_or_copy(&saving, part->target, &shrunk);
+        is_certain = shrink_or_copy(&saving, part->target, &shrunk) ||
+                     has_free_lanes(part, &trial_result->ops);
     } else {
         snprintf(shrunk.why, sizeof shrunk.why, "it was interrupted");
         copy_whole(trial_result, &shrunk);
     }
-    saving.saved.result = save_finding(&saving, &shrunk, known);
+    saving.saved.result = is_certain ? save_finding(&saving, &shrunk, &none, known)
+                                     : save_doubtful(&saving, plan, &shrunk, known);
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);
+    if (saving.saved.result == REPRO_STORE_UNREPEATED) {
+        return repro_store_take_unrepeated(repro_store, plan, trial_result);
+    }
     return saving.saved;
 }
 
@@ -314,13 +396,16 @@ struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_s
 {
     char headline[512];
     const struct part *part = &plan->parts[trial_result->head.task.part];
+    const struct trial_result_head *head = &trial_result->head;
+    const bool is_leading = strcmp(head->findings.findings[0].signature, head->signature) == 0;
     struct saving saving = {.repro_store = repro_store,
                             .trial_result = trial_result,
                             .rule = trial_result_rule(trial_result),
                             .part = part->name,
-                            .seed = plan_trial_seed(part, trial_result->head.task.trial)};
-    CHECK(saving.rule != NULL && trial_result->head.has_list);
-    saving_begin(&saving, "unrepeated", saving.rule, OP_NONE);
+                            .seed = plan_trial_seed(part, head->task.trial),
+                            .twin_count = is_leading ? 0 : count_twins(head)};
+    CHECK(saving.rule != NULL && head->has_list);
+    saving_begin(&saving, "unrepeated", saving.rule, is_leading ? OP_NONE : head->first.op);
     snprintf(headline, sizeof headline,
              "broke %s once in trial %" PRIu64 " of %s, and could not be repeated", saving.rule,
              trial_result->head.task.trial, saving.part);
@@ -331,6 +416,7 @@ struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_s
                                 .reason = trial_result->head.first.reason,
                                 .message = trial_result->head.message,
                                 .replay = saving.paths.replay};
+    memcpy(saving.saved.signature, trial_result->head.signature, sizeof saving.saved.signature);
     saving.saved.op_count = trial_result->ops.count;
     saving.saved.result = write_repro(&saving, &repro) ? REPRO_STORE_UNREPEATED
                                                        : REPRO_STORE_FAILED;
@@ -369,12 +455,14 @@ struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
     return saving.saved;
 }
 
-void repro_store_forget(const struct repro_store *repro_store, const char *base)
+void repro_store_forget(const struct repro_store *repro_store, const char *base,
+                        uint64_t before_count)
 {
     struct repro_store_paths paths;
     repro_store_paths_init(&paths, repro_store, "repros", base);
     (void)unlink(paths.repro);
     (void)unlink(paths.certificate);
+    before_forget(repro_store->directory, base, before_count);
 }
 
 static bool is_partial(const char *name)
@@ -402,8 +490,8 @@ static void clean_folder(const char *directory, const char *name)
 
 void repro_store_clean(const struct repro_store *repro_store, bool has_writer)
 {
-    static const char *const folders[] = {".", "repros", "certificates", "unrepeated", "disputes",
-                                          "kept", "output"};
+    static const char *const folders[] = {".",        "repros", "certificates", "unrepeated",
+                                          "disputes", "kept",   "output"};
     for (size_t i = has_writer ? 1 : 0; i < sizeof folders / sizeof *folders; i++) {
         clean_folder(repro_store->directory, folders[i]);
     }

@@ -31,6 +31,8 @@ struct saved_repro {
     bool has_certificate;
     uint64_t op_count;                 /* of the list, with its schedule */
     uint64_t lane_count, switch_count; /* 0 lanes = it has none */
+    uint64_t before_count;             /* lists beside it that must run before it */
+    bool is_unrepeated;                /* a death that the list did not show again */
     struct verdict shown;   /* of the last op of the list; of the trial, when it is whole */
     struct verdict dispute; /* when disputed */
     char signature[SIGNATURE_BYTES]; /* of the finding that the list shows */
@@ -38,7 +40,9 @@ struct saved_repro {
 };
 
 /* judgement has a rule (judgement_rule is not NULL) and a list.  Shrinks in processes of its own,
- * because a shorter list may make the target crash.  is_leading: the finding that is selected is
+ * because a shorter list may make the target crash.  A list that does not show the finding again is
+ * tried behind the trials before it (repeated.h); without success the verdict is unrepeated, but
+ * for a death or an overrun, which was seen.  is_leading: the finding that is selected is
  * the gravest of its trial.  known: what is saved already. */
 struct saved_repro repro_store_take(const struct repro_store *repro_store, const struct plan *plan,
                                     const struct trial_result *trial_result, bool is_leading,
@@ -69,7 +73,8 @@ void repro_store_name(const struct plan *plan, const struct trial_result *trial_
                       bool is_leading, char base[FINDING_BASE_BYTES]);
 
 /* Removes the files of a finding. */
-void repro_store_forget(const struct repro_store *repro_store, const char *base);
+void repro_store_forget(const struct repro_store *repro_store, const char *base,
+                        uint64_t before_count);
 /* Removes what a process that was killed had begun to write in OUT; has_writer: in its folders
  * alone, because OUT itself is being written to. */
 void repro_store_clean(const struct repro_store *repro_store, bool has_writer);

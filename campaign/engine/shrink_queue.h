@@ -34,6 +34,7 @@ struct shrink_entry {
     uint64_t has_largest;
     struct oracle_largest largest;
     uint64_t op_count, lane_count, switch_count, has_certificate; /* of its repro */
+    uint64_t before_count, is_unrepeated;                         /* as in struct finding */
 };
 
 /* entries and lists: count of them.  lists[i] is NULL when it is not needed any more, or is not

@@ -441,8 +441,7 @@ const struct run_option_row run_option_rows[] = {
      .field = FLAGGED(unknown_rates, has_unknown_rate)},
     {.name = "--allow-unrepeated",
      .argument = "N",
-     .summary =
-         "verdicts of free-running lanes that cannot be repeated and are no failure (default 0)",
+     .summary = "verdicts that cannot be repeated and are no failure (default 0)",
      .set = set_allow_unrepeated,
      .key = "allow_unrepeated",
      .is_global = true,

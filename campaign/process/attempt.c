@@ -16,7 +16,9 @@ struct work {
     const struct op_list *ops;
     bool is_certificate_wanted;
 };
-/* The head of its answer; the certificate follows. */
+/* Its answer begins with a byte that says that the lists before it have run. */
+enum { MARK = '+' };
+/* The head of the rest; the certificate follows. */
 struct answer {
     struct verdict first;
     char signature[SIGNATURE_BYTES];
@@ -54,7 +56,35 @@ static const struct run_finding *find_shown(const struct attempt *attempt,
     return shown == NULL ? run_findings_gravest(&trial->findings) : shown;
 }
 
-/* Answers with nothing when the target refuses. */
+void earlier_list_run(const struct earlier_list *list)
+{
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    if (trial_replay(list->target, &list->setup, &list->ops, NULL, &trial, reason)) {
+        trial_deinit(&trial);
+    }
+}
+
+/* What shows only when the list is run again. */
+static bool breaks_again(const struct attempt *attempt, const struct trial *trial,
+                         struct verdict *again)
+{
+    return attempt->is_run_again && !trial_is_ended(trial) &&
+           (again_breaks(attempt->target, trial, again) ||
+            related_breaks(attempt->target, trial, again));
+}
+
+/* The lists before it.  False: nobody listens any more. */
+static bool run_before(const struct attempt *attempt, int file)
+{
+    const char mark = MARK;
+    for (size_t i = 0; i < attempt->before_count; i++) {
+        earlier_list_run(attempt->before[i]);
+    }
+    return file_write_all(file, &mark, sizeof mark);
+}
+
+/* Answers with no more than the mark when the target refuses. */
 static void run_and_answer(void *context, int file)
 {
     const struct work *work = context;
@@ -64,14 +94,13 @@ static void run_and_answer(void *context, int file)
     char reason[RUN_REASON_BYTES];
     writing_init(&certifying.certificate);
     const struct run_listener listener = {&certifying, take_certificate};
-    if (!trial_replay(work->attempt->target, work->attempt->setup, work->ops,
+    if (!run_before(work->attempt, file) ||
+        !trial_replay(work->attempt->target, work->attempt->setup, work->ops,
                       work->is_certificate_wanted ? &listener : NULL, &trial, reason)) {
         return;
     }
     struct verdict again;
-    if (work->attempt->is_run_again && !trial_is_ended(&trial) &&
-        (again_breaks(work->attempt->target, &trial, &again) ||
-         related_breaks(work->attempt->target, &trial, &again))) {
+    if (breaks_again(work->attempt, &trial, &again)) {
         run_findings_set(&trial.findings, &again, &trial.ops);
     }
     const struct run_finding *shown = find_shown(work->attempt, &trial);
@@ -93,16 +122,16 @@ static void take_answer(const struct writing *bytes, struct writing *certificate
                         struct attempt_result *result)
 {
     struct answer answer;
-    result->end = bytes->length < sizeof answer ? ATTEMPT_REFUSED : ATTEMPT_ENDED;
+    const size_t head_bytes = 1 + sizeof answer; /* with the mark */
+    result->end = bytes->length < head_bytes ? ATTEMPT_REFUSED : ATTEMPT_ENDED;
     if (result->end == ATTEMPT_REFUSED) {
         return;
     }
-    memcpy(&answer, bytes->bytes, sizeof answer);
+    memcpy(&answer, bytes->bytes + 1, sizeof answer);
     result->first = answer.first;
     memcpy(result->signature, answer.signature, sizeof result->signature);
     if (certificate != NULL) {
-        writing_append_bytes(certificate, bytes->bytes + sizeof answer,
-                             bytes->length - sizeof answer);
+        writing_append_bytes(certificate, bytes->bytes + head_bytes, bytes->length - head_bytes);
     }
 }
 
@@ -159,6 +188,9 @@ void attempt_run(const struct attempt *attempt, const struct op_list *ops,
     case CHILD_DIED:
         take_death(death, result);
         break;
+    }
+    if (result->end == ATTEMPT_DIED && bytes.length == 0) {
+        *result = (struct attempt_result){.end = ATTEMPT_EARLIER, .op_count = ops->count};
     }
     const bool is_in_list = result->first.kind != VERDICT_NONE && result->first.op < ops->count &&
                             (result->end == ATTEMPT_ENDED || death->progress.phase == PROGRESS_OP);

@@ -7,10 +7,20 @@
 #include "harness/oracle/signature.h"
 #include "harness/run/run.h"
 
+/* A list that runs first, in the same process; nothing of it is judged. */
+struct earlier_list {
+    const struct target *target;
+    struct setup setup;
+    struct op_list ops;
+};
+
 /* How it is run. */
 struct attempt {
     const struct target *target;
     const struct setup *setup;
+    /* before_count of them, which run before it */
+    const struct earlier_list *const *before;
+    size_t before_count;
     const char *signature;  /* of the finding that counts, if the list shows it; NULL, or when it
                                does  not: the gravest */
     uint64_t op_timeout_ns; /* processor time of one call; 0 = the usual */
@@ -26,6 +36,7 @@ enum attempt_end {
     ATTEMPT_REFUSED, /* the target refused the setup */
     ATTEMPT_FAULTY,  /* a CHECK of ours failed; reason of the verdict */
     ATTEMPT_STOPPED, /* ctrl-C */
+    ATTEMPT_EARLIER, /* a list before it took the process with it */
     ATTEMPT_FAILED   /* no process could be had; errno says why */
 };
 struct attempt_result {
@@ -35,6 +46,9 @@ struct attempt_result {
     size_t op_count; /* of the list, up to the op that broke; all of it when none did,
                         and with lanes */
 };
+
+/* Runs such a list.  What becomes of it does not matter, as long as the process lives. */
+void earlier_list_run(const struct earlier_list *list);
 
 /* certificate (NULL: not wanted) gets that of a premature or disputed OOM appended. */
 void attempt_run(const struct attempt *attempt, const struct op_list *ops,

@@ -2,7 +2,6 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"
-#include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
 #include "campaign/process/resolve.h"
 #include "harness/base/check.h"
@@ -79,12 +78,11 @@ static uint64_t choose_smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The usual bounds of one list. */
-static struct attempt make_usual_attempt(const struct shrink_process *shrink_process,
-                                         const char *signature)
+struct attempt shrink_process_attempt(const struct target *target, const struct setup *setup,
+                                      const char *signature)
 {
-    return (struct attempt){.target = shrink_process->target,
-                            .setup = shrink_process->setup,
+    return (struct attempt){.target = target,
+                            .setup = setup,
                             .duration_ns = SHRINK_DURATION_NS,
                             .stuck_ns = STUCK_NS,
                             .is_run_again = signature == NULL || may_take_two_runs(signature)};
@@ -282,8 +280,7 @@ static enum shrink_process_end prove_list(const struct shrink_process *shrink_pr
                                           bool is_shrunk, struct shrunk *shrunk)
 {
     const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
-    struct attempt attempt = make_usual_attempt(shrink_process, wanted);
-    attempt.setup = &shrunk->setup;
+    struct attempt attempt = shrink_process_attempt(shrink_process->target, &shrunk->setup, wanted);
     attempt.signature = wanted;
     attempt.is_uninterruptible = is_shrunk; /* what was found until then is the result */
     struct attempt_result result;
@@ -396,7 +393,8 @@ static enum shrink_process_end shrink_both_ways(const struct shrink_process *shr
         .shrink_process = shrink_process,
         .replay_count_max = count_affordable_replays(shrink_process, shrunk->signature, true),
         .is_in_process = is_tried_in_process(shrunk->signature),
-        .attempt = make_usual_attempt(shrink_process, shrunk->signature)};
+        .attempt = shrink_process_attempt(shrink_process->target, shrink_process->setup,
+                                          shrunk->signature)};
     bool has_died = false;
     memcpy(work.signature, shrunk->signature, sizeof work.signature);
     work.end_ns = clock_now_ns() + (shrink_process->duration_ns == 0 ? SHRINK_DURATION_NS

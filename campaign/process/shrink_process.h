@@ -4,6 +4,7 @@
 #ifndef CAMPAIGN_PROCESS_SHRINK_PROCESS_H
 #define CAMPAIGN_PROCESS_SHRINK_PROCESS_H
 
+#include "campaign/process/attempt.h"
 #include "harness/base/writing.h"
 #include "harness/oracle/signature.h"
 #include "harness/run/run.h"
@@ -40,6 +41,10 @@ struct shrink_process {
     uint64_t duration_ns; /* wall time; 0 = 10 minutes.  The runs at the end come on top */
     bool changes_setup;   /* capacity, granule and hosts may become simpler, too */
 };
+
+/* One run of a list with the usual bounds, in which that finding can show. */
+struct attempt shrink_process_attempt(const struct target *target, const struct setup *setup,
+                                      const char *signature);
 
 /* At most replay_count_max replays, fewer where each takes a process (2,000) and for hangs (300):
  * all of them together run at most 20 million ops, so that the work is bounded by a count and the

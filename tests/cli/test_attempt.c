@@ -160,6 +160,55 @@ START_TEST(the_finding_that_is_asked_for_is_meant_where_it_shows)
 }
 END_TEST
 
+static unsigned defragment_count;
+
+/* From the third one of the process on it ends that, or is refused. */
+static enum target_result defragment_twice(struct target_instance *instance)
+{
+    return ++defragment_count > 2 ? TARGET_INVALID : target_find("hbm")->defragment(instance);
+}
+
+START_TEST(lists_before_it_are_run_and_not_judged)
+{
+    struct earlier_list before = {0};
+    const struct earlier_list *const lists[] = {&before, &before};
+    prepare(UNDRAINED);
+    before.target = &target;
+    setup_copy(&before.setup, &setup);
+    op_list_init(&before.ops);
+    op_list_copy(&before.ops, &ops);
+    struct target broken = target;
+    op_list_deinit(&ops);
+    prepare(DEFRAGMENTS);
+    before.target = &broken;
+    attempt.before = lists;
+    attempt.before_count = 2;
+    struct attempt_result result = run_once(NULL);
+    ck_assert_int_eq(result.end, ATTEMPT_ENDED); /* what they break is theirs */
+    ck_assert_str_eq(result.signature, "");
+
+    /* What the target keeps of them shows. */
+    before.target = &target;
+    op_list_copy(&before.ops, &ops);
+    target.defragment = defragment_twice;
+    attempt.before_count = 1;
+    ck_assert_str_eq(run_once(NULL).signature, "");
+    attempt.before_count = 2;
+    result = run_once(NULL);
+    ck_assert_str_eq(result.signature, "status: defragment returned INVALID");
+    ck_assert_uint_eq(result.op_count, 2);
+
+    /* One that takes the process with it leaves nothing to tell. */
+    target.defragment = die;
+    result = run_once(NULL);
+    ck_assert_int_eq(result.end, ATTEMPT_EARLIER);
+    ck_assert_str_eq(result.signature, "");
+    ck_assert_int_eq(result.first.kind, VERDICT_NONE);
+    op_list_deinit(&before.ops);
+    op_list_deinit(&ops);
+}
+END_TEST
+
 Suite *suite_of_attempt(void)
 {
     Suite *suite = suite_create("attempt");
@@ -168,6 +217,7 @@ Suite *suite_of_attempt(void)
     tcase_add_test(tests, a_list_counts_up_to_the_op_that_broke);
     tcase_add_test(tests, a_refused_setup_and_an_interrupt_are_no_verdicts);
     tcase_add_test(tests, the_certificate_of_a_premature_refusal_comes_with_it);
+    tcase_add_test(tests, lists_before_it_are_run_and_not_judged);
     tcase_add_test(tests, the_finding_that_is_asked_for_is_meant_where_it_shows);
     return suite;
 }

@@ -180,11 +180,60 @@ START_TEST(what_showed_another_finding_is_counted_there)
     ck_assert_uint_eq(findings_shown_in(&findings, 1), 2);
     ck_assert_ptr_eq(findings_find(&findings, "harm"), &findings.findings[2]);
     ck_assert_ptr_null(findings_find(&findings, "har"));
-    findings_forget(&findings, "answer");
-    ck_assert_uint_eq(findings.count, 3);
-    ck_assert_ptr_null(findings_find(&findings, "answer"));
     findings_deinit(&findings);
     ck_assert_uint_eq(findings.count, 0);
+}
+END_TEST
+
+START_TEST(what_nobody_can_repeat_is_no_finding)
+{
+    struct finding finding = {.count = 3, .moved_count = 1, .unrepeated_count = 2};
+    ck_assert(!finding_is_shown(&finding));
+    ck_assert_uint_eq(finding_own_count(&finding), 0);
+    finding.count = 4; /* the fourth one: looked for again, as every so often */
+    ck_assert(finding_is_shown(&finding));
+    ck_assert(finding_is_to_shrink(&finding, 4));
+    finding.stayed_count = 3;
+    ck_assert(!finding_is_to_shrink(&finding, 8));
+}
+END_TEST
+
+START_TEST(a_repro_that_shows_again_is_better)
+{
+    struct finding finding = {.op_count = 0};
+    ck_assert(finding_repro_is_better(&finding, 9, 3, true)); /* there is none */
+    finding.op_count = 5;
+    ck_assert(!finding_repro_is_better(&finding, 5, 0, false));
+    ck_assert(finding_repro_is_better(&finding, 4, 0, false));
+    ck_assert(!finding_repro_is_better(&finding, 4, 0, true));
+    ck_assert(!finding_repro_is_better(&finding, 4, 1, false));
+    finding.before_count = 2;
+    ck_assert(finding_repro_is_better(&finding, 900, 1, false));
+    ck_assert(!finding_repro_is_better(&finding, 5, 2, false));
+    finding.is_unrepeated = 1;
+    ck_assert(finding_repro_is_better(&finding, 900, 7, false));
+    ck_assert(!finding_repro_is_better(&finding, 5, 2, true));
+}
+END_TEST
+
+START_TEST(the_line_of_a_finding_names_what_runs_before_it)
+{
+    static const char *const part_names[] = {"storm", "leak"};
+    struct findings findings;
+    add_findings(&findings);
+    findings.findings[2].before_count = 2;
+    findings.findings[2].is_unrepeated = 1;
+    struct report_known *known = findings_report(&findings, "out/a b", part_names);
+    ck_assert_str_eq(known[0].replay, "hbmstress replay 'out/a b/repros/harm-1.ops' "
+                                      "--after 'out/a b/repros/harm-1.before-1.ops' "
+                                      "--after 'out/a b/repros/harm-1.before-2.ops'");
+    ck_assert_uint_eq(known[0].repeats.after_count, 2);
+    ck_assert_str_eq(known[0].repeats.after[1], "out/a b/repros/harm-1.before-2.ops");
+    ck_assert(known[0].repeats.is_unrepeated);
+    ck_assert_uint_eq(known[1].repeats.after_count, 0);
+    ck_assert(!known[1].repeats.is_unrepeated);
+    findings_free_report(known, findings_shown_count(&findings));
+    findings_deinit(&findings);
 }
 END_TEST
 
@@ -281,6 +330,9 @@ Suite *suite_of_baseline(void)
     tcase_add_test(tests, what_is_no_such_file_is_refused_with_its_line);
     tcase_add_test(tests, a_baseline_has_the_findings_that_are_shown);
     tcase_add_test(tests, what_showed_another_finding_is_counted_there);
+    tcase_add_test(tests, what_nobody_can_repeat_is_no_finding);
+    tcase_add_test(tests, a_repro_that_shows_again_is_better);
+    tcase_add_test(tests, the_line_of_a_finding_names_what_runs_before_it);
     tcase_add_test(tests, the_gravest_findings_are_told_first_with_their_files);
     tcase_add_test(tests, a_finding_is_shrunk_a_few_times);
     tcase_add_test(tests, what_was_only_counted_goes_where_the_others_went);

@@ -647,13 +647,14 @@ START_TEST(each_finding_of_a_trial_has_files_of_its_own)
     begin_campaign(UNDRAINED, false);
     struct trial_result result = run_trial(0, 0);
     struct run_findings *findings = &result.head.findings;
+    const size_t result_op_count = result.ops.count;
     findings->count = 3;
     for (size_t i = 1; i < 3; i++) {
         findings->findings[i] = findings->findings[0];
-        findings->findings[i].verdict.rule = RULE_COUNTERS;
+        findings->findings[i].verdict.rule = RULE_OVERRUN; /* was seen, shown again or not */
         findings->findings[i].verdict.kind = VERDICT_BROKEN;
         findings->findings[i].verdict.op = 1;
-        (void)snprintf(findings->findings[i].signature, SIGNATURE_BYTES, "counters: %zu", i);
+        (void)snprintf(findings->findings[i].signature, SIGNATURE_BYTES, "overrun: %zu", i);
     }
     accept_result(&result);
     ck_assert_uint_eq(checkpoint.findings.count, 3);
@@ -662,11 +663,13 @@ START_TEST(each_finding_of_a_trial_has_files_of_its_own)
     const unsigned long long seed = plan_trial_seed(&parts[0], 0);
     (void)snprintf(wanted, sizeof wanted, "premature-first_part-%llu", seed);
     ck_assert_str_eq(found[0].base, wanted);
-    (void)snprintf(wanted, sizeof wanted, "counters-first_part-%llu-op1", seed);
+    (void)snprintf(wanted, sizeof wanted, "overrun-first_part-%llu-op1", seed);
     ck_assert_str_eq(found[1].base, wanted);
-    (void)snprintf(wanted, sizeof wanted, "counters-first_part-%llu-op1-2", seed);
+    (void)snprintf(wanted, sizeof wanted, "overrun-first_part-%llu-op1-2", seed);
     ck_assert_str_eq(found[2].base, wanted);
-    ck_assert_uint_eq(found[1].op_count, 2);
+    ck_assert_uint_eq(found[0].is_unrepeated, 0);
+    ck_assert_uint_eq(found[1].is_unrepeated, 1);
+    ck_assert_uint_eq(found[1].op_count, result_op_count);
     ck_assert_uint_eq(found[1].has_certificate, 0);
     ck_assert_uint_eq(found[1].has_largest, 0);
     ck_assert_uint_eq(checkpoint.state.certificate_count, 1);
@@ -674,6 +677,49 @@ START_TEST(each_finding_of_a_trial_has_files_of_its_own)
         ck_assert(has_file("repros", found[i].base, ".ops"));
     }
     ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 1);
+    end_campaign();
+}
+END_TEST
+
+/* A verdict that its list does not show again, alone or after the trials before it. */
+START_TEST(what_its_list_does_not_show_is_counted_as_unrepeated)
+{
+    char text[1024];
+    begin_campaign(HEAD("hbm") "0: alloc size=1K\n1: defragment\n", false);
+    const int before = messages_begin();
+    for (uint64_t i = 0; i < 5; i++) {
+        const struct task task = {.op_count_max = 1000, .trial = i, .has_list_kept = true};
+        struct trial_result result;
+        trial_result_init(&result);
+        trial_result_make(&plan, &task, words, &result);
+        result.head.findings.count = 1;
+        result.head.findings.findings[0] = (struct run_finding){
+            .verdict = {.kind = VERDICT_BROKEN, .rule = RULE_STATUS}, .count = 2};
+        (void)snprintf(result.head.findings.findings[0].signature, SIGNATURE_BYTES, "status: x");
+        trial_result_select(&result, 0);
+        result.head.totals.broken = 2;
+        earlier_tasks_add(&result.earlier, &task, 1);
+        accept_result(&result);
+    }
+    messages_end(before, text, sizeof text);
+    const struct finding *finding = &checkpoint.findings.findings[0];
+    ck_assert_uint_eq(finding->unrepeated_count, 4);
+    ck_assert_uint_eq(checkpoint.state.end.totals.broken, 2);
+    campaign_settle_unrepeated(&campaign); /* what was only counted is no better */
+    checkpoint.state.is_finished = true;
+    ck_assert_uint_eq(checkpoint.state.end.totals.broken, 0);
+    ck_assert_uint_eq(checkpoint.state.end.totals.unrepeated, 10);
+    ck_assert_uint_eq(checkpoint.parts[0].totals.unrepeated, 10);
+    ck_assert_uint_eq(checkpoint.findings.count, 1);
+    ck_assert_uint_eq(finding->unrepeated_count, 5);
+    ck_assert_uint_eq(findings_shown_count(&checkpoint.findings), 0);
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_UNKNOWN);
+    /* The fifth of them was no more looked for. */
+    ck_assert_uint_eq(count_text(text, "hbmstress: unrepeated: status: x, in trial "), 4);
+    ck_assert_uint_eq(count_text(text, " alone or after the trials before it; the op list is in "),
+                      4);
+    campaign_report_entries(&campaign);
+    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"broken\""), 1);
     end_campaign();
 }
 END_TEST
@@ -893,6 +939,7 @@ Suite *suite_of_campaign_state(void)
     tcase_add_test(tests, text_for_people_takes_the_place_of_the_table);
     tcase_add_test(tests, what_the_baseline_knows_does_not_make_it_red);
     tcase_add_test(tests, each_finding_of_a_trial_has_files_of_its_own);
+    tcase_add_test(tests, what_its_list_does_not_show_is_counted_as_unrepeated);
     tcase_add_test(tests, a_finding_is_shrunk_in_the_background);
     tcase_add_test(tests, another_process_reads_the_state_that_was_saved);
     tcase_add_test(tests, the_end_is_saved_with_its_reports);

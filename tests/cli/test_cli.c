@@ -390,7 +390,7 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
         ck_assert_int_eq(ops_file_read(paths.repro, &setup, &ops, &error), OPS_FILE_OK);
         ck_assert_uint_eq(ops.count, oom->verdict.op + 1);
         op_list_deinit(&ops);
-        repro_store_forget(&repro_store, saved.base);
+        repro_store_forget(&repro_store, saved.base, 0);
     }
     trial_result_deinit(&trial_result);
     static const char *const folders[] = {"/repros", "/certificates", ""};

@@ -122,9 +122,14 @@ bool campaign_may_be_unrepeated(const struct campaign *campaign,
  * empty. */
 bool campaign_repeats(const struct campaign *campaign, const struct trial_result *trial_result,
                       struct op_list *shown);
-/* The verdict, counted as a finding, is none after all. */
+/* How many verdicts of that signature the trial has. */
+uint64_t campaign_verdict_count(const struct trial_result *trial_result, const char *signature);
+/* The verdict, counted as a finding, is none after all: it counts as unrepeated. */
 void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entry *entry,
                              const struct saved_repro *saved);
+
+/* At the end: so do those that were only counted, of a finding of which none could be repeated. */
+void campaign_settle_unrepeated(struct campaign *campaign);
 
 /* --- campaign_kept.c --- */
 
@@ -171,6 +176,10 @@ struct report_finding campaign_finding(const struct campaign *campaign,
 /* With the files that were saved of it; the paths are the caller's. */
 void campaign_add_files(struct report_finding *finding, const struct repro_store_paths *paths,
                         const struct saved_repro *saved);
+
+/* How it shows again, and the line for it, in *replay.  The caller frees finding->repeats. */
+void campaign_add_repeats(const struct campaign *campaign, struct report_finding *finding,
+                          const struct shrink_entry *entry, struct writing *replay);
 
 /* --- campaign_end.c --- */
 

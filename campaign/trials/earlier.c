@@ -1,0 +1,203 @@
+#include "campaign/trials/earlier.h"
+
+#include "campaign/process/child.h"
+#include "campaign/trials/trial_result.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A trial with lanes runs its list under many schedules; what a target counts is full by then.  All
+ * lists together must fit into memory. */
+enum { RUN_COUNT_MAX = 64, OP_COUNT_MAX = 1 << 22 };
+
+void earlier_deinit(struct earlier *earlier)
+{
+    for (size_t i = 0; i < earlier->owned_count; i++) {
+        op_list_deinit(&earlier->owned[i].ops);
+    }
+    free(earlier->owned);
+    free(earlier->lists);
+    *earlier = (struct earlier){0};
+}
+
+/* --- in the child --- */
+
+/* What the child works on. */
+struct work {
+    const struct plan *plan;
+    const struct earlier_task *tasks; /* count of them */
+    size_t count;
+};
+/* What it says of each task; setup and ops follow. */
+struct answer {
+    uint64_t task; /* its number */
+    uint64_t run_count, op_count;
+};
+
+/* Counts how often a target is opened: a call of a target has no context but its instance. */
+static struct {
+    const struct target *target;
+    uint64_t open_count;
+} counted;
+
+static enum target_result open_counted(const struct target_setup *setup,
+                                       const struct device_services *services,
+                                       struct target_instance **instance,
+                                       struct target_contract *contract, char *reason,
+                                       size_t reason_bytes)
+{
+    counted.open_count++;
+    return counted.target->open(setup, services, instance, contract, reason, reason_bytes);
+}
+
+static uint64_t count_runs(const struct setup *setup)
+{
+    const uint64_t runs = counted.open_count / (setup->host_count == 0 ? 1 : setup->host_count);
+    return runs == 0 ? 1 : runs > RUN_COUNT_MAX ? RUN_COUNT_MAX : runs;
+}
+
+/* plan has one part: that of the task, with a target that counts. */
+static bool run_task(const struct plan *plan, const struct task *task, uint64_t number,
+                     struct last_words *words, int file)
+{
+    struct trial_result trial_result;
+    trial_result_init(&trial_result);
+    counted.open_count = 0;
+    trial_result_make(plan, task, words, &trial_result);
+    const struct answer answer = {number, count_runs(&trial_result.setup), trial_result.ops.count};
+    const bool is_told = !trial_result.head.has_list ||
+                         (file_write_all(file, &answer, sizeof answer) &&
+                          file_write_all(file, &trial_result.setup, sizeof trial_result.setup) &&
+                          file_write_all(file, trial_result.ops.ops,
+                                         trial_result.ops.count * sizeof *trial_result.ops.ops));
+    trial_result_deinit(&trial_result);
+    return is_told;
+}
+
+static void run_tasks(void *context, int file)
+{
+    const struct work *work = context;
+    struct last_words *words = last_words_create();
+    bool goes_on = words != NULL;
+    for (size_t i = 0; i < work->count && goes_on; i++) {
+        struct task task = work->tasks[i].task;
+        struct part part = work->plan->parts[task.part];
+        struct target target = *part.target;
+        struct plan plan = *work->plan;
+        counted.target = part.target;
+        target.open = open_counted;
+        part.target = &target;
+        plan.parts = &part;
+        plan.count = 1;
+        task.part = 0;
+        task.has_list_kept = true;
+        goes_on = run_task(&plan, &task, i, words, file);
+    }
+}
+
+/* --- in the parent --- */
+
+/* The last ones that fit into the time and the memory. */
+static struct work choose_tasks(const struct plan *plan, const struct earlier_tasks *tasks,
+                                uint64_t max_ns)
+{
+    size_t first = tasks->count;
+    uint64_t elapsed_ns = 0, op_count = 0;
+    while (first > 0) {
+        const struct earlier_task *task = &tasks->tasks[first - 1];
+        elapsed_ns += task->elapsed_ns;
+        op_count += task->task.op_count_max;
+        if (elapsed_ns > max_ns || op_count > OP_COUNT_MAX || task->task.part >= plan->count) {
+            break;
+        }
+        first--;
+    }
+    return (struct work){plan, tasks->tasks + first, tasks->count - first};
+}
+
+/* Returns how long the answer is; 0: it is not whole. */
+static size_t take_list(const struct writing *bytes, size_t at, const struct work *work,
+                        struct earlier_list *list, uint64_t *run_count)
+{
+    struct answer answer;
+    const size_t head_bytes = sizeof answer + sizeof list->setup;
+    if (bytes->length - at < head_bytes) {
+        return 0;
+    }
+    memcpy(&answer, bytes->bytes + at, sizeof answer);
+    memcpy(&list->setup, bytes->bytes + at + sizeof answer, sizeof list->setup);
+    if (answer.task >= work->count ||
+        answer.op_count > (bytes->length - at - head_bytes) / sizeof(struct op)) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < answer.op_count; i++) {
+        struct op op;
+        memcpy(&op, bytes->bytes + at + head_bytes + i * sizeof op, sizeof op);
+        op_list_append(&list->ops, &op);
+    }
+    list->target = work->plan->parts[work->tasks[answer.task].task.part].target;
+    *run_count = answer.run_count;
+    return head_bytes + answer.op_count * sizeof(struct op);
+}
+
+/* Each list as often as it ran; of too many the last ones. */
+static void lay_out(struct earlier *earlier, const uint64_t *run_counts)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < earlier->owned_count; i++) {
+        for (uint64_t k = 0; k < run_counts[i]; k++) {
+            earlier->lists = array_grown(earlier->lists, earlier->count, &capacity,
+                                         sizeof *earlier->lists);
+            earlier->lists[earlier->count++] = &earlier->owned[i];
+        }
+    }
+    if (earlier->count > EARLIER_LIST_COUNT_MAX) {
+        memmove(earlier->lists, earlier->lists + (earlier->count - EARLIER_LIST_COUNT_MAX),
+                EARLIER_LIST_COUNT_MAX * sizeof *earlier->lists);
+        earlier->count = EARLIER_LIST_COUNT_MAX;
+    }
+}
+
+static void take_lists(const struct writing *bytes, const struct work *work,
+                       struct earlier *earlier)
+{
+    uint64_t *run_counts = calloc(work->count, sizeof *run_counts);
+    earlier->owned = calloc(work->count, sizeof *earlier->owned);
+    CHECK(run_counts != NULL && earlier->owned != NULL);
+    size_t length = 1;
+    for (size_t at = 0; length != 0 && earlier->owned_count < work->count; at += length) {
+        struct earlier_list *list = &earlier->owned[earlier->owned_count];
+        op_list_init(&list->ops);
+        length = take_list(bytes, at, work, list, &run_counts[earlier->owned_count]);
+        earlier->owned_count += length != 0;
+    }
+    lay_out(earlier, run_counts);
+    free(run_counts);
+}
+
+bool earlier_collect(const struct plan *plan, const struct earlier_tasks *tasks, uint64_t max_ns,
+                     struct earlier *earlier)
+{
+    struct work work = choose_tasks(plan, tasks, max_ns);
+    const struct child_job job = {
+        .work = run_tasks, .context = &work, .duration_ns = 2 * max_ns, .is_interruptible = true};
+    struct death *death = death_create();
+    struct writing bytes;
+    *earlier = (struct earlier){0};
+    if (work.count == 0 || death == NULL) {
+        if (death != NULL) {
+            death_destroy(death);
+        }
+        return false;
+    }
+    writing_init(&bytes);
+    const bool is_done = child_work(&job, &bytes, death) == CHILD_DONE;
+    if (is_done) {
+        take_lists(&bytes, &work, earlier);
+    }
+    writing_deinit(&bytes);
+    death_destroy(death);
+    return is_done && earlier->count > 0;
+}

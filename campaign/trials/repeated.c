@@ -1,0 +1,206 @@
+#include "campaign/trials/repeated.h"
+
+#include "campaign/base/clock.h"
+#include "campaign/base/interrupt.h"
+#include "campaign/process/shrink_process.h"
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALONE_COUNT = 3, PROOF_COUNT = 2, TRY_COUNT_MAX = 400 };
+#define EARLIER_NS UINT64_C(20000000000)
+#define SEARCH_NS UINT64_C(30000000000)
+
+/* A list that is tried behind others. */
+struct search {
+    struct attempt attempt;
+    const char *signature;
+    const struct op_list *ops;
+    const struct earlier_list **lists; /* count of them: the fewest so far, in their order */
+    size_t count;
+    uint64_t end_ns;
+    unsigned tries_left;
+    bool is_stopped;   /* interrupted, or no process could be had */
+    uint64_t op_count; /* of the list, up to the op that broke the last time it showed */
+};
+
+void repeated_deinit(struct repeated *repeated)
+{
+    earlier_deinit(&repeated->earlier);
+}
+
+/* Whether the time, the tries or the user's patience is over. */
+static bool is_over(const struct search *search)
+{
+    return search->is_stopped || search->tries_left == 0 || clock_now_ns() >= search->end_ns ||
+           interrupt_is_requested();
+}
+
+static bool shows(struct search *search, const struct earlier_list *const *lists, size_t count)
+{
+    struct attempt attempt = search->attempt;
+    struct attempt_result result;
+    attempt.before = lists;
+    attempt.before_count = count;
+    search->tries_left -= search->tries_left > 0;
+    attempt_run(&attempt, search->ops, NULL, &result);
+    search->is_stopped = result.end == ATTEMPT_STOPPED || result.end == ATTEMPT_FAILED ||
+                         result.end == ATTEMPT_FAULTY;
+    const bool is_shown = result.signature[0] != '\0' &&
+                          signature_stands_for(result.signature, search->signature);
+    if (is_shown) {
+        search->op_count = result.op_count;
+    }
+    return is_shown;
+}
+
+/* The last 1, 2, 4 ... of them, up to all. */
+static bool find_last(struct search *search, const struct earlier *earlier)
+{
+    for (size_t count = 1; !is_over(search); count *= 2) {
+        const size_t taken = count < earlier->count ? count : earlier->count;
+        const struct earlier_list **last = earlier->lists + (earlier->count - taken);
+        if (shows(search, last, taken)) {
+            search->count = taken;
+            memcpy(search->lists, last, taken * sizeof *last);
+            return true;
+        }
+        if (taken == earlier->count) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Whether it shows without those from start to end; then they go. */
+static bool drops(struct search *search, size_t start, size_t end)
+{
+    const size_t count = search->count - (end - start);
+    const struct earlier_list **rest = calloc(count + 1, sizeof *rest);
+    CHECK(rest != NULL);
+    memcpy(rest, search->lists, start * sizeof *rest);
+    memcpy(rest + start, search->lists + end, (search->count - end) * sizeof *rest);
+    const bool is_shown = shows(search, rest, count);
+    if (is_shown) {
+        memcpy(search->lists, rest, count * sizeof *rest);
+        search->count = count;
+    }
+    free(rest);
+    return is_shown;
+}
+
+/* Shorter and shorter pieces go, from the front, until no single one can.  One stays: alone the
+ * list shows nothing. */
+static void drop_all(struct search *search)
+{
+    size_t piece = search->count / 2;
+    while (piece > 0 && search->count > 1 && !is_over(search)) {
+        bool is_shorter = false;
+        for (size_t start = 0; start < search->count && search->count > 1 && !is_over(search);) {
+            const size_t end = start + piece < search->count ? start + piece : search->count;
+            if (end - start < search->count && drops(search, start, end)) {
+                is_shorter = true;
+            } else {
+                start = end;
+            }
+        }
+        if (piece > 1) {
+            piece /= 2;
+        } else if (!is_shorter) {
+            break;
+        }
+    }
+}
+
+/* A few times more, so that what is told repeats. */
+static bool is_proved(struct search *search)
+{
+    bool is_shown = true;
+    for (int i = 0; i < PROOF_COUNT && is_shown; i++) {
+        is_shown = shows(search, search->lists, search->count);
+    }
+    return is_shown;
+}
+
+/* The same without the ops behind the one that broke, if that shows it, too. */
+static bool is_proved_short(struct search *search)
+{
+    const struct op_list *whole = search->ops;
+    struct op_list cut = *whole; /* not owned */
+    cut.count = search->op_count < cut.count ? search->op_count : cut.count;
+    search->ops = &cut;
+    if (is_proved(search)) {
+        return true;
+    }
+    search->ops = whole;
+    search->op_count = whole->count;
+    return !search->is_stopped && is_proved(search);
+}
+
+static void search_earlier(struct search *search, const struct plan *plan,
+                           const struct trial_result *trial_result, struct repeated *repeated)
+{
+    struct earlier *earlier = &repeated->earlier;
+    if (!earlier_collect(plan, &trial_result->earlier, EARLIER_NS, earlier)) {
+        return;
+    }
+    search->end_ns = clock_now_ns() + SEARCH_NS;
+    search->lists = calloc(earlier->count, sizeof *search->lists);
+    CHECK(search->lists != NULL);
+    if (find_last(search, earlier)) {
+        drop_all(search);
+    }
+    if (search->count > 0 && !search->is_stopped && is_proved_short(search)) {
+        memcpy(earlier->lists, search->lists, search->count * sizeof *search->lists);
+        earlier->count = search->count;
+        repeated->end = REPEATED_AFTER;
+        repeated->op_count = search->op_count;
+    }
+    free(search->lists);
+}
+
+static void search_begin(struct search *search, const struct plan *plan,
+                         const struct trial_result *trial_result, const struct op_list *ops)
+{
+    const struct trial_result_head *head = &trial_result->head;
+    *search = (struct search){.attempt = shrink_process_attempt(plan->parts[head->task.part].target,
+                                                                &trial_result->setup,
+                                                                head->signature),
+                              .signature = head->signature,
+                              .ops = ops,
+                              .tries_left = TRY_COUNT_MAX};
+    search->attempt.signature = head->signature;
+    search->attempt.duration_ns = EARLIER_NS + SEARCH_NS;
+}
+
+static enum repeated_end search_alone(struct search *search)
+{
+    bool is_shown = false;
+    for (int i = 0; i < ALONE_COUNT && !is_shown && !search->is_stopped; i++) {
+        is_shown = shows(search, NULL, 0);
+    }
+    return is_shown ? REPEATED_ALONE : search->is_stopped ? REPEATED_UNTOLD : REPEATED_NOT;
+}
+
+enum repeated_end repeated_alone(const struct plan *plan, const struct trial_result *trial_result,
+                                 const struct op_list *ops)
+{
+    struct search search;
+    search_begin(&search, plan, trial_result, ops);
+    return search_alone(&search);
+}
+
+void repeated_find(const struct plan *plan, const struct trial_result *trial_result,
+                   const struct op_list *ops, struct repeated *repeated)
+{
+    struct search search;
+    search_begin(&search, plan, trial_result, ops);
+    *repeated = (struct repeated){.end = search_alone(&search)};
+    if (repeated->end == REPEATED_NOT) {
+        search_earlier(&search, plan, trial_result, repeated);
+    }
+    if (repeated->end == REPEATED_NOT && (search.is_stopped || interrupt_is_requested())) {
+        repeated->end = REPEATED_UNTOLD;
+    }
+}
