@@ -4,6 +4,7 @@
 #include "campaign/engine/output.h"
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
+#include "campaign/process/fresh.h"
 #include "cli/compare.h"
 #include "cli/recording.h"
 #include "cli/replay_proofs.h"
@@ -47,6 +48,7 @@ struct replaying {
     const struct arguments *arguments;
     const struct recording *recording;
     const struct recording *after; /* of --after: arguments->after_count of them */
+    struct fresh *fresh;           /* what it is compared with behind them; NULL = nothing */
     struct output output;
     struct reporter reporter;
     struct writing text, certificate;
@@ -173,7 +175,8 @@ static void compare_again(struct replaying *replaying, const struct trial *trial
     const struct target *target = replaying->recording->target;
     struct verdict verdict;
     if (replaying->arguments->run.replay_sample == 0 || trial_is_ended(trial) ||
-        !(again_breaks(target, trial, &verdict) || related_breaks(target, trial, &verdict))) {
+        !(again_breaks(target, trial, &verdict) || related_breaks(target, trial, &verdict) ||
+          (replaying->fresh != NULL && fresh_breaks(replaying->fresh, target, trial, &verdict)))) {
         return;
     }
     replaying->state->totals.broken++;
@@ -250,6 +253,9 @@ static void replay_after(struct replaying *replaying)
 {
     const struct arguments *arguments = replaying->arguments;
     struct replay_state *state = replaying->state;
+    if (arguments->after_count > 0 && arguments->run.replay_sample > 0) {
+        replaying->fresh = fresh_create();
+    }
     for (; state->after_count < arguments->after_count; state->after_count++) {
         const struct recording *recording = &replaying->after[state->after_count];
         const struct earlier_list list = {recording->target, recording->setup, recording->ops};
@@ -260,8 +266,8 @@ static void replay_after(struct replaying *replaying)
 /* The child's part: all of the replay. */
 static void replay_list(void *context, int file)
 {
-    (void)file;
     struct replaying *replaying = context;
+    (void)file;
     replay_after(replaying);
     const struct recording *recording = replaying->recording;
     const struct run_listener listener = {replaying, print_verdict};
@@ -283,6 +289,7 @@ static void replay_list(void *context, int file)
         trial_deinit(&trial);
         replaying->state->is_done = true;
     }
+    fresh_destroy(replaying->fresh);
     replaying->state->is_output_failed = replaying->output.is_failed;
 }
 
@@ -589,7 +596,7 @@ const struct subcommand subcommand_replay = {
         "searches other schedules instead: as many as --schedules, or all of them with exhaustive.\n"
         "--out DIR saves the list and the schedule that break a promise.\n\n"
         "With --after, other lists run first in the same process, as trials did before this one.  Only FILE\n"
-        "is judged.\n\n"
+        "is judged.  It is then also compared with a process in which the target never ran.\n\n"
         "With --compare, FILE is the log itself, in any format that import knows.  Replay prints the first\n"
         "20 differences, and the totals: requests that the run answered differently from the log, and byte\n"
         "counts that differ.\n\n"

@@ -2,6 +2,7 @@
 
 #include "campaign/base/certificates.h"
 #include "campaign/process/child.h"
+#include "campaign/process/fresh.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"
@@ -65,13 +66,24 @@ void earlier_list_run(const struct earlier_list *list)
     }
 }
 
-/* What shows only when the list is run again. */
-static bool breaks_again(const struct attempt *attempt, const struct trial *trial,
-                         struct verdict *again)
+static bool seeks_difference(const struct attempt *attempt)
 {
-    return attempt->is_run_again && !trial_is_ended(trial) &&
-           (again_breaks(attempt->target, trial, again) ||
-            related_breaks(attempt->target, trial, again));
+    return attempt->before_count > 0 && attempt->signature != NULL &&
+           strstr(attempt->signature, FRESH_MECHANISM) != NULL;
+}
+
+/* What shows only when the list is run again, here or in a fresh instance. */
+static bool breaks_again(const struct attempt *attempt, struct fresh *fresh,
+                         const struct trial *trial, struct verdict *again)
+{
+    if (trial_is_ended(trial)) {
+        return false;
+    }
+    if (fresh != NULL) {
+        return fresh_breaks(fresh, attempt->target, trial, again);
+    }
+    return attempt->is_run_again && (again_breaks(attempt->target, trial, again) ||
+                                     related_breaks(attempt->target, trial, again));
 }
 
 /* The lists before it.  False: nobody listens any more. */
@@ -88,6 +100,7 @@ static bool run_before(const struct attempt *attempt, int file)
 static void run_and_answer(void *context, int file)
 {
     const struct work *work = context;
+    struct fresh *fresh = seeks_difference(work->attempt) ? fresh_create() : NULL;
     struct trial trial;
     struct answer answer;
     struct certifying certifying = {.signature = work->attempt->signature};
@@ -100,7 +113,7 @@ static void run_and_answer(void *context, int file)
         return;
     }
     struct verdict again;
-    if (breaks_again(work->attempt, &trial, &again)) {
+    if (breaks_again(work->attempt, fresh, &trial, &again)) {
         run_findings_set(&trial.findings, &again, &trial.ops);
     }
     const struct run_finding *shown = find_shown(work->attempt, &trial);
@@ -116,6 +129,7 @@ static void run_and_answer(void *context, int file)
            file_write_all(file, certifying.certificate.bytes, certifying.certificate.length));
     trial_deinit(&trial);
     writing_deinit(&certifying.certificate);
+    fresh_destroy(fresh);
 }
 
 static void take_answer(const struct writing *bytes, struct writing *certificate,

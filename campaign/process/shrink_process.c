@@ -60,14 +60,14 @@ static bool is_hang(const char *signature)
 static bool is_tried_in_process(const char *signature)
 {
     return !is_hang(signature) && !has_prefix(signature, rule_info(RULE_CRASH)->name) &&
-           strcmp(signature, rule_info(RULE_REPLAY)->name) != 0 &&
+           !has_prefix(signature, rule_info(RULE_REPLAY)->name) &&
            !has_prefix(signature, rule_info(RULE_RELATION)->name);
 }
 
 /* Whether the finding may show only when the list is run again: see again.h. */
 static bool may_take_two_runs(const char *signature)
 {
-    return strcmp(signature, rule_info(RULE_REPLAY)->name) == 0 ||
+    return has_prefix(signature, rule_info(RULE_REPLAY)->name) ||
            has_prefix(signature, rule_info(RULE_RELATION)->name) ||
            has_prefix(signature, rule_info(RULE_CRASH)->name) ||
            has_prefix(signature, rule_info(RULE_HOST_MEMORY)->name);

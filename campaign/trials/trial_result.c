@@ -104,7 +104,13 @@ void last_words_destroy(struct last_words *words)
 static struct {
     const struct scenario *scenario;
     struct last_words *words;
+    struct fresh *fresh; /* NULL: nothing is compared with a fresh instance */
 } current;
+
+void trial_result_compare_with(struct fresh *fresh)
+{
+    current.fresh = fresh;
+}
 
 static void begin_scenario(void *state, struct random *random, struct setup *setup,
                            bool capacity_is_free)
@@ -367,14 +373,19 @@ static void note_verdict(void *context, const struct run *run, const struct verd
 /* Of the trials that are run again so many have their related lists run: three runs more. */
 enum { RELATED_PERIOD = 4 };
 
-static bool is_broken_again(const struct target *target, struct trial *trial,
-                            struct verdict *broken)
+static bool is_broken_again(const struct task *task, const struct target *target,
+                            struct trial *trial, struct verdict *broken)
 {
     if (trial->totals.schedules > 0) {
-        return again_breaks_lanes(target, trial, broken);
+        return task->is_sampled && again_breaks_lanes(target, trial, broken);
     }
-    return again_breaks(target, trial, broken) ||
-           (trial->setup.seed % RELATED_PERIOD == 0 && related_breaks(target, trial, broken));
+    if (task->is_sampled &&
+        (again_breaks(target, trial, broken) ||
+         (trial->setup.seed % RELATED_PERIOD == 0 && related_breaks(target, trial, broken)))) {
+        return true;
+    }
+    return task->is_compared && current.fresh != NULL &&
+           fresh_breaks(current.fresh, target, trial, broken);
 }
 
 /* Lanes that ran freely pass no points, and nothing repeats them. */
@@ -385,8 +396,7 @@ static void run_again(struct trial_result *trial_result, const struct target *ta
     const bool is_repeatable = !trial_is_ended(trial) && trial->totals.not_modelled == 0 &&
                                (!has_lanes || trial->totals.points > 0);
     struct verdict broken;
-    if (!trial_result->head.task.is_sampled || !is_repeatable ||
-        !is_broken_again(target, trial, &broken)) {
+    if (!is_repeatable || !is_broken_again(&trial_result->head.task, target, trial, &broken)) {
         return;
     }
     trial_result->head.totals.broken++;

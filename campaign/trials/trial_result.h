@@ -6,6 +6,7 @@
 #include "campaign/base/file.h"
 #include "campaign/plan/plan.h"
 #include "campaign/process/death.h"
+#include "campaign/process/fresh.h"
 #include "campaign/trials/earlier_tasks.h"
 #include "harness/base/writing.h"
 #include "reports/memory_track.h"
@@ -120,6 +121,9 @@ void last_words_destroy(struct last_words *words);
 struct lanes_witness last_words_witness(struct last_words *words);
 /* Appends the ops that were noted, with the schedule. */
 void last_words_take(const struct last_words *words, struct op_list *ops);
+
+/* In a worker, before the first trial: what some trials are compared with from now on. */
+void trial_result_compare_with(struct fresh *fresh);
 
 /* Runs the trial.  Not for two threads at once. */
 void trial_result_make(const struct plan *plan, const struct task *task, struct last_words *words,

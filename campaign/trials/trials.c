@@ -120,6 +120,21 @@ static bool is_window_full(const struct trials *trials, size_t part,
     return !is_next_to_count && trials->started - trials->taken >= trials->window;
 }
 
+/* The fourth, the sixteenth and so on, then one of four times as many as are run again: early, as
+ * short runs have few trials, and seldom, as each takes a process and a run. */
+static bool is_compared(uint64_t replay_sample, uint64_t trial)
+{
+    const uint64_t period = replay_sample > UINT64_MAX / 4 ? UINT64_MAX : 4 * replay_sample;
+    uint64_t power = 4;
+    if (replay_sample == 0) {
+        return false;
+    }
+    while (power < period && power < trial + 1) {
+        power *= 4;
+    }
+    return (trial + 1) % period == 0 || (power < period && power == trial + 1);
+}
+
 bool trials_next(struct trials *trials, struct task *task)
 {
     size_t best = SIZE_MAX;
@@ -155,6 +170,7 @@ bool trials_next(struct trials *trials, struct task *task)
                           .op_count_max = best_op_count};
     task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0;
     task->is_kept = task->trial < trials->plan->parts[best].keep_count;
+    task->is_compared = is_compared(trials->replay_sample, task->trial);
     progress->started++;
     progress->waiting_op_max += best_op_count;
     trials->started++;

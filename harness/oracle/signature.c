@@ -23,10 +23,10 @@ void signature_print(const struct verdict *verdict, const struct op_list *ops,
     if (verdict->kind == VERDICT_NONE) {
         return;
     }
-    if (verdict->kind == VERDICT_BROKEN && verdict->rule == RULE_REPLAY) {
-        (void)snprintf(signature, SIGNATURE_BYTES, "%s", what);
-    } else if (verdict->mechanism[0] != '\0') {
+    if (verdict->mechanism[0] != '\0') {
         (void)snprintf(signature, SIGNATURE_BYTES, "%s: %s", what, verdict->mechanism);
+    } else if (verdict->kind == VERDICT_BROKEN && verdict->rule == RULE_REPLAY) {
+        (void)snprintf(signature, SIGNATURE_BYTES, "%s", what);
     } else if (verdict->op >= ops->count) {
         (void)snprintf(signature, SIGNATURE_BYTES, "%s at the end", what);
     } else {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Only what repeats is advertised: a list that shows its finding only behind other trials is kept with those, and one
-# that never shows it again is unrepeated.
+# Only what repeats is advertised: a list that shows its finding only behind other trials is kept with those, one that
+# never shows it again is unrepeated, and state that outlives a trial is named.
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 target=$2
@@ -78,4 +78,18 @@ expect_text dead/summary.json '"unrepeated":true'
 expect_text dead/junit.xml "unrepeated: the list did not show it again"
 expect_text "$(echo dead/repros/crash-*.ops)" "# unrepeated: the list did not show it again"
 
+# From the third instance on it moves blocks before it waits, which breaks no promise: the fourth trial is compared
+# with a fresh instance.
+touch moves
+# shellcheck disable=SC2086
+expect_exit 1 $run --seeds 4 --ops 8000 --out moves-out
+expect_text out.txt "finding 1: replay: state outlives a trial: seen 1 times, first in trial 3 of fragmentation_storm"
+expect_text out.txt "  reason  the target keeps state between trials: "
+expect_text out.txt " in a process in which it never ran"
+line=$(sed -n 's/^  replay  hbmstress //p' out.txt)
+# shellcheck disable=SC2086
+expect_exit 1 $line
+expect_text out.txt "finding replay: state outlives a trial"
+# shellcheck disable=SC2086
+expect_exit 0 $run --seeds 4 --ops 8000 --replay-sample 0 --out moves-out
 finish

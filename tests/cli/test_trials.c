@@ -260,6 +260,34 @@ START_TEST(every_so_manieth_trial_is_a_sample)
 }
 END_TEST
 
+/* The fourth, the sixteenth, and so on up to one of four times as many as are run again. */
+START_TEST(some_trials_are_compared_with_a_fresh_instance)
+{
+    static const struct {
+        uint64_t replay_sample, compared[6];
+    } rows[] = {{0, {0}},
+                {1, {3, 7, 11, 15, 19, 23}},
+                {3, {3, 11, 23, 35, 47, 59}},
+                {16, {3, 15, 63, 127}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t seen = 0;
+        struct task task;
+        make_plan(1, (const uint32_t[]){2000});
+        begin_trials(rows[i].replay_sample, 1000);
+        for (uint64_t k = 0; k < 130 && trials_next(trials, &task); k++) {
+            ck_assert_uint_eq(task.trial, k);
+            if (task.is_compared && seen < 6) {
+                ck_assert_uint_eq(k, rows[i].compared[seen]);
+                seen++;
+            }
+        }
+        trials_destroy(trials);
+        ck_assert_uint_ge(seen, rows[i].replay_sample == 0 ? 0 : 3);
+        ck_assert(rows[i].replay_sample != 0 || seen == 0);
+    }
+}
+END_TEST
+
 /* What ended its part with trial 0; trial 1 was started by then, and counts no more. */
 START_TEST(a_part_ends_at_each_of_its_bounds)
 {
@@ -391,6 +419,7 @@ Suite *suite_of_trials(void)
     tcase_add_test(tests, a_shard_has_its_own_trials_and_its_share_of_the_ops);
     tcase_add_test(tests, a_shard_beyond_the_last_trial_has_none);
     tcase_add_test(tests, every_so_manieth_trial_is_a_sample);
+    tcase_add_test(tests, some_trials_are_compared_with_a_fresh_instance);
     tcase_add_test(tests, a_part_ends_at_each_of_its_bounds);
     tcase_add_test(tests, what_was_started_beyond_the_end_of_a_part_is_forgotten);
     tcase_add_test(tests, what_was_started_before_the_stop_counts);

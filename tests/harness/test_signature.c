@@ -24,7 +24,8 @@ START_TEST(each_verdict_has_its_name)
         {{.kind = VERDICT_PREMATURE, .mechanism = "fits after drain"},
          "premature: fits after drain"},
         {{.kind = VERDICT_BROKEN, .rule = RULE_CONTENTS, .mechanism = "place"}, "contents: place"},
-        {{.kind = VERDICT_BROKEN, .rule = RULE_REPLAY, .mechanism = "place"}, "replay"},
+        {{.kind = VERDICT_BROKEN, .rule = RULE_REPLAY, .mechanism = "place"}, "replay: place"},
+        {{.kind = VERDICT_BROKEN, .rule = RULE_REPLAY}, "replay"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char name[SIGNATURE_BYTES] = "as before";

@@ -1,0 +1,158 @@
+/* A trial compared with a fresh instance of its target. */
+#include "campaign/process/fresh.h"
+#include "harness/op/ops_file.h"
+#include "harness/trial/trial_run.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIST                                                                             \
+    "hbmstress-ops 1\ncapacity 16K\ngranule 512\ntarget hbm\nseed 1\n0: alloc size=1K\n" \
+    "1: alloc size=2K\n2: report\n"
+
+static struct setup setup;
+static struct op_list ops;
+static struct target target;
+static unsigned open_count;
+static enum target_result alloc_by_count(struct target_instance *instance,
+                                         const struct target_request *request,
+                                         struct target_block *block);
+static enum target_result (*alloc_of_target)(struct target_instance *instance,
+                                             const struct target_request *request,
+                                             struct target_block *block) = alloc_by_count;
+static enum { FOLLOWS_NOTHING, FOLLOWS_PLACES, FOLLOWS_ANSWERS, DIES_WHEN_FRESH } behaviour;
+
+static enum target_result open_counted(const struct target_setup *target_setup,
+                                       const struct device_services *services,
+                                       struct target_instance **instance,
+                                       struct target_contract *contract, char *reason,
+                                       size_t reason_bytes)
+{
+    open_count++;
+    return target_find("hbm")->open(target_setup, services, instance, contract, reason,
+                                    reason_bytes);
+}
+
+static enum target_result alloc_by_count(struct target_instance *instance,
+                                         const struct target_request *request,
+                                         struct target_block *block)
+{
+    struct target_request other = *request;
+    if (behaviour == FOLLOWS_ANSWERS && open_count > 1 && request->size_bytes == 2048) {
+        return TARGET_INVALID;
+    }
+    if (behaviour == FOLLOWS_PLACES && open_count > 1) {
+        other.align_bytes = 8192;
+    }
+    if (behaviour == DIES_WHEN_FRESH && open_count == 1) {
+        (void)raise(SIGSEGV);
+    }
+    return target_find("hbm")->alloc(instance, &other, block);
+}
+
+/* The verdict on the second trial of this process. */
+static struct verdict compare(void)
+{
+    struct ops_file_error error = {0};
+    struct trial trial;
+    struct verdict broken = {.kind = VERDICT_NONE};
+    char reason[RUN_REASON_BYTES];
+    setup_init(&setup);
+    op_list_init(&ops);
+    ck_assert_int_eq(ops_file_parse(LIST, strlen(LIST), &setup, &ops, &error), OPS_FILE_OK);
+    target = *target_find("hbm");
+    target.open = open_counted;
+    target.alloc = alloc_of_target;
+    open_count = 0;
+    struct fresh *fresh = fresh_create();
+    ck_assert_ptr_nonnull(fresh);
+    open_count = 1;
+    ck_assert(trial_replay(&target, &setup, &ops, NULL, &trial, reason));
+    const bool is_broken = fresh_breaks(fresh, &target, &trial, &broken);
+    ck_assert_int_eq(is_broken, broken.kind == VERDICT_BROKEN);
+    /* It can be asked again. */
+    struct verdict again;
+    ck_assert_int_eq(fresh_breaks(fresh, &target, &trial, &again), is_broken);
+    trial_deinit(&trial);
+    fresh_destroy(fresh);
+    op_list_deinit(&ops);
+    return broken;
+}
+
+START_TEST(an_honest_target_does_the_same_in_a_fresh_process)
+{
+    behaviour = FOLLOWS_NOTHING;
+    ck_assert_int_eq(compare().kind, VERDICT_NONE);
+}
+END_TEST
+
+START_TEST(the_first_answer_that_differs_is_named_with_both)
+{
+    char signature[SIGNATURE_BYTES];
+    behaviour = FOLLOWS_PLACES;
+    struct verdict broken = compare();
+    ck_assert_int_eq(broken.rule, RULE_REPLAY);
+    ck_assert_uint_eq(broken.op, 0);
+    ck_assert_ptr_nonnull(strstr(broken.reason, "the target keeps state between trials: "));
+    ck_assert_ptr_nonnull(strstr(broken.reason, " with an address of 0x"));
+    signature_print(&broken, &ops, signature);
+    ck_assert_str_eq(signature, "replay: state outlives a trial");
+    behaviour = FOLLOWS_ANSWERS;
+    broken = compare();
+    ck_assert_uint_eq(broken.op, 1);
+    ck_assert_ptr_nonnull(strstr(broken.reason,
+                                 "it answers INVALID here, after other trials, but OK in a process "
+                                 "in which it never ran"));
+}
+END_TEST
+
+START_TEST(a_fresh_instance_that_dies_says_nothing)
+{
+    behaviour = DIES_WHEN_FRESH;
+    ck_assert_int_eq(compare().kind, VERDICT_NONE);
+}
+END_TEST
+
+/* Into the pipe to the fresh process, the last that was made. */
+static enum target_result write_nonsense(struct target_instance *instance,
+                                         const struct target_request *request,
+                                         struct target_block *block)
+{
+    static const char nonsense[1 << 12];
+    int last = -1;
+    for (int file = 3; file < 64 && open_count > 1; file++) {
+        struct stat status;
+        if (fstat(file, &status) == 0 && S_ISFIFO(status.st_mode) &&
+            (fcntl(file, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+            last = file;
+        }
+    }
+    (void)!write(last, nonsense, sizeof nonsense);
+    return target_find("hbm")->alloc(instance, request, block);
+}
+
+START_TEST(what_a_target_writes_to_the_fresh_process_ends_the_comparisons)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    alloc_of_target = write_nonsense;
+    ck_assert_int_eq(compare().kind, VERDICT_NONE);
+}
+END_TEST
+
+Suite *suite_of_fresh(void)
+{
+    Suite *suite = suite_create("fresh");
+    TCase *tests = tcase_create("fresh");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, an_honest_target_does_the_same_in_a_fresh_process);
+    tcase_add_test(tests, the_first_answer_that_differs_is_named_with_both);
+    tcase_add_test(tests, a_fresh_instance_that_dies_says_nothing);
+    tcase_add_test(tests, what_a_target_writes_to_the_fresh_process_ends_the_comparisons);
+    return suite;
+}
