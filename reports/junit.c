@@ -279,6 +279,10 @@ static void suite_add_promises(struct suite *suite, const struct report_campaign
         writing_append(&message, "; of the out-of-memories, ");
         refusals_append_share(&message, totals);
     }
+    if (totals->unrepeated > 0) {
+        writing_append_format(&message, "; %" PRIu64 " verdicts could not be repeated",
+                              totals->unrepeated);
+    }
     suite_add_case(suite, "every promise is kept", result->elapsed_ns,
                    &(struct outcome){.kind = OUTCOME_FAILED,
                                      .type = "broken",

@@ -494,6 +494,7 @@ static void append_meaning(struct writing *text, const struct report_end *end)
         append_kept(text, end);
     } else if (end->exit_code == 1) {
         writing_append(text, "a promise was broken");
+        append_unrepeated(text, end);
     } else if (end->exit_code == 3 && totals->unknown == 0 && totals->not_modelled > 0) {
         writing_append(text, "no promise broken, but not every trial could be modelled");
     } else if (end->exit_code == 3) {

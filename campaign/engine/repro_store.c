@@ -292,13 +292,19 @@ static bool is_seen_death(const struct verdict *first)
     return first->rule == RULE_CRASH || first->rule == RULE_HANG || first->rule == RULE_OVERRUN;
 }
 
+static bool has_repro(const struct findings *known, const char *signature)
+{
+    const struct finding *finding = findings_find(known, signature);
+    return finding != NULL && finding->base[0] != '\0';
+}
+
 /* A list that may not show the finding again.  Where another one does, it has to do so alone. */
 static enum repro_store_result save_doubtful(struct saving *saving, const struct plan *plan,
                                              struct shrunk *shrunk, const struct findings *known)
 {
     const struct trial_result *trial_result = saving->trial_result;
     const struct finding *finding = findings_find(known, saving->saved.signature);
-    const bool is_kept = finding != NULL && finding->base[0] != '\0';
+    const bool is_kept = has_repro(known, saving->saved.signature);
     struct repeated repeated = {0};
     if (is_kept && (!finding_repro_is_better(finding, shrunk->ops.count, 0, false) ||
                     repeated_alone(plan, trial_result, &shrunk->ops) != REPEATED_ALONE)) {
@@ -365,8 +371,13 @@ static struct saved_repro save_list(const struct repro_store *repro_store, const
         snprintf(shrunk.why, sizeof shrunk.why, "it was interrupted");
         copy_whole(trial_result, &shrunk);
     }
-    saving.saved.result = is_certain ? save_finding(&saving, &shrunk, &none, known)
-                                     : save_doubtful(&saving, plan, &shrunk, known);
+    if (!is_to_shrink && has_repro(known, saving.saved.signature)) {
+        saving.saved.result = REPRO_STORE_LONGER; /* that one was seen to show it again */
+    } else if (is_certain) {
+        saving.saved.result = save_finding(&saving, &shrunk, &none, known);
+    } else {
+        saving.saved.result = save_doubtful(&saving, plan, &shrunk, known);
+    }
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);
     if (saving.saved.result == REPRO_STORE_UNREPEATED) {

@@ -4,6 +4,7 @@
 #include "campaign/base/interrupt.h"
 #include "campaign/process/shrink_process.h"
 #include "harness/base/check.h"
+#include "harness/lanes/lanes_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,22 +56,66 @@ static bool shows(struct search *search, const struct earlier_list *const *lists
     return is_shown;
 }
 
-/* The last 1, 2, 4 ... of them, up to all. */
-static bool find_last(struct search *search, const struct earlier *earlier)
+static bool shows_last(struct search *search, const struct earlier *earlier, size_t count)
 {
-    for (size_t count = 1; !is_over(search); count *= 2) {
-        const size_t taken = count < earlier->count ? count : earlier->count;
-        const struct earlier_list **last = earlier->lists + (earlier->count - taken);
-        if (shows(search, last, taken)) {
-            search->count = taken;
-            memcpy(search->lists, last, taken * sizeof *last);
-            return true;
-        }
-        if (taken == earlier->count) {
-            return false;
+    const struct earlier_list **last = earlier->lists + (earlier->count - count);
+    if (!shows(search, last, count)) {
+        return false;
+    }
+    search->count = count;
+    memcpy(search->lists, last, count * sizeof *last);
+    return true;
+}
+
+/* The last 1, 2, 4 ... of them, up to all.  Returns how many were not enough. */
+static size_t find_last(struct search *search, const struct earlier *earlier)
+{
+    size_t count = 1, too_few = 0;
+    while (too_few < earlier->count && !is_over(search) && !shows_last(search, earlier, count)) {
+        too_few = count;
+        count = count < earlier->count / 2 ? 2 * count : earlier->count;
+    }
+    return too_few;
+}
+
+/* Fewer of the last ones, between so many that are too few and those that show it. */
+static void find_fewest_last(struct search *search, const struct earlier *earlier, size_t too_few)
+{
+    while (search->count - too_few > 1 && !is_over(search)) {
+        const size_t middle = too_few + (search->count - too_few) / 2;
+        if (!shows_last(search, earlier, middle)) {
+            too_few = middle;
         }
     }
-    return false;
+}
+
+/* The first ops of each list may do: whoever counts trials does not ask for more. */
+static bool cuts(struct search *search, struct earlier *earlier, size_t op_count)
+{
+    size_t *counts = calloc(earlier->owned_count, sizeof *counts);
+    CHECK(counts != NULL);
+    for (size_t i = 0; i < earlier->owned_count; i++) {
+        struct op_list *ops = &earlier->owned[i].ops;
+        counts[i] = ops->count;
+        if (op_count < ops->count && !lanes_are_in(ops)) {
+            ops->count = op_count;
+        }
+    }
+    const bool is_shown = shows(search, search->lists, search->count);
+    for (size_t i = 0; i < earlier->owned_count && !is_shown; i++) {
+        earlier->owned[i].ops.count = counts[i];
+    }
+    free(counts);
+    return is_shown;
+}
+
+static void cut_lists(struct search *search, struct earlier *earlier)
+{
+    static const size_t op_counts[] = {1, 8, 64, 512};
+    bool is_cut = false;
+    for (size_t i = 0; i < sizeof op_counts / sizeof *op_counts && !is_cut; i++) {
+        is_cut = !is_over(search) && cuts(search, earlier, op_counts[i]);
+    }
 }
 
 /* Whether it shows without those from start to end; then they go. */
@@ -148,7 +193,10 @@ static void search_earlier(struct search *search, const struct plan *plan,
     search->end_ns = clock_now_ns() + SEARCH_NS;
     search->lists = calloc(earlier->count, sizeof *search->lists);
     CHECK(search->lists != NULL);
-    if (find_last(search, earlier)) {
+    const size_t too_few = find_last(search, earlier);
+    if (search->count > 0) {
+        cut_lists(search, earlier);
+        find_fewest_last(search, earlier, too_few);
         drop_all(search);
     }
     if (search->count > 0 && !search->is_stopped && is_proved_short(search)) {

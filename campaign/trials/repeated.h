@@ -25,8 +25,8 @@ enum repeated_end repeated_alone(const struct plan *plan, const struct trial_res
                                  const struct op_list *ops);
 
 /* The same.  Then the earlier trials are regenerated, the last ones first are tried before the
- * list, and fewer of them as long as it still shows: at most 400 tries, and 30 s of wall time after
- * the 20 s that the trials may have taken. */
+ * list, and fewer of them, or their first ops alone, as long as it still shows: at most 400 tries,
+ * and 30 s of wall time after the 20 s that the trials may have taken. */
 void repeated_find(const struct plan *plan, const struct trial_result *trial_result,
                    const struct op_list *ops, struct repeated *repeated);
 

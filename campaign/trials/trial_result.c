@@ -373,19 +373,37 @@ static void note_verdict(void *context, const struct run *run, const struct verd
 /* Of the trials that are run again so many have their related lists run: three runs more. */
 enum { RELATED_PERIOD = 4 };
 
-static bool is_broken_again(const struct task *task, const struct target *target,
-                            struct trial *trial, struct verdict *broken)
+/* A trial with lanes is represented by one more run of its list, as its schedule is by default. */
+static bool is_broken_when_fresh(const struct target *target, struct trial *trial,
+                                 struct verdict *broken)
+{
+    char reason[RUN_REASON_BYTES];
+    struct trial one;
+    if (trial->totals.schedules == 0) {
+        return fresh_breaks(current.fresh, target, trial, broken);
+    }
+    if (!trial_replay(target, &trial->setup, &trial->searched, NULL, &one, reason)) {
+        return false;
+    }
+    const bool is_broken = !trial_is_ended(&one) && one.totals.not_modelled == 0 &&
+                           fresh_breaks(current.fresh, target, &one, broken);
+    if (is_broken) {
+        run_findings_set(&one.findings, broken, &one.ops);
+        trial_take_findings(trial, &one);
+        trial_lead(trial);
+    }
+    trial_deinit(&one);
+    return is_broken;
+}
+
+static bool is_broken_again(const struct target *target, struct trial *trial,
+                            struct verdict *broken)
 {
     if (trial->totals.schedules > 0) {
-        return task->is_sampled && again_breaks_lanes(target, trial, broken);
+        return again_breaks_lanes(target, trial, broken);
     }
-    if (task->is_sampled &&
-        (again_breaks(target, trial, broken) ||
-         (trial->setup.seed % RELATED_PERIOD == 0 && related_breaks(target, trial, broken)))) {
-        return true;
-    }
-    return task->is_compared && current.fresh != NULL &&
-           fresh_breaks(current.fresh, target, trial, broken);
+    return again_breaks(target, trial, broken) ||
+           (trial->setup.seed % RELATED_PERIOD == 0 && related_breaks(target, trial, broken));
 }
 
 /* Lanes that ran freely pass no points, and nothing repeats them. */
@@ -395,8 +413,11 @@ static void run_again(struct trial_result *trial_result, const struct target *ta
     const bool has_lanes = trial->totals.schedules > 0;
     const bool is_repeatable = !trial_is_ended(trial) && trial->totals.not_modelled == 0 &&
                                (!has_lanes || trial->totals.points > 0);
+    const struct task *task = &trial_result->head.task;
     struct verdict broken;
-    if (!is_repeatable || !is_broken_again(&trial_result->head.task, target, trial, &broken)) {
+    const bool is_compared = task->is_compared && current.fresh != NULL;
+    if (!is_repeatable || !((task->is_sampled && is_broken_again(target, trial, &broken)) ||
+                            (is_compared && is_broken_when_fresh(target, trial, &broken)))) {
         return;
     }
     trial_result->head.totals.broken++;

@@ -92,4 +92,12 @@ expect_exit 1 $line
 expect_text out.txt "finding replay: state outlives a trial"
 # shellcheck disable=SC2086
 expect_exit 0 $run --seeds 4 --ops 8000 --replay-sample 0 --out moves-out
+# With lanes a run in the default schedule is.
+# shellcheck disable=SC2086
+expect_exit 1 $run --seeds 4 --lanes 2 --schedules 2 --seed 3 --ops 8000 --out lanes-out
+expect_text out.txt "finding 1: replay: state outlives a trial: seen 1 times, first in trial 3 of fragmentation_storm"
+line=$(sed -n 's/^  replay  hbmstress //p' out.txt)
+# shellcheck disable=SC2086
+expect_exit 1 $line
+expect_text out.txt "finding replay: state outlives a trial"
 finish

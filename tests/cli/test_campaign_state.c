@@ -681,6 +681,27 @@ START_TEST(each_finding_of_a_trial_has_files_of_its_own)
 }
 END_TEST
 
+/* Ctrl-C ends shrinking: nobody knows whether that list shows it again. */
+START_TEST(what_was_interrupted_replaces_no_repro)
+{
+    begin_campaign(UNDRAINED, false);
+    accept_trial(0, 2);
+    struct finding *finding = &checkpoint.findings.findings[0];
+    finding->op_count = 1000;
+    finding->before_count = 2;
+    struct trial_result result = run_trial(0, 3);
+    struct saved_repro saved = repro_store_take_whole(&campaign.repro_store, &plan, &result, true,
+                                                      &checkpoint.findings);
+    ck_assert_int_eq(saved.result, REPRO_STORE_LONGER);
+    finding->base[0] = '\0';
+    saved = repro_store_take_whole(&campaign.repro_store, &plan, &result, true,
+                                   &checkpoint.findings);
+    ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
+    trial_result_deinit(&result);
+    end_campaign();
+}
+END_TEST
+
 /* A verdict that its list does not show again, alone or after the trials before it. */
 START_TEST(what_its_list_does_not_show_is_counted_as_unrepeated)
 {
@@ -939,6 +960,7 @@ Suite *suite_of_campaign_state(void)
     tcase_add_test(tests, text_for_people_takes_the_place_of_the_table);
     tcase_add_test(tests, what_the_baseline_knows_does_not_make_it_red);
     tcase_add_test(tests, each_finding_of_a_trial_has_files_of_its_own);
+    tcase_add_test(tests, what_was_interrupted_replaces_no_repro);
     tcase_add_test(tests, what_its_list_does_not_show_is_counted_as_unrepeated);
     tcase_add_test(tests, a_finding_is_shrunk_in_the_background);
     tcase_add_test(tests, another_process_reads_the_state_that_was_saved);

@@ -380,6 +380,8 @@ START_TEST(the_closing_line_claims_no_more_than_is_true)
         {{.totals = {.unrepeated = 2}, .allowed = {.unrepeated = 1}, .exit_code = 3},
          "no promise broken for certain, but a verdict cannot be repeated, 2 unrepeated of 1 "
          "allowed: "},
+        {{.totals = {.broken = 1, .unrepeated = 2}, .exit_code = 1},
+         "a promise was broken, 2 unrepeated of 0 allowed: "},
         {{.totals = {.unrepeated = 1, .unknown = 1, .unknown_by_class = {1}}, .exit_code = 3},
          "no promise broken, but an OOM stayed unknown, 1 unrepeated of 0 allowed: "},
         {{.totals = {.excused = 7, .broken = 1}, .exit_code = 1}, "a promise was broken: "},

@@ -113,6 +113,34 @@ START_TEST(a_finding_is_a_failed_case_of_its_job)
 }
 END_TEST
 
+START_TEST(how_a_finding_shows_again_is_in_its_case)
+{
+    static const char *const after[] = {"out/repros/c.before-1.ops", "out/repros/c.before-2.ops"};
+    struct report_campaign campaign = campaign_get(2)->campaign;
+    struct report_known findings[4];
+    struct report_result results[8];
+    ck_assert_uint_eq(campaign.finding_count, 4);
+    ck_assert_uint_le(campaign.result_count, 8);
+    memcpy(findings, campaign.findings, sizeof findings);
+    memcpy(results, campaign.results, campaign.result_count * sizeof *results);
+    findings[0].repeats = (struct report_repeats){.after = after, .after_count = 2};
+    findings[1].repeats = (struct report_repeats){.is_unrepeated = true};
+    results[0].totals.unrepeated = 5;
+    campaign.findings = findings;
+    campaign.results = results;
+    writing_clear(&text);
+    junit_print(&text, &campaign);
+    const char *document = writing_string(&text);
+    expect_part(document, "certificate: out/certificates/p.json\n"
+                          "after: out/repros/c.before-1.ops\nafter: out/repros/c.before-2.ops\n"
+                          "replay: hbmstress replay out/repros/p.ops\n</failure>\n");
+    expect_part(document, "replay: hbmstress replay out/repros/c.ops\n"
+                          "unrepeated: the list did not show it again\n</failure>\n");
+    ck_assert_uint_eq(count_of(document, "unrepeated: "), 1);
+    expect_part(document, "; 5 verdicts could not be repeated\"/>");
+}
+END_TEST
+
 START_TEST(what_did_not_hold_is_not_a_passed_case)
 {
     const char *document = print_campaign(2);
@@ -255,6 +283,7 @@ Suite *suite_of_reports_junit(void)
     tcase_add_test(tests, known_findings_fail_no_test_unless_there_is_another);
     tcase_add_test(tests, a_job_says_what_it_ran_on);
     tcase_add_test(tests, a_finding_is_a_failed_case_of_its_job);
+    tcase_add_test(tests, how_a_finding_shows_again_is_in_its_case);
     tcase_add_test(tests, what_did_not_hold_is_not_a_passed_case);
     tcase_add_test(tests, a_campaign_without_findings_passes);
     tcase_add_test(tests, one_broken_promise_of_any_kind_fails_its_job);
