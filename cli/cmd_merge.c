@@ -1,5 +1,8 @@
 /* merge: what the shards of one campaign left becomes what the whole campaign would have left. */
+#include "campaign/base/below.h"
 #include "campaign/base/file.h"
+#include "campaign/engine/campaign_folder.h"
+#include "campaign/engine/campaign_join.h"
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/output.h"
 #include "campaign/engine/repro_store.h"
@@ -75,6 +78,9 @@ static enum exit_code load_shards(struct merging *merging, const struct argument
         if (code == EXIT_KEPT) {
             code = check_shard(merging, i);
         }
+        if (code == EXIT_KEPT) {
+            code = campaign_folder_check(shard->directory, &shard->at);
+        }
         if (code != EXIT_KEPT) {
             return code;
         }
@@ -106,61 +112,12 @@ static void note_missing(const struct merging *merging)
 
 /* --- numbers --- */
 
-static void add_part(struct part_state *to, const struct part_state *from)
-{
-    to->progress.is_finished = to->progress.is_finished && from->progress.is_finished;
-    to->progress.taken += from->progress.taken;
-    to->progress.op_count += from->progress.op_count;
-    run_totals_add(&to->totals, &from->totals);
-    to->trials += from->trials;
-    to->elapsed_ns += from->elapsed_ns;
-    to->findings_only_counted += from->findings_only_counted;
-    to->look_count += from->look_count;
-    to->growing_count += from->growing_count;
-    if (from->growth.last_bytes - from->growth.first_bytes >
-        to->growth.last_bytes - to->growth.first_bytes) {
-        to->growth = from->growth;
-        memcpy(to->growing_tag, from->growing_tag, sizeof to->growing_tag);
-    }
-    if (to->note[0] == '\0') {
-        memcpy(to->note, from->note, sizeof to->note);
-    }
-}
-
-static void add_state(struct campaign_state *to, const struct campaign_state *from)
-{
-    struct report_end *end = &to->end;
-    end->trials += from->end.trials;
-    run_totals_add(&end->totals, &from->end.totals);
-    end->verdicts_omitted += from->end.verdicts_omitted;
-    end->trials_omitted += from->end.trials_omitted;
-    end->kept_count += from->end.kept_count;
-    end->kept_bytes += from->end.kept_bytes;
-    end->kept_omitted += from->end.kept_omitted;
-    end->certificates_checked += from->end.certificates_checked;
-    end->elapsed_ns = from->end.elapsed_ns > end->elapsed_ns ? from->end.elapsed_ns
-                                                             : end->elapsed_ns;
-    end->is_interrupted = end->is_interrupted || !from->is_finished;
-    to->canary_trials += from->canary_trials;
-    to->is_canary_reported = to->is_canary_reported && from->is_canary_reported;
-    to->is_disputed = to->is_disputed || from->is_disputed;
-    to->is_finished = to->is_finished && from->is_finished;
-}
-
 static void add_numbers(struct merging *merging)
 {
     const size_t part_count = merging->description.head.part_count;
-    merging->at.parts = calloc(part_count, sizeof *merging->at.parts);
-    CHECK(merging->at.parts != NULL);
-    for (size_t i = 0; i < part_count; i++) {
-        merging->at.parts[i].progress.is_finished = true;
-    }
-    merging->at.state.is_finished = merging->at.state.is_canary_reported = true;
+    campaign_join_begin(&merging->at, part_count);
     for (size_t i = 0; i < merging->count; i++) {
-        add_state(&merging->at.state, &merging->shards[i].at.state);
-        for (size_t k = 0; k < part_count; k++) {
-            add_part(&merging->at.parts[k], &merging->shards[i].at.parts[k]);
-        }
+        campaign_join_add(&merging->at, &merging->shards[i].at, part_count);
     }
     merging->at.state.end.seed = merging->description.head.setup.seed;
     merging->at.state.end.allowed = allowance_of_run(&merging->description.head.allowance,
@@ -169,188 +126,97 @@ static void add_numbers(struct merging *merging)
 
 /* --- files --- */
 
-static bool copy_file(const char *from, const char *to)
+/* A file of a shard goes to the same name.  *is_there: it was not removed since. */
+static enum exit_code copy_file(const struct merging *merging, const struct shard *shard,
+                                const char *name, bool *is_there)
 {
+    char to[FILE_PATH_BYTES];
+    const char *why;
     struct writing bytes;
+    enum exit_code code = EXIT_KEPT;
     writing_init(&bytes);
-    bool is_good = file_read(from, COPY_BYTES_MAX, &bytes);
-    if (!is_good) {
-        (void)message_fail(EXIT_HARNESS, "%s: %s", from, strerror(errno));
-    } else if (!whole_file_write(to, bytes.bytes, bytes.length, false)) {
-        (void)message_fail(EXIT_HARNESS, "%s: %s", to, strerror(errno));
-        is_good = false;
+    snprintf(to, sizeof to, "%.3800s/%s", merging->directory, name);
+    *is_there = below_read(shard->directory, name, COPY_BYTES_MAX, &bytes, &why);
+    if (!*is_there && errno != ENOENT) {
+        code = message_fail(EXIT_USAGE, "%s/%s: %s", shard->directory, name, why);
+    } else if (*is_there && !whole_file_write(to, bytes.bytes, bytes.length, false)) {
+        code = message_fail(EXIT_HARNESS, "%s: %s", to, strerror(errno));
     }
     writing_deinit(&bytes);
-    return is_good;
-}
-
-/* "FOLDER/FILE", and nothing outside of these folders: a shard may come from anywhere. */
-static bool is_saved_name(const char *name)
-{
-    static const char *const folders[] = {"repros/", "certificates/", "disputes/", "unrepeated/",
-                                          "kept/", "output/"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const size_t length = strlen(folders[i]);
-        if (strncmp(name, folders[i], length) == 0) {
-            return name[length] != '\0' && strchr(name + length, '/') == NULL &&
-                   strcmp(name + length, "..") != 0;
-        }
-    }
-    return false;
+    return code;
 }
 
 /* The lists of justified ones lie beside them. */
 static bool is_certificate(const char *name)
 {
+    const size_t length = strlen(name), extension_length = strlen(".json");
     return strncmp(name, "certificates/", strlen("certificates/")) == 0 &&
-           strcmp(name + strlen(name) - strlen(".json"), ".json") == 0;
+           length > extension_length && strcmp(name + length - extension_length, ".json") == 0;
 }
 
-/* One file of a shard.  What was removed since stays so. */
-static bool copy_saved(struct merging *merging, const struct shard *shard, const char *name)
-{
-    char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
-    const int folder_bytes = (int)strcspn(name, "/");
-    if (!is_saved_name(name)) {
-        (void)message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside its folders",
-                           shard->directory);
-        return false;
-    }
-    snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
-    if (access(from, F_OK) != 0 && errno == ENOENT) {
-        return true;
-    }
-    snprintf(to, sizeof to, "%.3800s/%.*s", merging->directory, folder_bytes, name);
-    if (!make_directories(to)) {
-        (void)message_fail(EXIT_HARNESS, "%s: %s", to, strerror(errno));
-        return false;
-    }
-    snprintf(to, sizeof to, "%.3800s/%s", merging->directory, name);
-    merging->at.state.certificate_count += is_certificate(name);
-    return copy_file(from, to);
-}
-
-/* The lists that run before its repro. */
-static bool copy_before(struct merging *merging, const struct shard *shard,
-                        const struct finding *finding)
-{
-    char name[FINDING_BASE_BYTES + 64];
-    bool is_good = true;
-    for (uint64_t i = 1; i <= finding->before_count && is_good; i++) {
-        snprintf(name, sizeof name, "repros/%s.before-%" PRIu64 ".ops", finding->base, i);
-        is_good = copy_saved(merging, shard, name);
-    }
-    return is_good;
-}
+/* One that goes from one place to the other. */
+struct copying {
+    struct merging *merging;
+    const struct shard *shard;
+};
 
 /* Files of a finding whose shortest repro is another shard's stay behind. */
-static bool copy_findings(struct merging *merging, const struct shard *shard)
+static enum exit_code copy_saved(void *context, const char *name, const struct finding *finding)
 {
-    char name[FINDING_BASE_BYTES + 32];
-    bool is_good = true;
-    for (size_t i = 0; i < shard->at.findings.count && is_good; i++) {
-        const struct finding *finding = &shard->at.findings.findings[i];
-        const struct finding *known = findings_find(&merging->at.findings, finding->signature);
-        if (finding->base[0] == '\0' || strcmp(known->base, finding->base) != 0) {
-            continue;
-        }
-        snprintf(name, sizeof name, "repros/%s.ops", finding->base);
-        is_good = copy_saved(merging, shard, name) && copy_before(merging, shard, finding);
-        snprintf(name, sizeof name, "certificates/%s.json", finding->base);
-        is_good = is_good && (!finding->has_certificate || copy_saved(merging, shard, name));
+    struct copying *copying = context;
+    struct merging *merging = copying->merging;
+    char folder[FILE_PATH_BYTES];
+    bool is_there;
+    const struct finding *known = finding == NULL
+                                      ? NULL
+                                      : findings_find(&merging->at.findings, finding->signature);
+    if (known != NULL && strcmp(known->base, finding->base) != 0) {
+        return EXIT_KEPT;
     }
-    return is_good;
+    snprintf(folder, sizeof folder, "%.3800s/%.*s", merging->directory, (int)strcspn(name, "/"),
+             name);
+    if (!make_directories(folder)) {
+        return message_fail(EXIT_HARNESS, "%s: %s", folder, strerror(errno));
+    }
+    const enum exit_code code = copy_file(merging, copying->shard, name, &is_there);
+    merging->at.state.certificate_count += is_there && is_certificate(name);
+    return code;
 }
 
-/* What else its campaign kept; its directory may have more, of campaigns before. */
-static bool copy_others(struct merging *merging, const struct shard *shard)
+static enum exit_code copy_files(struct merging *merging)
 {
-    const struct writing *kept = &shard->at.saved_files;
-    bool is_good = true;
-    for (size_t at = 0; at < kept->length && is_good; at += strlen(kept->bytes + at) + 1) {
-        is_good = copy_saved(merging, shard, kept->bytes + at);
+    enum exit_code code = EXIT_KEPT;
+    for (size_t i = 0; i < merging->count && code == EXIT_KEPT; i++) {
+        struct copying copying = {merging, &merging->shards[i]};
+        const struct campaign_folder_visitor visitor = {copy_saved, &copying};
+        code = campaign_folder_walk(&merging->shards[i].at, &visitor);
     }
-    return is_good;
-}
-
-/* The first of both, and the shorter repro. */
-static void join_findings(struct finding *known, const struct finding *finding)
-{
-    const struct finding before = *known;
-    if (finding->base[0] != '\0' &&
-        (known->base[0] == '\0' ||
-         finding_repro_is_better(known, finding->op_count, finding->before_count,
-                                 finding->is_unrepeated != 0))) {
-        *known = *finding;
-    }
-    const bool is_earlier = finding->trial < before.trial ||
-                            (finding->trial == before.trial && finding->part < before.part);
-    const struct finding *first = is_earlier ? finding : &before;
-    known->part = first->part;
-    known->trial = first->trial;
-    known->seed = first->seed;
-    known->count = before.count + finding->count;
-    known->first_order = before.first_order;
-    known->seen_count = before.seen_count + finding->seen_count;
-    known->stayed_count = before.stayed_count + finding->stayed_count;
-    known->moved_count = before.moved_count + finding->moved_count;
-    known->unrepeated_count = before.unrepeated_count + finding->unrepeated_count;
-    known->is_known = before.is_known && finding->is_known;
-}
-
-static void add_findings(struct merging *merging)
-{
-    for (size_t i = 0; i < merging->count; i++) {
-        struct findings *findings = &merging->shards[i].at.findings;
-        findings_settle(findings); /* a shard that did not end has not done it */
-        for (size_t k = 0; k < findings->count; k++) {
-            const struct finding *finding = &findings->findings[k];
-            struct finding *known = findings_find(&merging->at.findings, finding->signature);
-            if (known == NULL) {
-                known = findings_add(&merging->at.findings, finding);
-                known->first_order = merging->at.findings.count; /* shard by shard */
-            } else {
-                join_findings(known, finding);
-            }
-        }
-    }
-}
-
-static bool copy_files(struct merging *merging)
-{
-    bool is_good = true;
-    for (size_t i = 0; i < merging->count && is_good; i++) {
-        is_good = copy_findings(merging, &merging->shards[i]) &&
-                  copy_others(merging, &merging->shards[i]);
-    }
-    return is_good;
+    return code;
 }
 
 /* A shard's lines without its last ones; of the first lines only the first shard's. */
-static bool copy_results(struct merging *merging, size_t i)
+static enum exit_code copy_results(struct merging *merging, size_t i)
 {
-    char path[FILE_PATH_BYTES];
     struct writing lines;
+    const char *why;
     const struct shard *shard = &merging->shards[i];
-    snprintf(path, sizeof path, "%.3800s/results.jsonl", shard->directory);
+    const uint64_t saved_bytes = shard->at.state.results_bytes;
     writing_init(&lines);
-    bool is_good = file_read(path, COPY_BYTES_MAX, &lines) ||
-                   message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno)) == EXIT_KEPT;
-    if (is_good && lines.length < shard->at.state.results_bytes) {
-        (void)message_fail(EXIT_HARNESS, "%s: it is shorter than its checkpoint says", path);
-        is_good = false;
+    if (!below_read(shard->directory, "results.jsonl", COPY_BYTES_MAX, &lines, &why) ||
+        lines.length < saved_bytes) {
+        writing_deinit(&lines);
+        return message_fail(EXIT_USAGE, "%s/results.jsonl: it cannot be read any more",
+                            shard->directory);
     }
-    if (is_good) {
-        lines.length = shard->at.state.results_bytes;
-        const char *second = i == 0 ? lines.bytes : memchr(lines.bytes, '\n', lines.length);
-        const size_t skipped = second == NULL ? lines.length
-                                              : (size_t)(second - lines.bytes) + (i != 0);
-        const struct writing rest = {.bytes = lines.bytes + skipped,
-                                     .length = lines.length - skipped};
-        output_line(&merging->output, &rest);
-    }
+    lines.length = saved_bytes;
+    const char *second = i == 0 || saved_bytes == 0 ? lines.bytes
+                                                    : memchr(lines.bytes, '\n', lines.length);
+    const size_t skipped = second == NULL ? lines.length
+                                          : (size_t)(second - lines.bytes) + (i != 0);
+    const struct writing rest = {.bytes = lines.bytes + skipped, .length = lines.length - skipped};
+    output_line(&merging->output, &rest);
     writing_deinit(&lines);
-    return is_good;
+    return EXIT_KEPT;
 }
 
 /* --- the whole --- */
@@ -420,20 +286,19 @@ static enum exit_code merge_all(struct merging *merging)
         merging->at.state.end.is_interrupted = true;
         merging->at.state.is_finished = false;
     }
-    add_findings(merging);
-    const enum exit_code code = output_open_results(&merging->output, merging->directory, 0);
+    enum exit_code code = output_open_results(&merging->output, merging->directory, 0);
     if (code != EXIT_KEPT) {
         return code;
     }
-    bool is_good = copy_files(merging);
-    for (size_t i = 0; i < merging->count && is_good; i++) {
-        is_good = copy_results(merging, i);
+    code = copy_files(merging);
+    for (size_t i = 0; i < merging->count && code == EXIT_KEPT; i++) {
+        code = copy_results(merging, i);
     }
-    if (is_good) {
+    if (code == EXIT_KEPT) {
         return merge_reports(merging);
     }
     output_close(&merging->output);
-    return EXIT_HARNESS;
+    return code;
 }
 
 static enum exit_code merge_subcommand(const struct arguments *arguments)

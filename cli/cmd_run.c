@@ -1,6 +1,7 @@
 /* run: scenarios against a target, trial by trial, in as many processes as asked for. */
 #include "campaign/base/clock.h"
 #include "campaign/engine/campaign.h"
+#include "campaign/engine/campaign_folder.h"
 #include "campaign/plan/canary.h"
 #include "cli/cmd_sweep.h"
 #include "cli/subcommands.h"
@@ -67,6 +68,13 @@ static enum exit_code resume_with(const struct arguments *arguments,
             "%s: the job file or the program has changed since then, so the trials would differ",
             arguments->resume);
     }
+    if (code == EXIT_KEPT && !campaign_can_go_on(&plan, checkpoint)) {
+        code = message_fail(
+            EXIT_USAGE,
+            "%s/checkpoint: the file is damaged: no such campaign comes to where it "
+            "stands",
+            arguments->resume);
+    }
     if (code == EXIT_KEPT) {
         code = campaign_resume(&arguments->run, &plan, arguments->resume, description, checkpoint);
     }
@@ -86,6 +94,9 @@ static enum exit_code resume_campaign(const struct arguments *arguments)
             arguments->resume);
     }
     enum exit_code code = checkpoint_load(arguments->resume, &description, &checkpoint);
+    if (code == EXIT_KEPT) {
+        code = campaign_folder_check(arguments->resume, &checkpoint);
+    }
     const uint64_t word_count = code == EXIT_KEPT ? description.head.argument_count
                                                   : 0; /* as many as there are texts */
     char **raw = code == EXIT_KEPT ? split_words(&description) : NULL;

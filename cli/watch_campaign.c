@@ -1,12 +1,12 @@
 #include "cli/private/watch_parts.h"
 
+#include "campaign/base/below.h"
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/checkpoint.h"
 #include "harness/base/check.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -17,9 +17,8 @@ enum { SCREEN_MS = 1000, PIPE_MS = 10000, NAP_MS = 50 };
 /* Whether a process writes there now: it holds a lock on results.jsonl. */
 static bool is_running(const char *directory)
 {
-    char path[OUTPUT_PATH_BYTES];
-    snprintf(path, sizeof path, "%.3800s/results.jsonl", directory);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const char *why;
+    const int file = below_open(directory, "results.jsonl", &why);
     if (file < 0) {
         return false;
     }

@@ -66,13 +66,9 @@ bool make_directory_of(const char *path, char directory[FILE_PATH_BYTES])
     return length == 0 || make_directories(directory);
 }
 
-bool file_read(const char *path, size_t length_max, struct writing *bytes)
+bool file_read_open(int file, size_t length_max, struct writing *bytes)
 {
     char part[65536];
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return false;
-    }
     size_t length = 0;
     ssize_t got = 0;
     while (length <= length_max &&
@@ -80,8 +76,21 @@ bool file_read(const char *path, size_t length_max, struct writing *bytes)
         length += got > 0 ? (size_t)got : 0;
         writing_append_bytes(bytes, part, got > 0 ? (size_t)got : 0);
     }
-    const int reason = length > length_max ? EFBIG : errno;
+    if (length > length_max) {
+        errno = EFBIG;
+    }
+    return got == 0 && length <= length_max;
+}
+
+bool file_read(const char *path, size_t length_max, struct writing *bytes)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return false;
+    }
+    const bool is_read = file_read_open(file, length_max, bytes);
+    const int reason = errno;
     (void)close(file);
     errno = reason;
-    return got == 0 && length <= length_max;
+    return is_read;
 }

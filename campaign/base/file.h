@@ -27,5 +27,7 @@ bool make_directory_of(const char *path, char directory[FILE_PATH_BYTES]);
 /* Appends all of a file of at most length_max bytes.  False: errno says why (EFBIG: it is larger).
  */
 bool file_read(const char *path, size_t length_max, struct writing *bytes);
+/* The same of a file that is open, and stays so. */
+bool file_read_open(int file, size_t length_max, struct writing *bytes);
 
 #endif

@@ -21,4 +21,7 @@ enum exit_code campaign_resume(const struct run_options *options, const struct p
 /* Whether the plan decides on the same trials as the campaign's did. */
 bool campaign_is_of_plan(const struct campaign_description *description, const struct plan *plan);
 
+/* Whether trials of that plan can have come to where the checkpoint stands. */
+bool campaign_can_go_on(const struct plan *plan, const struct checkpoint *at);
+
 #endif

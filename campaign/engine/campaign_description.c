@@ -26,10 +26,28 @@ static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
     return digest;
 }
 
+/* The digest was written by whoever wrote the file; the parts are what is reported. */
+static bool is_of_part(const struct campaign_part *described, const struct part *part)
+{
+    return strcmp(described->name, part->name) == 0 && strcmp(described->note, part->note) == 0 &&
+           memcmp(&described->setup, &part->setup, sizeof part->setup) == 0 &&
+           described->op_count_max == part->op_count_max &&
+           described->trial_count_max == part->trial_count_max &&
+           described->duration_ns == part->duration_ns;
+}
+
 bool campaign_is_of_plan(const struct campaign_description *description, const struct plan *plan)
 {
-    return description->head.part_count == plan->count &&
-           description->head.plan_digest == plan_digest(plan, description->head.replay_sample);
+    bool is_same = description->head.part_count == plan->count &&
+                   description->head.shard_index == plan->shard_index &&
+                   description->head.shard_count == plan->shard_count &&
+                   (description->head.has_canary != 0) == plan->has_canary &&
+                   description->head.plan_digest ==
+                       plan_digest(plan, description->head.replay_sample);
+    for (size_t i = 0; i < plan->count && is_same; i++) {
+        is_same = is_of_part(&description->parts[i], &plan->parts[i]);
+    }
+    return is_same;
 }
 
 static void describe_part(const struct part *part, struct campaign_part *to)

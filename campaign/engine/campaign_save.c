@@ -240,6 +240,18 @@ void campaign_clean(struct campaign *campaign)
     }
 }
 
+bool campaign_can_go_on(const struct plan *plan, const struct checkpoint *at)
+{
+    struct trials_progress *progress = calloc(plan->count, sizeof *progress);
+    CHECK(progress != NULL);
+    for (size_t i = 0; i < plan->count; i++) {
+        progress[i] = at->parts[i].progress;
+    }
+    const bool can_go_on = trials_can_restore(plan, &at->state.mark, progress);
+    free(progress);
+    return can_go_on;
+}
+
 void campaign_restore(struct campaign *campaign)
 {
     struct trials_progress *progress = progress_create(campaign);

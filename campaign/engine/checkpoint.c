@@ -1,8 +1,9 @@
 #include "campaign/engine/checkpoint.h"
 
+#include "campaign/base/below.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
-#include "campaign/trials/earlier.h"
+#include "campaign/engine/checkpoint_check.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 
@@ -29,9 +30,9 @@ enum {
     CHECKPOINT_BYTES = sizeof(struct campaign_state) + sizeof(struct part_state) +
                        sizeof(struct finding) + sizeof(struct shrink_entry),
     PART_COUNT_MAX = 1 << 16,
-    FINDING_COUNT_MAX = 1 << 20,
+    FINDING_COUNT_MAX = 1 << 16,
 };
-#define FILE_BYTES_MAX ((size_t)1 << 31)
+#define FILE_BYTES_MAX ((size_t)1 << 28)
 
 void campaign_description_deinit(struct campaign_description *description)
 {
@@ -63,18 +64,19 @@ static void begin_file(struct writing *bytes, const char magic[16], uint64_t siz
     writing_append_bytes(bytes, &head, sizeof head);
 }
 
-static void close_file(struct writing *bytes)
+void checkpoint_seal(struct writing *bytes)
 {
     struct file_head *head = (void *)bytes->bytes;
+    CHECK(bytes->length >= sizeof *head);
     head->rest_bytes = bytes->length - sizeof *head;
     head->crc = crc_of(bytes->bytes + sizeof *head, bytes->length - sizeof *head);
 }
 
-static bool write_and_free(struct writing *bytes, const char *directory, const char *name,
-                           bool is_forced)
+/* Takes over bytes. */
+static bool write_file(struct writing *bytes, const char *directory, const char *name,
+                       bool is_forced)
 {
     char path[FILE_PATH_BYTES];
-    close_file(bytes);
     snprintf(path, sizeof path, "%.3800s/%s", directory, name);
     const bool is_written = whole_file_write(path, bytes->bytes, bytes->length, is_forced);
     const int reason = errno;
@@ -83,21 +85,19 @@ static bool write_and_free(struct writing *bytes, const char *directory, const c
     return is_written;
 }
 
-bool campaign_description_save(const struct campaign_description *description,
-                               const char *directory)
+void campaign_description_print(const struct campaign_description *description,
+                                struct writing *bytes)
 {
-    struct writing bytes;
-    writing_init(&bytes);
-    begin_file(&bytes, description_magic, DESCRIPTION_BYTES);
-    writing_append_bytes(&bytes, &description->head, sizeof description->head);
-    writing_append_bytes(&bytes, description->parts,
+    begin_file(bytes, description_magic, DESCRIPTION_BYTES);
+    writing_append_bytes(bytes, &description->head, sizeof description->head);
+    writing_append_bytes(bytes, description->parts,
                          description->head.part_count * sizeof *description->parts);
-    writing_append_bytes(&bytes, description->arguments.bytes, description->arguments.length);
-    return write_and_free(&bytes, directory, "campaign", false);
+    writing_append_bytes(bytes, description->arguments.bytes, description->arguments.length);
+    checkpoint_seal(bytes);
 }
 
-static void append_checkpoint(const struct checkpoint *checkpoint,
-                              const struct campaign_description *description, struct writing *bytes)
+void checkpoint_print(const struct checkpoint *checkpoint,
+                      const struct campaign_description *description, struct writing *bytes)
 {
     const uint64_t finding_count = checkpoint->findings.count;
     const uint64_t entry_count = checkpoint->queue.count;
@@ -114,6 +114,16 @@ static void append_checkpoint(const struct checkpoint *checkpoint,
     writing_append_bytes(bytes, checkpoint->queue.entries,
                          entry_count * sizeof *checkpoint->queue.entries);
     writing_append_bytes(bytes, checkpoint->saved_files.bytes, checkpoint->saved_files.length);
+    checkpoint_seal(bytes);
+}
+
+bool campaign_description_save(const struct campaign_description *description,
+                               const char *directory)
+{
+    struct writing bytes;
+    writing_init(&bytes);
+    campaign_description_print(description, &bytes);
+    return write_file(&bytes, directory, "campaign", false);
 }
 
 bool checkpoint_save(const struct checkpoint *checkpoint,
@@ -121,8 +131,8 @@ bool checkpoint_save(const struct checkpoint *checkpoint,
 {
     struct writing bytes;
     writing_init(&bytes);
-    append_checkpoint(checkpoint, description, &bytes);
-    return write_and_free(&bytes, directory, "checkpoint", true);
+    checkpoint_print(checkpoint, description, &bytes);
+    return write_file(&bytes, directory, "checkpoint", true);
 }
 
 bool checkpoint_stage(const struct checkpoint *checkpoint,
@@ -130,8 +140,8 @@ bool checkpoint_stage(const struct checkpoint *checkpoint,
 {
     struct writing bytes;
     writing_init(&bytes);
-    append_checkpoint(checkpoint, description, &bytes);
-    return write_and_free(&bytes, directory, CHECKPOINT_STAGED_NAME, false);
+    checkpoint_print(checkpoint, description, &bytes);
+    return write_file(&bytes, directory, CHECKPOINT_STAGED_NAME, false);
 }
 
 bool checkpoint_commit(const char *directory)
@@ -180,31 +190,24 @@ static bool read_value(struct rest *rest, void *to, size_t length)
     return true;
 }
 
-static enum exit_code refuse_file(const char *path, const char *reason)
-{
-    return message_fail(EXIT_USAGE, "%.3800s: %s", path, reason);
-}
-
-/* Reads a file and checks its head; *rest is what follows in *bytes. */
-static enum exit_code open_file(const char *path, const char magic[16], uint64_t size_bytes,
-                                struct writing *bytes, struct rest *rest)
+/* Checks the head of a file that was read; *rest is what follows in *bytes.  NULL, or what is
+ * wrong.
+ */
+static const char *read_head(const char magic[16], uint64_t size_bytes, const struct writing *bytes,
+                             struct rest *rest)
 {
     struct file_head head;
-    if (!file_read(path, FILE_BYTES_MAX, bytes)) {
-        return refuse_file(path,
-                           errno == ENOENT ? "there is no campaign to resume" : strerror(errno));
-    }
     *rest = (struct rest){bytes->bytes, bytes->length};
     if (!read_value(rest, &head, sizeof head) || memcmp(head.magic, magic, MAGIC_NAME_BYTES) != 0) {
-        return refuse_file(path, "no campaign wrote this file");
+        return "no campaign wrote this file";
     }
     if (memcmp(head.magic, magic, sizeof head.magic) != 0 || head.size_bytes != size_bytes) {
-        return refuse_file(path, "another build of hbmstress wrote it; use that build");
+        return "another build of hbmstress wrote it; use that build";
     }
     if (head.rest_bytes != rest->length || head.crc != crc_of(rest->bytes, rest->length)) {
-        return refuse_file(path, "the file is damaged");
+        return "the file is damaged";
     }
-    return EXIT_KEPT;
+    return NULL;
 }
 
 /* The rest is texts, each with its NUL. */
@@ -218,8 +221,8 @@ static bool read_description(struct rest *rest, struct campaign_description *des
 {
     struct campaign_head *head = &description->head;
     if (!read_value(rest, head, sizeof *head) || head->part_count == 0 ||
-        head->part_count > PART_COUNT_MAX || head->shard_count == 0 ||
-        head->shard_index >= head->shard_count) {
+        head->part_count > PART_COUNT_MAX ||
+        rest->length < head->part_count * sizeof *description->parts) {
         return false;
     }
     description->parts = calloc(head->part_count, sizeof *description->parts);
@@ -234,16 +237,48 @@ static bool read_description(struct rest *rest, struct campaign_description *des
     return read_texts(rest, &description->arguments) && argument_count == head->argument_count;
 }
 
-static bool read_queue(struct rest *rest, const struct campaign_head *head,
-                       struct shrink_queue *queue)
+/* False: they end too early, or *wrong is the field of one that cannot be. */
+static bool read_findings(struct rest *rest, uint64_t part_count, struct findings *findings,
+                          const char **wrong)
 {
-    uint64_t count = 0;
-    if (!read_value(rest, &count, sizeof count) || count > FINDING_COUNT_MAX) {
+    uint64_t finding_count = 0;
+    if (!read_value(rest, &finding_count, sizeof finding_count) ||
+        finding_count > FINDING_COUNT_MAX) {
         return false;
     }
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < finding_count; i++) {
+        struct finding finding;
+        if (!read_value(rest, &finding, sizeof finding)) {
+            return false;
+        }
+        *wrong = checkpoint_check_finding(&finding, part_count);
+        if (*wrong == NULL && findings_find(findings, finding.signature) != NULL) {
+            *wrong = "signature";
+        }
+        if (*wrong != NULL) {
+            return false;
+        }
+        (void)findings_add(findings, &finding);
+    }
+    *wrong = checkpoint_check_moves(findings);
+    return *wrong == NULL;
+}
+
+/* As read_findings. */
+static bool read_queue(struct rest *rest, uint64_t part_count, const struct findings *findings,
+                       struct shrink_queue *queue, const char **wrong)
+{
+    uint64_t entry_count = 0;
+    if (!read_value(rest, &entry_count, sizeof entry_count) || entry_count > FINDING_COUNT_MAX) {
+        return false;
+    }
+    for (uint64_t i = 0; i < entry_count; i++) {
         struct shrink_entry entry;
-        if (!read_value(rest, &entry, sizeof entry) || entry.task.part >= head->part_count) {
+        if (!read_value(rest, &entry, sizeof entry)) {
+            return false;
+        }
+        *wrong = checkpoint_check_entry(&entry, findings, part_count);
+        if (*wrong != NULL) {
             return false;
         }
         shrink_queue_restore(queue, &entry);
@@ -252,56 +287,102 @@ static bool read_queue(struct rest *rest, const struct campaign_head *head,
 }
 
 static bool read_checkpoint(struct rest *rest, const struct campaign_head *expected,
-                            struct checkpoint *checkpoint)
+                            struct checkpoint *checkpoint, const char **wrong)
 {
     struct campaign_head head;
-    uint64_t finding_count = 0;
     if (!read_value(rest, &head, sizeof head) || memcmp(&head, expected, sizeof head) != 0 ||
         !read_value(rest, &checkpoint->state, sizeof checkpoint->state) ||
-        checkpoint->state.mark.part >= head.part_count) {
+        rest->length < head.part_count * sizeof *checkpoint->parts) {
         return false;
     }
+    checkpoint->state.end.seed_source = NULL; /* an address of the process that wrote it */
     checkpoint->parts = calloc(head.part_count, sizeof *checkpoint->parts);
     CHECK(checkpoint->parts != NULL);
-    if (!read_value(rest, checkpoint->parts, head.part_count * sizeof *checkpoint->parts) ||
-        !read_value(rest, &finding_count, sizeof finding_count) ||
-        finding_count > FINDING_COUNT_MAX) {
-        return false;
-    }
-    for (uint64_t i = 0; i < finding_count; i++) {
-        struct finding finding;
-        if (!read_value(rest, &finding, sizeof finding) || finding.part >= head.part_count ||
-            finding.before_count > EARLIER_LIST_COUNT_MAX) {
-            return false;
-        }
-        findings_add(&checkpoint->findings, &finding);
-    }
-    return read_queue(rest, &head, &checkpoint->queue) &&
+    return read_value(rest, checkpoint->parts, head.part_count * sizeof *checkpoint->parts) &&
+           read_findings(rest, head.part_count - head.has_canary, &checkpoint->findings, wrong) &&
+           read_queue(rest, head.part_count - head.has_canary, &checkpoint->findings,
+                      &checkpoint->queue, wrong) &&
            read_texts(rest, &checkpoint->saved_files);
+}
+
+/* "the file is damaged: its FIELD cannot be". */
+static const char *name_damage(const char *wrong, char reason[CHECKPOINT_REASON_BYTES])
+{
+    snprintf(reason, CHECKPOINT_REASON_BYTES, "the file is damaged: its %s cannot be", wrong);
+    return reason;
+}
+
+const char *campaign_description_parse(const struct writing *bytes,
+                                       struct campaign_description *description,
+                                       char reason[CHECKPOINT_REASON_BYTES])
+{
+    struct rest rest;
+    *description = (struct campaign_description){0};
+    const char *refused = read_head(description_magic, DESCRIPTION_BYTES, bytes, &rest);
+    if (refused != NULL) {
+        return refused;
+    }
+    if (!read_description(&rest, description)) {
+        return "the file is damaged";
+    }
+    const char *wrong = checkpoint_check_description(description);
+    return wrong == NULL ? NULL : name_damage(wrong, reason);
+}
+
+const char *checkpoint_parse(const struct writing *bytes,
+                             const struct campaign_description *description,
+                             struct checkpoint *checkpoint, char reason[CHECKPOINT_REASON_BYTES])
+{
+    struct rest rest;
+    const char *wrong = NULL;
+    *checkpoint = (struct checkpoint){0};
+    const char *refused = read_head(checkpoint_magic, CHECKPOINT_BYTES, bytes, &rest);
+    if (refused != NULL) {
+        return refused;
+    }
+    if (!read_checkpoint(&rest, &description->head, checkpoint, &wrong)) {
+        return wrong != NULL ? name_damage(wrong, reason)
+                             : "the file is damaged, or belongs to another campaign";
+    }
+    wrong = checkpoint_check_state(checkpoint, description);
+    return wrong == NULL ? NULL : name_damage(wrong, reason);
+}
+
+static enum exit_code refuse_file(const char *directory, const char *name, const char *reason)
+{
+    return message_fail(EXIT_USAGE, "%.3800s/%s: %s", directory, name, reason);
+}
+
+static enum exit_code read_file(const char *directory, const char *name, struct writing *bytes)
+{
+    const char *why;
+    if (below_read(directory, name, FILE_BYTES_MAX, bytes, &why)) {
+        return EXIT_KEPT;
+    }
+    return refuse_file(directory, name, errno == ENOENT ? "there is no campaign to resume" : why);
 }
 
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,
                                struct checkpoint *checkpoint)
 {
-    char path[FILE_PATH_BYTES];
-    struct rest rest;
     struct writing bytes;
+    char reason[CHECKPOINT_REASON_BYTES];
+    const char *refused = NULL, *name = "campaign";
     *description = (struct campaign_description){0};
     *checkpoint = (struct checkpoint){0};
     writing_init(&bytes);
-    snprintf(path, sizeof path, "%.3800s/campaign", directory);
-    enum exit_code code = open_file(path, description_magic, DESCRIPTION_BYTES, &bytes, &rest);
-    if (code == EXIT_KEPT && !read_description(&rest, description)) {
-        code = refuse_file(path, "the file is damaged");
+    enum exit_code code = read_file(directory, name, &bytes);
+    if (code == EXIT_KEPT) {
+        refused = campaign_description_parse(&bytes, description, reason);
     }
     writing_clear(&bytes);
-    snprintf(path, sizeof path, "%.3800s/checkpoint", directory);
-    if (code == EXIT_KEPT) {
-        code = open_file(path, checkpoint_magic, CHECKPOINT_BYTES, &bytes, &rest);
+    if (code == EXIT_KEPT && refused == NULL) {
+        name = "checkpoint";
+        code = read_file(directory, name, &bytes);
     }
-    if (code == EXIT_KEPT && !read_checkpoint(&rest, &description->head, checkpoint)) {
-        code = refuse_file(path, "the file is damaged, or belongs to another campaign");
+    if (code == EXIT_KEPT && refused == NULL) {
+        refused = checkpoint_parse(&bytes, description, checkpoint, reason);
     }
     writing_deinit(&bytes);
-    return code;
+    return refused == NULL ? code : refuse_file(directory, name, refused);
 }

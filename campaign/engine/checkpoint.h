@@ -5,84 +5,19 @@
 #ifndef CAMPAIGN_ENGINE_CHECKPOINT_H
 #define CAMPAIGN_ENGINE_CHECKPOINT_H
 
-#include "campaign/base/allowance.h"
 #include "campaign/base/message.h"
-#include "campaign/engine/findings.h"
-#include "campaign/engine/shrink_queue.h"
-#include "campaign/trials/trials.h"
+#include "campaign/engine/campaign_record.h"
 #include "harness/base/writing.h"
-#include "reports/memory_track.h"
-#include "reports/report.h"
 
-enum { PART_FAULTS_BYTES = 320 };
-
-/* One part of the plan. */
-struct campaign_part {
-    char name[SETUP_NAME_BYTES];
-    char note[RUN_REASON_BYTES];    /* why it does not run */
-    char faults[PART_FAULTS_BYTES]; /* slipped into its trials, in words */
-    struct setup setup;             /* its scenario is setup.scenario */
-    uint64_t op_count_max, trial_count_max, duration_ns;
-    struct report_lanes lanes;
-};
-
-/* Which campaign it is. */
-struct campaign_head {
-    struct setup setup;   /* what was said for all parts, with the seed */
-    uint64_t duration_ns; /* UINT64_MAX = not bounded */
-    uint64_t replay_sample;
-    uint64_t plan_digest; /* of all that decides which trials are run, shards aside */
-    uint64_t shard_index, shard_count;
-    uint64_t part_count, argument_count;
-    uint64_t has_canary, requires_probes;
-    struct allowance allowance;
-    char seed_source[SEED_SOURCE_BYTES]; /* "" = it was said, or drawn */
-};
-struct campaign_description {
-    struct campaign_head head;
-    struct campaign_part *parts; /* head.part_count of them */
-    /* head.argument_count texts, each with its NUL: the words after "run" */
-    struct writing arguments;
-};
 void campaign_description_deinit(struct campaign_description *description);
-
-/* How a part stands. */
-struct part_state {
-    struct trials_progress progress;
-    struct run_totals totals;
-    uint64_t trials, elapsed_ns;
-    uint64_t findings_only_counted;
-    uint64_t unknown_saved, justified_saved; /* files of its OOMs */
-    uint64_t look_count,
-        growing_count;    /* trials long enough to see a tag grow; those that ended with one */
-    struct growth growth; /* the largest */
-    char growing_tag[SETUP_NAME_BYTES];
-    /* a sample is the fullest moment of one trial, at the ops of all up to it */
-    struct memory_track memory;
-    char note[RUN_REASON_BYTES + 64]; /* why it ended early; "" = it did not */
-};
-
-/* How the campaign stands, parts and findings aside. */
-struct campaign_state {
-    struct report_end end; /* of the jobs; elapsed_ns over all its processes */
-    struct trials_mark mark;
-    uint64_t results_bytes; /* of results.jsonl */
-    uint64_t limited_bytes; /* of these, lines that --results-limit bounds */
-    uint64_t certificate_count;
-    uint64_t verdict_count; /* on broken promises: their order */
-    uint64_t canary_trials;
-    uint64_t is_canary_reported, is_disputed, is_finished;
-    uint64_t is_queue_told; /* results.jsonl has the lines of the queue */
-};
-struct checkpoint {
-    struct campaign_state state;
-    struct part_state *parts; /* one per part of the description */
-    struct findings findings;
-    struct shrink_queue queue;
-    /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
-    struct writing saved_files;
-};
 void checkpoint_deinit(struct checkpoint *checkpoint);
+
+/* The files as bytes: what is saved, and the head of such bytes made good for what follows it. */
+void campaign_description_print(const struct campaign_description *description,
+                                struct writing *bytes);
+void checkpoint_print(const struct checkpoint *checkpoint,
+                      const struct campaign_description *description, struct writing *bytes);
+void checkpoint_seal(struct writing *bytes);
 
 /* Each replaces its file in directory; the state is on the disk then, while the description may not
  * be yet.  False: errno says why. */
@@ -102,8 +37,18 @@ void checkpoint_unstage(const char *directory);
 /* Removes what another campaign left there: from now on nobody can go on with it. */
 void checkpoint_forget(const char *directory);
 
+/* The reverse of print, for bytes that may come from a stranger: each field is looked at
+ * (checkpoint_check.h).  NULL, or why not, perhaps in reason.  The caller deinits in any case. */
+enum { CHECKPOINT_REASON_BYTES = 128 };
+const char *campaign_description_parse(const struct writing *bytes,
+                                       struct campaign_description *description,
+                                       char reason[CHECKPOINT_REASON_BYTES]);
+const char *checkpoint_parse(const struct writing *bytes,
+                             const struct campaign_description *description,
+                             struct checkpoint *checkpoint, char reason[CHECKPOINT_REASON_BYTES]);
+
 /* Reads both; the caller deinits both in any case.  EXIT_KEPT, or EXIT_USAGE after one message: no
- * campaign is there, it is another build's, or it is damaged. */
+ * campaign is there, it is another build's, it is a link, or it is damaged. */
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,
                                struct checkpoint *checkpoint);
 

@@ -1,5 +1,6 @@
 #include "campaign/engine/output.h"
 
+#include "campaign/base/below.h"
 #include "campaign/base/message.h"
 #include "campaign/base/place.h"
 #include "campaign/engine/campaign_view.h"
@@ -29,6 +30,14 @@ static bool lock_results(const struct output *output)
     return false;
 }
 
+/* A folder that was given to us may have anything under that name. */
+static enum exit_code fail_open(const char *path)
+{
+    const bool is_link = errno == ELOOP, is_no_file = errno == EISDIR || errno == ENXIO;
+    return message_fail(is_link || is_no_file ? EXIT_USAGE : EXIT_HARNESS, "%s: %s", path,
+                        is_link ? "it is a link, and none is followed there" : strerror(errno));
+}
+
 enum exit_code output_open_results(struct output *output, const char *directory,
                                    uint64_t saved_bytes)
 {
@@ -40,10 +49,13 @@ enum exit_code output_open_results(struct output *output, const char *directory,
         OUTPUT_PATH_BYTES) {
         return message_fail(EXIT_USAGE, "%s: %s", directory, strerror(ENAMETOOLONG));
     }
-    output->results = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    output->results = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                           0666);
     if (output->results < 0) {
-        return message_fail(errno == EISDIR ? EXIT_USAGE : EXIT_HARNESS, "%s: %s", output->path,
-                            strerror(errno));
+        return fail_open(output->path);
+    }
+    if (below_refusal(output->results) != NULL) {
+        return message_fail(EXIT_USAGE, "%s: %s", output->path, below_refusal(output->results));
     }
     if (!lock_results(output)) {
         return message_fail(EXIT_USAGE, "%s: another process is writing to it", output->path);

@@ -307,6 +307,36 @@ struct trials_mark trials_save(const struct trials *trials, struct trials_progre
     return (struct trials_mark){trials->round, trials->part, trials->taken};
 }
 
+/* How many trials of a part that is not finished count before the mark. */
+static uint64_t count_turns(const struct plan *plan, size_t part, const struct trials_mark *mark)
+{
+    const uint64_t stride = choose_stride(&plan->parts[part]);
+    const bool has_had_turn = part < mark->part && mark->round % stride == 0;
+    return mark->round / stride + (mark->round % stride != 0) + has_had_turn;
+}
+
+static bool can_restore_part(const struct plan *plan, size_t i, const struct trials_mark *mark,
+                             const struct trials_progress *progress)
+{
+    const struct part *part = &plan->parts[i];
+    const uint64_t share = share_op_count(plan, part);
+    const bool is_counted = progress->taken == 0 ||
+                            (progress->taken <= UINT64_MAX / plan->shard_count &&
+                             number_trial(plan, progress->taken - 1) < part->trial_count_max);
+    return is_counted && progress->op_count <= share &&
+           (progress->is_finished || progress->taken == count_turns(plan, i, mark));
+}
+
+bool trials_can_restore(const struct plan *plan, const struct trials_mark *mark,
+                        const struct trials_progress *parts)
+{
+    bool can_restore = mark->part < plan->count;
+    for (size_t i = 0; i < plan->count && can_restore; i++) {
+        can_restore = can_restore_part(plan, i, mark, &parts[i]);
+    }
+    return can_restore;
+}
+
 void trials_restore(struct trials *trials, const struct trials_mark *mark,
                     const struct trials_progress *parts)
 {

@@ -41,7 +41,10 @@ struct trials_mark {
 };
 /* parts: one per part of the plan. */
 struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts);
-/* trials is as created. */
+/* Whether trials of that plan can have come there: a file may say anything. */
+bool trials_can_restore(const struct plan *plan, const struct trials_mark *mark,
+                        const struct trials_progress *parts);
+/* trials is as created, and trials_can_restore. */
 void trials_restore(struct trials *trials, const struct trials_mark *mark,
                     const struct trials_progress *parts);
 

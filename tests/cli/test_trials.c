@@ -391,6 +391,7 @@ START_TEST(another_process_goes_on_where_the_first_one_stood)
     ck_assert_uint_eq(progress[1].elapsed_ns, 6);
     ck_assert(!progress[0].is_finished && !progress[1].is_finished);
 
+    ck_assert(trials_can_restore(&plan, &mark, progress));
     begin_trials(2, 3);
     trials_restore(trials, &mark, progress);
     start_all(4);
@@ -402,6 +403,36 @@ START_TEST(another_process_goes_on_where_the_first_one_stood)
     ck_assert(progress[0].is_finished && progress[1].is_finished);
     end_trials(
         "a0:2000* b0:4000* a1:2000 a0 b0 a1 . a2:2000* a2:2000* b1:4000 b2:4000* - a2 b1 . -");
+}
+END_TEST
+
+/* A file may say anything of where a campaign stands. */
+START_TEST(where_no_campaign_comes_to_is_refused)
+{
+    static const struct {
+        struct trials_mark mark;
+        struct trials_progress progress[2];
+        bool can_restore;
+    } rows[] = {
+        {{2, 0, 3}, {{2, 3000, 6, false}, {1, 4000, 6, false}}, true},
+        {{2, 1, 4}, {{3, 3000, 6, false}, {1, 4000, 6, false}}, true},
+        {{2, 2, 3}, {{2, 3000, 6, false}, {1, 4000, 6, false}}, false},
+        {{3, 0, 3}, {{2, 3000, 6, false}, {1, 4000, 6, false}}, false},
+        {{2, 0, 3}, {{1, 3000, 6, false}, {1, 4000, 6, false}}, false},
+        {{2, 0, 3}, {{2, 3000, 6, false}, {2, 4000, 6, false}}, false},
+        {{2, 0, 3}, {{2, 5001, 6, false}, {1, 4000, 6, false}}, false},
+        {{2, 0, 3}, {{5, 3000, 6, true}, {1, 4000, 6, false}}, true},
+        {{2, 0, 3}, {{6, 3000, 6, true}, {1, 4000, 6, false}}, false},
+        {{2, 0, 3}, {{UINT64_MAX, 3000, 6, true}, {1, 4000, 6, false}}, false},
+    };
+    make_plan(2, (const uint32_t[]){2000, 4000});
+    parts[0].op_count_max = 5000;
+    parts[0].trial_count_max = 5;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_msg(trials_can_restore(&plan, &rows[i].mark, rows[i].progress) ==
+                          rows[i].can_restore,
+                      "row %zu", i);
+    }
 }
 END_TEST
 
@@ -425,5 +456,6 @@ Suite *suite_of_trials(void)
     tcase_add_test(tests, what_was_started_before_the_stop_counts);
     tcase_add_test(tests, a_part_with_a_note_is_not_run);
     tcase_add_test(tests, another_process_goes_on_where_the_first_one_stood);
+    tcase_add_test(tests, where_no_campaign_comes_to_is_refused);
     return suite;
 }
