@@ -66,7 +66,7 @@ static void append_part(struct writing *text, const struct report_part *part)
     json_nest(text, NULL, '{');
     json_add_string(text, "name", part->name);
     json_add_string(text, "scenario", part->scenario);
-    json_add_number(text, "seed", part->setup->seed);
+    json_add_digits(text, "seed", part->setup->seed);
     append_setup(text, part->setup);
     if (part->op_count_max != UINT64_MAX) {
         json_add_number(text, "ops", part->op_count_max);
@@ -83,7 +83,7 @@ void json_line_start(struct writing *text, const struct report_start *start)
 {
     json_open(text, "start");
     json_add_string(text, "subcommand", start->subcommand);
-    json_add_number(text, "seed", start->setup->seed);
+    json_add_digits(text, "seed", start->setup->seed);
     if (start->seed_source != NULL) {
         json_add_string(text, "seed_source", start->seed_source);
     }
@@ -258,9 +258,9 @@ void json_line_trial(struct writing *text, const struct report_trial *trial)
 {
     json_open(text, "trial");
     append_place(text, &trial->place);
-    json_add_number(text, "seed", trial->seed);
+    json_add_digits(text, "seed", trial->seed);
     append_totals(text, trial->totals);
-    json_add_number(text, "digest", trial->digest);
+    json_add_digits(text, "digest", trial->digest);
     if (trial->signature[0] != '\0') {
         json_add_string(text, "signature", trial->signature);
     }
@@ -375,7 +375,7 @@ void json_add_unknown(struct writing *text, const struct report_end *end)
 void json_line_end(struct writing *text, const struct report_end *end)
 {
     json_open(text, "end");
-    json_add_number(text, "seed", end->seed);
+    json_add_digits(text, "seed", end->seed);
     append_totals(text, &end->totals);
     refusals_add_share(text, &end->totals);
     if (end->known_count > 0) {

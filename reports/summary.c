@@ -5,7 +5,7 @@
 #include "reports/json_lines.h"
 #include "reports/refusals.h"
 
-enum { SUMMARY_VERSION = 1 };
+enum { SUMMARY_VERSION = 2 };
 
 static void append_optional(struct writing *text, const char *key, const char *value)
 {
@@ -34,7 +34,7 @@ static void append_head(struct writing *text, const struct report_campaign *camp
     json_add_string(text, "format", "hbmstress-summary");
     json_add_number(text, "version", SUMMARY_VERSION);
     json_break(text, 0);
-    json_add_number(text, "seed", end->seed);
+    json_add_digits(text, "seed", end->seed);
     json_add_string(text, "target", campaign->start->setup->target);
     json_add_number(text, "exit", (uint64_t)end->exit_code);
     if (end->is_interrupted) {
@@ -82,7 +82,7 @@ static void append_finding(struct writing *text, const struct report_known *find
     json_add_number(text, "ops", finding->op_count);
     append_optional(text, "job", finding->first.scenario);
     json_add_number(text, "trial", finding->first.trial);
-    json_add_number(text, "seed", finding->seed);
+    json_add_digits(text, "seed", finding->seed);
     append_optional(text, "repro", finding->repro);
     append_optional(text, "replay", finding->replay);
     append_optional(text, "certificate", finding->certificate);

@@ -55,6 +55,14 @@ void json_add_number(struct writing *text, const char *key, uint64_t value)
     writing_append_number(text, value);
 }
 
+void json_add_digits(struct writing *text, const char *key, uint64_t value)
+{
+    begin_member(text, key);
+    writing_append_bytes(text, "\"", 1);
+    writing_append_number(text, value);
+    writing_append_bytes(text, "\"", 1);
+}
+
 void json_add_no_number(struct writing *text, const char *key)
 {
     begin_member(text, key);

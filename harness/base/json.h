@@ -15,6 +15,9 @@ void json_close(struct writing *text);
 
 void json_add_string(struct writing *text, const char *key, const char *value);
 void json_add_number(struct writing *text, const char *key, uint64_t value);
+/* The decimal digits as a string: for seeds and digests, which are names of 64 bits.  Readers that
+ * keep numbers as doubles would make others of them above 2^53. */
+void json_add_digits(struct writing *text, const char *key, uint64_t value);
 /* -1, where a number has no value. */
 void json_add_no_number(struct writing *text, const char *key);
 void json_add_null(struct writing *text, const char *key);

@@ -86,7 +86,7 @@ while kill -0 "$process" 2>/dev/null && [ "$(stat -c %s stopped/results.jsonl 2>
 done
 kill -INT "$process" 2>/dev/null
 wait "$process"
-expect_text stopped/summary.json '"seed":5'
+expect_text stopped/summary.json '"seed":"5"'
 # Two may not write to one place, and a job that is cut short has shown nothing.
 printf '[global]\nseed = 1\n[slow_leak]\nseeds = 100000\n' >long.ini
 "$hbmstress" run --job long.ini --out alone >/dev/null 2>&1 &

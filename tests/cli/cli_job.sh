@@ -18,7 +18,7 @@ option.defrag = none
 ops = 6000
 INI
 expect_exit 0 run --job job.ini --json
-expect_text out.txt '"name":"naive","scenario":"fragmentation_storm","seed":5,"target":"first_fit"'
+expect_text out.txt '"name":"naive","scenario":"fragmentation_storm","seed":"5","target":"first_fit"'
 expect_text out.txt '"options":{"defrag":"none"},"ops":800'
 expect_text out.txt '"type":"scenario","name":"slow_leak","trials":1,"ops":6000'
 expect_text out.txt '"growing_tag":"'
@@ -26,7 +26,7 @@ expect_no_text out.txt '"growing_tag":"tag '
 printf '[slow_leak]\nqqqqqqqqqqqq = 1\n' >key.ini
 expect_refusal 2 "key.ini:2: unknown key 'qqqqqqqqqqqq'; valid keys: scenario, target, chip, capacity, " run --job key.ini
 expect_exit 0 run naive --job job.ini --json --seed 6 --ops 300
-expect_text out.txt '"name":"naive","scenario":"fragmentation_storm","seed":6'
+expect_text out.txt '"name":"naive","scenario":"fragmentation_storm","seed":"6"'
 expect_no_text out.txt slow_leak
 expect_exit 0 run --job job.ini --target first_fit
 expect_text out.txt "slow_leak"
@@ -119,7 +119,7 @@ expect_exit 0 run slow_leak slow_leak --seeds 1 --seed 1 --json
 
 # --- the seed: of the command line, else of the file, else of the commit, else drawn from the clock ----------------
 seed_of() { # ARGUMENT...
-    "$hbmstress" run exact_edge --ops 10 --json "$@" | sed -n '1s/.*"seed":\([0-9]*\).*/\1/p'
+    "$hbmstress" run exact_edge --ops 10 --json "$@" | sed -n '1s/.*"seed":"\([0-9]*\)".*/\1/p'
 }
 mkdir -p .git/refs/heads
 echo 'ref: refs/heads/main' >.git/HEAD
@@ -146,4 +146,20 @@ for job in "$(dirname "$main_job")"/*.ini; do
         fail "$job does not run: $(cat err.txt)"
 done
 
+# Seeds and digests are strings in every line and document: as numbers they are unsafe above 2^53.
+large=18446744073709551615
+expect_exit 1 run fragmentation_storm --target plant_premature_undrained --capacity 64M --seed $large --seeds 1 --ops 800 \
+    --shrink-budget 0 --json --out large
+expect_text out.txt "\"subcommand\":\"run\",\"seed\":\"$large\""
+grep '"type":"trial"' out.txt | grep -q '"seed":"[0-9]*".*"digest":"[0-9]*"' || fail "no trial with a seed and a digest: $(cat out.txt)"
+grep '"type":"end"' out.txt | grep -qF "\"seed\":\"$large\"" || fail "the end does not name the seed: $(tail -n 1 out.txt)"
+expect_text large/summary.json "\"seed\":\"$large\",\"target\":"
+for repro in large/repros/*.ops; do
+    expect_exit 1 replay "$repro" --json
+    cat out.txt >>large/replayed.txt
+    expect_exit 1 explain "$repro" --json
+    cat out.txt >>large/replayed.txt
+done
+! grep -E '"(seed|digest)": *[0-9]' large/results.jsonl large/summary.json large/replayed.txt >numbers.txt ||
+    fail "a seed or a digest is a number: $(head -c 300 numbers.txt)"
 finish

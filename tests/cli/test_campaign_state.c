@@ -368,7 +368,7 @@ START_TEST(a_few_justified_refusals_have_their_files_named_in_their_lines)
     const char *lines = read_file("results.jsonl");
     ck_assert_uint_eq(count_text(lines, "\"verdict\":\"justified\""), 3);
     ck_assert_uint_eq(count_text(lines, "\"certificate\":\""), 2);
-    ck_assert_uint_eq(count_text(lines, "\"}\n"), 3); /* two of the files, one of the trial */
+    ck_assert_uint_eq(count_text(lines, "\"}\n"), 4); /* three verdicts and the trial */
     accept_trial(0, 1);                               /* a part has its files by now */
     accept_trial(1, 0);
     lines = read_file("results.jsonl");

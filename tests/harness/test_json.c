@@ -22,6 +22,7 @@ START_TEST(commas_stand_between_members_and_nowhere_else)
 {
     json_nest(&text, "list", '[');
     json_add_number(&text, NULL, 1);
+    json_add_digits(&text, NULL, UINT64_MAX);
     json_nest(&text, NULL, '{');
     json_unnest(&text, '}');
     json_unnest(&text, ']');
@@ -30,7 +31,8 @@ START_TEST(commas_stand_between_members_and_nowhere_else)
     json_add_seconds(&text, "seconds", 1234567890);
     json_close(&text);
     ck_assert_str_eq(text.bytes,
-                     "{\"list\":[1,{}],\"none\":-1,\"truth\":true,\"seconds\":1.234}\n");
+                     "{\"list\":[1,\"18446744073709551615\",{}],\"none\":-1,\"truth\":true,"
+                     "\"seconds\":1.234}\n");
 }
 END_TEST
 
