@@ -1,6 +1,7 @@
 /* import: a field log or a trace becomes a list of ops. */
 #include "campaign/base/ops_output.h"
 #include "campaign/base/place.h"
+#include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
@@ -33,7 +34,9 @@ static enum exit_code check_target(const struct arguments *arguments, struct rec
     if (recording->setup.capacity_bytes == 0) {
         return EXIT_KEPT; /* an .ops file may leave it to the command line of replay */
     }
-    const enum exit_code code = lookup_target(recording->setup.target, &recording->target);
+    const enum exit_code code = lookup_target_of_list(
+        arguments->run.target == NULL ? arguments->words[0] : NULL, recording->setup.target,
+        &recording->target);
     if (code != EXIT_KEPT) {
         return code;
     }
@@ -56,6 +59,7 @@ static enum exit_code import_subcommand(const struct arguments *arguments)
     if (code == EXIT_KEPT) {
         code = check_target(arguments, &recording);
     }
+    target_path_append_comment(&notes, recording.setup.target, arguments->output);
     if (code == EXIT_KEPT) {
         code = ops_output(arguments->output, &recording.setup, &recording.ops,
                           notes.length == 0 ? NULL : writing_string(&notes));

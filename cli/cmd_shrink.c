@@ -2,6 +2,7 @@
 #include "campaign/base/ops_output.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
+#include "campaign/base/target_path.h"
 #include "campaign/process/death.h"
 #include "campaign/process/shrink_process.h"
 #include "cli/recording.h"
@@ -33,6 +34,7 @@ static enum exit_code save_shrunk(const struct arguments *arguments,
                                 .not_to_the_end = shrunk->cut};
     writing_init(&comments);
     repro_append_comments(&repro, &comments);
+    target_path_append_comment(&comments, shrunk->setup.target, arguments->output);
     const enum exit_code code = ops_output(arguments->output, &shrunk->setup, &shrunk->ops,
                                            writing_string(&comments));
     if (code == EXIT_KEPT) {

@@ -1,6 +1,7 @@
 #include "cli/recording.h"
 
 #include "campaign/base/file.h"
+#include "campaign/base/target_path.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
 #include "harness/lanes/lanes.h"
@@ -39,8 +40,10 @@ static void drop_options(const char *path, const char *named_target,
                          const struct arguments *arguments, struct setup *setup)
 {
     struct writing dropped;
+    char named_path[FILE_PATH_BYTES];
+    target_path_find(path, named_target, named_path);
     if (arguments->run.target == NULL || named_target[0] == '\0' ||
-        is_same_target(arguments->run.target, named_target)) {
+        is_same_target(arguments->run.target, named_path)) {
         return;
     }
     writing_init(&dropped);
@@ -172,6 +175,14 @@ static enum exit_code choose_capacity(const char *path, struct setup *setup)
     return EXIT_KEPT;
 }
 
+/* What the command line names is where the user is; what the list names, where the list is. */
+static enum exit_code find_target(const char *path, const struct arguments *arguments,
+                                  struct recording *recording)
+{
+    return lookup_target_of_list(arguments->run.target == NULL ? path : NULL,
+                                 recording->setup.target, &recording->target);
+}
+
 /* A list with lanes needs a target that a scheduler can run, unless they run freely. */
 static enum exit_code check_lanes(const char *path, const struct arguments *arguments,
                                   const struct recording *recording)
@@ -204,7 +215,7 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
         code = fail_in_file(path, 0, 0, lanes_why_not_list(&recording->ops));
     }
     if (code == EXIT_KEPT) {
-        code = lookup_target(recording->setup.target, &recording->target);
+        code = find_target(path, arguments, recording);
     }
     if (code == EXIT_KEPT) {
         code = check_lanes(path, arguments, recording);

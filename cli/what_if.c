@@ -5,6 +5,7 @@
 #include "campaign/base/partial.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
+#include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
 #include "diagnosis/what_if.h"
@@ -97,6 +98,7 @@ static void write_list(void *context, const struct what_if_row *row, const struc
     }
     writing_init(&comments);
     append_comments(row, &comments);
+    target_path_append_comment(&comments, setup->target, path);
     if (ops_output_through(work->partial, path, setup, ops, writing_string(&comments)) !=
         EXIT_KEPT) {
         work->code = EXIT_HARNESS;

@@ -1,6 +1,7 @@
 #include "campaign/base/repro.h"
 
 #include "campaign/base/file.h"
+#include "campaign/base/target_path.h"
 #include "harness/base/whole_file.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"
@@ -55,6 +56,7 @@ static bool write_list(const char *path, const struct repro *repro)
     }
     writing_init(&comments);
     repro_append_comments(repro, &comments);
+    target_path_append_comment(&comments, repro->setup->target, path);
     ops_file_print(stream, repro->setup, repro->ops, writing_string(&comments));
     writing_deinit(&comments);
     return whole_file_end(stream, partial, path, !repro->is_unforced);

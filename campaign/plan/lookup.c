@@ -1,6 +1,7 @@
 #include "campaign/plan/lookup.h"
 
 #include "campaign/base/message.h"
+#include "campaign/base/target_path.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
 #include "scenarios/scenarios.h"
@@ -17,7 +18,7 @@ enum { HINT_BYTES = 1024, PLUGIN_COUNT_MAX = 64, NAME_COUNT_MAX = 256 };
 
 /* Plug-ins stay loaded until the program ends: a plan points into them. */
 static struct {
-    char path[SETUP_VALUE_BYTES];
+    char path[FILE_PATH_BYTES];
     struct plugin plugin;
 } plugins[PLUGIN_COUNT_MAX];
 static size_t plugin_count;
@@ -40,7 +41,9 @@ static enum plugin_result load_beside_output(struct plugin *plugin, const char *
     return result;
 }
 
-static enum exit_code lookup_plugin(const char *path, const struct target **target)
+/* name is how a list names it, path where it lies. */
+static enum exit_code lookup_plugin(const char *name, const char *path,
+                                    const struct target **target)
 {
     for (size_t i = 0; i < plugin_count; i++) {
         if (strcmp(plugins[i].path, path) == 0) {
@@ -48,12 +51,12 @@ static enum exit_code lookup_plugin(const char *path, const struct target **targ
             return EXIT_KEPT;
         }
     }
-    if (!ops_file_can_name(path)) {
+    if (!ops_file_can_name(name)) {
         return message_fail(
             EXIT_USAGE,
             "'%s': an op list cannot name this plug-in: a path has no blanks at its ends, no "
             "control characters and at most %d bytes",
-            path, SETUP_VALUE_BYTES - 1);
+            name, SETUP_VALUE_BYTES - 1);
     }
     if (plugin_count == PLUGIN_COUNT_MAX) {
         return message_fail(EXIT_USAGE, "%s: at most %d plug-ins can be loaded", path,
@@ -63,7 +66,7 @@ static enum exit_code lookup_plugin(const char *path, const struct target **targ
     if (load_beside_output(&plugins[plugin_count].plugin, path, reason) != PLUGIN_OK) {
         return message_fail(EXIT_USAGE, "%s", reason);
     }
-    snprintf(plugins[plugin_count].path, SETUP_VALUE_BYTES, "%s", path);
+    snprintf(plugins[plugin_count].path, FILE_PATH_BYTES, "%s", path);
     *target = plugins[plugin_count++].plugin.target;
     return EXIT_KEPT;
 }
@@ -84,7 +87,7 @@ static const char *find_nearest_target(const char *name)
 enum exit_code lookup_target(const char *name, const struct target **target)
 {
     if (plugin_is_named(name)) {
-        return lookup_plugin(name, target);
+        return lookup_plugin(name, name, target);
     }
     const struct target *found = target_find(name);
     if (found == NULL) {
@@ -93,6 +96,17 @@ enum exit_code lookup_target(const char *name, const struct target **target)
     }
     *target = found;
     return EXIT_KEPT;
+}
+
+enum exit_code lookup_target_of_list(const char *list, const char *name,
+                                     const struct target **target)
+{
+    char path[FILE_PATH_BYTES];
+    if (!plugin_is_named(name)) {
+        return lookup_target(name, target);
+    }
+    target_path_find(list, name, path);
+    return lookup_plugin(name, path, target);
 }
 
 const char *lookup_nearest_scenario(const char *name)
