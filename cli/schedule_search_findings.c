@@ -53,7 +53,9 @@ static bool shrink_broken(struct schedule_search *schedule_search, struct shrunk
         .ops = &schedule_search->broken,
         .signature = get_finding(schedule_search)->signature,
         .replay_count_max = schedule_search->arguments->run.shrink_budget};
-    if (schedule_search->arguments->run.shrink_budget == 0) {
+    if (schedule_search->arguments->run.out == NULL) {
+        snprintf(shrunk->why, sizeof shrunk->why, "no repro is kept"); /* ops are the file's */
+    } else if (schedule_search->arguments->run.shrink_budget == 0) {
         snprintf(shrunk->why, sizeof shrunk->why, "the budget is 0");
     } else if (shrink_process_run(&shrink_process, shrunk) == SHRINK_PROCESS_DONE) {
         return true;

@@ -116,6 +116,10 @@ static bool save_note(struct sweeping *sweeping, const struct part *part,
         finding->repro = sweeping->path;
         finding->replay = sweeping->replay;
         finding->op_count = shrunk.ops.count;
+        if (shrunk.why[0] == '\0') { /* its op numbers are those of the file */
+            sweeping->shown = shrunk.first;
+            finding->verdict = &sweeping->shown;
+        }
     }
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);

@@ -26,6 +26,7 @@ struct sweeping {
     bool is_stopped;              /* by ctrl-C, before all was swept */
     char path[OUTPUT_PATH_BYTES]; /* of the last list that was saved */
     char replay[OUTPUT_REPLAY_BYTES];
+    struct verdict shown; /* what that list shows, when it was shrunk */
     struct reporter reporter;
     struct writing text;
 };
