@@ -372,8 +372,24 @@ static bool is_driver(const struct symbol *symbol)
     return symbol->is_of_program && has_any_prefix(symbol->name, prefixes);
 }
 
+/* Whether a frame is told by its name alone, or by its line, too: a signature is one finding's
+ * before and after an edit of the source. */
+enum frame_detail { FRAME_NAMES, FRAME_LINES };
+
+static void append_frame(const struct symbol *symbol, enum frame_detail detail, const char *before,
+                         char *text, size_t text_bytes)
+{
+    const size_t used = strlen(text);
+    const int length = snprintf(text + used, text_bytes - used, "%s%.45s", before, symbol->name);
+    if (detail == FRAME_LINES && symbol->line > 0 && (size_t)length < text_bytes - used) {
+        (void)snprintf(text + used + length, text_bytes - used - (size_t)length, " (%.32s:%u)",
+                       symbol->file, symbol->line);
+    }
+}
+
 /* Appends " at f < g < h"; false when no frame is the target's.  A recursion counts once. */
-static bool append_frames(const struct death *death, char *text, size_t text_bytes)
+static bool append_frames(const struct death *death, enum frame_detail detail, char *text,
+                          size_t text_bytes)
 {
     struct symbol symbol;
     char last[SYMBOL_BYTES] = "";
@@ -388,9 +404,7 @@ static bool append_frames(const struct death *death, char *text, size_t text_byt
         if (is_driver(&symbol)) {
             break;
         }
-        const size_t used = strlen(text);
-        (void)snprintf(text + used, text_bytes - used, "%s%.45s", named_count == 0 ? " at " : " < ",
-                       symbol.name);
+        append_frame(&symbol, detail, named_count == 0 ? " at " : " < ", text, text_bytes);
         memcpy(last, symbol.name, sizeof last);
         named_count++;
     }
@@ -432,7 +446,8 @@ enum rule death_rule(const struct death *death)
 }
 
 /* What, and where: where a process was ended by an exit says less than which call it was. */
-static void append_name(const struct death *death, char *text, size_t text_bytes)
+static void append_name(const struct death *death, enum frame_detail detail, char *text,
+                        size_t text_bytes)
 {
     const size_t used = strlen(text);
     if (death->kind != DEATH_HANG) {
@@ -443,7 +458,7 @@ static void append_name(const struct death *death, char *text, size_t text_bytes
         return;
     }
     const bool has_place = death->kind == DEATH_SIGNAL || death->kind == DEATH_SANITIZER;
-    if (!has_place || !append_frames(death, text, text_bytes)) {
+    if (!has_place || !append_frames(death, detail, text, text_bytes)) {
         append_call(death, text, text_bytes);
     }
 }
@@ -451,7 +466,7 @@ static void append_name(const struct death *death, char *text, size_t text_bytes
 void death_name(const struct death *death, char name[SIGNATURE_BYTES])
 {
     (void)snprintf(name, SIGNATURE_BYTES, "%s", death->kind == DEATH_HANG ? "a hang" : "");
-    append_name(death, name, SIGNATURE_BYTES);
+    append_name(death, FRAME_NAMES, name, SIGNATURE_BYTES);
 }
 
 void death_signature(const struct death *death, char signature[SIGNATURE_BYTES])
@@ -463,7 +478,7 @@ void death_signature(const struct death *death, char signature[SIGNATURE_BYTES])
     }
     (void)snprintf(signature, SIGNATURE_BYTES, "%s%s", rule_info(rule)->name,
                    rule == RULE_CRASH ? ": " : "");
-    append_name(death, signature, SIGNATURE_BYTES);
+    append_name(death, FRAME_NAMES, signature, SIGNATURE_BYTES);
 }
 
 void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES])
@@ -475,8 +490,8 @@ void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES])
     }
     if (death->kind == DEATH_HANG) {
         append_call(death, place, sizeof place);
-        (void)append_frames(death, place, sizeof place);
-        (void)snprintf(words, DEATH_WORDS_BYTES, "the target does not return%.190s", place);
+        (void)append_frames(death, FRAME_LINES, place, sizeof place);
+        (void)snprintf(words, DEATH_WORDS_BYTES, "the target does not return%.220s", place);
         return;
     }
     if (death->kind == DEATH_CHANNEL) {
@@ -484,11 +499,11 @@ void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES])
                        "the target closed, replaced or wrote to a descriptor of the harness");
         return;
     }
-    append_name(death, place, sizeof place);
+    append_name(death, FRAME_LINES, place, sizeof place);
     const bool is_from_outside = death->kind == DEATH_SIGNAL && death->number == SIGKILL;
-    (void)snprintf(words, DEATH_WORDS_BYTES, "%s: %.140s",
+    (void)snprintf(words, DEATH_WORDS_BYTES, "%s: %.*s",
                    is_from_outside
                        ? "the kernel (out of memory), a limit or a user killed the target's process"
                        : "the target ended its process",
-                   place);
+                   is_from_outside ? 140 : 220, place);
 }

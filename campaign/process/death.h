@@ -20,7 +20,7 @@ enum death_kind {
                      fault */
     DEATH_CHANNEL /* it closed, replaced or wrote to a descriptor of ours */
 };
-enum { DEATH_FRAME_COUNT_MAX = 24, DEATH_TEXT_BYTES = 512, DEATH_WORDS_BYTES = 224 };
+enum { DEATH_FRAME_COUNT_MAX = 24, DEATH_TEXT_BYTES = 512, DEATH_WORDS_BYTES = 256 };
 
 /* An open value.  frames are return addresses, innermost first; the first one is the place itself
  * when is_exact. */
@@ -74,7 +74,7 @@ void death_signature(const struct death *death, char signature[SIGNATURE_BYTES])
 void death_name(const struct death *death, char name[SIGNATURE_BYTES]);
 /* The rule that the death breaks; RULE_NONE without one, and for a CHECK. */
 enum rule death_rule(const struct death *death);
-/* How it came to it, in words. */
+/* How it came to it, in words: "the target ended its process: SIGSEGV at f (heap.c:12) < g". */
 void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES]);
 
 #endif

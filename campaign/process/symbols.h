@@ -1,5 +1,6 @@
 /* Names for addresses of code: the function, from the symbol table of its object, or else the
- * object and the offset in it.  Slow; for what a dead process left behind. */
+ * object and the offset in it; and the line, where its object has that.  Slow; for what a dead
+ * process left behind. */
 #ifndef CAMPAIGN_PROCESS_SYMBOLS_H
 #define CAMPAIGN_PROCESS_SYMBOLS_H
 
@@ -11,10 +12,13 @@ enum { SYMBOL_BYTES = 96 };
 struct symbol {
     char object[SYMBOL_BYTES]; /* its file without the folder */
     char name[SYMBOL_BYTES];   /* "hbm_alloc", or "mine.so+0x12a0" where no table has it */
+    char file[SYMBOL_BYTES];   /* "heap.c": of the source, without the folder; "" = not known */
+    uint32_t line;             /* 0 = not known */
     bool is_of_program;        /* of the program itself, not of a shared object */
 };
 
-/* False: no object has that address. */
+/* False: no object has that address.  Objects that are named here stay loaded.  Not for two threads
+ * at once. */
 bool symbol_find(uintptr_t address, struct symbol *symbol);
 
 #endif

@@ -2,6 +2,7 @@
 # What a run finds: a naive allocator keeps its own promise, breaks one that it does not keep, and the repro
 # replays, explains and shrinks; targets that crash or hang are findings too.
 bad_target=$(realpath "$2")
+sources=$(realpath "$(dirname "$0")")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 
@@ -142,6 +143,9 @@ crash loop hang
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1: free block=0\n' >free.ops
 expect_exit 1 replay free.ops --target "$bad_target" --target-option fails=free --json
 expect_text out.txt '"signature":"crash: SIGABRT at bad_free"'
+# The reason has the file and the line as well, without a folder.
+line=$(grep -n 'abort()' "$sources/test_cli_bad_target.c" | tail -n 1 | cut -d : -f 1)
+expect_text out.txt "\"reason\":\"the target ended its process: SIGABRT at bad_free (test_cli_bad_target.c:$line)\""
 
 # Paths with what a shell takes for something else: the line that repeats a finding is one to be copied.
 mkdir "it's mine; \$1"

@@ -86,7 +86,9 @@ START_TEST(a_list_counts_up_to_the_op_that_broke)
     ck_assert_uint_eq(result.first.op, 1);
     ck_assert_uint_eq(result.op_count, 2);
     ck_assert_str_eq(result.signature, "crash: SIGSEGV at die");
-    ck_assert_str_eq(result.first.reason, "the target ended its process: SIGSEGV at die");
+    /* With the line, where the build has those. */
+    const char reason[] = "the target ended its process: SIGSEGV at die";
+    ck_assert_int_eq(strncmp(result.first.reason, reason, strlen(reason)), 0);
     target.open = die_in_open; /* in no op */
     result = run_once(NULL);
     ck_assert_int_eq(result.end, ATTEMPT_DIED);

@@ -553,6 +553,10 @@ START_TEST(an_address_has_the_name_of_its_function)
     ck_assert(symbol_find((uintptr_t)&check_no_child + 1, &symbol));
     ck_assert_str_eq(symbol.name, "check_no_child");
     ck_assert(symbol.is_of_program);
+    /* This file is compiled with -g, whatever the build. */
+    ck_assert_str_eq(symbol.file, "test_child.c");
+    ck_assert_uint_gt(symbol.line, 0);
+    ck_assert_uint_lt(symbol.line, __LINE__);
     ck_assert(symbol_find((uintptr_t)&getpid, &symbol));
     ck_assert(!symbol.is_of_program || symbol.name[0] != '\0');
     ck_assert(!symbol_find(1, &symbol));
