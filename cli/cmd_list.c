@@ -13,13 +13,10 @@
 #include "targets/threaded/races.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Where the job files lie; the build says it for an installed program. */
-#ifndef HBMSTRESS_JOBS_DIRECTORY
-#define HBMSTRESS_JOBS_DIRECTORY "scenarios/jobs"
-#endif
+#include <unistd.h>
 
 /* Collects entries in one of both forms. */
 struct listing {
@@ -151,11 +148,38 @@ static int is_job(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
 }
 
+/* Where the job files lie, seen from the program's own folder: as it is installed, and as it is
+ * built.  The program is the same bytes wherever that was, so it knows no folder of its build. */
+static const char *const job_places[] = {"../share/hbmstress/jobs", "../../../scenarios/jobs"};
+
+/* The first place that is there; else that of a tree that one stands in. */
+static void find_jobs(char directory[OUTPUT_PATH_BYTES])
+{
+    char program[PATH_MAX], place[PATH_MAX + 64], found[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(program, '/');
+    snprintf(directory, OUTPUT_PATH_BYTES, "scenarios/jobs");
+    if (slash == NULL) {
+        return;
+    }
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof job_places / sizeof *job_places; i++) {
+        snprintf(place, sizeof place, "%s/%s", program, job_places[i]);
+        if (realpath(place, found) != NULL) {
+            snprintf(directory, OUTPUT_PATH_BYTES, "%s", found);
+            return;
+        }
+    }
+}
+
 /* A job's summary is its first line, a comment. */
-static void list_job(struct listing *listing, const char *file)
+static void list_job(struct listing *listing, const char *directory, const char *file)
 {
     char path[OUTPUT_PATH_BYTES], line[256] = "";
-    snprintf(path, sizeof path, "%s/%s", HBMSTRESS_JOBS_DIRECTORY, file);
+    if (snprintf(path, sizeof path, "%s/%s", directory, file) >= OUTPUT_PATH_BYTES) {
+        return;
+    }
     FILE *stream = fopen(path, "re");
     if (stream == NULL) {
         return;
@@ -171,9 +195,11 @@ static void list_job(struct listing *listing, const char *file)
 static void list_jobs(struct listing *listing)
 {
     struct dirent **entries;
-    const int count = scandir(HBMSTRESS_JOBS_DIRECTORY, &entries, is_job, alphasort);
+    char directory[OUTPUT_PATH_BYTES];
+    find_jobs(directory);
+    const int count = scandir(directory, &entries, is_job, alphasort);
     for (int i = 0; i < count; i++) {
-        list_job(listing, entries[i]->d_name);
+        list_job(listing, directory, entries[i]->d_name);
         free(entries[i]);
     }
     if (count >= 0) {
