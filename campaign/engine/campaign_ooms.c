@@ -71,8 +71,24 @@ void campaign_note_saved(struct campaign *campaign, const char *folder, const ch
     }
 }
 
+/* Why it came; where the whole list is kept, that is said beside it. */
+static void add_diagnosis(const struct trial_result *trial_result, const struct saved_oom *oom,
+                          struct writing *diagnoses)
+{
+    if (!trial_result->head.task.is_kept) {
+        writing_append_bytes(diagnoses, trial_result->diagnoses.bytes + oom->diagnosis_start,
+                             oom->diagnosis_bytes);
+    }
+}
+
+/* What goes out with the lines of its OOMs. */
+struct oom_lines {
+    struct lines all, notable;
+    struct writing diagnoses;
+};
+
 static void save_oom(struct campaign *campaign, const struct trial_result *trial_result,
-                     const struct saved_oom *oom, struct lines *all, struct lines *notable)
+                     const struct saved_oom *oom, struct oom_lines *lines)
 {
     struct repro_store_paths paths;
     const struct saved_repro saved = repro_store_take_oom(&campaign->repro_store, campaign->plan,
@@ -94,13 +110,14 @@ static void save_oom(struct campaign *campaign, const struct trial_result *trial
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
         (void)reporter_finding(&campaign->reporter, REPORT_SAVED, &finding);
     }
-    lines_add_paths(all, oom->all_end, &finding);
-    lines_add_paths(notable, oom->notable_end, &finding);
+    lines_add_paths(&lines->all, oom->all_end, &finding);
+    lines_add_paths(&lines->notable, oom->notable_end, &finding);
+    add_diagnosis(trial_result, oom, &lines->diagnoses);
 }
 
 /* Keeps what is to be saved of the OOMs that break no promise. */
 static void save_ooms(struct campaign *campaign, const struct trial_result *trial_result,
-                      struct lines *all, struct lines *notable)
+                      struct oom_lines *lines)
 {
     struct part_state *part = &campaign->at->parts[trial_result->head.task.part];
     for (size_t i = 0; i < trial_result->head.saved_count; i++) {
@@ -111,7 +128,7 @@ static void save_ooms(struct campaign *campaign, const struct trial_result *tria
         const bool is_reported_elsewhere = oom->verdict.kind == VERDICT_PREMATURE ||
                                            oom->verdict.kind == VERDICT_DISPUTED;
         if (!is_reported_elsewhere && is_wanted(part, oom->verdict.kind)) {
-            save_oom(campaign, trial_result, oom, all, notable);
+            save_oom(campaign, trial_result, oom, lines);
         }
     }
 }
@@ -120,20 +137,23 @@ static void save_ooms(struct campaign *campaign, const struct trial_result *tria
 void campaign_report_ooms(struct campaign *campaign, const struct trial_result *trial_result)
 {
     struct output *output = &campaign->output;
-    struct lines all = {.from = &trial_result->all}, notable = {.from = &trial_result->notable};
-    save_ooms(campaign, trial_result, &all, &notable);
-    lines_end(&all);
-    lines_end(&notable);
-    output_line_to_standard(output, &all.to);
+    struct oom_lines lines = {.all = {.from = &trial_result->all},
+                              .notable = {.from = &trial_result->notable}};
+    save_ooms(campaign, trial_result, &lines);
+    lines_end(&lines.all);
+    lines_end(&lines.notable);
+    output_line_to_standard(output, &lines.all.to);
     if (!campaign_results_are_full(campaign)) {
-        output_line_to_results(output, &all.to);
-        campaign->at->state.limited_bytes += all.to.length;
+        output_line_to_results(output, &lines.all.to);
+        campaign->at->state.limited_bytes += lines.all.to.length + lines.diagnoses.length;
     } else {
-        output_line_to_results(output, &notable.to);
+        output_line_to_results(output, &lines.notable.to);
         campaign->at->state.end.verdicts_omitted += trial_result->head.totals.justified;
     }
-    writing_deinit(&all.to);
-    writing_deinit(&notable.to);
+    output_line(output, &lines.diagnoses);
+    writing_deinit(&lines.all.to);
+    writing_deinit(&lines.notable.to);
+    writing_deinit(&lines.diagnoses);
 }
 
 /* --- those on which our judges disagree --- */

@@ -424,6 +424,7 @@ const char *checkpoint_check_moves(const struct findings *findings)
 static const struct field entry_fields[] = {
     FLAG(shrink_entry, task.is_sampled),
     FLAG(shrink_entry, task.is_kept),
+    FLAG(shrink_entry, task.is_diagnosed),
     FLAG(shrink_entry, task.is_compared),
     FLAG(shrink_entry, task.has_list_kept),
     COUNT(shrink_entry, task.trial),

@@ -12,6 +12,7 @@ struct task {
     uint32_t part;      /* index into the plan */
     bool is_sampled;    /* run twice, and compared */
     bool is_kept;       /* its list is to be saved with its diagnosis, whatever it shows */
+    bool is_diagnosed;  /* lists of its first justified OOMs may be saved, with the reason */
     bool is_compared;   /* compared with a fresh instance of the target */
     bool has_list_kept; /* its list leaves the worker, whatever it shows */
     uint64_t trial;     /* number within its part */

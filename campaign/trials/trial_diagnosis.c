@@ -12,7 +12,6 @@ struct trial_diagnosis {
     struct report_place place;
     uint64_t seed;
     size_t op_count; /* that the history has */
-    unsigned told;   /* bit per enum verdict_kind */
     struct history history;
 };
 
@@ -23,7 +22,6 @@ struct trial_diagnosis *trial_diagnosis_create(const struct report_place *place,
     trial_diagnosis->place = *place;
     trial_diagnosis->seed = seed;
     trial_diagnosis->op_count = 0;
-    trial_diagnosis->told = 0;
     history_init(&trial_diagnosis->history);
     return trial_diagnosis;
 }
@@ -60,21 +58,18 @@ static void append_line(const struct trial_diagnosis *trial_diagnosis,
     json_close(lines);
 }
 
-void trial_diagnosis_step(struct trial_diagnosis *trial_diagnosis, const struct run *run,
-                          const struct verdict *verdict, struct writing *lines)
+void trial_diagnosis_step(struct trial_diagnosis *trial_diagnosis, const struct run *run)
 {
-    const enum verdict_kind kind = verdict->kind;
+    if (run_ops(run)->count != trial_diagnosis->op_count) {
+        trial_diagnosis->op_count = run_ops(run)->count;
+        history_step(&trial_diagnosis->history, run);
+    }
+}
+
+void trial_diagnosis_explain(const struct trial_diagnosis *trial_diagnosis, const struct run *run,
+                             const struct verdict *verdict, struct writing *lines)
+{
     struct evidence evidence;
-    if (run_ops(run)->count == trial_diagnosis->op_count) {
-        return;
-    }
-    trial_diagnosis->op_count = run_ops(run)->count;
-    history_step(&trial_diagnosis->history, run);
-    if ((kind != VERDICT_JUSTIFIED && kind != VERDICT_PREMATURE && kind != VERDICT_UNKNOWN) ||
-        (trial_diagnosis->told & 1u << kind) != 0) {
-        return;
-    }
-    trial_diagnosis->told |= 1u << kind;
     evidence_take(&trial_diagnosis->history, run, verdict, &evidence);
     append_line(trial_diagnosis, &evidence, lines);
     evidence_deinit(&evidence);

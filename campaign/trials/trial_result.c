@@ -173,7 +173,8 @@ struct listening {
     struct trial_result *trial_result;
     struct report_place place;
     uint64_t first_number; /* of the trial's first OOM, for the sample that is checked */
-    struct trial_diagnosis *diagnosis; /* NULL: its list is not kept */
+    struct trial_diagnosis *diagnosis; /* NULL: no list of it will be saved */
+    unsigned diagnosed_kinds;          /* bit per enum verdict_kind */
 };
 
 /* A few large blocks that live long are no leak, and neither is the first filling of a device. */
@@ -341,6 +342,39 @@ static void note_findings(struct last_words *words, const struct run *run)
     }
 }
 
+/* Whether more of its lists may be saved for a justified OOM, or all of it is kept. */
+static bool is_diagnosing(const struct trial_result_head *head)
+{
+    return head->task.is_kept || (head->task.is_diagnosed && count_saved(head, VERDICT_JUSTIFIED) <
+                                                                 TRIAL_RESULT_JUSTIFIED_COUNT_MAX);
+}
+
+/* Says why the OOM came, if it was saved just now, or if it is the first of its kind in a list that
+ * is to be kept.  saved_count: before it. */
+static void diagnose(struct listening *listening, const struct run *run,
+                     const struct verdict *verdict, uint64_t saved_count)
+{
+    struct trial_result *trial_result = listening->trial_result;
+    struct trial_result_head *head = &trial_result->head;
+    struct saved_oom *saved = head->saved_count > saved_count ? &head->saved[saved_count] : NULL;
+    const bool is_first = (listening->diagnosed_kinds & 1u << verdict->kind) == 0;
+    if (listening->diagnosis == NULL || current.words->has_lanes ||
+        verdict->kind == VERDICT_DISPUTED || (saved == NULL && !(is_first && head->task.is_kept))) {
+        return;
+    }
+    const uint64_t start = trial_result->diagnoses.length;
+    listening->diagnosed_kinds |= 1u << verdict->kind;
+    trial_diagnosis_explain(listening->diagnosis, run, verdict, &trial_result->diagnoses);
+    if (saved != NULL) {
+        saved->diagnosis_start = start;
+        saved->diagnosis_bytes = trial_result->diagnoses.length - start;
+    }
+    if (!is_diagnosing(head)) {
+        trial_diagnosis_destroy(listening->diagnosis);
+        listening->diagnosis = NULL;
+    }
+}
+
 static void note_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct listening *listening = context;
@@ -349,7 +383,7 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     look_for_growth(&trial_result->head, run);
     look_at_use(&trial_result->head, run);
     if (listening->diagnosis != NULL && !current.words->has_lanes) {
-        trial_diagnosis_step(listening->diagnosis, run, verdict, &trial_result->diagnoses);
+        trial_diagnosis_step(listening->diagnosis, run);
     }
     if (verdict->kind == VERDICT_NONE) {
         return;
@@ -366,7 +400,9 @@ static void note_verdict(void *context, const struct run *run, const struct verd
         append_verdict_line(listening, run, oom);
     }
     if (verdict->kind != VERDICT_BROKEN) {
+        const uint64_t saved_count = trial_result->head.saved_count;
         add_certificate(listening, run, verdict);
+        diagnose(listening, run, verdict, saved_count);
     }
 }
 
@@ -501,9 +537,6 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     struct listening listening = {.trial_result = trial_result,
                                   .place = {part->name, task->trial},
                                   .first_number = seed % CERTIFICATE_CHECK_PERIOD};
-    if (task->is_kept) {
-        listening.diagnosis = trial_diagnosis_create(&listening.place, seed);
-    }
     const struct run_listener listener = {&listening, note_verdict};
     struct scenario scenario = *part->scenario;
     scenario.begin = begin_scenario;
@@ -513,6 +546,9 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     words->findings.count = 0;
     words->has_begun = words->has_lanes = false;
     trial_result->head.task = *task;
+    if (is_diagnosing(&trial_result->head)) {
+        listening.diagnosis = trial_diagnosis_create(&listening.place, seed);
+    }
 
     struct setup setup = part->setup;
     setup.seed = seed;

@@ -38,6 +38,7 @@ struct saved_oom {
     struct oracle_largest largest; /* that would have been served instead */
     uint64_t all_end, notable_end; /* of its line in all and in notable; 0 = it has none there */
     uint64_t certificate_start, certificate_bytes; /* in certificates; 0 bytes = it has none */
+    uint64_t diagnosis_start, diagnosis_bytes;     /* in diagnoses; the same */
 };
 
 /* The part that travels as it is. */
@@ -77,8 +78,10 @@ struct trial_result {
     struct writing all;     /* a JSON line for each OOM but a premature one */
     struct writing notable; /* those of them that are not justified */
     struct writing certificates; /* of the saved OOMs, one after the other */
-    struct writing diagnoses;    /* a JSON line each; of a list that is kept */
-    char kept[FILE_PATH_BYTES];  /* where its list was kept; "" = it was not.  It does not travel */
+    /* A JSON line each: of the OOMs that are saved up to the last justified one, when it is
+     * diagnosed; of all that are saved, and of the first with each verdict, when it is kept. */
+    struct writing diagnoses;
+    char kept[FILE_PATH_BYTES]; /* where its list was kept; "" = it was not.  It does not travel */
     struct writing output;       /* what the target printed; the parent adds it */
     /* of a trial with findings: what its worker's process ran before.  It does not travel: the
      * parent knows */

@@ -77,6 +77,8 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
         const struct saved_oom *oom = &head->saved[i];
         if (oom->certificate_start > head->certificates_bytes ||
             oom->certificate_bytes > head->certificates_bytes - oom->certificate_start ||
+            oom->diagnosis_start > head->diagnoses_bytes ||
+            oom->diagnosis_bytes > head->diagnoses_bytes - oom->diagnosis_start ||
             oom->all_end > head->all_bytes || oom->notable_end > head->notable_bytes) {
             return false;
         }

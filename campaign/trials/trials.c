@@ -9,9 +9,10 @@
  * whole campaign. */
 struct progress {
     uint64_t started, taken;
-    uint64_t waiting_op_max; /* the most ops that those in between can have */
-    uint64_t op_count;       /* of those taken */
-    uint64_t elapsed_ns;     /* of those taken */
+    uint64_t waiting_op_max;  /* the most ops that those in between can have */
+    uint64_t op_count;        /* of those taken */
+    uint64_t elapsed_ns;      /* of those taken */
+    uint64_t justified_count; /* lists of justified OOMs that they brought */
     bool is_finished;
 };
 
@@ -171,6 +172,9 @@ bool trials_next(struct trials *trials, struct task *task)
     task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0;
     task->is_kept = task->trial < trials->plan->parts[best].keep_count;
     task->is_compared = is_compared(trials->replay_sample, task->trial);
+    /* Whoever is ahead of the first that count is asked in vain: what is saved is the same. */
+    task->is_diagnosed = task->trial < TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT &&
+                         progress->justified_count < TRIAL_RESULT_JUSTIFIED_COUNT_MAX;
     progress->started++;
     progress->waiting_op_max += best_op_count;
     trials->started++;
@@ -253,6 +257,9 @@ static void count_trial(struct trials *trials, const struct trial_result_head *h
     progress->waiting_op_max -= head->task.op_count_max;
     progress->op_count += op_count < head->task.op_count_max ? op_count : head->task.op_count_max;
     progress->elapsed_ns += head->elapsed_ns;
+    for (size_t i = 0; i < head->saved_count; i++) {
+        progress->justified_count += head->saved[i].verdict.kind == VERDICT_JUSTIFIED;
+    }
     /* A trial without an op would be followed by others like it for ever. */
     if (head->end == TRIAL_RESULT_REFUSED || op_count == 0 ||
         progress->op_count >= share_op_count(trials->plan, part) ||

@@ -219,6 +219,17 @@ START_TEST(a_list_to_be_kept_comes_with_the_reason_of_its_first_refusal_of_each_
                      "\"op\":16,\"verdict\":\"justified\",\"causes\":[{\"cause\":\"exhausted\",");
     ck_assert_ptr_nonnull(strstr(result.diagnoses.bytes, "\"scenario\":\"the part\",\"trial\":9,"));
     ck_assert_ptr_nonnull(strstr(result.diagnoses.bytes, "\"seed\":\""));
+    /* One whose first justified ones may be saved says why those came, and no others. */
+    const struct task diagnosed = {.is_diagnosed = true, .op_count_max = UINT64_C(1) << 20};
+    trial_result_deinit(&result);
+    trial_result_init(&result);
+    trial_result_make(&plan, &diagnosed, words, &result);
+    ck_assert_uint_eq(result.head.saved_count, 2);
+    expect_diagnoses(2, "\"op\":17,");
+    ck_assert_uint_eq(result.head.saved[0].diagnosis_start, 0);
+    ck_assert_uint_eq(result.head.saved[1].diagnosis_start, result.head.saved[0].diagnosis_bytes);
+    ck_assert_uint_eq(result.head.saved[1].diagnosis_bytes,
+                      result.diagnoses.length - result.head.saved[0].diagnosis_bytes);
     end_trial();
     /* One that waits and would fit, and again; one that is larger than the device. */
     prepare(HEAD("plant_premature_undrained") "0: alloc size=16K\n"
@@ -715,8 +726,12 @@ static void fill_result(struct trial_result *full, bool has_list)
     writing_append(&full->certificates, "{}[]");
     writing_append(&full->diagnoses, "why");
     full->head.saved_count = TRIAL_RESULT_SAVED_COUNT_MAX;
-    full->head.saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1] = (struct saved_oom){
-        .certificate_start = 1, .certificate_bytes = 3, .all_end = 9, .notable_end = 7};
+    full->head.saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1] = (struct saved_oom){.certificate_start = 1,
+                                                                            .certificate_bytes = 3,
+                                                                            .diagnosis_start = 1,
+                                                                            .diagnosis_bytes = 2,
+                                                                            .all_end = 9,
+                                                                            .notable_end = 7};
 }
 
 START_TEST(a_result_is_the_same_behind_its_bytes)
@@ -785,6 +800,9 @@ START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_start, 2),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_start, 5),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_bytes, 4),
+        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].diagnosis_start, 2),
+        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].diagnosis_start, 4),
+        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].diagnosis_bytes, 3),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].all_end, 10),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].notable_end, 8),
         WRONG(saved[0].notable_end, 8),

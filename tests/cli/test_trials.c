@@ -115,6 +115,50 @@ static void end_trials(const char *wanted)
     ck_assert_str_eq(said, wanted);
 }
 
+/* As those of a trial that ran out of memory so often. */
+static void put_justified(uint64_t trial, uint64_t count)
+{
+    struct trial_result result;
+    trial_result_init(&result);
+    result.head.task = (struct task){.trial = trial, .op_count_max = 2000};
+    result.head.totals.ops = 2000;
+    result.head.saved_count = count;
+    for (uint64_t i = 0; i < count; i++) {
+        result.head.saved[i].verdict.kind = VERDICT_JUSTIFIED;
+    }
+    trials_put(trials, &result);
+    ck_assert(trials_take(trials, &result));
+    trial_result_deinit(&result);
+}
+
+static bool is_next_diagnosed(void)
+{
+    struct task task = {0};
+    ck_assert(trials_next(trials, &task));
+    return task.is_diagnosed;
+}
+
+START_TEST(justified_refusals_are_diagnosed_until_two_were_counted)
+{
+    make_plan(1, (uint32_t[]){2000});
+    begin_trials(0, 100);
+    ck_assert(is_next_diagnosed());
+    put_justified(0, 0);
+    ck_assert(is_next_diagnosed());
+    put_justified(1, 1);
+    ck_assert(is_next_diagnosed());
+    put_justified(2, 1);
+    ck_assert(!is_next_diagnosed());
+    trials_destroy(trials);
+    begin_trials(0, 100);
+    for (int i = 0; i < TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT; i++) {
+        ck_assert(is_next_diagnosed());
+    }
+    ck_assert(!is_next_diagnosed());
+    trials_destroy(trials);
+}
+END_TEST
+
 START_TEST(lists_of_the_first_trials_of_each_part_are_to_be_kept)
 {
     make_plan(2, (uint32_t[]){2000, 2000});
@@ -441,6 +485,7 @@ Suite *suite_of_trials(void)
     Suite *suite = suite_create("trials");
     TCase *tests = tcase_create("trials");
     suite_add_tcase(suite, tests);
+    tcase_add_test(tests, justified_refusals_are_diagnosed_until_two_were_counted);
     tcase_add_test(tests, lists_of_the_first_trials_of_each_part_are_to_be_kept);
     tcase_add_test(tests, parts_with_long_trials_run_in_fewer_rounds);
     tcase_add_test(tests, results_count_in_the_order_of_the_rounds_whoever_is_first);
