@@ -45,10 +45,15 @@ static void print_headline(const struct campaign *campaign, const struct trial_r
         snprintf(headline + used, HEADLINE_BYTES - (size_t)used, "%s", head->reason);
         return;
     }
+    char schedules[48] = "";
+    if (totals->schedules > 0) {
+        snprintf(schedules, sizeof schedules, " under %" PRIu64 " schedules", totals->schedules);
+    }
     snprintf(headline + used, HEADLINE_BYTES - (size_t)used,
-             "%" PRIu64 " out-of-memories (%" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64
+             "%" PRIu64 " out-of-memor%s%s (%" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64
              " unknown)",
-             totals->ooms, totals->justified, totals->premature, totals->unknown);
+             totals->ooms, totals->ooms == 1 ? "y" : "ies", schedules, totals->justified,
+             totals->premature, totals->unknown);
 }
 
 static void print_kept(const struct campaign *campaign, const struct trial_result *trial_result,

@@ -52,7 +52,7 @@ while IFS= read -r line; do
     place=$(sed 's/.*\("scenario":"[^"]*","trial":[0-9]*\),.*/\1/' <<<"$line")
     seed=$(sed 's/.*"seed":"*\([0-9]*\).*/\1/' <<<"$line")
     case $list in *-"$seed".ops) ;; *) fail "$list is not named for seed $seed" ;; esac
-    grep -q "^# trial .* seed $seed: [0-9]* out-of-memories ([0-9]* justified, 0 premature, 0 unknown)$" "$list" ||
+    grep -q "^# trial .* seed $seed: [0-9]* out-of-memor[a-z]* ([0-9]* justified, 0 premature, 0 unknown)$" "$list" ||
         fail "$list does not begin with what it is: $(grep '^#' "$list")"
     expect_exit 0 replay "$list" --json
     grep "\"verdict\",$place," one/results.jsonl >run.txt
@@ -135,6 +135,12 @@ grep '"type":"diagnosis".*"verdict":"premature"' broke/results.jsonl | grep -q '
 expect_exit 1 run fragmentation_storm --target plant_crash_segv --seed 1 --seeds 1 --keep 1 --out died
 grep -q '"signature":"crash: .*"kept":"died/kept/' died/results.jsonl || fail "the list of a crash is not kept"
 grep -q '^# trial 0 of fragmentation_storm, seed [0-9]*: .*SIGSEGV' died/kept/* || fail "it does not say how it died: $(grep '^#' died/kept/*)"
+
+# With lanes the list is the one that was dealt.
+expect_exit 0 run queued_free_race --lanes 2 --schedules 3 --seed 3 --seeds 1 --keep 1 --out lanes
+grep -q '^# trial 0 of queued_free_race, seed [0-9]*: .* under 3 schedules (' lanes/kept/* || fail "lanes: $(grep '^#' lanes/kept/*)"
+expect_text lanes/results.jsonl '"kept":"lanes/kept/'
+expect_exit 0 replay lanes/kept/*.ops
 
 refuse "--keep: 'x' is not a number" run exact_edge --keep x
 refuse "--keep applies to a campaign" run exact_edge --sweep --keep 2
