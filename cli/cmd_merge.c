@@ -1,6 +1,7 @@
 /* merge: what the shards of one campaign left becomes what the whole campaign would have left. */
 #include "campaign/base/below.h"
 #include "campaign/base/file.h"
+#include "campaign/base/target_path.h"
 #include "campaign/engine/campaign_folder.h"
 #include "campaign/engine/campaign_join.h"
 #include "campaign/engine/campaign_view.h"
@@ -65,6 +66,43 @@ static bool is_same_directory(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
+/* The line of the first byte that no line of ours has; 0: there is none. */
+static size_t find_foreign_line(const struct writing *lines)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < lines->length; i++) {
+        const unsigned char byte = (unsigned char)lines->bytes[i];
+        const bool is_start = i == 0 || lines->bytes[i - 1] == '\n';
+        if ((is_start && byte != '{') || (byte < ' ' && byte != '\n')) {
+            return line;
+        }
+        line += byte == '\n';
+    }
+    return lines->length > 0 && lines->bytes[lines->length - 1] != '\n' ? line : 0;
+}
+
+/* They go to results.jsonl, and with --json to a terminal. */
+static enum exit_code check_lines(const struct shard *shard)
+{
+    const char *why = "";
+    struct writing lines;
+    writing_init(&lines);
+    const bool is_read = below_read(shard->directory, "results.jsonl", COPY_BYTES_MAX, &lines,
+                                    &why);
+    if (lines.length > shard->at.state.results_bytes) {
+        lines.length = shard->at.state.results_bytes;
+    }
+    const size_t foreign = is_read ? find_foreign_line(&lines) : 0;
+    writing_deinit(&lines);
+    if (!is_read) {
+        return message_fail(EXIT_USAGE, "%s/results.jsonl: %s", shard->directory, why);
+    }
+    return foreign == 0
+               ? EXIT_KEPT
+               : message_fail(EXIT_USAGE, "%s/results.jsonl:%zu: no campaign wrote this line",
+                              shard->directory, foreign);
+}
+
 static enum exit_code load_shards(struct merging *merging, const struct arguments *arguments)
 {
     for (size_t i = 0; i < merging->count; i++) {
@@ -80,6 +118,9 @@ static enum exit_code load_shards(struct merging *merging, const struct argument
         }
         if (code == EXIT_KEPT) {
             code = campaign_folder_check(shard->directory, &shard->at);
+        }
+        if (code == EXIT_KEPT) {
+            code = check_lines(shard);
         }
         if (code != EXIT_KEPT) {
             return code;
@@ -126,11 +167,17 @@ static void add_numbers(struct merging *merging)
 
 /* --- files --- */
 
+static bool is_list(const char *name)
+{
+    const size_t length = strlen(name), extension_length = strlen(".ops");
+    return length > extension_length && strcmp(name + length - extension_length, ".ops") == 0;
+}
+
 /* A file of a shard goes to the same name.  *is_there: it was not removed since. */
 static enum exit_code copy_file(const struct merging *merging, const struct shard *shard,
                                 const char *name, bool *is_there)
 {
-    char to[FILE_PATH_BYTES];
+    char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
     const char *why;
     struct writing bytes;
     enum exit_code code = EXIT_KEPT;
@@ -139,7 +186,12 @@ static enum exit_code copy_file(const struct merging *merging, const struct shar
     *is_there = below_read(shard->directory, name, COPY_BYTES_MAX, &bytes, &why);
     if (!*is_there && errno != ENOENT) {
         code = message_fail(EXIT_USAGE, "%s/%s: %s", shard->directory, name, why);
-    } else if (*is_there && !whole_file_write(to, bytes.bytes, bytes.length, false)) {
+    }
+    if (*is_there && is_list(name)) {
+        snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
+        target_path_move_comment(&bytes, from, to);
+    }
+    if (*is_there && !whole_file_write(to, bytes.bytes, bytes.length, false)) {
         code = message_fail(EXIT_HARNESS, "%s: %s", to, strerror(errno));
     }
     writing_deinit(&bytes);

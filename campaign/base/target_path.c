@@ -140,20 +140,65 @@ static void append_relative(struct writing *text, const char *from, const char *
     }
 }
 
-void target_path_append_comment(struct writing *comments, const char *target, const char *path)
+/* Appends the folder as it is seen from a list at path.  False: one of them is not there. */
+static bool append_seen(struct writing *text, const char *path, const char *seen)
 {
     char folder[FILE_PATH_BYTES], from[PATH_MAX], to[PATH_MAX];
+    split_folder(path, folder);
+    if (realpath(folder, from) == NULL || realpath(seen, to) == NULL) {
+        return false;
+    }
+    /* "/" alone would count as a folder without a name. */
+    append_relative(text, strcmp(from, "/") == 0 ? "" : from, strcmp(to, "/") == 0 ? "" : to);
+    return true;
+}
+
+void target_path_append_comment(struct writing *comments, const char *target, const char *path)
+{
+    struct writing seen;
     if (path == NULL || !is_relative_file(target)) {
         return;
     }
-    split_folder(path, folder);
-    if (realpath(folder, from) == NULL || realpath(base[0] == '\0' ? "." : base, to) == NULL) {
+    writing_init(&seen);
+    if (append_seen(&seen, path, base[0] == '\0' ? "." : base)) {
+        writing_append_format(comments, "%s%s\n", comment_name, writing_string(&seen));
+    }
+    writing_deinit(&seen);
+}
+
+/* The folder that the comment of a text names, length bytes long; NULL: it has none. */
+static const char *find_comment(const struct writing *text, size_t *length)
+{
+    char line[sizeof comment_name + 4];
+    (void)snprintf(line, sizeof line, "\n# %s", comment_name);
+    const char *found = text->length == 0 ? NULL : strstr(writing_string(text), line);
+    if (found == NULL) {
+        return NULL;
+    }
+    found += strlen(line);
+    *length = strcspn(found, "\n");
+    return found;
+}
+
+void target_path_move_comment(struct writing *text, const char *from, const char *to)
+{
+    char folder[FILE_PATH_BYTES], seen[FILE_PATH_BYTES];
+    struct writing moved;
+    size_t length = 0;
+    const char *comment = find_comment(text, &length);
+    split_folder(from, folder);
+    if (comment == NULL || comment[0] == '/' ||
+        snprintf(seen, sizeof seen, "%s/%.*s", folder, (int)length, comment) >= FILE_PATH_BYTES) {
         return;
     }
-    /* "/" alone would count as a folder without a name. */
-    const char *whole_from = strcmp(from, "/") == 0 ? "" : from;
-    const char *whole_to = strcmp(to, "/") == 0 ? "" : to;
-    writing_append(comments, comment_name);
-    append_relative(comments, whole_from, whole_to);
-    writing_append(comments, "\n");
+    writing_init(&moved);
+    writing_append_bytes(&moved, text->bytes, (size_t)(comment - text->bytes));
+    if (!append_seen(&moved, to, seen)) {
+        writing_deinit(&moved);
+        return;
+    }
+    writing_append_bytes(&moved, comment + length,
+                         text->length - (size_t)(comment + length - text->bytes));
+    writing_deinit(text);
+    *text = moved;
 }

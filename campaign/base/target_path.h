@@ -18,4 +18,8 @@ void target_path_find(const char *list, const char *target, char found[FILE_PATH
  * that is no relative path, or where path is NULL. */
 void target_path_append_comment(struct writing *comments, const char *target, const char *path);
 
+/* text is that of a list which goes from one path to another: its comment, if it has one, names the
+ * same folder from there.  Where that folder is not there, the comment stays as it is. */
+void target_path_move_comment(struct writing *text, const char *from, const char *to);
+
 #endif

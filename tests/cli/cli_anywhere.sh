@@ -54,6 +54,14 @@ shows "$second"
 expect_text b/small.ops "# made in: ../a"
 shows b/small.ops
 
+# Merged into a folder of another depth it is found from there.
+(cd a && "$hbmstress" merge out --out ../b/deep/merged >"$work/out.txt" 2>"$work/err.txt")
+[ "$?" = 1 ] || fail "merge: $(cat err.txt)"
+merged=$(echo b/deep/merged/repros/crash-*.ops)
+expect_text "$merged" "# made in: ../../../../a"
+shows "$merged"
+diff -I '^# made in' "$repro" "$merged" || fail "merge changes more of a list"
+
 # The folder moves, and its plug-in with it.
 mv a moved
 shows "${repro/#a/moved}"

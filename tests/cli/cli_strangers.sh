@@ -57,6 +57,12 @@ head -c 10 good/results.jsonl >bad/results.jsonl
 check_refused "bad/results.jsonl: the file is shorter than its checkpoint records" merge bad --out out
 check_refused "bad/results.jsonl: the file is shorter than its checkpoint records" run --resume bad
 plant results.jsonl
+sed '2s/^./\x1b/' good/results.jsonl >bad/results.jsonl
+check_refused "bad/results.jsonl:2: no campaign wrote this line" merge bad --out out
+plant results.jsonl
+sed '3s/"/\x07/' good/results.jsonl >bad/results.jsonl
+check_refused "bad/results.jsonl:3: no campaign wrote this line" merge bad --out out
+plant results.jsonl
 cp good/results.jsonl victim/results.jsonl
 ln victim/results.jsonl bad/results.jsonl
 check_refused "bad/results.jsonl: it has another name, too" run --resume bad
