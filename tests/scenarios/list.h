@@ -3,4 +3,5 @@
 SUITE(hbm_lanes)
 SUITE(lingering_lanes)
 SUITE(scenarios)
+SUITE(scenarios_deep)
 SUITE(scenarios_hbm)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCENARIO_COUNT = 10 };
+enum { SCENARIO_COUNT = 14 };
 
 /* A setup as a run without any options makes it. */
 static void setup_for(struct setup *setup, const struct scenario *scenario, const char *target,
@@ -184,9 +184,11 @@ START_TEST(scenarios_act_and_run_out_of_memory)
                1e4 * (double)totals.ooms / (double)count);
         ck_assert_msg(totals.skipped * 20 < count, "%s: more than 5 %% skipped",
                       scenarios[i]->name);
-        /* The leak needs its tens of thousands of steps to fill the device. */
-        ck_assert_msg(totals.ooms * 200 > count || scenarios[i] == &scenario_slow_leak,
-                      "%s: few OOMs", scenarios[i]->name);
+        /* The leak needs its tens of thousands of steps to fill the device; the deep ones fill
+         * tables, and leave room. */
+        const bool leaves_room = scenarios[i] == &scenario_slow_leak ||
+                                 strncmp(scenarios[i]->name, "deep_", strlen("deep_")) == 0;
+        ck_assert_msg(totals.ooms * 200 > count || leaves_room, "%s: few OOMs", scenarios[i]->name);
         run_totals_add(&all, &totals);
     }
     for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
