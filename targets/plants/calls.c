@@ -105,6 +105,7 @@ void plant_call_close(struct target_instance *instance)
     }
     plant->target->close(plant->inner);
     free(plant->blocks);
+    free(plant->chains);
     free(plant->dying);
     free(plant);
 }
@@ -210,7 +211,7 @@ enum target_result plant_call_donate(struct target_instance *instance, uint64_t 
     const enum target_result result = plant->target->donate(plant->inner, handle, request, block);
     struct plant_block *known = plant_find(plant, handle);
     if (result == TARGET_OK && known != NULL) {
-        known->handle = block->handle;
+        plant_rename_block(plant, known, block->handle);
     }
     return end_call(plant, result);
 }

@@ -1,92 +1,12 @@
 #include "targets/plants/private/wrapper.h"
 
-#include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "targets/targets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { RESUME_COUNT_MAX = 64 };
-
-/* The wrapper's own memory is plain heap, so that the device counts only what libhbm takes. */
-static void *grow_array(void *array, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity) {
-        return array;
-    }
-    *capacity = *capacity == 0 ? 64 : *capacity * 2;
-    array = realloc(array, *capacity * size);
-    CHECK(array != NULL);
-    return array;
-}
-
-/* --- what the wrapper knows --- */
-
-struct plant_block *plant_find(struct plant *plant, uint64_t handle)
-{
-    for (size_t i = plant->block_count; i-- > 0;) {
-        if (plant->blocks[i].handle == handle) {
-            return &plant->blocks[i];
-        }
-    }
-    return NULL;
-}
-
-uint64_t plant_find_inner_handle(struct plant *plant, uint64_t handle)
-{
-    const struct plant_block *block = plant_find(plant, handle);
-    return block != NULL && block->is_program ? block->inner : handle;
-}
-
-void plant_add_block(struct plant *plant, const struct plant_block *block)
-{
-    plant->blocks = grow_array(plant->blocks, plant->block_count, &plant->block_capacity,
-                               sizeof *plant->blocks);
-    plant->blocks[plant->block_count++] = *block;
-}
-
-void plant_remove_block(struct plant *plant, uint64_t handle)
-{
-    struct plant_block *block = plant_find(plant, handle);
-    if (block != NULL) {
-        *block = plant->blocks[--plant->block_count];
-    }
-}
-
-bool plant_is_pending(const struct plant *plant, uint64_t event)
-{
-    return event != 0 && !plant->device.event_done(plant->device.context, event);
-}
-
-void plant_add_dying(struct plant *plant, const struct plant_dying *dying)
-{
-    size_t count_left = 0;
-    for (size_t i = 0; i < plant->dying_count; i++) {
-        if (plant_is_pending(plant, plant->dying[i].event)) {
-            plant->dying[count_left++] = plant->dying[i];
-        }
-    }
-    plant->dying_count = count_left;
-    if (plant_is_pending(plant, dying->event)) {
-        plant->dying = grow_array(plant->dying, count_left, &plant->dying_capacity,
-                                  sizeof *plant->dying);
-        plant->dying[plant->dying_count++] = *dying;
-    }
-}
-
-bool plant_is_dying_in(struct plant *plant, uint64_t address, uint64_t bytes)
-{
-    for (size_t i = 0; i < plant->dying_count; i++) {
-        const struct plant_dying *dying = &plant->dying[i];
-        if (plant_is_pending(plant, dying->event) && dying->address < address + bytes &&
-            address < dying->address + dying->size_bytes) {
-            return true;
-        }
-    }
-    return false;
-}
 
 bool plant_strikes(struct plant *plant, uint64_t period)
 {

@@ -1,7 +1,5 @@
+#include "targets/plants/private/holes.h"
 #include "targets/plants/private/plant.h"
-
-#include "harness/base/check.h"
-#include "targets/targets.h"
 
 #include <stdlib.h>
 
@@ -188,47 +186,19 @@ static enum target_result alloc_binned(struct plant *plant, const struct target_
 
 /* --- the last hole --- */
 
-struct range {
-    uint64_t start, end;
-};
-struct ranges {
-    struct range *ranges; /* count of them */
-    size_t count, capacity;
-};
-
-static void add_row(void *context, const struct target_row *row)
-{
-    struct ranges *ranges = context;
-    CHECK(ranges->count < ranges->capacity);
-    ranges->ranges[ranges->count++] = (struct range){row->address, row->address + row->size_bytes};
-}
-
-static int compare_ranges(const void *a, const void *b)
-{
-    const struct range *left = a;
-    const struct range *right = b;
-    return left->start < right->start ? -1 : left->start > right->start;
-}
-
 /* The largest hole but one; 0 when there are fewer than two. */
-static uint64_t find_second_hole_bytes(struct plant *plant, const struct target_stats *stats)
+static uint64_t find_second_hole_bytes(struct plant *plant)
 {
-    struct ranges ranges = {.capacity = stats->num_allocs};
-    ranges.ranges = malloc((ranges.capacity + 1) * sizeof *ranges.ranges);
-    CHECK(ranges.ranges != NULL);
-    target_hbm.report(plant->hbm, add_row, &ranges);
-    qsort(ranges.ranges, ranges.count, sizeof *ranges.ranges, compare_ranges);
+    size_t count = 0;
+    struct plant_hole *holes = plant_list_holes(plant, &count);
     uint64_t largest = 0;
     uint64_t second = 0;
-    uint64_t end = stats->bytes_reserved;
-    for (size_t i = 0; i <= ranges.count; i++) {
-        const uint64_t start = i < ranges.count ? ranges.ranges[i].start : plant->capacity_bytes;
-        const uint64_t hole = start > end ? start - end : 0;
-        second = hole > largest ? largest : hole > second ? hole : second;
-        largest = hole > largest ? hole : largest;
-        end = i < ranges.count ? ranges.ranges[i].end : end;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bytes = holes[i].end - holes[i].start;
+        second = bytes > largest ? largest : bytes > second ? bytes : second;
+        largest = bytes > largest ? bytes : largest;
     }
-    free(ranges.ranges);
+    free(holes);
     return second;
 }
 
@@ -241,7 +211,7 @@ static enum target_result alloc_but_last(struct plant *plant, const struct targe
     plant_inner_stats(plant, &stats);
     if (is_valid_size(request) && stats.largest_free_block_bytes >= request->size_bytes &&
         plant_strikes(plant, 5)) {
-        const uint64_t second = find_second_hole_bytes(plant, &stats);
+        const uint64_t second = find_second_hole_bytes(plant);
         if (second > 0 && second < request->size_bytes) {
             return plant_refuse(plant, request);
         }

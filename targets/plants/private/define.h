@@ -45,8 +45,14 @@
 #ifndef PLANT_IN_deaths
 #define PLANT_IN_deaths(...)
 #endif
+#ifndef PLANT_IN_deep
+#define PLANT_IN_deep(...)
+#endif
 #ifndef PLANT_IN_failures
 #define PLANT_IN_failures(...)
+#endif
+#ifndef PLANT_IN_local
+#define PLANT_IN_local(...)
 #endif
 #ifndef PLANT_IN_moves
 #define PLANT_IN_moves(...)

@@ -10,12 +10,14 @@
 #include "harness/target.h"
 
 enum { PLANT_MESSAGE_BYTES = 1024, PLANT_FORGOTTEN_USE_COUNT = 8 };
+#define PLANT_BLOCK_NONE UINT32_MAX /* no index of a block */
 
 /* What the wrapper knows of a block or program that the client can name. */
 struct plant_block {
     uint64_t handle; /* the wrapper names programs itself, so that one can be loaded anew behind its
                         name */
     uint64_t event;  /* the latest use or execution; 0 = none */
+    uint32_t next;   /* index of the next block in the same chain; PLANT_BLOCK_NONE ends */
     bool is_program;
     uint64_t inner; /* programs: libhbm's name; 0 = libhbm does not know it, see plant_evict */
     struct target_program program;
@@ -25,6 +27,7 @@ struct plant_block {
     bool is_remembered;
     uint32_t forgotten_hold_count;
     uint32_t forgotten_use_count;
+    uint32_t hold_count; /* as far as a defect counts holds */
     uint64_t forgotten_uses[PLANT_FORGOTTEN_USE_COUNT];
 };
 
@@ -59,12 +62,16 @@ struct plant {
     uint64_t capacity_bytes;
     uint32_t coordinate[4];
     struct plant_block *blocks; /* block_count of them, order by the calls alone */
-    struct plant_dying *dying;  /* dying_count of them; the oldest first */
+    uint32_t
+        *chains; /* block_capacity of them, a power of two: by the hash of a handle, an index */
+    struct plant_dying *dying; /* dying_count of them; the oldest first */
     size_t block_count, block_capacity, dying_count, dying_capacity;
+    uint64_t dying_completed_count;    /* of the device, when the dead were last forgotten */
     char message[PLANT_MESSAGE_BYTES]; /* of the last call; "" = libhbm's */
     struct plant_call call;
 
     uint64_t case_count;
+    uint64_t hold_count, pop_count;
     uint64_t handle, address;
     uint64_t amount;
     bool latched;
@@ -136,6 +143,8 @@ bool plant_evict(struct plant *plant, struct plant_block *program);
 struct plant_block *plant_find(struct plant *plant, uint64_t handle);
 /* Whether an event that was given to a call is still unfinished. */
 bool plant_is_pending(const struct plant *plant, uint64_t event);
+/* Drops dying blocks whose events are done: those left are pending. */
+void plant_forget_dead(struct plant *plant);
 /* Whether a dying block lies in [address, address + bytes). */
 bool plant_is_dying_in(struct plant *plant, uint64_t address, uint64_t bytes);
 
