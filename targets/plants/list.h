@@ -149,3 +149,33 @@ PLANT(classes, too_large_classes, "too_large",
       .alloc = alloc_whole_class)
 PLANT(classes, premature_reserve, "premature", "never gives the last granule of the device",
       .alloc = alloc_with_reserve)
+PLANT(local, premature_at_address, "premature", "loses a hole that begins at the fifth granule",
+      .alloc = alloc_losing_address)
+PLANT(local, premature_at_size, "premature", "loses a hole of exactly five granules",
+      .alloc = alloc_losing_size)
+PLANT(local, premature_at_align, "premature",
+      "loses a hole whose address is aligned to four granules and no more",
+      .alloc = alloc_losing_align)
+PLANT(local, premature_at_count, "premature", "loses the highest hole while there are seven blocks",
+      .alloc = alloc_losing_count)
+PLANT(local, contents_at_length, "contents", "a move of exactly three granules leaves the last behind",
+      .copy = copy_short_at_length)
+PLANT(deep, counters_ring, "counters",
+      "a ring of 1,024 queued frees loses one when another comes: its bytes stay counted",
+      .free = free_wrapping, .stats = stats_with_lost)
+PLANT(deep, counters_polls, "counters",
+      "counts a queued free twice that completes between two polls of one request",
+      .event_wait = wait_counting_twice, .stats = stats_without_amount)
+PLANT(deep, counters_table, "counters",
+      "a table of 4,096 handles loses the last one when it grows: its bytes stay counted",
+      .alloc = alloc_growing, .free = free_uncounted, .stats = stats_with_amount)
+PLANT(deep, counters_generation, "counters",
+      "a stale handle names another block after 256 reuses of its place",
+      .alloc = alloc_recycling, .free = free_recycling, .hold = hold_counted,
+      .release = release_by_place, .stats = stats_without_amount)
+PLANT(deep, overlap_index, "overlap", "an index of 16 bits names two blocks beyond 65,536 of them",
+      .alloc = alloc_aliasing)
+PLANT(deep, counters_holds, "counters",
+      "a count of holds stays at 255, so that a freed block is counted as gone too soon",
+      .hold = hold_saturating, .free = free_saturated, .release = release_saturated,
+      .stats = stats_without_held)

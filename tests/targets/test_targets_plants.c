@@ -89,6 +89,30 @@ static const struct ground grounds[] = {
 };
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
 
+/* Plants that act at one place or in one depth.  A local one is run where that place is met, on a
+ * device of a few granules; a deep one where the tables are full, with as many ops as that takes.
+ * Each seed must catch it. */
+struct special_ground {
+    const char *target, *scenario;
+    uint64_t capacity_bytes; /* 0: drawn by the scenario */
+    uint64_t op_count_max;
+    uint64_t seed_count;
+};
+static const struct special_ground special_grounds[] = {
+    {"plant_premature_at_address", "fragmentation_storm", 16 << 10, OP_COUNT_MAX, 5},
+    {"plant_premature_at_size", "fragmentation_storm", 16 << 10, OP_COUNT_MAX, 5},
+    {"plant_premature_at_align", "fragmentation_storm", 16 << 10, OP_COUNT_MAX, 5},
+    {"plant_premature_at_count", "fragmentation_storm", 16 << 10, OP_COUNT_MAX, 5},
+    {"plant_contents_at_length", "fragmentation_storm", 16 << 10, OP_COUNT_MAX, 5},
+    {"plant_counters_polls", "queued_free_race", 0, OP_COUNT_MAX, 5},
+    {"plant_counters_ring", "deep_queue", 0, 20000, 5},
+    {"plant_counters_generation", "deep_holds", 0, OP_COUNT_MAX, 5},
+    {"plant_counters_holds", "deep_holds", 0, OP_COUNT_MAX, 5},
+    {"plant_counters_table", "deep_blocks", 0, 20000, 3},
+    {"plant_overlap_index", "deep_blocks", 0, 90000, 1},
+};
+enum { SPECIAL_GROUND_COUNT = sizeof special_grounds / sizeof special_grounds[0] };
+
 /* Where a regret must be seen: it is a promise only where so many are too many.  The contract is
  * fixed there: blocks slide, because for that the reference moves the fewest bytes there are, and
  * the order of mitigations is the documented one.  Of these kinds the reference then has none
@@ -238,30 +262,42 @@ static void forbid_regrets(struct setup *setup, uint64_t regret_max)
     ck_assert(setup_set_option(setup, "defrag", "slide"));
 }
 
+/* Where a seed is run. */
+struct bounds {
+    const uint64_t *regret_max; /* NULL: regrets are no matter */
+    uint64_t capacity_bytes;    /* 0: drawn by the scenario */
+    uint64_t op_count_max;
+};
+
 /* Trials of one seed until a promise is broken or the ops are used up; NULL: none was.  Adds to
- * *totals.  regret_max: NULL = regrets are no matter. */
+ * *totals. */
 static const char *run_seed(const struct target *target, const struct scenario *scenario,
-                            const uint64_t *regret_max, uint64_t seed, char text[1024],
+                            const struct bounds *bounds, uint64_t seed, char text[1024],
                             struct run_totals *totals)
 {
     uint64_t op_count = 0;
     const char *broken = NULL;
-    for (uint64_t i = 0; i < TRIAL_COUNT_MAX && op_count < OP_COUNT_MAX && broken == NULL; i++) {
+    for (uint64_t i = 0; i < TRIAL_COUNT_MAX && op_count < bounds->op_count_max && broken == NULL;
+         i++) {
         struct setup setup;
         struct trial trial;
         char reason[RUN_REASON_BYTES];
         setup_init(&setup);
         (void)snprintf(setup.target, sizeof setup.target, "%s", target->name);
         setup.seed = random_derive(seed, i);
-        if (regret_max != NULL) {
-            forbid_regrets(&setup, *regret_max);
+        if (bounds->regret_max != NULL) {
+            forbid_regrets(&setup, *bounds->regret_max);
+        }
+        if (bounds->capacity_bytes != 0) {
+            setup.chip[0] = '\0';
+            setup.capacity_bytes = bounds->capacity_bytes;
         }
         const struct run_listener listener = {.judged = check_certificate};
         const struct trial_plan plan = {.target = target,
                                         .scenario = scenario,
                                         .setup = &setup,
-                                        .capacity_is_free = true,
-                                        .op_count_max = OP_COUNT_MAX - op_count};
+                                        .capacity_is_free = bounds->capacity_bytes == 0,
+                                        .op_count_max = bounds->op_count_max - op_count};
         ck_assert_msg(trial_run(&plan, &listener, &trial, reason), "%s: %s", target->name, reason);
         op_count += trial.ops.count;
         run_totals_add(totals, &trial.totals);
@@ -274,12 +310,13 @@ static const char *run_seed(const struct target *target, const struct scenario *
 static void check_caught(const struct target *target, const struct scenario *scenario,
                          const uint64_t *regret_max)
 {
+    const struct bounds bounds = {.regret_max = regret_max, .op_count_max = OP_COUNT_MAX};
     struct run_totals totals = {0};
     unsigned caught_count = 0;
     char missed[1024] = "kept every promise";
     for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
         char text[1024];
-        const char *broken = run_seed(target, scenario, regret_max, seed, text, &totals);
+        const char *broken = run_seed(target, scenario, &bounds, seed, text, &totals);
         if (broken != NULL && strcmp(broken, target->breaks) == 0) {
             caught_count++;
         } else if (broken != NULL) {
@@ -294,9 +331,10 @@ static void check_caught(const struct target *target, const struct scenario *sce
 static void check_kept(const struct target *target, const struct scenario *scenario,
                        const uint64_t *regret_max, uint64_t seed_count, struct run_totals *totals)
 {
+    const struct bounds bounds = {.regret_max = regret_max, .op_count_max = OP_COUNT_MAX};
     for (uint64_t seed = 1; seed <= seed_count; seed++) {
         char text[1024];
-        ck_assert_msg(run_seed(target, scenario, regret_max, seed, text, totals) == NULL,
+        ck_assert_msg(run_seed(target, scenario, &bounds, seed, text, totals) == NULL,
                       "%s in %s: %s", target->name, scenario->name, text);
     }
 }
@@ -308,6 +346,24 @@ START_TEST(a_plant_is_caught_by_the_rule_that_it_names)
     const struct target *target = target_find(grounds[_i].target);
     ck_assert_ptr_nonnull(target);
     check_caught(target, scenario_named(grounds[_i].scenario), NULL);
+}
+END_TEST
+
+START_TEST(a_plant_of_one_place_or_depth_is_caught_there)
+{
+    const struct special_ground *ground = &special_grounds[_i];
+    const struct target *target = target_find(ground->target);
+    const struct bounds bounds = {.capacity_bytes = ground->capacity_bytes,
+                                  .op_count_max = ground->op_count_max};
+    ck_assert_ptr_nonnull(target);
+    for (uint64_t seed = 1; seed <= ground->seed_count; seed++) {
+        char text[1024] = "kept every promise";
+        struct run_totals totals = {0};
+        const char *broken = run_seed(target, scenario_named(ground->scenario), &bounds, seed, text,
+                                      &totals);
+        ck_assert_msg(broken != NULL && strcmp(broken, target->breaks) == 0, "%s in %s: %s",
+                      ground->target, ground->scenario, text);
+    }
 }
 END_TEST
 
@@ -353,6 +409,9 @@ static bool has_ground(const char *target)
     bool is_found = false;
     for (size_t i = 0; i < GROUND_COUNT; i++) {
         is_found = is_found || strcmp(grounds[i].target, target) == 0;
+    }
+    for (size_t i = 0; i < SPECIAL_GROUND_COUNT; i++) {
+        is_found = is_found || strcmp(special_grounds[i].target, target) == 0;
     }
     for (size_t i = 0; i < REGRET_GROUND_COUNT; i++) {
         is_found = is_found || strcmp(regret_grounds[i].target, target) == 0;
@@ -429,5 +488,10 @@ Suite *suite_of_targets_plants(void)
                         REGRET_GROUND_COUNT);
     tcase_add_loop_test(plants, a_costly_plant_has_its_own_regret_and_breaks_nothing_else, 0,
                         REGRET_GROUND_COUNT);
+    TCase *special = tcase_create("special");
+    suite_add_tcase(suite, special);
+    tcase_set_timeout(special, 60);
+    tcase_add_loop_test(special, a_plant_of_one_place_or_depth_is_caught_there, 0,
+                        SPECIAL_GROUND_COUNT);
     return suite;
 }
