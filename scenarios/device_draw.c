@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { GRANULE_LARGEST_BYTES = 16384, GRANULE_DEFAULT_BYTES = 512 };
+/* 16: with a granule of a page such a device still has two. */
+enum { GRANULE_LARGEST_BYTES = 16384, GRANULE_DEFAULT_BYTES = 512, UNKNOWN_GRANULES_MIN = 16 };
 
 /* Targets whose options are those of the reference allocator. */
 static bool target_has_options(const struct setup *setup)
@@ -38,6 +39,26 @@ static uint64_t draw_capacity(struct random *random, const struct device_options
     const uint64_t unit = capacity >= GRANULE_LARGEST_BYTES ? GRANULE_LARGEST_BYTES : granule_bytes;
     capacity -= capacity % unit;
     return capacity < low * granule_bytes ? low * granule_bytes : capacity;
+}
+
+/* Whole granules; where nobody here knows the target's granule, a power of two, which is a multiple
+ * of any granule that fits in it. */
+static uint64_t draw_small_capacity(struct random *random, const struct device_options *options,
+                                    uint64_t granule_bytes, bool is_granule_known)
+{
+    const uint64_t low = options->granules_min > DEVICE_SMALL_GRANULES_MIN
+                             ? options->granules_min
+                             : DEVICE_SMALL_GRANULES_MIN;
+    const uint64_t high = low > DEVICE_SMALL_GRANULES_MAX ? low : DEVICE_SMALL_GRANULES_MAX;
+    const uint64_t granules = random_log_uniform(random, low, high);
+    if (is_granule_known) {
+        return granules * granule_bytes;
+    }
+    uint64_t power = UNKNOWN_GRANULES_MIN;
+    while (power < granules) {
+        power *= 2;
+    }
+    return power * granule_bytes;
 }
 
 static void draw_granule(struct random *random, struct setup *setup, bool capacity_is_free)
@@ -92,7 +113,10 @@ void device_draw(struct random *random, struct setup *setup, bool capacity_is_fr
     if (capacity_is_free) {
         const uint64_t granule = setup->granule_bytes != 0 ? setup->granule_bytes
                                                            : GRANULE_DEFAULT_BYTES;
-        setup->capacity_bytes = draw_capacity(random, options, granule);
+        const bool is_small = options->is_small || setup->capacity_bytes == 0;
+        setup->capacity_bytes = is_small
+                                    ? draw_small_capacity(random, options, granule, has_options)
+                                    : draw_capacity(random, options, granule);
         setup->chip[0] = '\0';
     }
 }

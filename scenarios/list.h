@@ -1,5 +1,6 @@
 /* Every scenario: one line each, in the order in which a run without names takes them. */
 /* clang-format off */
+SCENARIO(crowded)
 SCENARIO(fragmentation_storm)
 SCENARIO(queued_free_race)
 SCENARIO(eviction_pressure)

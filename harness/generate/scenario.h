@@ -31,7 +31,8 @@ struct scenario {
     bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */
 
     /* Draws what this trial will be like.  May change setup (host_count, tag names, capacity when
-     * capacity_is_free, target options that are not set) but nothing that the user fixed.
+     * capacity_is_free, target options that are not set) but nothing that the user fixed.  A free
+     * capacity is that of the scenario's chip, or 0, which asks for a small device.
      * state: SCENARIO_STATE_BYTES of the caller's, zeroed, aligned for any type. */
     void (*begin)(void *state, struct random *random, struct setup *setup, bool capacity_is_free);
 

@@ -1,5 +1,6 @@
 /* Every suite of the program tests_scenarios: SUITE(name) is test_name.c. */
 /* clang-format off */
+SUITE(crowded)
 SUITE(hbm_lanes)
 SUITE(lingering_lanes)
 SUITE(scenarios)
