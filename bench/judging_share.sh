@@ -13,7 +13,7 @@ trap 'rm -rf "$out"' EXIT
 # Seconds of processor time of one run.
 seconds() {
     local TIMEFORMAT=%U
-    { time "$1" run --target hbm --seed 1 --ops "$ops" --workers 1 --replay-sample 0 --out "$out/run" >"$out/log" 2>&1; } 2>&1 ||
+    { time "$1" run --target hbm --faults none --lanes none --seed 1 --ops "$ops" --workers 1 --replay-sample 0 --out "$out/run" >"$out/log" 2>&1; } 2>&1 ||
         { cat "$out/log" >&2; exit 1; }
 }
 

@@ -3,6 +3,7 @@
 #include "campaign/engine/campaign.h"
 #include "campaign/engine/campaign_folder.h"
 #include "campaign/plan/canary.h"
+#include "campaign/plan/widen.h"
 #include "cli/cmd_sweep.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
@@ -22,6 +23,8 @@ static enum exit_code make_plan(const struct arguments *arguments, uint64_t seed
     }
     if (arguments->run.job != NULL) {
         canary_add(plan);
+    } else {
+        plan_widen(&arguments->run, plan);
     }
     return EXIT_KEPT;
 }
@@ -178,6 +181,9 @@ const struct subcommand subcommand_run = {
         "With --keep N, DIR/kept gets the op lists of the first N trials of each part, and results.jsonl why\n"
         "they ran out of memory.\n"
         "The same seed and options give the same results with any number of workers.\n\n"
+        "Without --job, every second trial gets faults, some have a small device, and each scenario runs a\n"
+        "second time with 3 client threads (docs/campaigns.md).  --faults none --lanes none leaves faults\n"
+        "and threads out.\n\n"
         "With --lanes, each trial deals its ops to N client threads and runs them under many schedules\n"
         "(docs/interleavings.md).  The repro records the schedule that broke the promise.\n\n"
         "With --job, a planted defect runs next to the jobs.  If it is not reported, the run ends with\n"

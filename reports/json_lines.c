@@ -73,6 +73,9 @@ static void append_part(struct writing *text, const struct report_part *part)
     }
     if (part->faults != NULL && part->faults[0] != '\0') {
         json_add_string(text, "faults", part->faults);
+        if (part->fault_period > 1) {
+            json_add_number(text, "faults_every", part->fault_period);
+        }
     }
     append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
@@ -372,7 +375,41 @@ void json_add_unknown(struct writing *text, const struct report_end *end)
     }
 }
 
-void json_line_end(struct writing *text, const struct report_end *end)
+/* "skipped: " says nothing next to "not_tried". */
+static const char *skip_prefix(const char *note)
+{
+    static const char prefix[] = "skipped: ";
+    return strncmp(note, prefix, sizeof prefix - 1) == 0 ? note + sizeof prefix - 1 : note;
+}
+
+void json_add_not_tried(struct writing *text, const struct report_campaign *campaign)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < campaign->result_count; i++) {
+        const struct report_result *result = &campaign->results[i];
+        if (result->not_tried == NULL) {
+            continue;
+        }
+        if (!has_any) {
+            json_nest(text, "not_tried", '[');
+        }
+        has_any = true;
+        json_nest(text, NULL, '{');
+        json_add_string(text, "what", result->not_tried);
+        json_add_string(text, "why", skip_prefix(result->note));
+        if (result->how != NULL) {
+            json_add_string(text, "how", result->how);
+        }
+        json_unnest(text, '}');
+    }
+    if (has_any) {
+        json_unnest(text, ']');
+    }
+}
+
+/* campaign: NULL = it is the end of something else. */
+static void append_end(struct writing *text, const struct report_end *end,
+                       const struct report_campaign *campaign)
 {
     json_open(text, "end");
     json_add_digits(text, "seed", end->seed);
@@ -407,9 +444,17 @@ void json_line_end(struct writing *text, const struct report_end *end)
     if (end->is_interrupted) {
         json_add_boolean(text, "interrupted", true);
     }
+    if (campaign != NULL) {
+        json_add_not_tried(text, campaign);
+    }
     json_add_seconds(text, "seconds", end->elapsed_ns);
     json_add_number(text, "exit", (uint64_t)end->exit_code);
     json_close(text);
+}
+
+void json_line_end(struct writing *text, const struct report_end *end)
+{
+    append_end(text, end, NULL);
 }
 
 void json_line_campaign(struct writing *text, const struct report_campaign *campaign)
@@ -420,7 +465,7 @@ void json_line_campaign(struct writing *text, const struct report_campaign *camp
     if (campaign->canary != NULL) {
         json_line_canary(text, campaign->canary);
     }
-    json_line_end(text, campaign->end);
+    append_end(text, campaign->end, campaign);
 }
 
 void json_line_certificate(struct writing *text, const char *file, const char *result,

@@ -29,6 +29,9 @@ void json_line_end(struct writing *text, const struct report_end *end);
 void json_add_retries(struct writing *text, const struct run_totals *totals);
 /* Members: what stayed unknown, and what was allowed to; nothing without either. */
 void json_add_unknown(struct writing *text, const struct report_end *end);
+/* A member: what the campaign left out, why, and how to try it; nothing where it left out nothing.
+ */
+void json_add_not_tried(struct writing *text, const struct report_campaign *campaign);
 /* The lines of the jobs, of the canary, and of the end. */
 void json_line_campaign(struct writing *text, const struct report_campaign *campaign);
 /* A file that was checked; result is "valid", "refuted" or "unreadable". */

@@ -20,6 +20,7 @@ struct report_part {
     uint64_t op_count_max; /* UINT64_MAX: not bounded in ops */
     const char *faults; /* what is slipped in between its ops: "copy,wait", "all"; "" = nothing */
     struct report_lanes lanes;
+    uint64_t fault_period; /* faults come in every N-th of its trials; 0 = in each */
 };
 
 /* What starts; parts may be 0 (a replay). */
@@ -102,6 +103,8 @@ struct report_result {
     uint64_t elapsed_ns; /* of its trials, added up */
     uint64_t findings_only_counted;
     const char *note;        /* why it did not run, or what stands out; NULL = nothing */
+    const char *not_tried;   /* what is therefore not tried, in a word; NULL = all is */
+    const char *how;         /* to try it all the same; NULL = nobody knows */
     const char *growing_tag; /* NULL = no tag kept growing */
     struct growth growth;
 };

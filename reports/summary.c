@@ -110,6 +110,7 @@ static void append_lists(struct writing *text, const struct report_campaign *cam
     }
     json_unnest(text, ']');
     json_break(text, 0);
+    json_add_not_tried(text, campaign);
 }
 
 static void append_probes(struct writing *text, const struct report_campaign *campaign)

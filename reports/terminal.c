@@ -115,6 +115,9 @@ static void append_part(struct writing *text, const struct report_part *part,
     }
     if (part->faults != NULL && part->faults[0] != '\0') {
         writing_append_format(text, "; faults %s", part->faults);
+        if (part->fault_period > 1) {
+            writing_append_format(text, " in one trial of %" PRIu64, part->fault_period);
+        }
     }
     append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
@@ -331,15 +334,43 @@ static void append_share(struct writing *text, const char *name, const struct ru
     writing_append(text, "\n");
 }
 
+static bool has_note_of(const struct report_result *result, const struct report_result *other)
+{
+    return other->note != NULL && strcmp(other->note, result->note) == 0;
+}
+
+/* The note of results[i], with the names of all that have it, before the first of them. */
+static void append_note(struct writing *text, const struct report_result *results, size_t count,
+                        size_t i)
+{
+    const struct report_result *result = &results[i];
+    for (size_t k = 0; k < i; k++) {
+        if (result->note == NULL || has_note_of(result, &results[k])) {
+            return;
+        }
+    }
+    if (result->note == NULL) {
+        return;
+    }
+    writing_append_visible(text, result->name);
+    for (size_t k = i + 1; k < count; k++) {
+        if (has_note_of(result, &results[k])) {
+            writing_append(text, ", ");
+            writing_append_visible(text, results[k].name);
+        }
+    }
+    writing_append(text, ": ");
+    writing_append_visible(text, result->note);
+    if (result->how != NULL) {
+        writing_append(text, "; to try it: ");
+        writing_append_visible(text, result->how);
+    }
+    writing_append(text, "\n");
+}
+
 static void append_notes(struct writing *text, const struct report_result *result)
 {
     char first[SIZE_TEXT_BYTES], last[SIZE_TEXT_BYTES];
-    if (result->note != NULL) {
-        writing_append_visible(text, result->name);
-        writing_append(text, ": ");
-        writing_append_visible(text, result->note);
-        writing_append(text, "\n");
-    }
     if (result->findings_only_counted > 0) {
         writing_append_visible(text, result->name);
         writing_append_format(
@@ -395,6 +426,7 @@ void terminal_results(struct writing *text, const struct report_result *results,
                 results, count, put_mitigation_row);
     writing_append(text, "\n");
     for (size_t i = 0; i < count; i++) {
+        append_note(text, results, count, i);
         append_notes(text, &results[i]);
         if (count > 1) {
             append_share(text, results[i].name, &results[i].totals);

@@ -16,7 +16,8 @@ static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
             part->op_count_max,         part->trial_count_max, part->duration_ns,
             part->capacity_is_free,     part->faults.kinds,    part->lanes.lane_count,
             part->lanes.schedule_count, part->lanes.argument,  part->lanes.backend,
-            part->lanes.checks_races,   part->keep_count};
+            part->lanes.checks_races,   part->fault_period,    part->small_period,
+            part->head_start,           part->stride,          part->keep_count};
         const char *strategy = part->lanes.strategy == NULL ? "" : part->lanes.strategy->name;
         digest = hash_bytes(digest, part->name, strlen(part->name) + 1);
         digest = hash_bytes(digest, &part->setup, sizeof part->setup);
@@ -55,6 +56,8 @@ static void describe_part(const struct part *part, struct campaign_part *to)
     memcpy(to->name, part->name, sizeof to->name);
     memcpy(to->note, part->note, sizeof to->note);
     to->setup = part->setup;
+    snprintf(to->how, sizeof to->how, "%s", part->how == NULL ? "" : part->how);
+    to->fault_period = part->fault_period;
     (void)op_options_print_faults(&part->faults, to->faults, sizeof to->faults);
     if (part->lanes.lane_count != 0) {
         lane_options_report(&part->lanes, &to->lanes);

@@ -12,13 +12,15 @@
 #include "reports/memory_track.h"
 #include "reports/report.h"
 
-enum { PART_FAULTS_BYTES = 320 };
+enum { PART_FAULTS_BYTES = 320, PART_HOW_BYTES = 96 };
 
 /* One part of the plan. */
 struct campaign_part {
     char name[SETUP_NAME_BYTES];
     char note[RUN_REASON_BYTES];    /* why it does not run */
+    char how[PART_HOW_BYTES];       /* what would make it run; "" = nothing is known */
     char faults[PART_FAULTS_BYTES]; /* slipped into its trials, in words */
+    uint64_t fault_period;          /* as in struct part */
     struct setup setup;             /* its scenario is setup.scenario */
     uint64_t op_count_max, trial_count_max, duration_ns;
     struct report_lanes lanes;

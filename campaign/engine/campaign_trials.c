@@ -3,6 +3,7 @@
 #include "campaign/base/message.h"
 #include "campaign/engine/failed_trial.h"
 #include "campaign/plan/canary.h"
+#include "campaign/plan/widen.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,9 +64,15 @@ static void count_trial(struct campaign *campaign, const struct trial_result_hea
 static void take_refusal(struct campaign *campaign, const struct trial_result_head *head)
 {
     struct part_state *part = &campaign->at->parts[head->task.part];
-    snprintf(part->note, sizeof part->note,
-             "ended at trial %" PRIu64 ": the target refuses its setup: %s", head->task.trial,
-             head->reason);
+    if (!plan_trial_is_small(&campaign->plan->parts[head->task.part], head->task.trial)) {
+        snprintf(part->note, sizeof part->note,
+                 "ended at trial %" PRIu64 ": the target refuses its setup: %s", head->task.trial,
+                 head->reason);
+    } else if (part->note[0] == '\0') {
+        snprintf(part->note, sizeof part->note,
+                 "trial %" PRIu64 " and others like it: the target refuses a small device: %s",
+                 head->task.trial, head->reason);
+    }
 }
 
 /* The canary's verdicts are what is to be seen, not what is wrong. */
@@ -101,9 +108,28 @@ static void note_not_modelled(const struct campaign *campaign, const struct tria
     }
 }
 
+/* Lanes that nobody asked for: what cannot be modelled is no failure, and not tried any more.  The
+ * trials of these parts count up to this one, whichever were started. */
+static void end_tentative_lanes(struct campaign *campaign, struct trial_result_head *head)
+{
+    if (head->totals.not_modelled == 0 || !campaign->plan->parts[head->task.part].is_tentative) {
+        return;
+    }
+    struct part_state *part = &campaign->at->parts[head->task.part];
+    snprintf(part->note, sizeof part->note, "ended at trial %" PRIu64 ": %s%s", head->task.trial,
+             widen_not_modelled, head->reason);
+    head->totals.not_modelled = 0;
+    for (size_t i = 0; i < campaign->plan->count; i++) {
+        if (campaign->plan->parts[i].is_tentative) {
+            trials_finish(campaign->trials, i);
+        }
+    }
+}
+
 /* Of the jobs. */
 static void take_trial(struct campaign *campaign, struct trial_result *trial_result)
 {
+    end_tentative_lanes(campaign, &trial_result->head);
     note_not_modelled(campaign, &trial_result->head);
     count_trial(campaign, &trial_result->head);
     campaign_report_ooms(campaign, trial_result);

@@ -3,6 +3,7 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
+#include "campaign/plan/widen.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 #include "harness/run/probe.h"
@@ -44,6 +45,7 @@ void campaign_view_init(struct campaign_view *view, const struct campaign_descri
                                               .setup = &part->setup,
                                               .op_count_max = part->op_count_max,
                                               .faults = part->faults,
+                                              .fault_period = part->fault_period,
                                               .lanes = part->lanes};
     }
     view->start = (struct report_start){
@@ -106,6 +108,24 @@ static void take_progress(const struct campaign_head *head, const struct campaig
     }
 }
 
+static const char how_device[] = "--capacity SIZE, with one that the target accepts";
+
+/* What the part leaves out, and how it would not. */
+static void take_not_tried(const struct campaign_part *part, const struct part_state *state,
+                           struct report_result *result)
+{
+    const bool is_skipped = part->note[0] != '\0';
+    const bool is_not_modelled = strstr(state->note, widen_not_modelled) != NULL;
+    if (!is_skipped && state->note[0] == '\0') {
+        return;
+    }
+    const bool is_of_lanes = is_skipped ? part->lanes.lane_count != 0 : is_not_modelled;
+    const char *how = is_skipped ? part->how : is_not_modelled ? widen_how_free : how_device;
+    result->note = is_skipped ? part->note : state->note;
+    result->how = how[0] == '\0' ? NULL : how;
+    result->not_tried = is_of_lanes ? "lanes" : part->name;
+}
+
 static void take_result(const struct campaign_view *view, const struct checkpoint *at, size_t i)
 {
     const struct part_state *state = &at->parts[i];
@@ -119,9 +139,7 @@ static void take_result(const struct campaign_view *view, const struct checkpoin
                                      .finding_count = findings_shown_in(&at->findings, i),
                                      .findings_only_counted = state->findings_only_counted};
     take_progress(&view->description->head, part, state, result);
-    if (part->note[0] != '\0' || state->note[0] != '\0') {
-        result->note = part->note[0] != '\0' ? part->note : state->note;
-    }
+    take_not_tried(part, state, result);
     if (state->growing_count * 2 > state->look_count) {
         result->growing_tag = state->growing_tag;
         result->growth = state->growth;

@@ -153,7 +153,9 @@ static const struct field head_fields[] = {
 static const struct field part_fields[] = {
     WORD(campaign_part, name),
     TEXT(campaign_part, note),
+    TEXT(campaign_part, how),
     WORD(campaign_part, faults),
+    COUNT(campaign_part, fault_period),
     NUMBER(campaign_part, lanes.lane_count, OP_LANE_COUNT_MAX),
     FLAG(campaign_part, lanes.checks_races),
     WORD(campaign_part, lanes.strategy),
@@ -464,8 +466,8 @@ const char *checkpoint_check_entry(const struct shrink_entry *entry,
     if (!is_base(entry->base)) {
         return "base";
     }
-    if (entry->verdict.rule == RULE_NONE || (entry->verdict.kind != VERDICT_PREMATURE &&
-                                             entry->verdict.kind != VERDICT_BROKEN)) {
+    if (entry->verdict.rule == RULE_NONE ||
+        (entry->verdict.kind != VERDICT_PREMATURE && entry->verdict.kind != VERDICT_BROKEN)) {
         return "verdict";
     }
     return findings_find(findings, entry->seen_as) == NULL ||

@@ -34,12 +34,14 @@ enum { STRATEGY_ROW_COUNT = sizeof strategy_rows / sizeof *strategy_rows };
 
 const char *lane_options_set_lanes(struct lane_options *wanted, const char *value)
 {
-    uint64_t count;
-    if (!number_parse(value, strlen(value), &count) || count < 2 ||
-        count > LANES_CLIENT_COUNT_MAX) {
-        return "is not a number from 2 to 16";
+    uint64_t count = 0;
+    const bool is_none = strcmp(value, "none") == 0;
+    if (!is_none && (!number_parse(value, strlen(value), &count) || count < 2 ||
+                     count > LANES_CLIENT_COUNT_MAX)) {
+        return "is neither none nor a number from 2 to 16";
     }
     wanted->lane_count = count;
+    wanted->has_lanes = true;
     return NULL;
 }
 

@@ -22,6 +22,7 @@ struct lane_options {
     const struct strategy_kind *strategy;
     uint64_t argument; /* of the strategy; 0 = its own default */
     enum lane_backend backend;
+    bool has_lanes; /* lane_count was said, 0 ("none") included */
     bool has_schedules, has_backend, has_races, checks_races;
 };
 enum { LANE_SCHEDULE_COUNT_DEFAULT = 200, LANE_STRATEGY_TEXT_BYTES = 32 };

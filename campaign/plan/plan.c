@@ -18,6 +18,19 @@ uint64_t plan_trial_seed(const struct part *part, uint64_t trial)
     return random_derive(random_derive(part->setup.seed, hash), trial);
 }
 
+struct fault_options plan_trial_faults(const struct part *part, uint64_t trial)
+{
+    const uint64_t period = part->fault_period;
+    const bool has_faults = period == 0 || trial % period == period - 1;
+    return has_faults ? part->faults : (struct fault_options){0};
+}
+
+bool plan_trial_is_small(const struct part *part, uint64_t trial)
+{
+    const uint64_t period = part->small_period;
+    return part->capacity_is_free && period != 0 && trial % period == period / 2;
+}
+
 /* A scenario's own chip, when the user leaves the device open. */
 static enum exit_code choose_device(struct part *part)
 {
@@ -90,25 +103,35 @@ static enum exit_code init_part(struct part *part, const char *name,
     return choose_device(part);
 }
 
+/* By its contract, or because no scheduler sees all that it does. */
+static void find_why_no_lanes(struct part *part, const struct target_probe *target_probe)
+{
+    char reason[LANES_WHY_NOT_BYTES];
+    const bool is_free = part->lanes.backend == LANE_BACKEND_FREE;
+    memcpy(part->why_no_lanes, target_probe->why_no_lanes, sizeof part->why_no_lanes);
+    part->is_thread_safe = part->why_no_lanes[0] == '\0';
+    if (part->is_thread_safe && !is_free && lanes_why_not_scheduled(part->target, reason)) {
+        snprintf(part->why_no_lanes, sizeof part->why_no_lanes, "%s", reason);
+    }
+}
+
 /* Opens the target as the first trial will. */
 static enum exit_code try_target(struct part *part, uint64_t duration_ns)
 {
     struct target_probe target_probe;
     const enum exit_code code = target_probe_run(part->target, &part->setup, NULL, duration_ns,
                                                  &target_probe);
-    if (code == EXIT_KEPT && part->lanes.lane_count != 0 && target_probe.why_no_lanes[0] != '\0') {
-        return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s",
-                            part->setup.target, target_probe.why_no_lanes);
+    if (code == EXIT_KEPT) {
+        find_why_no_lanes(part, &target_probe);
     }
-    char reason[LANES_WHY_NOT_BYTES];
-    if (code == EXIT_KEPT && part->lanes.lane_count != 0 &&
-        part->lanes.backend != LANE_BACKEND_FREE && lanes_why_not_scheduled(part->target, reason)) {
+    if (code == EXIT_KEPT && part->lanes.lane_count != 0 && part->why_no_lanes[0] != '\0') {
         return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s",
-                            part->setup.target, reason);
+                            part->setup.target, part->why_no_lanes);
     }
     if (code == EXIT_KEPT && part->scenario->needs_programs && !target_probe.has_programs) {
         snprintf(part->note, sizeof part->note,
                  "skipped: it needs programs, and target %s has none", part->target->name);
+        part->how = "a target whose contract has programs";
     }
     return code;
 }

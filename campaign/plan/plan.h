@@ -26,7 +26,20 @@ struct part {
     uint64_t keep_count;         /* lists of its first trials are kept, whatever came of them */
     uint64_t duration_ns;        /* of its trials together; UINT64_MAX = not bounded */
     char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */
+    /* what campaign/plan/widen.h adds; all zero: nothing */
+    uint64_t fault_period; /* trials N-1, 2N-1, ... get the faults; 0 = each does */
+    uint64_t small_period; /* trials N/2, N/2+N, ... draw a small device, if it is free; 0 = none */
+    uint64_t head_start;   /* so many of its trials come in the first round */
+    uint64_t stride;       /* its trials come in every N-th round; 0 = by their length */
+    const char *how;       /* what would make a skipped part run; NULL = nothing is known */
+    bool is_tentative;     /* nobody asked for its lanes: where they cannot be modelled they end */
+    bool is_thread_safe;   /* its target may be called by several clients at once */
+    char why_no_lanes[RUN_REASON_BYTES]; /* of the target; "" = it can be run with lanes */
 };
+
+/* What a trial of the part is given, by its number alone. */
+struct fault_options plan_trial_faults(const struct part *part, uint64_t trial);
+bool plan_trial_is_small(const struct part *part, uint64_t trial);
 
 struct plan {
     struct part *parts; /* count of them */

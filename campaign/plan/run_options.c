@@ -339,7 +339,8 @@ const struct run_option_row run_option_rows[] = {
      .alias = "-n",
      .argument = "N",
      .summary =
-         "ops per scenario (default 20000, slow_leak 230000; no bound with --time or --seeds)",
+         "ops per scenario, and as many with lanes (default 20000, slow_leak 230000; no bound with "
+         "--time or --seeds)",
      .set = set_ops,
      .key = "ops",
      .field = FIELD(op_count_max)},
@@ -407,7 +408,7 @@ const struct run_option_row run_option_rows[] = {
     {.name = "--faults",
      .argument = "LIST",
      .summary =
-         "faults to insert between ops: none, all, or names separated by commas (list faults, and retire; default none)",
+         "faults to insert between ops: none, all, or names separated by commas (list faults, and retire; default: all in every second trial; in a job file none)",
      .set = set_faults,
      .key = "faults",
      .field = FLAGGED(faults, has_faults)},
@@ -448,10 +449,11 @@ const struct run_option_row run_option_rows[] = {
      .field = FIELD(unrepeated_max)},
     {.name = "--lanes",
      .argument = "N",
-     .summary = "client threads, 2 to 16, whose calls are interleaved (docs/interleavings.md)",
+     .summary =
+         "client threads, 2 to 16, whose calls are interleaved, or none (default: some trials have 3; in a job file none)",
      .set = set_lanes,
      .key = "lanes",
-     .field = FIELD(lanes.lane_count)},
+     .field = FLAGGED(lanes.lane_count, lanes.has_lanes)},
     {.name = "--schedules",
      .argument = "N",
      .summary = "interleavings to try of each op list (default 200; 0 = all, with exhaustive)",

@@ -552,6 +552,9 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
 
     struct setup setup = part->setup;
     setup.seed = seed;
+    if (plan_trial_is_small(part, task->trial)) {
+        setup.capacity_bytes = 0; /* device_draw() draws a small one */
+    }
     const uint64_t start_ns = clock_now_ns();
     struct trial trial;
     const struct trial_plan trial_plan = {.target = part->target,
@@ -559,7 +562,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                           .setup = &setup,
                                           .capacity_is_free = part->capacity_is_free,
                                           .op_count_max = task->op_count_max,
-                                          .faults = part->faults,
+                                          .faults = plan_trial_faults(part, task->trial),
                                           .chosen = note_op,
                                           .context = words};
     const struct lanes_witness witness = last_words_witness(words);

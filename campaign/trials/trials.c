@@ -80,12 +80,19 @@ static uint64_t choose_op_count(const struct part *part)
     return part->scenario->ops_per_trial == 0 ? 2000 : part->scenario->ops_per_trial;
 }
 
-/* Trial k of a part belongs to round k * stride: a scenario with long trials runs them more rarely,
- * so that every scenario gets about as many ops. */
+/* A scenario with long trials runs them more rarely, so that every scenario gets about as many ops.
+ */
 static uint64_t choose_stride(const struct part *part)
 {
-    const uint64_t stride = choose_op_count(part) / 2000;
+    const uint64_t stride = part->stride != 0 ? part->stride : choose_op_count(part) / 2000;
     return stride == 0 ? 1 : stride;
+}
+
+/* The round to which the part's i-th trial here belongs; those of its head start to the first. */
+static uint64_t choose_round(const struct part *part, uint64_t i)
+{
+    const uint64_t head_start = part->head_start == 0 ? 1 : part->head_start;
+    return i < head_start ? 0 : (i - head_start + 1) * choose_stride(part);
 }
 
 /* A shard's share of the part's ops, rounded up. */
@@ -116,7 +123,7 @@ static bool is_window_full(const struct trials *trials, size_t part,
                            const struct progress *progress)
 {
     const bool is_next_to_count = part == trials->part &&
-                                  progress->started * choose_stride(&trials->plan->parts[part]) ==
+                                  choose_round(&trials->plan->parts[part], progress->started) ==
                                       trials->round;
     return !is_next_to_count && trials->started - trials->taken >= trials->window;
 }
@@ -150,7 +157,7 @@ bool trials_next(struct trials *trials, struct task *task)
                 trials->plan->parts[i].trial_count_max) {
             continue;
         }
-        const uint64_t round = progress->started * choose_stride(&trials->plan->parts[i]);
+        const uint64_t round = choose_round(&trials->plan->parts[i], progress->started);
         if (best != SIZE_MAX && best_round <= round) {
             continue;
         }
@@ -223,11 +230,10 @@ static bool find_next_to_count(struct trials *trials)
     /* As many rounds without a part to go on with: all are done. */
     for (uint64_t i = 0; i <= (stride_max + 1) * trials->plan->count; i++) {
         const struct progress *progress = &trials->parts[trials->part];
-        const uint64_t part_stride = choose_stride(&trials->plan->parts[trials->part]);
-        const uint64_t trial = trials->round / part_stride;
-        const bool is_its_round = trials->round % part_stride == 0;
+        const bool is_its_round = choose_round(&trials->plan->parts[trials->part],
+                                               progress->taken) == trials->round;
         if (is_its_round && !progress->is_finished) {
-            return progress->taken == trial && trial < progress->started;
+            return progress->taken < progress->started;
         }
         step_part(trials);
     }
@@ -238,9 +244,8 @@ static struct trial_result **find_waiting(struct trials *trials)
 {
     for (size_t i = 0; i < trials->waiting_count; i++) {
         const struct task *task = &trials->waiting[i]->head.task;
-        if (task->part == trials->part && task->trial / trials->plan->shard_count *
-                                                  choose_stride(&trials->plan->parts[task->part]) ==
-                                              trials->round) {
+        if (task->part == trials->part &&
+            task->trial / trials->plan->shard_count == trials->parts[task->part].taken) {
             return &trials->waiting[i];
         }
     }
@@ -260,8 +265,10 @@ static void count_trial(struct trials *trials, const struct trial_result_head *h
     for (size_t i = 0; i < head->saved_count; i++) {
         progress->justified_count += head->saved[i].verdict.kind == VERDICT_JUSTIFIED;
     }
-    /* A trial without an op would be followed by others like it for ever. */
-    if (head->end == TRIAL_RESULT_REFUSED || op_count == 0 ||
+    /* A trial without an op would be followed by others like it for ever, but for one whose device
+     * is small: those between have another one. */
+    const bool is_empty = head->end == TRIAL_RESULT_REFUSED || op_count == 0;
+    if ((is_empty && !plan_trial_is_small(part, head->task.trial)) ||
         progress->op_count >= share_op_count(trials->plan, part) ||
         number_trial(trials->plan, progress->taken) >= part->trial_count_max ||
         progress->elapsed_ns >= part->duration_ns) {
@@ -282,7 +289,11 @@ bool trials_take(struct trials *trials, struct trial_result *trial_result)
     free(*found);
     *found = trials->waiting[--trials->waiting_count];
     count_trial(trials, &trial_result->head);
-    step_part(trials);
+    const struct progress *progress = &trials->parts[trials->part];
+    if (progress->is_finished ||
+        choose_round(&trials->plan->parts[trials->part], progress->taken) != trials->round) {
+        step_part(trials);
+    }
     return true;
 }
 
@@ -314,12 +325,34 @@ struct trials_mark trials_save(const struct trials *trials, struct trials_progre
     return (struct trials_mark){trials->round, trials->part, trials->taken};
 }
 
-/* How many trials of a part that is not finished count before the mark. */
-static uint64_t count_turns(const struct plan *plan, size_t part, const struct trials_mark *mark)
+/* Its place in a round. */
+static size_t find_turn(const struct plan *plan, size_t part)
 {
-    const uint64_t stride = choose_stride(&plan->parts[part]);
-    const bool has_had_turn = part < mark->part && mark->round % stride == 0;
-    return mark->round / stride + (mark->round % stride != 0) + has_had_turn;
+    return plan->has_canary ? find_next_part(plan, part) : part;
+}
+
+/* Rounds of so many trials are never reached; beyond, their numbers would not fit. */
+#define TRIAL_COUNT_MAX (UINT64_C(1) << 40)
+
+/* Whether a part that is not finished has counted all of its trials before the mark, and no other.
+ */
+static bool is_at_mark(const struct plan *plan, size_t i, const struct trials_mark *mark,
+                       uint64_t taken)
+{
+    const struct part *part = &plan->parts[i];
+    const size_t turn = find_turn(plan, i), turn_of_mark = find_turn(plan, (size_t)mark->part);
+    if (taken > TRIAL_COUNT_MAX) {
+        return false;
+    }
+    const uint64_t next = choose_round(part, taken);
+    if (next < mark->round || (next == mark->round && turn < turn_of_mark)) {
+        return false;
+    }
+    const uint64_t last = taken == 0 ? 0 : choose_round(part, taken - 1);
+    /* Within its head start a part has several trials in a round. */
+    return taken == 0 || last < mark->round ||
+           (last == mark->round &&
+            (turn < turn_of_mark || (turn == turn_of_mark && next == mark->round)));
 }
 
 static bool can_restore_part(const struct plan *plan, size_t i, const struct trials_mark *mark,
@@ -331,7 +364,7 @@ static bool can_restore_part(const struct plan *plan, size_t i, const struct tri
                             (progress->taken <= UINT64_MAX / plan->shard_count &&
                              number_trial(plan, progress->taken - 1) < part->trial_count_max);
     return is_counted && progress->op_count <= share &&
-           (progress->is_finished || progress->taken == count_turns(plan, i, mark));
+           (progress->is_finished || is_at_mark(plan, i, mark, progress->taken));
 }
 
 bool trials_can_restore(const struct plan *plan, const struct trials_mark *mark,

@@ -148,7 +148,7 @@ job '[queued_free_race]\nweights = use:1\nweights = use:2\n' "job.ini:3: key 'we
 job '[a]\nscenario = queued_free_race\n[slow_leak]\nweights = use:3\n' \
     "job.ini:3: scenario 'slow_leak' accepts no weights; only scenarios that draw from the generator do: fragmentation_storm queued_free_race"
 job '[global]\nweights = use:3\n[queued_free_race]\n[slow_leak]\n' "job.ini:4: scenario 'slow_leak' accepts no weights"
-job '[slow_leak]\nlanes = 1\n' "job.ini:2: lanes: '1' is not a number from 2 to 16"
+job '[slow_leak]\nlanes = 1\n' "job.ini:2: lanes: '1' is neither none nor a number from 2 to 16"
 job '[global]\nlanes = 2\nlanes = 3\n[slow_leak]\n' "job.ini:3: key 'lanes' appears twice"
 job '[slow_leak]\nseed = 4\n' "job.ini:2: 'seed' applies to the whole run: it belongs in [global]"
 job '[slow_leak]\ntime = 4s\n' "job.ini:2: 'time' applies to the whole run"

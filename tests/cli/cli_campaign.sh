@@ -109,7 +109,7 @@ essence stopped >stopped.txt
 cmp whole.txt stopped.txt || fail "stopped and gone on: $(diff whole.txt stopped.txt | head -n 3)"
 
 # Nobody reads what it says: it ends early, says so in its files, and goes on like any other.
-expect_unread 4 run slow_leak --seed 1 --seeds 20 --json --out unread
+expect_unread 4 run slow_leak --lanes none --seed 1 --seeds 20 --json --out unread
 expect_text unread/results.jsonl '"interrupted":true,'
 expect_text unread/summary.json '"interrupted":true'
 expect_exit 0 run --resume unread

@@ -21,7 +21,7 @@ run_plants() { # SCENARIO SEED OPS TARGET [WITH] [ARGUMENT...]
     [ $# = 0 ] || shift
     rm -rf out
     "$hbmstress" run "$scenario" --target "plant_$target" ${with:+--target-option "with=$with"} --seed "$seed" --ops "$ops" \
-        --workers 1 --out out "$@" >out.txt 2>err.txt
+        --faults none --lanes none --workers 1 --out out "$@" >out.txt 2>err.txt
 }
 
 # The number of ops up to the one that showed the finding first; nothing: the first trial does not.

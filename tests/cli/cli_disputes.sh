@@ -30,7 +30,7 @@ expect_kept() { # WORDS-OF-THE-REASON
     trials=$(sed -n 's/.*"type":"scenario".*"trials":\([0-9]*\).*/\1/p' out/results.jsonl)
     [ "$trials" -le 9 ] || fail "$trials trials: the run went on"
 }
-storm=(run fragmentation_storm --capacity 64M --seed 1 --workers 1 --target first_fit)
+storm=(run fragmentation_storm --lanes none --capacity 64M --seed 1 --workers 1 --target first_fit)
 
 # The checker refutes what the oracle says, of justified verdicts and of premature ones.
 hbmstress=$lying_checker

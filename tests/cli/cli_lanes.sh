@@ -7,7 +7,7 @@ lanes=(run fragmentation_storm --lanes 3 --seed 1 --seeds 3 --schedules 20)
 
 # --- what makes no sense --------------------------------------------------------------------------------------
 for wrong in 0 1 17 abc -2; do
-    refuse "is not a number from 2 to 16" run slow_leak --lanes "$wrong"
+    refuse "is neither none nor a number from 2 to 16" run slow_leak --lanes "$wrong"
 done
 refuse "did you mean 'exhaustive'?" run slow_leak --lanes 2 --strategy exhaustiv
 refuse "valid strategies: portfolio, random" run slow_leak --lanes 2 --strategy nonsense

@@ -16,21 +16,25 @@ expect_text out.txt "every promise kept, every OOM judged: "
 
 # --- with a search that gives up -----------------------------------------------------------------------------------
 hbmstress=$stuck
-run="run fragmentation_storm -O defrag=repack --faults none --seed 4 --seeds 8"
+run="run fragmentation_storm -O defrag=repack --faults none --lanes none --seed 4 --seeds 8"
 # count MEMBER: of the line that ends the run.
 count() {
     sed -n 's/^{"type":"end".*/&/p' out.txt | grep -o "\"$1\":[0-9]*" | head -n 1 | cut -d: -f2
 }
+# count_classes: sets plain, aligned, held and ooms.
+count_classes() {
+    classes=$(grep '^{"type":"end"' out.txt | grep -o '"unknown_by_class":{[^}]*}')
+    plain=$(grep -o '"plain":[0-9]*' <<<"$classes" | cut -d: -f2)
+    aligned=$(grep -o '"aligned":[0-9]*' <<<"$classes" | cut -d: -f2)
+    held=$(grep -o '"held":[0-9]*' <<<"$classes" | cut -d: -f2)
+    ooms=$(count ooms)
+}
 # shellcheck disable=SC2086
 expect_exit 3 $run --json
 unknown=$(count unknown)
-ooms=$(count ooms)
+count_classes
 [ "${unknown:-0}" -ge 2 ] || fail "the search is not stuck: $unknown unknown of $ooms"
-classes=$(grep '^{"type":"end"' out.txt | grep -o '"unknown_by_class":{[^}]*}')
 expect_no_text out.txt '"unknown_allowed"'
-plain=$(grep -o '"plain":[0-9]*' <<<"$classes" | cut -d: -f2)
-aligned=$(grep -o '"aligned":[0-9]*' <<<"$classes" | cut -d: -f2)
-held=$(grep -o '"held":[0-9]*' <<<"$classes" | cut -d: -f2)
 [ $((plain + aligned + held)) = "$unknown" ] || fail "classes do not add up to $unknown: $classes"
 # shellcheck disable=SC2086
 expect_exit 3 $run
@@ -61,7 +65,12 @@ expect_text out.txt "no promise broken, but an OOM stayed unknown, "
 expect_text out.txt "$most unknown of $((most - 1)) allowed ($worst)"
 expect_text out/junit.xml '<failure type="unknown"'
 
-# A job file says the same, a run that is resumed keeps it, and so do the shards of a campaign.
+# A job file, whose devices are all drawn, says the same; a run that is resumed keeps it, and so do the shards of a
+# campaign.
+printf '[global]\nseed = 4\nseeds = 8\noption.defrag = repack\n[fragmentation_storm]\n' >job.ini
+expect_exit 3 run --job job.ini --out open --json
+count_classes
+rates="plain:$plain/$ooms aligned:$aligned/$ooms held:$held/$ooms"
 printf '[global]\nunknown_rate = %s\nseed = 4\nseeds = 8\noption.defrag = repack\n[fragmentation_storm]\n' \
     "$rates" >job.ini
 expect_exit 0 run --job job.ini --out whole

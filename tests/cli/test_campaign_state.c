@@ -287,6 +287,57 @@ START_TEST(what_was_not_modelled_is_said_once_in_a_part)
 }
 END_TEST
 
+/* Nobody asked for these lanes. */
+START_TEST(lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure)
+{
+    struct trials_progress progress[PART_COUNT];
+    begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
+    parts[0].is_tentative = parts[1].is_tentative = true;
+    const int before = messages_begin();
+    char text[64];
+    struct trial_result result = make_result(1, 2);
+    result.head.totals.not_modelled = 1;
+    (void)snprintf(result.head.reason, sizeof result.head.reason, "lane 0 waits in futex");
+    accept_result(&result);
+    messages_end(before, text, sizeof text);
+    ck_assert_str_eq(text, "");
+    ck_assert_str_eq(checkpoint.parts[1].note,
+                     "ended at trial 2: not modelled: lane 0 waits in futex");
+    ck_assert_str_eq(checkpoint.parts[0].note, "");
+    ck_assert_uint_eq(checkpoint.state.end.totals.not_modelled, 0);
+    ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
+    (void)trials_save(campaign.trials, progress);
+    ck_assert(progress[0].is_finished && progress[1].is_finished);
+    const struct report_campaign report = campaign_view_report(&campaign.view, &checkpoint);
+    ck_assert_ptr_null(report.results[0].not_tried);
+    ck_assert_str_eq(report.results[1].not_tried, "lanes");
+    ck_assert_ptr_nonnull(strstr(report.results[1].how, "--free-running"));
+    parts[0].is_tentative = parts[1].is_tentative = false;
+    end_campaign();
+}
+END_TEST
+
+START_TEST(a_small_device_that_is_refused_is_noted_once)
+{
+    begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
+    parts[0].small_period = 4;
+    parts[0].capacity_is_free = true;
+    for (uint64_t trial = 2; trial <= 6; trial += 4) {
+        struct trial_result result = make_result(0, trial);
+        result.head.end = TRIAL_RESULT_REFUSED;
+        (void)snprintf(result.head.reason, sizeof result.head.reason, "too small");
+        accept_result(&result);
+    }
+    ck_assert_str_eq(checkpoint.parts[0].note,
+                     "trial 2 and others like it: the target refuses a small device: too small");
+    const struct report_campaign report = campaign_view_report(&campaign.view, &checkpoint);
+    ck_assert_str_eq(report.results[0].not_tried, "first part");
+    ck_assert_ptr_nonnull(strstr(report.results[0].how, "--capacity"));
+    parts[0].small_period = 0;
+    end_campaign();
+}
+END_TEST
+
 /* --- the canary --- */
 
 static struct trial_result make_canary_result(uint64_t trial, enum rule rule)
@@ -790,7 +841,7 @@ START_TEST(a_plan_with_other_trials_is_another_one)
     begin_campaign(UNDRAINED, false);
     struct part *second = &parts[1];
     const struct part before = *second;
-    struct part changed[14];
+    struct part changed[18];
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
         changed[i] = before;
     }
@@ -808,6 +859,10 @@ START_TEST(a_plan_with_other_trials_is_another_one)
     changed[11].lanes.backend = LANE_BACKEND_FREE;
     changed[12].lanes.checks_races = true;
     changed[13].lanes.strategy = &strategy_pct;
+    changed[14].fault_period++;
+    changed[15].small_period++;
+    changed[16].head_start++;
+    changed[17].stride++;
     ck_assert(campaign_is_of_plan(&description, &plan));
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
         *second = changed[i];
@@ -947,6 +1002,8 @@ Suite *suite_of_campaign_state(void)
     tcase_add_test(tests, a_refusal_is_noted_in_its_part_and_counts_no_trial);
     tcase_add_test(tests, a_fault_of_ours_ends_the_campaign_with_its_words);
     tcase_add_test(tests, what_was_not_modelled_is_said_once_in_a_part);
+    tcase_add_test(tests, lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure);
+    tcase_add_test(tests, a_small_device_that_is_refused_is_noted_once);
     tcase_add_test(tests, a_canary_is_settled_when_its_defect_is_reported);
     tcase_add_test(tests, a_canary_that_shows_nothing_is_settled_in_the_end);
     tcase_add_test(tests, a_few_justified_refusals_have_their_files_named_in_their_lines);

@@ -35,8 +35,14 @@ START_TEST(two_to_sixteen_lanes_are_accepted)
     ck_assert_uint_eq(options.lane_count, 2);
     ck_assert_ptr_null(lane_options_set_lanes(&options, "16"));
     ck_assert_uint_eq(options.lane_count, 16);
+    ck_assert(options.has_lanes);
+    options = (struct lane_options){.lane_count = 3};
+    ck_assert_ptr_null(lane_options_set_lanes(&options, "none"));
+    ck_assert_uint_eq(options.lane_count, 0);
+    ck_assert(options.has_lanes);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        check_complaint(lane_options_set_lanes, wrong[i], "is not a number from 2 to 16");
+        check_complaint(lane_options_set_lanes, wrong[i],
+                        "is neither none nor a number from 2 to 16");
     }
 }
 END_TEST

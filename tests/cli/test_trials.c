@@ -480,6 +480,57 @@ START_TEST(where_no_campaign_comes_to_is_refused)
 }
 END_TEST
 
+START_TEST(a_head_start_comes_before_all_others_and_counts_first)
+{
+    make_plan(2, (const uint32_t[]){2000, 2000});
+    parts[1].head_start = 3;
+    begin_trials(0, 100);
+    start_all(8);
+    put(1, 1, 2000, 2000);
+    put(1, 0, 2000, 2000);
+    put(0, 0, 2000, 2000);
+    take_all();
+    put(0, 1, 2000, 2000);
+    put(1, 3, 2000, 2000);
+    put(1, 2, 2000, 2000);
+    take_all();
+    end_trials(
+        "a0:2000 b0:2000 b1:2000 b2:2000 a1:2000 b3:2000 a2:2000 b4:2000 a0 b0 b1 . b2 a1 b3 .");
+}
+END_TEST
+
+START_TEST(a_stride_leaves_rounds_out)
+{
+    make_plan(2, (const uint32_t[]){2000, 2000});
+    parts[1].stride = 3;
+    begin_trials(0, 100);
+    start_all(7);
+    end_trials("a0:2000 b0:2000 a1:2000 a2:2000 a3:2000 b1:2000 a4:2000");
+}
+END_TEST
+
+START_TEST(a_small_device_that_is_refused_does_not_end_its_part)
+{
+    struct trials_progress progress[PART_COUNT_MAX];
+    make_plan(1, (const uint32_t[]){2000});
+    parts[0].small_period = 4;
+    parts[0].capacity_is_free = true;
+    begin_trials(0, 100);
+    start_all(4);
+    put(0, 0, 2000, 2000);
+    put(0, 1, 2000, 2000);
+    put_with(0, 2, 2000, 0, 1, TRIAL_RESULT_REFUSED);
+    take_all();
+    (void)trials_save(trials, progress);
+    ck_assert(!progress[0].is_finished);
+    put_with(0, 3, 2000, 0, 1, TRIAL_RESULT_REFUSED); /* its device is not small */
+    take_all();
+    (void)trials_save(trials, progress);
+    ck_assert(progress[0].is_finished);
+    end_trials("a0:2000 a1:2000 a2:2000 a3:2000 a0 a1 a2 . a3 .");
+}
+END_TEST
+
 Suite *suite_of_trials(void)
 {
     Suite *suite = suite_create("trials");
@@ -500,6 +551,9 @@ Suite *suite_of_trials(void)
     tcase_add_test(tests, what_was_started_beyond_the_end_of_a_part_is_forgotten);
     tcase_add_test(tests, what_was_started_before_the_stop_counts);
     tcase_add_test(tests, a_part_with_a_note_is_not_run);
+    tcase_add_test(tests, a_head_start_comes_before_all_others_and_counts_first);
+    tcase_add_test(tests, a_stride_leaves_rounds_out);
+    tcase_add_test(tests, a_small_device_that_is_refused_does_not_end_its_part);
     tcase_add_test(tests, another_process_goes_on_where_the_first_one_stood);
     tcase_add_test(tests, where_no_campaign_comes_to_is_refused);
     return suite;

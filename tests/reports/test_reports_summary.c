@@ -1,5 +1,7 @@
 /* The summary of a campaign as a program reads it. */
+#include "reports/json_lines.h"
 #include "reports/summary.h"
+#include "reports/terminal.h"
 #include "tests/helpers/suite.h"
 #include "tests/reports/report_campaigns.h"
 
@@ -59,6 +61,36 @@ START_TEST(it_begins_with_how_the_campaign_went)
     ck_assert_double_eq_tol(json_real_value(json_object_get(summary, "premature_share")), 0.0,
                             1e-9);
     json_decref(summary);
+}
+END_TEST
+
+/* Also in the line that ends the run, and below the tables, where one note is printed once. */
+START_TEST(what_was_not_tried_is_listed_with_the_reason_and_a_way)
+{
+    static const char note[] = "skipped: no threads";
+    const struct report_result results[] = {
+        {.name = "storm", .scenario = "s"},
+        {.name = "a.lanes", .scenario = "s", .note = note, .not_tried = "lanes", .how = "threads"},
+        {.name = "b.lanes", .scenario = "s", .note = note, .not_tried = "b.lanes"}};
+    struct report_campaign campaign = campaign_get(2)->campaign;
+    campaign.results = results;
+    campaign.result_count = 3;
+    struct writing text;
+    writing_init(&text);
+    summary_print(&text, &campaign);
+    static const char wanted[] =
+        "\"not_tried\":[{\"what\":\"lanes\",\"why\":\"no threads\",\"how\":\"threads\"},"
+        "{\"what\":\"b.lanes\",\"why\":\"no threads\"}]";
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), wanted));
+    writing_clear(&text);
+    json_line_campaign(&text, &campaign);
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), wanted));
+    writing_clear(&text);
+    terminal_results(&text, results, 3);
+    ck_assert_ptr_nonnull(
+        strstr(writing_string(&text),
+               "\na.lanes, b.lanes: skipped: no threads; to try it: threads\nprobes: "));
+    writing_deinit(&text);
 }
 END_TEST
 
@@ -196,6 +228,7 @@ Suite *suite_of_reports_summary(void)
     tcase_add_test(tests, each_job_is_listed_whether_it_ran_or_not);
     tcase_add_test(tests, a_finding_says_where_it_was_and_how_to_see_it_again);
     tcase_add_test(tests, probes_and_the_canary_are_told);
+    tcase_add_test(tests, what_was_not_tried_is_listed_with_the_reason_and_a_way);
     tcase_add_test(tests, an_empty_campaign_has_empty_lists);
     tcase_add_test(tests, hostile_text_reads_back_harmless);
     tcase_add_test(tests, members_come_in_one_order_and_lists_a_line_each);

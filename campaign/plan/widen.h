@@ -1,0 +1,28 @@
+/* What a run looks at when nobody says: faults in every second trial, small devices in some, and
+ * several client threads.  Job files say themselves what they look at. */
+#ifndef CAMPAIGN_PLAN_WIDEN_H
+#define CAMPAIGN_PLAN_WIDEN_H
+
+#include "campaign/plan/plan.h"
+
+enum {
+    WIDEN_FAULT_PERIOD = 2,      /* trials 1, 3, 5, ... get faults */
+    WIDEN_SMALL_PERIOD = 4,      /* trials 2, 6, 10, ... have a small device, if it is free */
+    WIDEN_LANE_COUNT = 3,        /* clients */
+    WIDEN_SCHEDULE_COUNT = 8,    /* of each list: more lists find more than more schedules do */
+    WIDEN_LANES_STRIDE = 2,      /* a trial with lanes in every second round */
+    WIDEN_HEAD_START_COUNT = 16, /* crowded trials that come before all others */
+};
+
+/* How to try lanes that no scheduler can run. */
+extern const char widen_how_free[];
+/* Begins why they ended: what the scheduler met follows. */
+extern const char widen_not_modelled[];
+
+/* Of a plan that was made without a job file.  What options gives stays: --faults gives every trial
+ * its faults, and --lanes N its lanes; "none" leaves them out.  With lanes each scenario gets a
+ * second part, SCENARIO.lanes; where the target cannot be run so there is one part that is skipped
+ * and says why, "lanes". */
+void plan_widen(const struct run_options *options, struct plan *plan);
+
+#endif
