@@ -111,7 +111,7 @@ START_TEST(a_campaign_runs_its_trials_and_leaves_its_reports)
     ck_assert_uint_eq(count_text(lines, "\"type\":\"start\""), 1);
     ck_assert_uint_eq(count_text(lines, "\"type\":\"trial\""), 5);
     ck_assert_uint_eq(count_text(lines, "\"type\":\"end\""), 1);
-    ck_assert_uint_eq(count_text(lines, "\"verdict\":\"justified\""), 5);
+    ck_assert_uint_eq(count_text(lines, "\"type\":\"verdict\""), 5);
     ck_assert_uint_eq(count_text(read_file("standard"), "\"type\":\"trial\""), 5);
     ck_assert_ptr_nonnull(strstr(read_file("summary.json"), "\"exit\":0"));
     ck_assert_ptr_nonnull(strstr(read_file("junit.xml"), "<testsuite"));
@@ -199,7 +199,7 @@ START_TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
     const char *lines = read_file("results.jsonl");
     ck_assert_uint_eq(count_text(lines, "\"type\":\"start\""), 1);
     ck_assert_uint_eq(count_text(lines, "\"type\":\"trial\""), TRIAL_COUNT);
-    const unsigned line_count = count_text(lines, "\"verdict\":\"justified\"");
+    const unsigned line_count = count_text(lines, "\"type\":\"verdict\"");
     ck_assert_int_eq(checkpoint_load(directory, &description, &checkpoint), EXIT_KEPT);
     ck_assert_uint_eq(checkpoint.parts[0].trials, TRIAL_COUNT);
     ck_assert_uint_eq(checkpoint.state.end.trials, TRIAL_COUNT);

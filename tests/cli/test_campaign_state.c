@@ -305,6 +305,7 @@ START_TEST(lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure)
                      "ended at trial 2: not modelled: lane 0 waits in futex");
     ck_assert_str_eq(checkpoint.parts[0].note, "");
     ck_assert_uint_eq(checkpoint.state.end.totals.not_modelled, 0);
+    checkpoint.state.is_finished = true;
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
     (void)trials_save(campaign.trials, progress);
     ck_assert(progress[0].is_finished && progress[1].is_finished);

@@ -273,9 +273,8 @@ END_TEST
 START_TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
 {
     begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", die_of_signal, 1, FAR_NS);
-    const int free_before = dup(STDIN_FILENO);
-    close(free_before);
-    for (uint64_t i = 0; i < 2; i++) {
+    int free_before = -1;
+    for (uint64_t i = 0; i < 3; i++) {
         start_trial(i); /* in a new process: nothing ran before */
         const struct trial_result_head head = take_result();
         ck_assert_int_eq(head.end, TRIAL_RESULT_CRASHED);
@@ -284,10 +283,12 @@ START_TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
         ck_assert_uint_eq(head.first.op, 1);
         ck_assert_uint_eq(head.totals.ops, 2);
         ck_assert(workers_have_idle(workers) && !workers_have_busy(workers));
+        const int free_behind = dup(STDIN_FILENO);
+        close(free_behind);
+        /* Its files were closed with it; who looks for the names of code keeps one of its own. */
+        ck_assert(i == 0 || free_behind <= free_before);
+        free_before = free_behind;
     }
-    const int free_behind = dup(STDIN_FILENO);
-    close(free_behind);
-    ck_assert_int_le(free_behind, free_before); /* its files were closed with it */
     end_workers();
 }
 END_TEST
