@@ -65,11 +65,11 @@ expect_text out.txt "the target does not return: a hang in "
 # Ctrl-C: what was found until then is told and kept, whether or not its part was over.
 interrupt() { # CODE FLAW
     local process
-    : >err.txt # of the run before: it says the same
-    "$hbmstress" run eviction_pressure exact_edge --sweep --ops 60 --seed 1 --capacity 64M --workers 1 --target "$flawed" \
+    rm -f loops
+    FLAWED_TARGET_LOOPS=loops "$hbmstress" run eviction_pressure exact_edge --sweep --ops 60 --seed 1 --capacity 64M --workers 1 --target "$flawed" \
         --target-option flaw="$2" --out "cut_$2" >out.txt 2>err.txt &
     process=$!
-    while kill -0 "$process" 2>/dev/null && ! grep -q "it loops" err.txt; do
+    while kill -0 "$process" 2>/dev/null && [ ! -e loops ]; do
         sleep 0.01
     done
     kill -INT "$process"
