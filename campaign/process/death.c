@@ -408,6 +408,7 @@ static bool append_frames(const struct death *death, enum frame_detail detail, c
         memcpy(last, symbol.name, sizeof last);
         named_count++;
     }
+    symbols_close();
     return named_count > 0;
 }
 

@@ -12,6 +12,15 @@
 /* The objects of this process, as far as they were looked at; NULL: not yet. */
 static Dwfl *objects;
 
+/* What was found last: a target that dies in one place dies there a thousand times while its list
+ * is shrunk. */
+enum { KNOWN_COUNT = 64 };
+static struct {
+    uintptr_t address;
+    struct symbol symbol;
+} known[KNOWN_COUNT];
+static unsigned known_next;
+
 /* Only what an object has itself: a search for debug packages can lead to the network. */
 static int find_no_debuginfo(Dwfl_Module *module, void **user_data, const char *module_name,
                              Dwarf_Addr base, const char *file_name, const char *debuglink_file,
@@ -31,17 +40,22 @@ static int find_no_debuginfo(Dwfl_Module *module, void **user_data, const char *
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
                                          .find_debuginfo = find_no_debuginfo};
 
-/* Looks at what is loaded now. */
-static void report_objects(void)
+void symbols_close(void)
 {
     if (objects != NULL) {
         dwfl_end(objects);
     }
+    objects = NULL;
+}
+
+/* Looks at what is loaded now. */
+static void report_objects(void)
+{
+    symbols_close();
     objects = dwfl_begin(&callbacks);
     if (objects != NULL && (dwfl_linux_proc_report(objects, getpid()) != 0 ||
                             dwfl_report_end(objects, NULL, NULL) != 0)) {
-        dwfl_end(objects);
-        objects = NULL;
+        symbols_close();
     }
 }
 
@@ -96,7 +110,7 @@ static void find_line(Dwfl_Module *module, uintptr_t address, struct symbol *sym
     }
 }
 
-bool symbol_find(uintptr_t address, struct symbol *symbol)
+static bool find_anew(uintptr_t address, struct symbol *symbol)
 {
     Dl_info info;
     struct link_map *map = NULL;
@@ -113,5 +127,22 @@ bool symbol_find(uintptr_t address, struct symbol *symbol)
     if (module != NULL) {
         find_line(module, address, symbol);
     }
+    return true;
+}
+
+bool symbol_find(uintptr_t address, struct symbol *symbol)
+{
+    for (size_t i = 0; i < KNOWN_COUNT; i++) {
+        if (known[i].address == address && address != 0) {
+            *symbol = known[i].symbol;
+            return true;
+        }
+    }
+    if (!find_anew(address, symbol)) {
+        return false;
+    }
+    known[known_next].address = address;
+    known[known_next].symbol = *symbol;
+    known_next = (known_next + 1) % KNOWN_COUNT;
     return true;
 }

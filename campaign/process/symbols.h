@@ -17,8 +17,11 @@ struct symbol {
     bool is_of_program;        /* of the program itself, not of a shared object */
 };
 
-/* False: no object has that address.  Objects that are named here stay loaded.  Not for two threads
- * at once. */
+/* False: no object has that address.  Objects stay loaded, so what was found once is known.  Not
+ * for two threads at once. */
 bool symbol_find(uintptr_t address, struct symbol *symbol);
+/* Closes the files of objects that were looked at: processes that are forked would have them, too.
+ */
+void symbols_close(void);
 
 #endif

@@ -560,6 +560,9 @@ START_TEST(an_address_has_the_name_of_its_function)
     ck_assert(symbol_find((uintptr_t)&getpid, &symbol));
     ck_assert(!symbol.is_of_program || symbol.name[0] != '\0');
     ck_assert(!symbol_find(1, &symbol));
+    symbols_close();
+    ck_assert(symbol_find((uintptr_t)&check_no_child + 1, &symbol));
+    ck_assert_str_eq(symbol.name, "check_no_child");
 }
 END_TEST
 

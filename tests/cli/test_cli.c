@@ -356,7 +356,7 @@ static void expect_file(const char *path, const char *wanted)
     char text[256] = "";
     FILE *file = fopen(path, "r");
     ck_assert_msg(file != NULL, "no %s", path);
-    (void)fread(text, 1, sizeof text - 1, file);
+    ck_assert_uint_lt(fread(text, 1, sizeof text - 1, file), sizeof text);
     fclose(file);
     ck_assert_str_eq(text, wanted);
 }

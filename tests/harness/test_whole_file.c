@@ -39,7 +39,7 @@ static void check_content(const char *expected)
     char content[16] = "";
     FILE *stream = fopen(path, "r");
     ck_assert_ptr_nonnull(stream);
-    (void)fread(content, 1, sizeof content - 1, stream);
+    ck_assert_uint_lt(fread(content, 1, sizeof content - 1, stream), sizeof content);
     ck_assert_int_eq(fclose(stream), 0);
     ck_assert_str_eq(content, expected);
 }
