@@ -10,8 +10,8 @@
 
 struct fresh;
 
-/* Forks the process that stays fresh, so it is called before any target ran in this one.  It dies with
- * this one.  NULL: it could not be started; then nothing is compared. */
+/* Forks the process that stays fresh, so it is called before any target ran in this one.  It dies
+ * with this one.  NULL: it could not be started; then nothing is compared. */
 struct fresh *fresh_create(void);
 void fresh_destroy(struct fresh *fresh); /* NULL: nothing */
 

@@ -58,7 +58,7 @@ static void serve(void *context, int tasks, int answers)
 bool syncer_start(struct syncer *syncer)
 {
     *syncer = (struct syncer){.is_busy = false};
-    return child_start(&syncer->child, serve, NULL, true);
+    return child_start(&syncer->child, serve, NULL, CHILD_TAKES_TASKS);
 }
 
 void syncer_stop(struct syncer *syncer)

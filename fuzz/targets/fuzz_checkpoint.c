@@ -308,7 +308,7 @@ static void draw_memory(const struct campaign_description *description, struct c
     writing_deinit(&text);
 }
 
-static void merge(const struct campaign_description *description, const struct checkpoint *at)
+static void merge(const struct campaign_description *description, struct checkpoint *at)
 {
     const size_t part_count = description->head.part_count;
     struct checkpoint whole;
