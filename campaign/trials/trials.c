@@ -176,7 +176,8 @@ bool trials_next(struct trials *trials, struct task *task)
     *task = (struct task){.part = (uint32_t)best,
                           .trial = number_trial(trials->plan, progress->started),
                           .op_count_max = best_op_count};
-    task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0;
+    task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0 &&
+                       !trials->plan->parts[best].scenario->is_run_once;
     task->is_kept = task->trial < trials->plan->parts[best].keep_count;
     task->is_compared = is_compared(trials->replay_sample, task->trial);
     /* Whoever is ahead of the first that count is asked in vain: what is saved is the same. */

@@ -28,6 +28,7 @@ struct scenario {
      * any other.  For trials that come to their point late. */
     uint32_t op_count_default;
     bool needs_programs; /* pointless on a target without programs: the run skips it and says so */
+    bool is_run_once;    /* its trials are so long that none is run a second time to compare */
     bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */
 
     /* Draws what this trial will be like.  May change setup (host_count, tag names, capacity when

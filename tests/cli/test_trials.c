@@ -186,6 +186,16 @@ START_TEST(parts_with_long_trials_run_in_fewer_rounds)
 }
 END_TEST
 
+START_TEST(trials_of_a_scenario_that_is_run_once_are_not_repeated)
+{
+    make_plan(2, (const uint32_t[]){2000, 2000});
+    scenarios_made[1].is_run_once = true;
+    begin_trials(1, 10);
+    start_all(4);
+    end_trials("a0:2000* b0:2000 a1:2000* b1:2000");
+}
+END_TEST
+
 START_TEST(results_count_in_the_order_of_the_rounds_whoever_is_first)
 {
     make_plan(2, (const uint32_t[]){2000, 4000});
@@ -539,6 +549,7 @@ Suite *suite_of_trials(void)
     tcase_add_test(tests, justified_refusals_are_diagnosed_until_two_were_counted);
     tcase_add_test(tests, lists_of_the_first_trials_of_each_part_are_to_be_kept);
     tcase_add_test(tests, parts_with_long_trials_run_in_fewer_rounds);
+    tcase_add_test(tests, trials_of_a_scenario_that_is_run_once_are_not_repeated);
     tcase_add_test(tests, results_count_in_the_order_of_the_rounds_whoever_is_first);
     tcase_add_test(tests, only_the_next_one_that_counts_is_started_beyond_the_window);
     tcase_add_test(tests, the_trial_that_counts_next_is_always_run);

@@ -175,7 +175,8 @@ END_TEST
 
 START_TEST(there_are_more_blocks_than_16_bits_name)
 {
-    ck_assert_uint_gt(run_trial(&scenario_deep_blocks, 1, 90000).live, 65536);
+    ck_assert_uint_gt(
+        run_trial(&scenario_deep_blocks, 1, scenario_deep_blocks.op_count_default).live, 65536);
 }
 END_TEST
 

@@ -109,7 +109,7 @@ static const struct special_ground special_grounds[] = {
     {"plant_counters_generation", "deep_holds", 0, OP_COUNT_MAX, 5},
     {"plant_counters_holds", "deep_holds", 0, OP_COUNT_MAX, 5},
     {"plant_counters_table", "deep_blocks", 0, 20000, 3},
-    {"plant_overlap_index", "deep_blocks", 0, 90000, 1},
+    {"plant_overlap_index", "deep_blocks", 0, 80000, 1},
 };
 enum { SPECIAL_GROUND_COUNT = sizeof special_grounds / sizeof special_grounds[0] };
 
