@@ -28,13 +28,14 @@ row() { # WAY
     before=$(date +%s.%N)
     # The bound on files stands for a full disk.
     (
-        ulimit -f 16384
+        ulimit -f 65536
         GUESTS_TABLE=$GUESTS_TABLE.run exec "$hbmstress" run fragmentation_storm --target "$target" \
-            --target-option "does=$1" --seed 1 --workers 2 --time "${seconds}s" --op-timeout 1s --out "out-$1" --json \
+            --target-option "does=$1" --seed 1 --workers 2 --time "${seconds}s" --op-timeout 1s --results-limit 1M --out "out-$1" --json \
             ${GUESTS_OPTIONS:-}
-    ) >"$1.json" 2>"$1.err" &
+    ) 2>"$1.err" > >(cat >"$1.json") & # no file of the program's own
     wait $!
     code=$?
+    wait
     after=$(date +%s.%N)
     strays=$(find_strays | tr '\n' ' ')
     [ -z "$strays" ] || kill -KILL $strays
