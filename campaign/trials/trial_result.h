@@ -57,7 +57,8 @@ struct trial_result_head {
     struct memory_point fullest; /* of the fullest host; capacity_bytes 0 = no op ended */
     uint64_t looked_op_count;    /* where the run was then; 0 = it was too short for a look */
     bool is_growing;
-    bool has_list; /* setup and ops are there: something broke, an OOM is saved, or it was asked for */
+    bool has_list; /* setup and ops are there: something broke, an OOM is saved, or it was asked for
+                    */
     char growing_tag[SETUP_NAME_BYTES];
     char reason[RUN_REASON_BYTES];
     /* saved_count of them, in the order of their ops */
@@ -82,7 +83,7 @@ struct trial_result {
      * diagnosed; of all that are saved, and of the first with each verdict, when it is kept. */
     struct writing diagnoses;
     char kept[FILE_PATH_BYTES]; /* where its list was kept; "" = it was not.  It does not travel */
-    struct writing output;       /* what the target printed; the parent adds it */
+    struct writing output;      /* what the target printed; the parent adds it */
     /* of a trial with findings: what its worker's process ran before.  It does not travel: the
      * parent knows */
     struct earlier_tasks earlier;

@@ -104,7 +104,7 @@ for file in $(cat one.names); do
 done
 
 # The limit: no file takes it beyond, and the end says so.
-expect_exit 0 run exact_edge --seed 1 --seeds 3 --keep 3 --results-limit 300K --out limited
+expect_exit 0 run exact_edge --seed 1 --seeds 3 --faults none --lanes none --keep 3 --results-limit 300K --out limited
 size=$(cat limited/results.jsonl limited/kept/* | wc -c)
 kept=$(find limited/kept -type f | wc -l)
 [ "$kept" = 1 ] || fail "with --results-limit 300K, $kept lists are kept ($size bytes)"

@@ -4,7 +4,7 @@
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 target=$2
-run="run fragmentation_storm --target $target --seed 1 --workers 1"
+run="run --faults none --lanes none fragmentation_storm --target $target --seed 1 --workers 1"
 
 # The first request fails from the third instance on: the second trial shows it, and its list alone does not.
 touch refuses

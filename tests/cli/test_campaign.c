@@ -144,8 +144,9 @@ START_TEST(a_campaign_whose_time_is_over_runs_no_more)
     plan.duration_ns = 1;
     ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_HARNESS);
     ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 0);
-    ck_assert_str_eq(said, "hbmstress: no trial ended within the time of the run: it shows nothing. "
-                           "Give it more time.\n");
+    ck_assert_str_eq(said,
+                     "hbmstress: no trial ended within the time of the run: it shows nothing. "
+                     "Give it more time.\n");
     clean_up();
 }
 END_TEST
