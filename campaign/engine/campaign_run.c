@@ -170,7 +170,8 @@ static enum exit_code run_trials(struct campaign *campaign)
     if (!campaign->options->is_json) {
         campaign_view_watch(&campaign->view);
     }
-    campaign->start_ns = clock_now_ns();
+    const uint64_t begin_ns = campaign->plan->begin_ns;
+    campaign->start_ns = begin_ns == 0 || campaign->is_resumed ? clock_now_ns() : begin_ns;
     const enum exit_code code = start_helpers(campaign);
     if (code == EXIT_KEPT) {
         campaign_save(campaign, true);

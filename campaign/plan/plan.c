@@ -1,5 +1,6 @@
 #include "campaign/plan/plan.h"
 
+#include "campaign/base/clock.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "campaign/plan/job.h"
@@ -132,6 +133,36 @@ static enum exit_code try_target(struct part *part, uint64_t duration_ns)
         snprintf(part->note, sizeof part->note,
                  "skipped: it needs programs, and target %s has none", part->target->name);
         part->how = "a target whose contract has programs";
+    }
+    return code;
+}
+
+/* Once the time of the run is over, and this long. */
+#define OPEN_NS_MIN UINT64_C(1000000000)
+
+/* What a target may take to open: what is left of the time of the run, and a second at least. */
+static uint64_t find_time_to_open(const struct run_options *options, const struct plan *plan)
+{
+    const uint64_t spent_ns = clock_now_ns() - plan->begin_ns;
+    uint64_t left_ns = plan->duration_ns > spent_ns ? plan->duration_ns - spent_ns : 0;
+    left_ns = left_ns > OPEN_NS_MIN ? left_ns : OPEN_NS_MIN;
+    return left_ns < options->trial_timeout_ns ? left_ns : options->trial_timeout_ns;
+}
+
+/* Each part opens its target once. */
+static enum exit_code try_targets(const struct run_options *options, struct plan *plan)
+{
+    enum exit_code code = EXIT_KEPT;
+    for (size_t i = 0; code == EXIT_KEPT && i < plan->count; i++) {
+        const uint64_t spent_ns = clock_now_ns() - plan->begin_ns;
+        if (plan->duration_ns < UINT64_MAX - OPEN_NS_MIN &&
+            spent_ns > plan->duration_ns + OPEN_NS_MIN) {
+            return message_fail(EXIT_HARNESS,
+                                "the time of the run was over before target %s was "
+                                "opened for each scenario; give it more time",
+                                plan->parts[i].setup.target);
+        }
+        code = try_target(&plan->parts[i], find_time_to_open(options, plan));
     }
     return code;
 }
@@ -407,15 +438,12 @@ static enum exit_code fill_plan(const struct run_options *options, uint64_t seed
     const uint64_t common_seed = plan->setup.seed;
     code = options->job == NULL ? plan_scenarios(options, common_seed, plan)
                                 : plan_job(options, common_seed, job, plan);
-    for (size_t i = 0; code == EXIT_KEPT && i < plan->count; i++) {
-        code = try_target(&plan->parts[i], options->trial_timeout_ns);
-    }
-    return code;
+    return code == EXIT_KEPT ? try_targets(options, plan) : code;
 }
 
 enum exit_code plan_make(const struct run_options *options, uint64_t seed, struct plan *plan)
 {
-    *plan = (struct plan){0};
+    *plan = (struct plan){.begin_ns = clock_now_ns()};
     struct job job = {0};
     const enum exit_code code = fill_plan(options, seed, &job, plan);
     job_deinit(&job);

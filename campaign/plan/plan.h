@@ -51,6 +51,7 @@ struct plan {
     bool has_canary;            /* the last part is the canary: it is no job of the user's, see
                                    campaign/plan/canary.h */
     struct allowance allowance; /* of the whole run */
+    uint64_t begin_ns;          /* when plan_make() began: the time of the run counts from there */
     uint64_t duration_ns;       /* wall time of the whole run; UINT64_MAX = not bounded */
     /* "" or the commit that setup.seed comes from, for messages: "of commit 4a07…". */
     char seed_source[SEED_SOURCE_BYTES];

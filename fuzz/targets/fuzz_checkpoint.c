@@ -79,7 +79,23 @@ static void make_finding(struct sound *sound, size_t i)
     snprintf(finding.base, sizeof finding.base, "counters-part-%zu", i);
     finding.count = i + 1;
     finding.has_certificate = finding.has_largest = i & 1;
+    finding.seen_count = finding.count;
     (void)findings_add(&sound->at.findings, &finding);
+}
+
+/* Of that finding, one that waits to be shrunk. */
+static void make_entry(struct sound *sound, size_t i)
+{
+    const struct finding *finding = &sound->at.findings.findings[i];
+    struct shrink_entry entry;
+    memset(&entry, 0, sizeof entry);
+    snprintf(entry.seen_as, sizeof entry.seen_as, "%s", finding->signature);
+    snprintf(entry.signature, sizeof entry.signature, "%s", finding->signature);
+    snprintf(entry.base, sizeof entry.base, "%s", finding->base);
+    entry.verdict.kind = VERDICT_BROKEN;
+    entry.verdict.rule = RULE_COUNTERS;
+    entry.number = entry.order = i + 1;
+    shrink_queue_restore(&sound->at.queue, &entry);
 }
 
 static void sound_init(struct sound *sound, uint8_t shape)
@@ -106,6 +122,7 @@ static void sound_init(struct sound *sound, uint8_t shape)
     }
     for (size_t i = 0; i < (size_t)(shape >> 2 & 3) % (FINDING_COUNT_MAX + 1); i++) {
         make_finding(sound, i);
+        make_entry(sound, i);
     }
     sound->at.state.mark = (struct trials_mark){4, 0, 2 * part_count};
     writing_append_bytes(&sound->at.saved_files, "repros/unknown-part-1-op3.ops", 30);
@@ -128,7 +145,7 @@ struct region {
     struct writing *file;
     size_t start, bytes;
 };
-enum { REGION_COUNT_MAX = 2 + 2 * PART_COUNT_MAX + FINDING_COUNT_MAX + 4 };
+enum { REGION_COUNT_MAX = 2 + 2 * PART_COUNT_MAX + 2 * FINDING_COUNT_MAX + 5 };
 
 static size_t find_regions(struct files *files, const struct sound *sound,
                            struct region regions[REGION_COUNT_MAX])
@@ -151,6 +168,11 @@ static size_t find_regions(struct files *files, const struct sound *sound,
     at += sizeof(uint64_t);
     for (size_t i = 0; i < sound->at.findings.count; i++, at += sizeof(struct finding)) {
         regions[count++] = (struct region){&files->checkpoint, at, sizeof(struct finding)};
+    }
+    regions[count++] = (struct region){&files->checkpoint, at, sizeof(uint64_t)};
+    at += sizeof(uint64_t);
+    for (size_t i = 0; i < sound->at.queue.count; i++, at += sizeof(struct shrink_entry)) {
+        regions[count++] = (struct region){&files->checkpoint, at, sizeof(struct shrink_entry)};
     }
     regions[count++] = (struct region){&files->checkpoint, at, files->checkpoint.length - at};
     CHECK(count <= REGION_COUNT_MAX);

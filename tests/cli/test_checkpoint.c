@@ -403,6 +403,13 @@ START_TEST(a_damaged_finding_is_refused)
             {"trial", WHOLE(finding->trial), FULL},
             {"count", WHOLE(finding->count), FULL},
             {"moved_count", WHOLE(finding->moved_count), FULL},
+            {"first_order", WHOLE(finding->first_order), FULL},
+            {"seen_count", WHOLE(finding->seen_count), FULL},
+            {"stayed_count", WHOLE(finding->stayed_count), FULL},
+            {"unrepeated_count", WHOLE(finding->unrepeated_count), FULL},
+            {"counted_verdicts", WHOLE(finding->counted_verdicts), FULL},
+            {"before_count", WHOLE(finding->before_count), FULL},
+            {"is_unrepeated", WHOLE(finding->is_unrepeated), FULL},
             {"moved_to", WHOLE(finding->moved_to), NO_END},
             {"op_count", WHOLE(finding->op_count), FULL},
             {"has_certificate", WHOLE(finding->has_certificate), FULL},
@@ -416,6 +423,97 @@ START_TEST(a_damaged_finding_is_refused)
             break;
         }
         check_damage("checkpoint", &rows[i]);
+    }
+}
+END_TEST
+
+/* One that waits, of the finding that is there. */
+static struct shrink_entry *add_entry(void)
+{
+    struct shrink_entry entry;
+    memset(&entry, 0, sizeof entry);
+    strcpy(entry.seen_as, checkpoint.findings.findings[0].signature);
+    strcpy(entry.signature, entry.seen_as);
+    strcpy(entry.base, "counters-part-7");
+    entry.verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_COUNTERS};
+    entry.number = entry.order = 1;
+    shrink_queue_restore(&checkpoint.queue, &entry);
+    return &checkpoint.queue.entries[0];
+}
+
+START_TEST(a_damaged_entry_of_the_queue_is_refused)
+{
+    for (size_t i = 0;; i++) {
+        make_campaign();
+        struct shrink_entry *entry = add_entry();
+        const struct damaged rows[] = {
+            {"task.is_sampled", WHOLE(entry->task.is_sampled), FULL},
+            {"task.is_kept", WHOLE(entry->task.is_kept), FULL},
+            {"task.is_diagnosed", WHOLE(entry->task.is_diagnosed), FULL},
+            {"task.is_compared", WHOLE(entry->task.is_compared), FULL},
+            {"task.has_list_kept", WHOLE(entry->task.has_list_kept), FULL},
+            {"task.trial", WHOLE(entry->task.trial), FULL},
+            {"task.part", WHOLE(entry->task.part), FULL},
+            {"finding", WHOLE(entry->finding), FULL},
+            {"order", WHOLE(entry->order), FULL},
+            {"number", WHOLE(entry->number), FULL},
+            {"state", WHOLE(entry->state), FULL},
+            {"is_superseded", WHOLE(entry->is_superseded), FULL},
+            {"seen_as", WHOLE(entry->seen_as), NO_END},
+            {"base", WHOLE(entry->base), NO_END},
+            {"base", WHOLE(entry->base), ESCAPE},
+            {"signature", WHOLE(entry->signature), NO_END},
+            {"signature", WHOLE(entry->signature), ESCAPE}, /* no finding has that one */
+            {"verdict.kind", WHOLE(entry->verdict.kind), FULL},
+            {"verdict.rule", WHOLE(entry->verdict.rule), FULL},
+            {"verdict.mechanism", WHOLE(entry->verdict.mechanism), NO_END},
+            {"verdict.reason", WHOLE(entry->verdict.reason), NO_END},
+            {"message", WHOLE(entry->message), NO_END},
+            {"has_largest", WHOLE(entry->has_largest), FULL},
+            {"largest.is_exact", WHOLE(entry->largest.is_exact), FULL},
+            {"op_count", WHOLE(entry->op_count), FULL},
+            {"lane_count", WHOLE(entry->lane_count), FULL},
+            {"switch_count", WHOLE(entry->switch_count), FULL},
+            {"has_certificate", WHOLE(entry->has_certificate), FULL},
+            {"before_count", WHOLE(entry->before_count), FULL},
+            {"is_unrepeated", WHOLE(entry->is_unrepeated), FULL},
+        };
+        if (i == sizeof rows / sizeof *rows) {
+            save_campaign();
+            struct campaign_description read;
+            struct checkpoint at;
+            ck_assert_int_eq(checkpoint_load(directory, &read, &at), EXIT_KEPT);
+            ck_assert_uint_eq(at.queue.count, 1);
+            ck_assert_str_eq(at.queue.entries[0].base, "counters-part-7");
+            checkpoint_deinit(&at);
+            campaign_description_deinit(&read);
+            end_campaign();
+            break;
+        }
+        check_damage("checkpoint", &rows[i]);
+    }
+}
+END_TEST
+
+/* Where verdicts moved to must be a finding, too; and there are no more of them than were seen. */
+START_TEST(findings_that_point_nowhere_are_refused)
+{
+    static const char *const fields[] = {"moved_to", "moved_to", "count", "count", "verdict"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char message[MESSAGE_BYTES];
+        make_campaign();
+        struct finding *finding = &checkpoint.findings.findings[0];
+        struct shrink_entry *entry = add_entry();
+        finding->seen_count = finding->count;
+        finding->moved_count = i < 2;
+        strcpy(finding->moved_to, i == 1 ? "counters: nowhere" : "");
+        finding->unrepeated_count = i == 2 ? finding->count + 1 : 0;
+        finding->stayed_count = i == 3 ? finding->count + 1 : 0;
+        entry->verdict.kind = i == 4 ? VERDICT_JUSTIFIED : VERDICT_BROKEN;
+        (void)snprintf(message, sizeof message, DAMAGED ": its %s cannot be", fields[i]);
+        save_campaign();
+        check_load("checkpoint", message);
+        end_campaign();
     }
 }
 END_TEST
@@ -584,6 +682,8 @@ Suite *suite_of_checkpoint(void)
     tcase_add_test(tests, a_damaged_field_of_the_state_is_refused);
     tcase_add_test(tests, a_damaged_finding_is_refused);
     tcase_add_test(tests, fields_that_contradict_each_other_are_refused);
+    tcase_add_test(tests, a_damaged_entry_of_the_queue_is_refused);
+    tcase_add_test(tests, findings_that_point_nowhere_are_refused);
     tcase_add_test(tests, names_outside_of_the_folders_are_refused);
     tcase_add_test(tests, links_and_pipes_are_refused);
     return suite;

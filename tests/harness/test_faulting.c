@@ -268,6 +268,18 @@ static size_t drop_faults(struct op_list *list)
 static const uint32_t harmless = FAULTING_ALL & ~(1u << FAULT_HOST_MEMORY | 1u << FAULT_ANY |
                                                   1u << FAULT_CLOCK_JUMP | 1u << FAULTING_RETIRE);
 
+/* The deep ones choose among the frees that are queued: what changes when these end changes what
+ * they choose, as it must. */
+static uint32_t choose_harmless(const struct scenario *scenario)
+{
+    static const uint32_t of_events = 1u << FAULT_COPY_LATE | 1u << FAULT_WAIT_TIMEOUT |
+                                      1u << FAULT_EVENT_LOST | 1u << FAULT_EVENT_LATE |
+                                      1u << FAULT_EVENT_EARLY | 1u << FAULT_EVENT_ORDER |
+                                      1u << FAULT_EVENT_OTHERS | 1u << FAULT_WAIT |
+                                      1u << FAULT_UNLOAD_BUSY;
+    return strncmp(scenario->name, "deep_", 5) == 0 ? harmless & ~of_events : harmless;
+}
+
 START_TEST(a_scenario_chooses_the_same_ops_with_and_without_faults)
 {
     const struct scenario *scenario = scenarios[_i];
@@ -275,7 +287,7 @@ START_TEST(a_scenario_chooses_the_same_ops_with_and_without_faults)
     size_t op_count = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct trial with, without;
-        run_trial(scenario, "first_fit", seed, harmless, &with);
+        run_trial(scenario, "first_fit", seed, choose_harmless(scenario), &with);
         run_trial(scenario, "first_fit", seed, 0, &without);
         fault_count += drop_faults(&with.ops);
         (void)drop_faults(&without.ops); /* the generator has its own */
