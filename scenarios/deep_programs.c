@@ -125,7 +125,8 @@ static bool press_next(struct programs *programs, struct random *random,
         return true;
     case 1:
         if (count > 0) {
-            *op = build_delayed(OP_EXECUTE, model_program(model, random_below(random, count))->op,
+            const uint32_t program = model_program(model, random_below(random, count))->op;
+            *op = build_delayed(OP_EXECUTE, program,
                                 programs->tick_ns * random_between(random, 1, 64));
             return true;
         }

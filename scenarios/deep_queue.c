@@ -93,8 +93,8 @@ static void begin_round(struct queue *queue, struct random *random,
 
 static struct op draw_block(const struct queue *queue, struct random *random)
 {
-    return build_request(random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC,
-                         queue->unit_bytes * random_between(random, 1, 3), 0);
+    const enum op_kind kind = random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC;
+    return build_request(kind, queue->unit_bytes * random_between(random, 1, 3), 0);
 }
 
 /* A target that refuses is full. */
