@@ -280,6 +280,16 @@ static void note_saved_files(struct campaign *campaign, struct shrink_entry *ent
     }
 }
 
+/* The state of a run that was interrupted is saved by now: who goes on counts on the files that it
+ * names. */
+static bool is_too_late(const struct campaign *campaign, const struct shrink_entry *entry,
+                        const struct saved_repro *saved)
+{
+    const struct finding *known = findings_find(&campaign->at->findings, entry->signature);
+    return campaign->at->state.end.is_interrupted && known->base[0] != '\0' &&
+           strcmp(known->base, saved->base) != 0;
+}
+
 static void end_entry(struct campaign *campaign, struct shrink_entry *entry,
                       const struct saved_repro *saved)
 {
@@ -293,7 +303,9 @@ static void end_entry(struct campaign *campaign, struct shrink_entry *entry,
     if (saved->result == REPRO_STORE_FAILED) {
         campaign_note_failure(campaign);
     }
-    if (saved->result == REPRO_STORE_SAVED) {
+    if (saved->result == REPRO_STORE_SAVED && is_too_late(campaign, entry, saved)) {
+        repro_store_forget(&campaign->repro_store, saved->base, saved->before_count);
+    } else if (saved->result == REPRO_STORE_SAVED) {
         note_saved_files(campaign, entry, trial_result, saved);
         state = SHRINK_SAVED;
     }
@@ -389,6 +401,18 @@ void campaign_poll_shrinking(struct campaign *campaign, int wait_ms)
     campaign->is_failed = true;
 }
 
+/* Files that it wrote, and had no time to tell of, go. */
+static void stop_shrinking(struct campaign *campaign)
+{
+    const struct shrink_entry *entry = shrink_queue_first(&campaign->at->queue);
+    const bool was_at_it = campaign->shrink_process.child.process != 0;
+    background_stop(&campaign->shrink_process);
+    repro_store_clean(&campaign->repro_store, true);
+    if (was_at_it && !findings_have_base(&campaign->at->findings, entry->base)) {
+        repro_store_forget(&campaign->repro_store, entry->base, EARLIER_LIST_COUNT_MAX);
+    }
+}
+
 /* It was asked to end. */
 static void wait_in_grace(struct campaign *campaign)
 {
@@ -403,8 +427,7 @@ void campaign_cut_shrinking(struct campaign *campaign)
     struct shrink_queue *queue = &campaign->at->queue;
     struct shrink_entry *entry;
     wait_in_grace(campaign);
-    background_stop(&campaign->shrink_process);
-    repro_store_clean(&campaign->repro_store, true);
+    stop_shrinking(campaign);
     while ((entry = shrink_queue_first(queue)) != NULL) {
         const struct finding *known = findings_find(&campaign->at->findings, entry->seen_as);
         const bool is_wanted = known->base[0] == '\0' && !campaign->is_failed &&

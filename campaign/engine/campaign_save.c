@@ -216,17 +216,6 @@ void campaign_sync_reports(struct campaign *campaign)
 
 /* --- for one that goes on --- */
 
-static bool is_kept(const struct campaign *campaign, const char *base)
-{
-    const struct findings *findings = &campaign->at->findings;
-    for (size_t i = 0; i < findings->count; i++) {
-        if (strcmp(findings->findings[i].base, base) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void campaign_clean(struct campaign *campaign)
 {
     const struct shrink_queue *queue = &campaign->at->queue;
@@ -234,7 +223,7 @@ void campaign_clean(struct campaign *campaign)
     for (size_t i = 0; i < queue->count; i++) {
         const struct shrink_entry *entry = &queue->entries[i];
         const bool may_be_there = entry->state == SHRINK_WAITING || entry->is_superseded != 0;
-        if (may_be_there && !is_kept(campaign, entry->base)) {
+        if (may_be_there && !findings_have_base(&campaign->at->findings, entry->base)) {
             repro_store_forget(&campaign->repro_store, entry->base, EARLIER_LIST_COUNT_MAX);
         }
     }

@@ -23,6 +23,16 @@ struct finding *findings_find(const struct findings *findings, const char *signa
     return NULL;
 }
 
+bool findings_have_base(const struct findings *findings, const char *base)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        if (strcmp(findings->findings[i].base, base) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct finding *findings_add(struct findings *findings, const struct finding *finding)
 {
     CHECK(findings_find(findings, finding->signature) == NULL);

@@ -44,6 +44,8 @@ void findings_deinit(struct findings *findings);
 
 /* The one of that signature; NULL: it was not seen yet. */
 struct finding *findings_find(const struct findings *findings, const char *signature);
+/* Whether one of them has files of that name. */
+bool findings_have_base(const struct findings *findings, const char *base);
 /* Appends one; stays where it is until the next is added. */
 struct finding *findings_add(struct findings *findings, const struct finding *finding);
 

@@ -73,6 +73,16 @@ wait_until catches_interrupt "$process"
 ends_after INT 4 "$process"
 expect_text out.txt "interrupted; so far"
 
+# timeout(1) sends its signal to the program and to its group: two at once are one.
+timeout --signal=TERM 2 "$hbmstress" run queued_free_race --target plant_premature_undrained --seed 1 --ops 100000000 \
+    --out twice >out.txt 2>err.txt
+expect_text out.txt "a promise was broken"
+expect_text twice/summary.json '"interrupted":true'
+# Its folders have what its lines name, and nothing else.
+while read -r file; do
+    grep -qF "$file" twice/results.jsonl || fail "nothing names $file"
+done < <(find twice -mindepth 2 -type f)
+
 # A run whose time is over before any trial shows nothing.
 expect_exit 4 run --time 1ns --out none
 expect_text err.txt "no trial ended within the time of the run"
