@@ -1,0 +1,188 @@
+/* Verdicts that are to be shrunk: which enter the queue, whose turn it is, and how lists that are
+ * gone come back; and the process that waits for the disk meanwhile. */
+#include "campaign/engine/shrink_queue.h"
+#include "campaign/process/syncer.h"
+#include "tests/helpers/scratch.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 60000 };
+
+/* A trial with two findings, that many ops in the list of each. */
+static struct trial_result make_trial(uint64_t trial, size_t op_count)
+{
+    struct trial_result result;
+    trial_result_init(&result);
+    struct trial_result_head *head = &result.head;
+    head->task = (struct task){.part = 1, .trial = trial};
+    head->has_list = true;
+    head->findings.count = 2;
+    for (size_t i = 0; i < 2; i++) {
+        struct run_finding *finding = &head->findings.findings[i];
+        *finding = (struct run_finding){
+            .verdict = {.kind = VERDICT_BROKEN, .rule = i == 0 ? RULE_OVERLAP : RULE_COUNTERS},
+            .count = 1};
+        (void)snprintf(finding->signature, sizeof finding->signature, "finding %zu", i);
+    }
+    for (size_t i = 0; i < op_count; i++) {
+        op_list_append(&result.ops, &(struct op){.kind = OP_REPORT});
+    }
+    trial_result_select(&result, 0);
+    return result;
+}
+
+static void add_trial(struct shrink_queue *queue, uint64_t trial, size_t op_count)
+{
+    struct trial_result result = make_trial(trial, op_count);
+    for (size_t i = 0; i < 2; i++) {
+        trial_result_select(&result, i);
+        struct shrink_entry *entry = shrink_queue_add(queue, &result, i);
+        (void)snprintf(entry->base, sizeof entry->base, "base-%llu-%zu", (unsigned long long)trial,
+                       i);
+    }
+    trial_result_deinit(&result);
+}
+
+START_TEST(the_first_three_enter_and_then_ever_fewer)
+{
+    static const uint64_t taken[] = {1, 2, 3, 4, 8, 16, 1024};
+    size_t next = 0;
+    for (uint64_t number = 1; number <= 1024; number++) {
+        const bool is_taken = next < sizeof taken / sizeof *taken && taken[next] == number;
+        ck_assert_msg(shrink_queue_takes(number) == (is_taken || (number & (number - 1)) == 0),
+                      "%llu", (unsigned long long)number);
+        next += is_taken;
+    }
+    ck_assert(!shrink_queue_takes(5) && !shrink_queue_takes(1000));
+}
+END_TEST
+
+START_TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
+{
+    struct shrink_queue queue = {.entries = NULL};
+    ck_assert_ptr_null(shrink_queue_first(&queue));
+    add_trial(&queue, 7, 3);
+    add_trial(&queue, 8, 5);
+    ck_assert_uint_eq(queue.count, 4);
+    struct shrink_entry *first = shrink_queue_first(&queue);
+    ck_assert_ptr_eq(first, &queue.entries[0]);
+    ck_assert_str_eq(first->seen_as, "finding 0");
+    ck_assert_uint_eq(first->verdict.rule, RULE_OVERLAP);
+    ck_assert_uint_eq(shrink_queue_list(&queue, first)->ops.count, 3);
+    shrink_queue_end(&queue, first, SHRINK_SAVED);
+    ck_assert_ptr_null(shrink_queue_list(&queue, first)); /* it is needed no more */
+    ck_assert_str_eq(shrink_queue_first(&queue)->seen_as, "finding 1");
+    ck_assert_str_eq(shrink_queue_list(&queue, &queue.entries[1])->head.signature, "finding 1");
+    ck_assert_uint_eq(shrink_queue_list(&queue, &queue.entries[2])->ops.count, 5);
+    shrink_queue_supersede(&queue, "base-8-0"); /* it has no files yet */
+    shrink_queue_supersede(&queue, "base-7-0");
+    ck_assert_uint_eq(queue.entries[0].is_superseded, SUPERSEDED_NOW);
+    ck_assert_uint_eq(queue.entries[2].is_superseded, SUPERSEDED_NOT);
+    for (size_t i = 1; i < 4; i++) {
+        shrink_queue_end(&queue, shrink_queue_first(&queue), SHRINK_COUNTED);
+    }
+    ck_assert_ptr_null(shrink_queue_first(&queue));
+    shrink_queue_deinit(&queue);
+}
+END_TEST
+
+/* As another process reads it: without lists. */
+START_TEST(a_trial_that_is_run_again_brings_its_lists_back)
+{
+    struct shrink_queue queue = {.entries = NULL}, read = {.entries = NULL};
+    struct task task;
+    size_t at = 0;
+    add_trial(&queue, 7, 3);
+    add_trial(&queue, 8, 5);
+    shrink_queue_end(&queue, &queue.entries[0], SHRINK_SAVED);
+    for (size_t i = 0; i < queue.count; i++) {
+        shrink_queue_restore(&read, &queue.entries[i]);
+    }
+    ck_assert_ptr_null(shrink_queue_list(&read, shrink_queue_first(&read)));
+    ck_assert(shrink_queue_missing(&read, &at, &task));
+    ck_assert_uint_eq(task.trial, 7);
+    ck_assert(shrink_queue_missing(&read, &at, &task));
+    ck_assert_uint_eq(task.trial, 8); /* once for both of its findings */
+    ck_assert(!shrink_queue_missing(&read, &at, &task));
+    struct trial_result result = make_trial(9, 1);
+    ck_assert(!shrink_queue_put(&read, &result)); /* nobody waits for that one */
+    trial_result_deinit(&result);
+    result = make_trial(8, 5);
+    strcpy(result.head.findings.findings[1].signature, "another");
+    ck_assert(shrink_queue_put(&read, &result));
+    trial_result_deinit(&result);
+    ck_assert_uint_eq(shrink_queue_list(&read, &read.entries[2])->ops.count, 5);
+    ck_assert_uint_eq(read.entries[3].state, SHRINK_COUNTED); /* it did not show again */
+    ck_assert_uint_eq(read.entries[1].state, SHRINK_WAITING);
+    shrink_queue_deinit(&queue);
+    shrink_queue_deinit(&read);
+}
+END_TEST
+
+/* --- the disk --- */
+
+static void append_path(struct writing *paths, const char *path)
+{
+    writing_append_bytes(paths, path, strlen(path) + 1);
+}
+
+static enum syncer_result ask(struct syncer *syncer, const struct writing *paths, int *error)
+{
+    syncer_ask(syncer, paths);
+    enum syncer_result result;
+    while ((result = syncer_take(syncer, WAIT_MS, error)) == SYNCER_BUSY) {
+        continue;
+    }
+    return result;
+}
+
+START_TEST(files_are_forced_to_the_disk_and_those_that_are_gone_left_out)
+{
+    char path[SCRATCH_PATH_BYTES];
+    struct syncer syncer;
+    struct writing paths;
+    int error = -1;
+    scratch_name(path, "syncer");
+    FILE *stream = fopen(path, "we");
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_eq(fclose(stream), 0);
+    ck_assert(syncer_start(&syncer));
+    writing_init(&paths);
+    append_path(&paths, path);
+    append_path(&paths, "/nowhere/at/all");
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(ask(&syncer, &paths, &error), SYNCER_DONE);
+        ck_assert_int_eq(error, 0);
+        ck_assert(!syncer.is_busy);
+    }
+    append_path(&paths, "/proc/self/mem/x"); /* where no file can be */
+    ck_assert_int_eq(ask(&syncer, &paths, &error), SYNCER_FAILED);
+    ck_assert_int_eq(error, ENOTDIR);
+    (void)signal(SIGPIPE, SIG_IGN); /* as the program does */
+    (void)kill(syncer.child.process, SIGKILL);
+    ck_assert_int_eq(ask(&syncer, &paths, &error), SYNCER_FAILED);
+    ck_assert_int_eq(error, 0);
+    syncer_stop(&syncer);
+    writing_deinit(&paths);
+    (void)unlink(path);
+}
+END_TEST
+
+Suite *suite_of_shrink_queue(void)
+{
+    Suite *suite = suite_create("shrink_queue");
+    TCase *tests = tcase_create("shrink_queue");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, the_first_three_enter_and_then_ever_fewer);
+    tcase_add_test(tests, one_waits_after_the_other_each_with_a_list_of_its_own);
+    tcase_add_test(tests, a_trial_that_is_run_again_brings_its_lists_back);
+    tcase_add_test(tests, files_are_forced_to_the_disk_and_those_that_are_gone_left_out);
+    return suite;
+}
