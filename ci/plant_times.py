@@ -77,10 +77,10 @@ def end_all():
 
 def find_rule(line):
     """The rule that a line of results says is broken; None: it says no such thing."""
-    if not line.startswith((b'{"type":"broken"', b'{"type":"verdict"')):
+    if not line.startswith((b'{"type":"found"', b'{"type":"broken"', b'{"type":"verdict"')):
         return None
     record = json.loads(line)
-    if record["type"] == "broken":
+    if record["type"] in ("found", "broken"):
         return record["rule"]
     return "premature" if record.get("verdict") == "premature" else None
 

@@ -88,11 +88,21 @@ static uint64_t choose_stride(const struct part *part)
     return stride == 0 ? 1 : stride;
 }
 
+/* What most trials find they find in the first rounds: those that take as long as so many others
+ * wait for these. */
+enum { LONG_STRIDE = 10, LONG_WAIT_ROUNDS = 10 };
+
+static uint64_t choose_first_round(const struct part *part)
+{
+    return choose_stride(part) >= LONG_STRIDE ? LONG_WAIT_ROUNDS : 0;
+}
+
 /* The round to which the part's i-th trial here belongs; those of its head start to the first. */
 static uint64_t choose_round(const struct part *part, uint64_t i)
 {
     const uint64_t head_start = part->head_start == 0 ? 1 : part->head_start;
-    return i < head_start ? 0 : (i - head_start + 1) * choose_stride(part);
+    const uint64_t turns = i < head_start ? 0 : i - head_start + 1;
+    return choose_first_round(part) + turns * choose_stride(part);
 }
 
 /* A shard's share of the part's ops, rounded up. */
@@ -229,7 +239,7 @@ static bool find_next_to_count(struct trials *trials)
         stride_max = part_stride > stride_max ? part_stride : stride_max;
     }
     /* As many rounds without a part to go on with: all are done. */
-    for (uint64_t i = 0; i <= (stride_max + 1) * trials->plan->count; i++) {
+    for (uint64_t i = 0; i <= (stride_max + LONG_WAIT_ROUNDS + 1) * trials->plan->count; i++) {
         const struct progress *progress = &trials->parts[trials->part];
         const bool is_its_round = choose_round(&trials->plan->parts[trials->part],
                                                progress->taken) == trials->round;
