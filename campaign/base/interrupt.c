@@ -13,7 +13,7 @@ static char
 
 /* timeout(1) and its like send a signal to the program, and to its group at once: two that come
  * within so short a time are one. */
-#define TWIN_NS 300000000
+#define TWIN_NS 100000000
 
 static struct timespec first_time;
 

@@ -1,5 +1,5 @@
 /* Ctrl-C and its like: the first one asks the run to end soon, another of the same number ends the
- * program as the system does by default; one within 0.3 s of the first is taken for the same. */
+ * program as the system does by default; one within 0.1 s of the first is taken for the same. */
 #ifndef CAMPAIGN_BASE_INTERRUPT_H
 #define CAMPAIGN_BASE_INTERRUPT_H
 

@@ -107,7 +107,7 @@ for _ in $(seq 20); do
         :
     done
     kill -INT "$process" 2>/dev/null
-    sleep 0.01
+    sleep 0.15
     kill -INT "$process" 2>/dev/null
     wait "$process" 2>/dev/null
     code=$?
