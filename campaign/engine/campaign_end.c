@@ -33,6 +33,8 @@ enum exit_code campaign_exit_code(struct campaign *campaign)
     struct run_totals totals = end->totals;
     if (findings_new_count(&campaign->at->findings) == 0) {
         totals.broken = totals.premature = 0;
+    } else if (totals.broken + totals.premature == 0) {
+        totals.broken = 1; /* what is reported as a finding is never green */
     }
     const struct report_allowed allowed = allowance_of_run(&campaign->plan->allowance,
                                                            end->totals.ooms);

@@ -456,7 +456,7 @@ static void run_again(struct trial_result *trial_result, const struct target *ta
                             (is_compared && is_broken_when_fresh(target, trial, &broken)))) {
         return;
     }
-    trial_result->head.totals.broken++;
+    trial->totals.broken++;
     if (!has_lanes) {
         run_findings_set(&trial->findings, &broken, &trial->ops);
     }
@@ -483,12 +483,12 @@ static void fill_trial_result(struct trial_result *trial_result, const struct ta
                               struct trial *trial)
 {
     struct trial_result_head *head = &trial_result->head;
-    head->totals = trial->totals;
     head->digest = trial->digest;
     if (trial->totals.not_modelled > 0) {
         snprintf(head->reason, sizeof head->reason, "%s", trial->why_not_modelled);
     }
     run_again(trial_result, target, trial);
+    head->totals = trial->totals;
     run_findings_copy(&head->findings, &trial->findings);
     run_findings_settle(&head->findings);
     if (head->findings.count > 0) {

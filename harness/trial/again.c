@@ -153,6 +153,14 @@ static bool run_drawn(const struct target *target, const struct trial *trial, st
     return was_run;
 }
 
+/* What broke in one run more; that breaks nothing of the comparison. */
+static void count_broken(struct trial *trial, const struct run_totals *one)
+{
+    trial->totals.ooms += one->premature;
+    trial->totals.premature += one->premature;
+    trial->totals.broken += one->broken;
+}
+
 bool again_breaks_lanes(const struct target *target, struct trial *trial, struct verdict *broken)
 {
     struct trial one;
@@ -162,6 +170,9 @@ bool again_breaks_lanes(const struct target *target, struct trial *trial, struct
         *broken = one.first;
     } else if (was_run && one.totals.not_modelled == 0 && again_breaks(target, &one, broken)) {
         run_findings_set(&one.findings, broken, &trial->searched);
+    }
+    if (broken->kind == VERDICT_NONE) {
+        count_broken(trial, &one.totals);
     }
     trial_take_findings(trial, &one);
     trial_lead(trial);

@@ -165,4 +165,8 @@ grep -Eq '"late":[1-9][0-9]*[,}]' out.txt || fail "nothing is late: $(tail -n 1 
 expect_exit 0 replay late.ops --strategy exhaustive
 expect_text out.txt " granted late"
 
+# What only the run that is compared shows is a finding, is counted, and makes the run red.
+expect_exit 1 run recompilation_churn --target race_pin_flag --lanes 3 --schedules 8 --faults none --seed 1 --seeds 1 --shrink-budget 0
+expect_text out.txt "finding 1: premature: fits after defragment"
+expect_text out.txt "(111 justified, 1 premature, 0 unknown)"
 finish
