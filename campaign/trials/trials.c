@@ -89,8 +89,8 @@ static uint64_t choose_stride(const struct part *part)
 }
 
 /* What most trials find they find in the first rounds: those that take as long as so many others
- * wait for these. */
-enum { LONG_STRIDE = 10, LONG_WAIT_ROUNDS = 10 };
+ * wait for these, lanes included. */
+enum { LONG_STRIDE = 10, LONG_WAIT_ROUNDS = 64 };
 
 static uint64_t choose_first_round(const struct part *part)
 {
