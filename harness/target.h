@@ -94,7 +94,8 @@ struct device_services {
 
     /* Events.  completed_count grows by one with each event that completes: while it stands
      * still there is nothing to poll.  event_wait returns when the event is done (OK), or LOST
-     * at once when no amount of waiting will complete it; other events may complete meanwhile. */
+     * at once when no amount of waiting will complete it; other events may complete meanwhile, and
+     * also between any two of these calls: the count is to be read before the events. */
     uint64_t (*completed_count)(void *context);
     bool (*event_done)(void *context, uint64_t event);
     enum device_result (*event_wait)(void *context, uint64_t event);

@@ -49,9 +49,14 @@ void device_begin_op(struct device *device, uint64_t call_count_max);
 /* Another call begins while that of an op is under way: its device calls go into the same log, and
  * come on top of the bound. */
 void device_join_op(struct device *device, uint64_t call_count_max);
-/* The op's call has returned: until the next op the clock does not jump (FAULT_CLOCK_JUMP). */
+/* The op's call has returned: until the next op the clock does not jump (FAULT_CLOCK_JUMP,
+ * FAULT_POLL_JUMP). */
 void device_end_op(struct device *device);
 const struct device_call *device_calls(const struct device *device, size_t *count);
+/* How many completions the target must have seen: after each call of the device it has to look
+ * again, but what completed between its last looks (FAULT_POLL_JUMP) came too late.  Until the next
+ * op begins. */
+uint64_t device_seen_count(const struct device *device);
 bool device_hung(const struct device *device);
 /* Bytes of host memory that the target holds now. */
 uint64_t device_host_bytes(const struct device *device);
@@ -61,7 +66,8 @@ bool device_left_range(const struct device *device);
 
 /* The fault strikes the call-th call of its kind from now (1 = the next; 0: it is disarmed), once
  * or for ever.  Of calls that are refused only the refusing kinds take notice
- * (FAULT_COPY..FAULT_HOST_MEMORY, FAULT_ANY); FAULT_CLOCK_JUMP counts every call but host_alloc.
+ * (FAULT_COPY..FAULT_HOST_MEMORY, FAULT_ANY); FAULT_CLOCK_JUMP counts every call but host_alloc,
+ * and FAULT_POLL_JUMP completed_count and event_done, unless there is a device_waiter.
  * FAULT_UNLOAD_BUSY for ever: the next unload after each busy time is granted.  FAULT_COPY_HALF for
  * ever: the same call halves what is left, until that is at most 64 KiB. */
 struct device_fault {

@@ -13,7 +13,7 @@ struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline)
     CHECK(device != NULL);
     device->capacity_bytes = capacity_bytes;
     device->timeline = timeline;
-    device->call_count_max = UINT64_MAX;
+    device->call_count_max = device->unseen_from = UINT64_MAX;
     contents_init(&device->contents);
     host_memory_init(&device->host_memory);
     device->services = device_offered(device);
@@ -54,6 +54,7 @@ void device_begin_op(struct device *device, uint64_t call_count_max)
     device->call_count = 0;
     device->total_count = 0;
     device->poll_count = 0;
+    device->unseen_from = UINT64_MAX;
     device->faults.fired = device->faults.struck = 0;
     device->hung = device->is_runaway = false;
     device->left_range = false;
@@ -86,6 +87,12 @@ const struct device_call *device_calls(const struct device *device, size_t *coun
 bool device_hung(const struct device *device)
 {
     return device->hung;
+}
+
+uint64_t device_seen_count(const struct device *device)
+{
+    const uint64_t completed_count = timeline_completed_count(device->timeline);
+    return device->unseen_from < completed_count ? device->unseen_from : completed_count;
 }
 
 bool device_left_range(const struct device *device)

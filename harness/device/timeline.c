@@ -251,6 +251,14 @@ uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t even
     return timeline->events[event].completed_index;
 }
 
+void timeline_excuse(struct timeline *timeline, uint64_t index)
+{
+    CHECK(index <= timeline->completed_count);
+    for (; index < timeline->completed_count; index++) {
+        timeline->events[timeline->completed[index]].was_lost = true;
+    }
+}
+
 bool timeline_was_lost(const struct timeline *timeline, uint64_t event)
 {
     CHECK(timeline_state(timeline, event) == EVENT_DONE);

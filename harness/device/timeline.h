@@ -39,6 +39,8 @@ uint64_t timeline_pending_at(const struct timeline *timeline, size_t index);
 /* Events that completed, in order, ever: [0, completed_count). */
 uint64_t timeline_completed_count(const struct timeline *timeline);
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index);
+/* Nobody needed to see what completed from that index on: as if no waiting would have done it. */
+void timeline_excuse(struct timeline *timeline, uint64_t index);
 /* Of an event that is done: its index there, and whether no waiting would have completed it. */
 uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t event);
 bool timeline_was_lost(const struct timeline *timeline, uint64_t event);

@@ -25,14 +25,23 @@ void faulting_init(struct faulting *faulting, const struct fault_options *option
     faulting->kinds[FAULTING_RETIRE].period *= FAULTING_RETIRE_PERIOD_FACTOR;
 }
 
+/* Which call is struck. */
+static uint64_t draw_nth(struct faulting *faulting, enum fault_kind kind)
+{
+    if (kind == FAULT_POLL_JUMP) {
+        return random_log_uniform(&faulting->random, 1, FAULTING_NTH_POLL_MAX);
+    }
+    return 1 +
+           random_below(&faulting->random, 1 + random_below(&faulting->random, FAULTING_NTH_MAX));
+}
+
 static struct op make_fault(struct faulting *faulting, enum fault_kind kind, uint8_t host,
                             uint32_t op_number)
 {
     struct op op = op_make(OP_FAULT);
     op.host = host;
     op.tag = (uint8_t)kind;
-    op.size_bytes = 1 + random_below(&faulting->random,
-                                     1 + random_below(&faulting->random, FAULTING_NTH_MAX));
+    op.size_bytes = draw_nth(faulting, kind);
     if (fault_info(kind)->has_delay) {
         op.delay_ns = random_log_uniform(&faulting->random, DELAY_MIN_NS, DELAY_MAX_NS);
     }

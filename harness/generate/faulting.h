@@ -22,7 +22,8 @@ enum {
     FAULTING_PERIOD_MAX = 2000, /* ... log-uniform between the two */
     FAULTING_OPS_PER_FAULT =
         10, /* at least, over the trial: beyond it nothing but faults would be tested */
-    FAULTING_NTH_MAX = 8, /* the call that is struck; small ones are likelier */
+    FAULTING_NTH_MAX = 8,         /* the call that is struck; small ones are likelier */
+    FAULTING_NTH_POLL_MAX = 1024, /* the same of polls, of which one op makes many */
     FAULTING_LAST_OPS_MIN =
         10, /* a fault that strikes for ever is disarmed after so many ops, ... */
     FAULTING_LAST_OPS_MAX = 500,        /* ... uniform between the two */

@@ -43,6 +43,9 @@ static const struct fault_info faults[FAULT_KIND_COUNT] = {
                           .summary = "the clock jumps ahead in the middle of a call",
                           .has_delay = true},
     [FAULT_ANY] = {.name = "any", .summary = "the device refuses the call, whatever its kind"},
+    [FAULT_POLL_JUMP] = {.name = "poll_jump",
+                         .summary = "events complete between two looks at them",
+                         .has_delay = true},
 };
 
 const struct fault_info *fault_info(enum fault_kind kind)

@@ -30,6 +30,8 @@ enum fault_kind {
                            ends it */
     FAULT_CLOCK_JUMP,   /* any call that can fail: before it the clock jumps ahead by delay_ns */
     FAULT_ANY,          /* whichever call that can be refused: it is */
+    FAULT_POLL_JUMP,    /* event_done or completed_count, of one client: before it the clock jumps
+                           ahead by delay_ns */
     FAULT_KIND_COUNT
 };
 enum {

@@ -29,7 +29,7 @@ enum ops_file_result {
 struct ops_file_error {
     size_t line;   /* from 1; 0 = the whole file */
     size_t column; /* from 1 */
-    char reason[256];
+    char reason[320];
 };
 
 /* Reads text[length] into *setup and *list (initialised by the caller; replaced).  On failure

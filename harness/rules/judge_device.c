@@ -113,7 +113,9 @@ bool judge_device_calls(struct judge *judge, struct host *host, const struct cal
         }
         is_good = absorb_device_call(judge, host, call, &calls[i], moved);
     }
-    if (is_good) {
+    if (is_good && call->result == TARGET_NO_MEMORY) {
+        judge_absorb_until(judge, device_seen_count(host->device));
+    } else if (is_good) {
         judge_absorb_all(judge);
     }
     return judge_bounds(judge, host) && is_good;

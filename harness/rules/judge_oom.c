@@ -75,14 +75,15 @@ static bool is_excused(const struct host *host)
 }
 
 /* While a block is absent, the numbers of the text leave out the room that is kept for it, and
- * nobody can see where. */
+ * nobody can see where.  Nor whether the target saw what completed between its last looks. */
 static bool judge_text(struct judge *judge, const struct host *host, const struct call *call)
 {
-    return rule_judge(RULE_MESSAGE, &(const struct evidence){
-                                        .judge = judge,
-                                        .host = host,
-                                        .call = call,
-                                        .has_numbers = model_absent_count(host->model) == 0});
+    const bool has_seen_all = device_seen_count(host->device) ==
+                              timeline_completed_count(judge->timeline);
+    const bool has_numbers = has_seen_all && model_absent_count(host->model) == 0;
+    return rule_judge(RULE_MESSAGE,
+                      &(const struct evidence){
+                          .judge = judge, .host = host, .call = call, .has_numbers = has_numbers});
 }
 
 static struct shortfall_done find_done(const struct device *device)

@@ -211,11 +211,17 @@ static void append_refused(struct writing *text, const struct device *device)
 
 /* --- events --- */
 
-static void append_done(struct writing *text, struct observation_log *log,
-                        const struct timeline *timeline)
+/* An out-of-memory is judged by what the target must have seen: the rest is told with the next op.
+ */
+static void append_done(struct writing *text, struct observation_log *log, const struct run *run,
+                        const struct device *device)
 {
+    const struct timeline *timeline = run->timeline;
+    const bool is_oom = run->observation.skipped == 0 &&
+                        run->observation.result == TARGET_NO_MEMORY;
+    const uint64_t count = is_oom ? device_seen_count(device) : timeline_completed_count(timeline);
     bool is_open = false;
-    for (; log->completed_count < timeline_completed_count(timeline); log->completed_count++) {
+    for (; log->completed_count < count; log->completed_count++) {
         begin_entry(text, "done", &is_open);
         json_add_number(text, NULL, timeline_completed_at(timeline, log->completed_count) - 1);
     }
@@ -244,23 +250,32 @@ static void expect_event(struct observation_log *log, const struct op *op, uint3
                                                             : add_delay(now_ns, op->delay_ns);
 }
 
-/* Only a fault, or the last host of a collective, changes when an event is due. */
+static void append_other_due(struct writing *text, struct observation_log *log, uint64_t event,
+                             uint64_t due_ns, bool *is_open)
+{
+    if (due_ns == log->due_ns[event]) {
+        return;
+    }
+    begin_entry(text, "due", is_open);
+    json_nest(text, NULL, '[');
+    json_add_number(text, NULL, event - 1);
+    append_time(text, NULL, due_ns);
+    json_unnest(text, ']');
+    log->due_ns[event] = due_ns;
+}
+
+/* Only a fault, or the last host of a collective, changes when an event is due.  What an
+ * out-of-memory need not have seen was not to be awaited. */
 static void append_due(struct writing *text, struct observation_log *log,
                        const struct timeline *timeline)
 {
     bool is_open = false;
     for (size_t i = 0; i < timeline_pending_count(timeline); i++) {
         const uint64_t event = timeline_pending_at(timeline, i);
-        const uint64_t due_ns = timeline_due_ns(timeline, event);
-        if (due_ns == log->due_ns[event]) {
-            continue;
-        }
-        begin_entry(text, "due", &is_open);
-        json_nest(text, NULL, '[');
-        json_add_number(text, NULL, event - 1);
-        append_time(text, NULL, due_ns);
-        json_unnest(text, ']');
-        log->due_ns[event] = due_ns;
+        append_other_due(text, log, event, timeline_due_ns(timeline, event), &is_open);
+    }
+    for (uint64_t i = log->completed_count; i < timeline_completed_count(timeline); i++) {
+        append_other_due(text, log, timeline_completed_at(timeline, i), DELAY_NEVER, &is_open);
     }
     end_list(text, is_open);
 }
@@ -300,7 +315,7 @@ static void append_effects(struct writing *text, struct observation_log *log, co
         note_answer(host, run->models[op->host],
                     is_execution(info) ? op->ref : run->observation.op);
     }
-    append_done(text, log, run->timeline);
+    append_done(text, log, run, device);
     if (device_faults_struck(device) != 0 || (op->flags & OP_COLLECTIVE) != 0) {
         append_due(text, log, run->timeline);
     }

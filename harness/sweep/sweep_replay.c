@@ -37,12 +37,12 @@ static const uint8_t calls_of[FAULT_KIND_COUNT] = {
     [FAULT_UNLOAD_HALF] = UNLOAD,
     [FAULT_CLOCK_JUMP] = COPY | WAIT | UNLOAD,
     [FAULT_ANY] = COPY | WAIT | UNLOAD | HOST,
+    [FAULT_POLL_JUMP] = 0, /* it strikes no call that can be refused */
 };
 
 uint32_t sweep_calls_of(enum fault_kind kind)
 {
     CHECK(kind < FAULT_KIND_COUNT);
-    CHECK(calls_of[kind] != 0); /* a kind that was added has its row */
     return calls_of[kind];
 }
 

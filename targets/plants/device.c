@@ -50,13 +50,26 @@ static bool is_hiding_completions(const struct plant *plant)
     return plant->defect->hides_completions && plant->call.is_alloc;
 }
 
+static uint64_t count_completed(struct plant *plant)
+{
+    return plant->device.completed_count(plant->device.context);
+}
+
+/* Nothing is new unless it completed after the last look. */
+static uint64_t count_late(struct plant *plant)
+{
+    const uint64_t count = count_completed(plant);
+    plant->told_count = count == plant->looked_count ? plant->told_count : count;
+    return plant->told_count;
+}
+
 static uint64_t bent_completed_count(void *context)
 {
     struct plant *plant = context;
     if (is_hiding_completions(plant)) {
         return plant->call.completed_before;
     }
-    return plant->device.completed_count(plant->device.context);
+    return plant->defect->counts_late ? count_late(plant) : count_completed(plant);
 }
 
 static bool bent_event_done(void *context, uint64_t event)
@@ -65,7 +78,9 @@ static bool bent_event_done(void *context, uint64_t event)
     if (is_hiding_completions(plant) && plant->call.wait_count > 0) {
         return false;
     }
-    return plant->device.event_done(plant->device.context, event);
+    const bool is_done = plant->device.event_done(plant->device.context, event);
+    plant->looked_count = plant->defect->counts_late ? count_completed(plant) : 0;
+    return is_done;
 }
 
 static enum device_result bent_event_wait(void *context, uint64_t event)

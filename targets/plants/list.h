@@ -166,6 +166,9 @@ PLANT(deep, counters_ring, "counters",
 PLANT(deep, counters_polls, "counters",
       "counts a queued free twice that completes between two polls of one request",
       .event_wait = wait_counting_twice, .stats = stats_without_amount)
+PLANT(deep, counters_count_late, "counters",
+      "misses what completes between its looks at events, because it reads the count after them",
+      .counts_late = true)
 PLANT(deep, counters_table, "counters",
       "a table of 4,096 handles loses the last one when it grows: its bytes stay counted",
       .alloc = alloc_growing, .free = free_uncounted, .stats = stats_with_amount)

@@ -19,7 +19,7 @@ KINDS = {'alloc': 'size align? tag? unpadded? retry?', 'output': 'size align? ta
          'switch': 'op? point to|event'}
 CALLS = ('copy', 'wait', 'unload', 'host_memory', 'any', 'copy_half', 'copy_late', 'wait_timeout', 'event_lost',
          'event_late', 'event_early', 'event_doubled', 'event_order', 'event_others', 'unload_busy', 'unload_half',
-         'clock_jump')
+         'clock_jump', 'poll_jump')
 ROUNDINGS = {'any': (), 'granule': ('overhead',), 'classes': ('smallest', 'overhead')}
 REQUESTS = ('alloc', 'output', 'load', 'execute')
 MAKE_BLOCKS = ('alloc', 'output', 'load', 'donate', 'retire')

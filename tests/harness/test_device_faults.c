@@ -375,6 +375,105 @@ START_TEST(the_clock_jumps_before_the_nth_device_call)
 }
 END_TEST
 
+static bool is_done(uint64_t event)
+{
+    return services->event_done(services->context, event);
+}
+
+static uint64_t count_completed(void)
+{
+    return services->completed_count(services->context);
+}
+
+START_TEST(the_clock_jumps_before_the_nth_look_at_the_events)
+{
+    set_up_device();
+    timeline_add(timeline, 1, 100);
+    timeline_add(timeline, 2, 100);
+    arm_fault(FAULT_POLL_JUMP, 3, 100, false);
+    ck_assert_uint_eq(count_completed(), 0);
+    ck_assert(!is_done(1));
+    ck_assert_uint_eq(services->clock_ns(services->context), 0); /* not counted */
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);         /* nor is that */
+    ck_assert(is_done(2));
+    ck_assert(is_done(1));
+    ck_assert_uint_eq(count_completed(), 2);
+    ck_assert_uint_eq(timeline_now_ns(timeline), 100);
+    ck_assert_uint_eq(device_faults_struck(device), 1u << FAULT_POLL_JUMP);
+    arm_fault(FAULT_POLL_JUMP, 1, 100, true);
+    ck_assert(is_done(1));
+    ck_assert_uint_eq(count_completed(), 2);
+    ck_assert_uint_eq(timeline_now_ns(timeline), 300);
+    device_end_op(device);
+    ck_assert(is_done(1));
+    ck_assert_uint_eq(timeline_now_ns(timeline), 300);
+    tear_down_device();
+}
+END_TEST
+
+static void wait_nowhere(void *context, uint64_t event)
+{
+    (void)context;
+    (void)event;
+}
+static void look_nowhere(void *context)
+{
+    (void)context;
+}
+static void give_nothing(void *context, const void *memory, size_t bytes)
+{
+    (void)context;
+    (void)memory;
+    (void)bytes;
+}
+
+START_TEST(no_clock_jumps_before_a_look_where_others_pass_the_time)
+{
+    const struct device_waiter waiter = {NULL, wait_nowhere, look_nowhere, give_nothing};
+    set_up_device();
+    device_set_waiter(device, &waiter);
+    arm_fault(FAULT_POLL_JUMP, 1, 100, true);
+    ck_assert_uint_eq(count_completed(), 0);
+    ck_assert_uint_eq(timeline_now_ns(timeline), 0);
+    ck_assert_uint_eq(device_faults_struck(device), 0);
+    tear_down_device();
+}
+END_TEST
+
+START_TEST(what_completes_between_two_looks_is_seen_after_the_next_call)
+{
+    set_up_device();
+    size_t count = 0;
+    for (uint64_t event = 1; event <= 4; event++) {
+        timeline_add(timeline, event, event * 100);
+    }
+    ck_assert_int_eq(wait_for(1), DEVICE_OK);
+    ck_assert_uint_eq(device_seen_count(device), 1);
+    arm_fault(FAULT_POLL_JUMP, 1, 100, false);
+    ck_assert(is_done(2));
+    arm_fault(FAULT_POLL_JUMP, 1, 100, false);
+    ck_assert_uint_eq(count_completed(), 3);
+    ck_assert_uint_eq(device_seen_count(device), 1);
+    arm_fault(FAULT_HOST_MEMORY, 1, 0, false);
+    ck_assert_int_eq(take_host_memory(), DEVICE_REFUSED); /* not of the device */
+    ck_assert_uint_eq(device_seen_count(device), 1);
+    ck_assert_int_eq(copy_bytes(0, 100, 16), DEVICE_OK);
+    ck_assert_uint_eq(device_seen_count(device), 3);
+    ck_assert_uint_eq(device_calls(device, &count)[1].completed_before, 1);
+    ck_assert_uint_eq(device_calls(device, &count)[2].completed_before, 3);
+    ck_assert(!timeline_was_lost(timeline, 1));
+    ck_assert(timeline_was_lost(timeline, 2));
+    arm_fault(FAULT_POLL_JUMP, 1, 100, false);
+    ck_assert(is_done(4));
+    ck_assert_uint_eq(device_seen_count(device), 3);
+    device_end_op(device);
+    ck_assert_uint_eq(device_seen_count(device), 3);
+    device_begin_op(device, 1000);
+    ck_assert_uint_eq(device_seen_count(device), 4);
+    tear_down_device();
+}
+END_TEST
+
 START_TEST(a_wait_times_out_unless_the_event_is_done_by_then)
 {
     set_up_device();
@@ -606,6 +705,9 @@ Suite *suite_of_device_faults(void)
     tcase_add_test(tests, who_does_not_resume_never_sees_half_of_anything);
     tcase_add_test(tests, a_late_copy_lets_events_complete_before_it_answers);
     tcase_add_test(tests, the_clock_jumps_before_the_nth_device_call);
+    tcase_add_test(tests, the_clock_jumps_before_the_nth_look_at_the_events);
+    tcase_add_test(tests, no_clock_jumps_before_a_look_where_others_pass_the_time);
+    tcase_add_test(tests, what_completes_between_two_looks_is_seen_after_the_next_call);
     tcase_add_test(tests, a_wait_times_out_unless_the_event_is_done_by_then);
     tcase_add_test(tests, an_unload_is_busy_for_a_while_and_then_granted);
     tcase_add_test(tests, a_lost_event_stays_lost);

@@ -163,7 +163,8 @@ static void check_fault(const struct op *op, struct seen *seen, bool armed[FAULT
         return;
     }
     ck_assert(!armed[op->tag]);
-    ck_assert_uint_le(op->size_bytes, FAULTING_NTH_MAX);
+    const bool is_poll = op->tag == FAULT_POLL_JUMP;
+    ck_assert_uint_le(op->size_bytes, is_poll ? FAULTING_NTH_POLL_MAX : FAULTING_NTH_MAX);
     const bool has_delay = fault_info((enum fault_kind)op->tag)->has_delay;
     ck_assert(has_delay ? op->delay_ns >= 1000 && op->delay_ns <= UINT64_C(10000000000)
                         : op->delay_ns == 0);
@@ -266,7 +267,8 @@ static size_t drop_faults(struct op_list *list)
 /* first_fit asks its device for host memory alone, so that its answers stay the same under all
  * other faults. */
 static const uint32_t harmless = FAULTING_ALL & ~(1u << FAULT_HOST_MEMORY | 1u << FAULT_ANY |
-                                                  1u << FAULT_CLOCK_JUMP | 1u << FAULTING_RETIRE);
+                                                  1u << FAULT_CLOCK_JUMP | 1u << FAULT_POLL_JUMP |
+                                                  1u << FAULTING_RETIRE);
 
 /* The deep ones walk over the numbers of ops, which a fault shifts: up to the first one they choose
  * the same. */

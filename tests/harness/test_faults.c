@@ -295,6 +295,73 @@ START_TEST(an_event_that_was_lost_is_awaited_by_nobody)
 }
 END_TEST
 
+static void look_at_1(void)
+{
+    (void)script.device[0]->event_done(script.device[0]->context, 2);
+}
+static void look_at_1_and_copy(void)
+{
+    look_at_1();
+    (void)copy(4, 4, 2);
+}
+
+/* Block 0 is a queued free, or is used, until the event of op 1. */
+START_TEST(what_completed_between_the_last_looks_is_no_reason_against_an_out_of_memory)
+{
+    const struct {
+        enum op_kind kind;
+        bool drains;
+        void (*act)(void);
+        enum verdict_kind first;
+    } rows[] = {
+        {OP_FREE_AFTER, false, look_at_1, VERDICT_JUSTIFIED},
+        {OP_FREE_AFTER, true, look_at_1, VERDICT_JUSTIFIED},
+        {OP_FREE_AFTER, false, look_at_1_and_copy, VERDICT_PREMATURE},
+        {OP_FREE_AFTER, true, look_at_1_and_copy, VERDICT_PREMATURE},
+        {OP_USE, true, look_at_1, VERDICT_JUSTIFIED},
+        {OP_USE, true, look_at_1_and_copy, VERDICT_PREMATURE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        prepare();
+        script.contract.drains = rows[i].drains;
+        start_hosts(1);
+        KEEPS(alloc_at(4, 2));
+        KEEPS(on_for(rows[i].kind, 0, 1000));
+        KEEPS(arm_for(FAULT_POLL_JUMP, 1000));
+        script.act = rows[i].act;
+        const struct verdict *verdict = refuse(14);
+        ck_assert_msg(verdict->kind == rows[i].first, "row %zu: %s", i, verdict->reason);
+        if (verdict->kind == VERDICT_JUSTIFIED) {
+            JUDGED(refuse(14), VERDICT_PREMATURE);
+        }
+        stop();
+    }
+}
+END_TEST
+
+/* 14 granules are free before the jump, 16 after it. */
+START_TEST(the_numbers_of_a_text_may_lack_what_completed_between_the_last_looks)
+{
+    for (int jumps = 0; jumps < 2; jumps++) {
+        prepare();
+        script.contract.documented_messages = true;
+        script.contract.drains = false;
+        start_hosts(1);
+        KEEPS(alloc_at(4, 2));
+        KEEPS(on_for(OP_FREE_AFTER, 0, 1000));
+        if (jumps) {
+            KEEPS(arm_for(FAULT_POLL_JUMP, 1000));
+        }
+        script.act = look_at_1;
+        script.message = "RESOURCE_EXHAUSTED: Attempting to allocate 8.5K. That was not possible. "
+                         "There are 8.0K free.";
+        const struct verdict *verdict = refuse(17);
+        ck_assert_int_eq(verdict->rule, jumps ? RULE_NONE : RULE_MESSAGE);
+        stop();
+    }
+}
+END_TEST
+
 START_TEST(a_busy_unload_excuses_each_op_in_which_it_is_refused)
 {
     start();
@@ -698,6 +765,9 @@ Suite *suite_of_faults(void)
     tcase_add_test(tests, half_an_unload_is_held_to_what_a_whole_one_is);
     tcase_add_test(tests, what_stopped_half_way_excuses_no_out_of_memory);
     tcase_add_test(tests, an_event_that_was_lost_is_awaited_by_nobody);
+    tcase_add_test(tests,
+                   what_completed_between_the_last_looks_is_no_reason_against_an_out_of_memory);
+    tcase_add_test(tests, the_numbers_of_a_text_may_lack_what_completed_between_the_last_looks);
     tcase_add_test(tests, a_busy_unload_excuses_each_op_in_which_it_is_refused);
     tcase_add_test(tests, no_regret_is_counted_where_a_fault_struck);
     tcase_add_test(tests, a_failure_follows_a_refusal_and_says_so);

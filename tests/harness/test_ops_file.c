@@ -160,7 +160,7 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\noption defrag\n", 2, 8, "KEY=VALUE"},
     {"hbmstress-ops 1\n0: fault call=coppy\n", 2, 15, "unknown fault 'coppy'; one of copy, wait, "},
     {"hbmstress-ops 1\n0: fault call=0123456789012345678901234567890123456789\n", 2, 15,
-     "clock_jump, any"},
+     "clock_jump, any, poll_jump"},
     {"hbmstress-ops 1\n0: fault nth=2\n", 2, 1, "a fault needs call="},
     {"hbmstress-ops 1\n0: fault delay=5ms call=copy_half\n", 2, 1, "'copy_half' has no delay"},
     {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever must be 'yes'"},

@@ -40,6 +40,7 @@ struct device {
     uint64_t call_count_max;
     uint64_t total_count; /* calls of this op, those that are not logged included */
     uint64_t poll_count;  /* since the last call that can be refused */
+    uint64_t unseen_from; /* see device_seen_count(); UINT64_MAX: all */
     struct device_faults faults;
     struct begun begun;
     uint64_t *half_unloaded; /* programs, half_unloaded_count of them */
@@ -96,8 +97,8 @@ static inline struct device_call begin_call(struct device *device, enum device_c
         timeline_advance(device->timeline, jump->delay_ns);
     }
     device->poll_count = 0;
-    return (struct device_call){.kind = kind,
-                                .completed_before = timeline_completed_count(device->timeline)};
+    device->unseen_from = kind == DEVICE_CALL_HOST_ALLOC ? device->unseen_from : UINT64_MAX;
+    return (struct device_call){.kind = kind, .completed_before = device_seen_count(device)};
 }
 
 /* And ends here, in the log of the op. */

@@ -66,6 +66,7 @@ struct plant {
         *chains; /* block_capacity of them, a power of two: by the hash of a handle, an index */
     struct plant_dying *dying; /* dying_count of them; the oldest first */
     size_t block_count, block_capacity, dying_count, dying_capacity;
+    uint64_t looked_count, told_count; /* completions: at the last look, and as libhbm knows */
     uint64_t dying_completed_count;    /* of the device, when the dead were last forgotten */
     char message[PLANT_MESSAGE_BYTES]; /* of the last call; "" = libhbm's */
     struct plant_call call;
@@ -109,6 +110,7 @@ struct plant_defect {
     size_t (*host_free_bytes)(struct plant *plant,
                               size_t bytes); /* what is said to be given back */
     bool hides_completions; /* events that end during an alloc are seen only after it */
+    bool counts_late;       /* it reads the count of completions after it looked at the events */
     bool refuses_stages;    /* where copy refuses, moves through host memory are refused too */
 };
 
