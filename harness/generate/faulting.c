@@ -10,6 +10,15 @@
 enum { FOR_EVER_PERCENT = 10, RETIRE_PARTS = 256 };
 static_assert(FAULTING_KIND_COUNT < 32, "fault options have a bit for each kind");
 
+/* Memory that goes bad is drawn before the kinds that came later, so that a seed means the same. */
+static unsigned kind_drawn_at(unsigned i)
+{
+    if (i < FAULT_POLL_JUMP) {
+        return i;
+    }
+    return i == FAULT_POLL_JUMP ? FAULTING_RETIRE : i - 1;
+}
+
 void faulting_init(struct faulting *faulting, const struct fault_options *options, uint64_t seed)
 {
     CHECK((options->kinds & ~FAULTING_ALL) == 0);
@@ -20,7 +29,9 @@ void faulting_init(struct faulting *faulting, const struct fault_options *option
         const bool is_on = random_chance(&faulting->random, FAULTING_ON_PERCENT, 100);
         const uint64_t period = random_log_uniform(&faulting->random, FAULTING_PERIOD_MIN,
                                                    FAULTING_PERIOD_MAX);
-        faulting->kinds[i].period = is_on && (options->kinds >> i & 1) != 0 ? (uint32_t)period : 0;
+        const unsigned kind = kind_drawn_at(i);
+        const bool is_wished = (options->kinds >> kind & 1) != 0;
+        faulting->kinds[kind].period = is_on && is_wished ? (uint32_t)period : 0;
     }
     faulting->kinds[FAULTING_RETIRE].period *= FAULTING_RETIRE_PERIOD_FACTOR;
 }
