@@ -190,6 +190,7 @@ void campaign_take_findings(struct campaign *campaign, struct trial_result *tria
         known->seen_count++;
         if (known->seen_count == 1) {
             announce_finding(campaign, trial_result, known);
+            campaign_report_premature(campaign, trial_result);
         }
         if (head->has_list && (shrink_queue_takes(known->seen_count) ||
                                campaign_may_be_unrepeated(campaign, trial_result))) {

@@ -81,6 +81,18 @@ static void add_diagnosis(const struct trial_result *trial_result, const struct 
     }
 }
 
+void campaign_report_premature(struct campaign *campaign, const struct trial_result *trial_result)
+{
+    const struct saved_oom *premature = trial_result_premature(trial_result);
+    struct writing diagnosis;
+    writing_init(&diagnosis);
+    if (premature != NULL) {
+        add_diagnosis(trial_result, premature, &diagnosis);
+    }
+    output_line(&campaign->output, &diagnosis);
+    writing_deinit(&diagnosis);
+}
+
 /* What goes out with the lines of its OOMs. */
 struct oom_lines {
     struct lines all, notable;

@@ -479,10 +479,12 @@ static void take_lists(struct trial_result *trial_result, const struct trial *tr
     }
 }
 
-static void fill_trial_result(struct trial_result *trial_result, const struct target *target,
-                              struct trial *trial)
+static void fill_trial_result(struct trial_result *trial_result, const struct plan *plan,
+                              const struct report_place *place, struct trial *trial)
 {
     struct trial_result_head *head = &trial_result->head;
+    const struct target *target = plan->parts[head->task.part].target;
+    trial_diagnosis_complete(plan, place, trial, trial_result);
     head->digest = trial->digest;
     if (trial->totals.not_modelled > 0) {
         snprintf(head->reason, sizeof head->reason, "%s", trial->why_not_modelled);
@@ -567,7 +569,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                           .context = words};
     const struct lanes_witness witness = last_words_witness(words);
     if (run_trial(part, &trial_plan, &witness, &listener, &trial, trial_result->head.reason)) {
-        fill_trial_result(trial_result, part->target, &trial);
+        fill_trial_result(trial_result, plan, &listening.place, &trial);
     } else {
         trial_result->head.end = TRIAL_RESULT_REFUSED;
     }

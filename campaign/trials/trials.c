@@ -46,6 +46,12 @@ static size_t find_next_part(const struct plan *plan, size_t part)
     return part + 1 == plan->count ? 0 : part + 1;
 }
 
+/* Its place in a round. */
+static size_t find_turn(const struct plan *plan, size_t part)
+{
+    return plan->has_canary ? find_next_part(plan, part) : part;
+}
+
 struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window)
 {
     struct trials *trials = calloc(1, sizeof *trials);
@@ -92,17 +98,42 @@ static uint64_t choose_stride(const struct part *part)
  * wait for these, lanes included. */
 enum { LONG_STRIDE = 10, LONG_WAIT_ROUNDS = 64 };
 
-static uint64_t choose_first_round(const struct part *part)
+static bool is_long(const struct part *part)
 {
-    return choose_stride(part) >= LONG_STRIDE ? LONG_WAIT_ROUNDS : 0;
+    return choose_stride(part) >= LONG_STRIDE;
+}
+
+/* Where all scenarios are long there is nothing to wait for. */
+static uint64_t choose_long_wait(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const bool is_canary = plan->has_canary && i + 1 == plan->count;
+        if (!is_canary && !plan->parts[i].is_tentative && !is_long(&plan->parts[i])) {
+            return LONG_WAIT_ROUNDS;
+        }
+    }
+    return 0;
 }
 
 /* The round to which the part's i-th trial here belongs; those of its head start to the first. */
-static uint64_t choose_round(const struct part *part, uint64_t i)
+static uint64_t choose_round(const struct plan *plan, size_t part_index, uint64_t i)
 {
+    const struct part *part = &plan->parts[part_index];
+    const uint64_t first = is_long(part) ? choose_long_wait(plan) : 0;
     const uint64_t head_start = part->head_start == 0 ? 1 : part->head_start;
     const uint64_t turns = i < head_start ? 0 : i - head_start + 1;
-    return choose_first_round(part) + turns * choose_stride(part);
+    return first + turns * choose_stride(part);
+}
+
+bool trials_counts_before(const struct plan *plan, const struct task *a, const struct task *b)
+{
+    const uint64_t round_a = choose_round(plan, a->part, a->trial / plan->shard_count);
+    const uint64_t round_b = choose_round(plan, b->part, b->trial / plan->shard_count);
+    if (a->part == b->part) { /* several trials of a head start have one round */
+        return a->trial < b->trial;
+    }
+    return round_a != round_b ? round_a < round_b
+                              : find_turn(plan, a->part) < find_turn(plan, b->part);
 }
 
 /* A shard's share of the part's ops, rounded up. */
@@ -133,7 +164,7 @@ static bool is_window_full(const struct trials *trials, size_t part,
                            const struct progress *progress)
 {
     const bool is_next_to_count = part == trials->part &&
-                                  choose_round(&trials->plan->parts[part], progress->started) ==
+                                  choose_round(trials->plan, part, progress->started) ==
                                       trials->round;
     return !is_next_to_count && trials->started - trials->taken >= trials->window;
 }
@@ -167,7 +198,7 @@ bool trials_next(struct trials *trials, struct task *task)
                 trials->plan->parts[i].trial_count_max) {
             continue;
         }
-        const uint64_t round = choose_round(&trials->plan->parts[i], progress->started);
+        const uint64_t round = choose_round(trials->plan, i, progress->started);
         if (best != SIZE_MAX && best_round <= round) {
             continue;
         }
@@ -241,8 +272,8 @@ static bool find_next_to_count(struct trials *trials)
     /* As many rounds without a part to go on with: all are done. */
     for (uint64_t i = 0; i <= (stride_max + LONG_WAIT_ROUNDS + 1) * trials->plan->count; i++) {
         const struct progress *progress = &trials->parts[trials->part];
-        const bool is_its_round = choose_round(&trials->plan->parts[trials->part],
-                                               progress->taken) == trials->round;
+        const bool is_its_round = choose_round(trials->plan, trials->part, progress->taken) ==
+                                  trials->round;
         if (is_its_round && !progress->is_finished) {
             return progress->taken < progress->started;
         }
@@ -302,7 +333,7 @@ bool trials_take(struct trials *trials, struct trial_result *trial_result)
     count_trial(trials, &trial_result->head);
     const struct progress *progress = &trials->parts[trials->part];
     if (progress->is_finished ||
-        choose_round(&trials->plan->parts[trials->part], progress->taken) != trials->round) {
+        choose_round(trials->plan, trials->part, progress->taken) != trials->round) {
         step_part(trials);
     }
     return true;
@@ -336,12 +367,6 @@ struct trials_mark trials_save(const struct trials *trials, struct trials_progre
     return (struct trials_mark){trials->round, trials->part, trials->taken};
 }
 
-/* Its place in a round. */
-static size_t find_turn(const struct plan *plan, size_t part)
-{
-    return plan->has_canary ? find_next_part(plan, part) : part;
-}
-
 /* Rounds of so many trials are never reached; beyond, their numbers would not fit. */
 #define TRIAL_COUNT_MAX (UINT64_C(1) << 40)
 
@@ -350,16 +375,15 @@ static size_t find_turn(const struct plan *plan, size_t part)
 static bool is_at_mark(const struct plan *plan, size_t i, const struct trials_mark *mark,
                        uint64_t taken)
 {
-    const struct part *part = &plan->parts[i];
     const size_t turn = find_turn(plan, i), turn_of_mark = find_turn(plan, (size_t)mark->part);
     if (taken > TRIAL_COUNT_MAX) {
         return false;
     }
-    const uint64_t next = choose_round(part, taken);
+    const uint64_t next = choose_round(plan, i, taken);
     if (next < mark->round || (next == mark->round && turn < turn_of_mark)) {
         return false;
     }
-    const uint64_t last = taken == 0 ? 0 : choose_round(part, taken - 1);
+    const uint64_t last = taken == 0 ? 0 : choose_round(plan, i, taken - 1);
     /* Within its head start a part has several trials in a round. */
     return taken == 0 || last < mark->round ||
            (last == mark->round &&

@@ -126,6 +126,21 @@ diagnosed none | cmp -s - saved.txt && [ -s saved.txt ] || fail "saved are $(cat
 expect_exit 0 run churn --job job.ini --keep 0 --out none
 [ ! -e none/kept ] || fail "kept with --keep 0"
 
+# Each premature one that is found has one, however late its trial came; results do not depend on the number of workers.
+for workers in 1 3; do
+    expect_exit 1 run fragmentation_storm crowded training_step --target plant_premature_at_count --seed 4 --seeds 100 \
+        --workers "$workers" --out found
+    grep '"type":"diagnosis"' found/results.jsonl >"diagnoses.$workers"
+done
+cmp -s diagnoses.1 diagnoses.3 || fail "diagnoses depend on the number of workers: $(diff diagnoses.1 diagnoses.3 | head -n 2)"
+places() { # TYPE VERDICT
+    grep "\"type\":\"$1\"" found/results.jsonl | grep "\"$2\"" |
+        sed 's/.*\("scenario":"[^"]*","trial":[0-9]*\),.*\("op":[0-9]*\),.*/\1,\2/' | sort
+}
+places found premature >found.txt
+[ "$(grep -vc '"trial":[0-7],' found.txt)" -gt 0 ] || fail "all are of the first trials: $(cat found.txt)"
+places diagnosis premature | cmp -s - found.txt || fail "found are $(cat found.txt), with a diagnosis $(places diagnosis premature)"
+
 # What broke: the whole list beside the shrunk one; each kind of verdict has a diagnosis.
 expect_exit 1 run queued_free_race --target plant_premature_undrained --seed 1 --seeds 1 --keep 1 --out broke
 [ "$(find broke/kept -type f | wc -l)" = 1 ] || fail "the list of a trial that broke is not kept"

@@ -36,6 +36,12 @@ count_classes
 [ "${unknown:-0}" -ge 2 ] || fail "the search is not stuck: $unknown unknown of $ooms"
 expect_no_text out.txt '"unknown_allowed"'
 [ $((plain + aligned + held)) = "$unknown" ] || fail "classes do not add up to $unknown: $classes"
+# Each list that is saved says why its memory ran out.
+places() { # TYPE WHERE
+    grep "\"type\":\"$1\".*\"unknown\"${2-}" out.txt | grep -o '"trial":[0-9]*\|"op":[0-9]*' | paste -sd ' \n' | sort
+}
+places verdict '.*"certificate":' >saved.txt
+[ -s saved.txt ] && places diagnosis | cmp -s - saved.txt || fail "saved are $(cat saved.txt), with a diagnosis $(places diagnosis)"
 # shellcheck disable=SC2086
 expect_exit 3 $run
 expect_text out.txt "no promise broken, but an OOM stayed unknown: "

@@ -74,7 +74,7 @@ grep -q '^slow_leak  [0-9.]* [KMG]*i*B / [0-9.]* [KMG]*i*B  \[#*-*\] ' out.txt |
 expect_text out.txt "training_step  "
 expect_exit 0 watch out --follow --json
 [ "$(grep -c '^{"type":"memory","name":"[a-z_]*",.*}$' out.txt)" = 2 ] || fail "a campaign that ended is shown once: $(cat out.txt)"
-"$hbmstress" run slow_leak --seed 3 --time 3s --out running >/dev/null 2>&1 &
+"$hbmstress" run training_step --seed 3 --time 3s --out running >/dev/null 2>&1 &
 running=$!
 for _ in $(seq 200); do
     [ -e running/checkpoint ] && break
@@ -83,7 +83,7 @@ done
 expect_exit 0 watch running --follow
 wait "$running"
 check_plain out.txt
-expect_text out.txt "slow_leak  "
+expect_text out.txt "training_step  "
 expect_exit 0 watch running
 tail -n 1 out.txt >last.txt
 expect_exit 0 watch running --follow

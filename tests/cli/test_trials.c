@@ -131,11 +131,16 @@ static void put_justified(uint64_t trial, uint64_t count)
     trial_result_deinit(&result);
 }
 
-static bool is_next_diagnosed(void)
+static struct task next_task(void)
 {
     struct task task = {0};
     ck_assert(trials_next(trials, &task));
-    return task.is_diagnosed;
+    return task;
+}
+
+static bool is_next_diagnosed(void)
+{
+    return next_task().is_diagnosed;
 }
 
 START_TEST(justified_refusals_are_diagnosed_until_two_were_counted)
@@ -183,6 +188,50 @@ START_TEST(parts_with_long_trials_run_in_fewer_rounds)
     begin_trials(0, 100);
     start_all(10);
     end_trials("a0:2000 b0:6000 c0:1999 a1:2000 c1:1999 a2:2000 c2:1999 a3:2000 b1:6000 c3:1999");
+}
+END_TEST
+
+/* How many trials come before the first one of the part. */
+static size_t count_before(uint32_t part)
+{
+    size_t count = 0;
+    begin_trials(0, 1000);
+    while (next_task().part != part) {
+        count++;
+    }
+    trials_destroy(trials);
+    return count;
+}
+
+START_TEST(very_long_trials_wait_for_others_of_which_somebody_asked)
+{
+    make_plan(2, (const uint32_t[]){20000, 2000});
+    ck_assert_uint_eq(count_before(0), 64);
+    ck_assert_uint_eq(count_before(1), 0);
+    parts[1].is_tentative = true; /* its lanes */
+    ck_assert_uint_eq(count_before(0), 0);
+    make_plan(1, (const uint32_t[]){20000});
+    ck_assert_uint_eq(count_before(0), 0);
+}
+END_TEST
+
+START_TEST(trials_are_started_in_the_order_in_which_they_count)
+{
+    for (uint64_t shard_count = 1; shard_count <= 3; shard_count++) {
+        make_plan(3, (const uint32_t[]){2000, 6000, 20000});
+        parts[0].head_start = 3;
+        plan.shard_count = shard_count;
+        plan.shard_index = shard_count - 1;
+        begin_trials(0, 1000);
+        struct task last = next_task();
+        for (int i = 0; i < 500; i++) {
+            const struct task task = next_task();
+            ck_assert(trials_counts_before(&plan, &last, &task));
+            ck_assert(!trials_counts_before(&plan, &task, &last));
+            last = task;
+        }
+        trials_destroy(trials);
+    }
 }
 END_TEST
 
@@ -549,6 +598,8 @@ Suite *suite_of_trials(void)
     tcase_add_test(tests, justified_refusals_are_diagnosed_until_two_were_counted);
     tcase_add_test(tests, lists_of_the_first_trials_of_each_part_are_to_be_kept);
     tcase_add_test(tests, parts_with_long_trials_run_in_fewer_rounds);
+    tcase_add_test(tests, very_long_trials_wait_for_others_of_which_somebody_asked);
+    tcase_add_test(tests, trials_are_started_in_the_order_in_which_they_count);
     tcase_add_test(tests, trials_of_a_scenario_that_is_run_once_are_not_repeated);
     tcase_add_test(tests, results_count_in_the_order_of_the_rounds_whoever_is_first);
     tcase_add_test(tests, only_the_next_one_that_counts_is_started_beyond_the_window);

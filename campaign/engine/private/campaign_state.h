@@ -79,10 +79,9 @@ void campaign_note_unsynced(struct campaign *campaign, const char *folder, const
 
 /* The OOMs of a trial: keeps those that are saved, and says all of them. */
 void campaign_report_ooms(struct campaign *campaign, const struct trial_result *trial_result);
+/* The line that says why the premature OOM of the selected finding came, if it is one. */
+void campaign_report_premature(struct campaign *campaign, const struct trial_result *trial_result);
 /* Our judges disagree on one of its OOMs, or the checker on the certificate of its shrunk list. */
-/* A file of it that a merge is to take, besides those that a finding names itself. */
-void campaign_note_saved(struct campaign *campaign, const char *folder, const char *base,
-                         const char *extension);
 void campaign_report_dispute(struct campaign *campaign, const struct trial_result *trial_result);
 void campaign_report_shrunk_dispute(struct campaign *campaign,
                                     const struct trial_result *trial_result,
