@@ -217,7 +217,7 @@ END_TEST
 
 START_TEST(trials_are_started_in_the_order_in_which_they_count)
 {
-    for (uint64_t shard_count = 1; shard_count <= 3; shard_count++) {
+    for (uint32_t shard_count = 1; shard_count <= 3; shard_count++) {
         make_plan(3, (const uint32_t[]){2000, 6000, 20000});
         parts[0].head_start = 3;
         plan.shard_count = shard_count;
