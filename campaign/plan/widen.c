@@ -30,6 +30,7 @@ static void add_lanes(struct plan *plan, size_t i, const struct lane_options *wa
     *part = *from;
     snprintf(part->name, sizeof part->name, "%.50s.lanes", from->scenario->name);
     part->lanes = lane_options_completed(wanted, &part->setup);
+    part->setup.checks_races = part->lanes.checks_races;
     part->head_start = 0;
     part->stride = WIDEN_LANES_STRIDE;
     part->is_tentative = true;
@@ -55,7 +56,9 @@ void plan_widen(const struct run_options *options, struct plan *plan)
     const size_t count = plan->count;
     const struct lane_options wanted = {.lane_count = WIDEN_LANE_COUNT,
                                         .schedule_count = WIDEN_SCHEDULE_COUNT,
-                                        .has_schedules = true};
+                                        .checks_races = true,
+                                        .has_schedules = true,
+                                        .has_races = true};
     for (size_t i = 0; i < count; i++) {
         widen_part(options, &plan->parts[i]);
     }

@@ -152,7 +152,7 @@ done
 [ "$lists" -ge 30 ] || fail "only $lists lists"
 
 # What completed between the last looks of a refused request is no part of its state: it counts as lost until the next op.
-expect_exit 0 run eviction_pressure --faults poll_jump --lanes none --capacity 24M --seed 5 --seeds 12 --keep 12 --workers 1 \
+expect_exit 0 run eviction_pressure --faults poll_jump --lanes none --capacity 24M --seed 3 --seeds 12 --keep 12 --workers 1 \
     --out looks
 late=0
 for list in $(grep -l call=poll_jump looks/kept/*.ops); do

@@ -38,9 +38,9 @@ pair() { # SCENARIO PLANT SIGNATURE PLANT SIGNATURE
     local seed first second bound good=0 story=
     for seed in 1 2 3; do
         [ "$good" -lt 2 ] || break
-        run_plants "$1" "$seed" 2000 "$2"
+        run_plants "$1" "$seed" 2000 "$2" "" --shrink-budget 0
         first=$(count_needed "$3")
-        run_plants "$1" "$seed" 2000 "$4"
+        run_plants "$1" "$seed" 2000 "$4" "" --shrink-budget 0
         second=$(count_needed "$5")
         if [ -z "$first" ] || [ -z "$second" ]; then
             fail "$2 or $4 alone, seed $seed: not found"

@@ -2,11 +2,12 @@
 # What a run looks at when nobody says: faults, small devices and client threads; and what it says of those that it
 # could not try.
 #
-#     tests/cli/cli_defaults.sh HBMSTRESS WAITS_POLL.so WAITS_FUTEX.so
+#     tests/cli/cli_defaults.sh HBMSTRESS WAITS_POLL.so WAITS_FUTEX.so [THREADED_EXPLORED.so]
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 poll=$2
 futex=$3
+instrumented=${4-}
 
 # --- what only faults or client threads show ----------------------------------------------------------------------
 # It makes no fault by itself.
@@ -18,6 +19,12 @@ seen_by_default training_step plant_contents_lost_copy
 seen_by_default late_program plant_overlap_half_unload
 seen_by_default exact_edge race_reused_id
 seen_by_default fragmentation_storm race_lock_order
+# What no order of calls shows: that nothing orders two accesses.
+if [ -n "$instrumented" ]; then
+    expect_exit 1 run exact_edge --target "$instrumented" -O race=peek_unlocked --seed 1 --ops 6000 --shrink-budget 0 --out found
+    expect_text out.txt "finding race in "
+    expect_exit 0 run exact_edge --target "$instrumented" --seed 1 --ops 6000 --out sound
+fi
 
 # --- none brings back the plain trials, and each part says what it does ---------------------------------------------
 expect_exit 0 run queued_free_race --seed 1 --seeds 3 --out wide --workers 3
