@@ -2,6 +2,7 @@
 
 #include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
+#include "campaign/trials/diagnosis_again.h"
 #include "campaign/trials/trial_diagnosis.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
@@ -479,12 +480,34 @@ static void take_lists(struct trial_result *trial_result, const struct trial *tr
     }
 }
 
+/* Of the saved OOMs that have none. */
+static void add_diagnoses(struct trial_result *trial_result, const struct plan *plan,
+                          const struct trial *trial)
+{
+    struct trial_result_head *head = &trial_result->head;
+    struct undiagnosed ooms[TRIAL_RESULT_SAVED_COUNT_MAX];
+    struct saved_oom *saved[TRIAL_RESULT_SAVED_COUNT_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < head->saved_count; i++) {
+        if (head->saved[i].diagnosis_bytes == 0) {
+            saved[count] = &head->saved[i];
+            ooms[count++] = (struct undiagnosed){.verdict = &head->saved[i].verdict};
+        }
+    }
+    diagnosis_again(plan, &head->task, trial, TRIAL_RESULT_UNKNOWN_COUNT_MAX, ooms, count,
+                    &trial_result->diagnoses);
+    for (size_t i = 0; i < count; i++) {
+        saved[i]->diagnosis_start = ooms[i].start;
+        saved[i]->diagnosis_bytes = ooms[i].bytes;
+    }
+}
+
 static void fill_trial_result(struct trial_result *trial_result, const struct plan *plan,
-                              const struct report_place *place, struct trial *trial)
+                              struct trial *trial)
 {
     struct trial_result_head *head = &trial_result->head;
     const struct target *target = plan->parts[head->task.part].target;
-    trial_diagnosis_complete(plan, place, trial, trial_result);
+    add_diagnoses(trial_result, plan, trial);
     head->digest = trial->digest;
     if (trial->totals.not_modelled > 0) {
         snprintf(head->reason, sizeof head->reason, "%s", trial->why_not_modelled);
@@ -569,7 +592,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                           .context = words};
     const struct lanes_witness witness = last_words_witness(words);
     if (run_trial(part, &trial_plan, &witness, &listener, &trial, trial_result->head.reason)) {
-        fill_trial_result(trial_result, plan, &listening.place, &trial);
+        fill_trial_result(trial_result, plan, &trial);
     } else {
         trial_result->head.end = TRIAL_RESULT_REFUSED;
     }

@@ -81,7 +81,7 @@ struct trial_result {
     struct writing certificates; /* of the saved OOMs, one after the other */
     /* A JSON line each: of the OOMs that are saved up to the last justified one, when it is
      * diagnosed; of premature and unknown ones that may be the first of their kind
-     * (trial_diagnosis_complete); of all that are saved, and of the first with each verdict, when
+     * (diagnosis_again); of all that are saved, and of the first with each verdict, when
      * it is kept. */
     struct writing diagnoses;
     char kept[FILE_PATH_BYTES]; /* where its list was kept; "" = it was not.  It does not travel */

@@ -1,5 +1,6 @@
 #include "campaign/trials/trials.h"
 
+#include "campaign/trials/rounds.h"
 #include "harness/base/check.h"
 
 #include <stdlib.h>
@@ -34,24 +35,6 @@ static uint64_t number_trial(const struct plan *plan, uint64_t i)
     return i * plan->shard_count + plan->shard_index;
 }
 
-/* The parts in the order of a round: the canary, which is the last part, comes first, so that the
- * time is not over before it was seen. */
-static size_t find_first_part(const struct plan *plan)
-{
-    return plan->has_canary ? plan->count - 1 : 0;
-}
-
-static size_t find_next_part(const struct plan *plan, size_t part)
-{
-    return part + 1 == plan->count ? 0 : part + 1;
-}
-
-/* Its place in a round. */
-static size_t find_turn(const struct plan *plan, size_t part)
-{
-    return plan->has_canary ? find_next_part(plan, part) : part;
-}
-
 struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window)
 {
     struct trials *trials = calloc(1, sizeof *trials);
@@ -59,7 +42,7 @@ struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, ui
     *trials = (struct trials){.plan = plan,
                               .replay_sample = replay_sample,
                               .window = window,
-                              .part = find_first_part(plan)};
+                              .part = rounds_first_part(plan)};
     trials->parts = calloc(plan->count, sizeof *trials->parts);
     CHECK(trials->parts != NULL);
     for (size_t i = 0; i < plan->count; i++) {
@@ -80,62 +63,6 @@ void trials_destroy(struct trials *trials)
     free(trials);
 }
 
-static uint64_t choose_op_count(const struct part *part)
-{
-    /* A scenario that names no length gets the length of a common one. */
-    return part->scenario->ops_per_trial == 0 ? 2000 : part->scenario->ops_per_trial;
-}
-
-/* A scenario with long trials runs them more rarely, so that every scenario gets about as many ops.
- */
-static uint64_t choose_stride(const struct part *part)
-{
-    const uint64_t stride = part->stride != 0 ? part->stride : choose_op_count(part) / 2000;
-    return stride == 0 ? 1 : stride;
-}
-
-/* What most trials find they find in the first rounds: those that take as long as so many others
- * wait for these, lanes included. */
-enum { LONG_STRIDE = 10, LONG_WAIT_ROUNDS = 64 };
-
-static bool is_long(const struct part *part)
-{
-    return choose_stride(part) >= LONG_STRIDE;
-}
-
-/* Where all scenarios are long there is nothing to wait for. */
-static uint64_t choose_long_wait(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        const bool is_canary = plan->has_canary && i + 1 == plan->count;
-        if (!is_canary && !plan->parts[i].is_tentative && !is_long(&plan->parts[i])) {
-            return LONG_WAIT_ROUNDS;
-        }
-    }
-    return 0;
-}
-
-/* The round to which the part's i-th trial here belongs; those of its head start to the first. */
-static uint64_t choose_round(const struct plan *plan, size_t part_index, uint64_t i)
-{
-    const struct part *part = &plan->parts[part_index];
-    const uint64_t first = is_long(part) ? choose_long_wait(plan) : 0;
-    const uint64_t head_start = part->head_start == 0 ? 1 : part->head_start;
-    const uint64_t turns = i < head_start ? 0 : i - head_start + 1;
-    return first + turns * choose_stride(part);
-}
-
-bool trials_counts_before(const struct plan *plan, const struct task *a, const struct task *b)
-{
-    const uint64_t round_a = choose_round(plan, a->part, a->trial / plan->shard_count);
-    const uint64_t round_b = choose_round(plan, b->part, b->trial / plan->shard_count);
-    if (a->part == b->part) { /* several trials of a head start have one round */
-        return a->trial < b->trial;
-    }
-    return round_a != round_b ? round_a < round_b
-                              : find_turn(plan, a->part) < find_turn(plan, b->part);
-}
-
 /* A shard's share of the part's ops, rounded up. */
 static uint64_t share_op_count(const struct plan *plan, const struct part *part)
 {
@@ -149,7 +76,7 @@ static uint64_t share_op_count(const struct plan *plan, const struct part *part)
 static uint64_t bound_next_trial(const struct plan *plan, const struct part *part,
                                  const struct progress *progress)
 {
-    const uint64_t most = choose_op_count(part);
+    const uint64_t most = rounds_op_count(part);
     if (part->op_count_max == UINT64_MAX) {
         return most;
     }
@@ -164,8 +91,7 @@ static bool is_window_full(const struct trials *trials, size_t part,
                            const struct progress *progress)
 {
     const bool is_next_to_count = part == trials->part &&
-                                  choose_round(trials->plan, part, progress->started) ==
-                                      trials->round;
+                                  rounds_of(trials->plan, part, progress->started) == trials->round;
     return !is_next_to_count && trials->started - trials->taken >= trials->window;
 }
 
@@ -189,16 +115,16 @@ bool trials_next(struct trials *trials, struct task *task)
     size_t best = SIZE_MAX;
     uint64_t best_op_count = 0;
     uint64_t best_round = 0;
-    size_t i = find_first_part(trials->plan);
+    size_t i = rounds_first_part(trials->plan);
     for (size_t n = 0; n < trials->plan->count && !trials->is_stopped;
-         n++, i = find_next_part(trials->plan, i)) {
+         n++, i = rounds_next_part(trials->plan, i)) {
         const struct progress *progress = &trials->parts[i];
         if (progress->is_finished || is_window_full(trials, i, progress) ||
             number_trial(trials->plan, progress->started) >=
                 trials->plan->parts[i].trial_count_max) {
             continue;
         }
-        const uint64_t round = choose_round(trials->plan, i, progress->started);
+        const uint64_t round = rounds_of(trials->plan, i, progress->started);
         if (best != SIZE_MAX && best_round <= round) {
             continue;
         }
@@ -257,8 +183,8 @@ void trials_put(struct trials *trials, struct trial_result *trial_result)
 /* The round and part after the current ones. */
 static void step_part(struct trials *trials)
 {
-    trials->part = find_next_part(trials->plan, trials->part);
-    trials->round += trials->part == find_first_part(trials->plan);
+    trials->part = rounds_next_part(trials->plan, trials->part);
+    trials->round += trials->part == rounds_first_part(trials->plan);
 }
 
 /* Moves on to the next trial that was or will be started.  False: there is none. */
@@ -266,13 +192,13 @@ static bool find_next_to_count(struct trials *trials)
 {
     uint64_t stride_max = 1;
     for (size_t i = 0; i < trials->plan->count; i++) {
-        const uint64_t part_stride = choose_stride(&trials->plan->parts[i]);
+        const uint64_t part_stride = rounds_stride(&trials->plan->parts[i]);
         stride_max = part_stride > stride_max ? part_stride : stride_max;
     }
     /* As many rounds without a part to go on with: all are done. */
-    for (uint64_t i = 0; i <= (stride_max + LONG_WAIT_ROUNDS + 1) * trials->plan->count; i++) {
+    for (uint64_t i = 0; i <= (stride_max + ROUNDS_LONG_WAIT + 1) * trials->plan->count; i++) {
         const struct progress *progress = &trials->parts[trials->part];
-        const bool is_its_round = choose_round(trials->plan, trials->part, progress->taken) ==
+        const bool is_its_round = rounds_of(trials->plan, trials->part, progress->taken) ==
                                   trials->round;
         if (is_its_round && !progress->is_finished) {
             return progress->taken < progress->started;
@@ -333,7 +259,7 @@ bool trials_take(struct trials *trials, struct trial_result *trial_result)
     count_trial(trials, &trial_result->head);
     const struct progress *progress = &trials->parts[trials->part];
     if (progress->is_finished ||
-        choose_round(trials->plan, trials->part, progress->taken) != trials->round) {
+        rounds_of(trials->plan, trials->part, progress->taken) != trials->round) {
         step_part(trials);
     }
     return true;
@@ -375,15 +301,15 @@ struct trials_mark trials_save(const struct trials *trials, struct trials_progre
 static bool is_at_mark(const struct plan *plan, size_t i, const struct trials_mark *mark,
                        uint64_t taken)
 {
-    const size_t turn = find_turn(plan, i), turn_of_mark = find_turn(plan, (size_t)mark->part);
+    const size_t turn = rounds_turn(plan, i), turn_of_mark = rounds_turn(plan, (size_t)mark->part);
     if (taken > TRIAL_COUNT_MAX) {
         return false;
     }
-    const uint64_t next = choose_round(plan, i, taken);
+    const uint64_t next = rounds_of(plan, i, taken);
     if (next < mark->round || (next == mark->round && turn < turn_of_mark)) {
         return false;
     }
-    const uint64_t last = taken == 0 ? 0 : choose_round(plan, i, taken - 1);
+    const uint64_t last = taken == 0 ? 0 : rounds_of(plan, i, taken - 1);
     /* Within its head start a part has several trials in a round. */
     return taken == 0 || last < mark->round ||
            (last == mark->round &&

@@ -15,9 +15,6 @@ void trials_destroy(struct trials *trials);
  * or for good. */
 bool trials_next(struct trials *trials, struct task *task);
 
-/* Whether the results of one task count before those of another. */
-bool trials_counts_before(const struct plan *plan, const struct task *a, const struct task *b);
-
 /* Takes over the trial result of a task. */
 void trials_put(struct trials *trials, struct trial_result *trial_result);
 

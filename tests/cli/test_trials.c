@@ -1,5 +1,6 @@
 /* The order in which trials are run and counted: parts made up, results made up, each session
  * written down as one line. */
+#include "campaign/trials/rounds.h"
 #include "campaign/trials/trials.h"
 #include "tests/helpers/suite.h"
 
@@ -226,8 +227,8 @@ START_TEST(trials_are_started_in_the_order_in_which_they_count)
         struct task last = next_task();
         for (int i = 0; i < 500; i++) {
             const struct task task = next_task();
-            ck_assert(trials_counts_before(&plan, &last, &task));
-            ck_assert(!trials_counts_before(&plan, &task, &last));
+            ck_assert(rounds_count_before(&plan, &last, &task));
+            ck_assert(!rounds_count_before(&plan, &task, &last));
             last = task;
         }
         trials_destroy(trials);
