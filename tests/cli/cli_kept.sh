@@ -128,7 +128,7 @@ expect_exit 0 run churn --job job.ini --keep 0 --out none
 
 # Each premature one that is found has one, however late its trial came; results do not depend on the number of workers.
 for workers in 1 3; do
-    expect_exit 1 run fragmentation_storm crowded training_step --target plant_premature_at_count --seed 4 --seeds 100 \
+    expect_exit 1 run fragmentation_storm --target plant_premature_at_count --seed 4 --seeds 20 --lanes none --shrink-budget 0 \
         --workers "$workers" --out found
     grep '"type":"diagnosis"' found/results.jsonl >"diagnoses.$workers"
 done
