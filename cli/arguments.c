@@ -54,6 +54,11 @@ static const char *set_certificates(struct arguments *arguments, const char *val
     return option_set_text(&arguments->certificates, value);
 }
 
+static const char *set_language(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->language, value);
+}
+
 static const char *set_list(struct arguments *arguments, const char *value)
 {
     return option_set_text(&arguments->list, value);
@@ -181,6 +186,7 @@ static const struct option_row option_rows[] = {
     {"--follow", NULL, NULL,
      "for the DIR of a campaign: update the display until the campaign ends, or ctrl-C",
      set_follow},
+    {"--lang", NULL, "LANGUAGE", "the language of the plug-in, c or c++ (default c)", set_language},
     {"--help", "-h", NULL, "print this text", set_help},
     {"--version", NULL, NULL, "print the version", set_version},
 };

@@ -14,10 +14,19 @@
 #define HBMSTRESS_VERSION "0.1.0"
 #endif
 
-const struct subcommand *const subcommands[] = {
-    &subcommand_list,     &subcommand_run,     &subcommand_replay, &subcommand_import,
-    &subcommand_export,   &subcommand_explain, &subcommand_shrink, &subcommand_check,
-    &subcommand_baseline, &subcommand_merge,   &subcommand_watch,  NULL};
+const struct subcommand *const subcommands[] = {&subcommand_list,
+                                                &subcommand_run,
+                                                &subcommand_replay,
+                                                &subcommand_import,
+                                                &subcommand_export,
+                                                &subcommand_explain,
+                                                &subcommand_shrink,
+                                                &subcommand_check,
+                                                &subcommand_baseline,
+                                                &subcommand_merge,
+                                                &subcommand_watch,
+                                                &subcommand_new_target,
+                                                NULL};
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
 
 static void append_help(struct writing *text)
@@ -27,7 +36,7 @@ static void append_help(struct writing *text)
         "hbmstress decides whether each out-of-memory of a device-memory allocator is right.\n\n"
         "usage: hbmstress SUBCOMMAND [arguments]\n\n");
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
-        writing_append_format(text, "  %-8s  %s\n", subcommands[i]->name, subcommands[i]->summary);
+        writing_append_format(text, "  %-10s  %s\n", subcommands[i]->name, subcommands[i]->summary);
     }
     writing_append(
         text,

@@ -15,6 +15,7 @@ extern const struct subcommand subcommand_check;
 extern const struct subcommand subcommand_baseline;
 extern const struct subcommand subcommand_merge;
 extern const struct subcommand subcommand_watch;
+extern const struct subcommand subcommand_new_target;
 
 /* In the order of the help; ends with NULL. */
 extern const struct subcommand *const subcommands[];

@@ -11,7 +11,7 @@ make_good_tree() {
     mkdir "$tree/ci"
     cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$source_tree/ci/help.sh" "$tree/ci/"
     local folder
-    for folder in allocator harness checker targets scenarios formats reports cli fuzz bench tests; do
+    for folder in allocator harness kit checker targets scenarios formats reports cli fuzz bench tests; do
         mkdir "$tree/$folder"
         printf '/* A thing of the folder, to be included by others. */\n' >"$tree/$folder/thing.h"
         printf '#include "%s/thing.h"\n\n#include <stdint.h>\n' "$folder" >"$tree/$folder/thing.c"
@@ -27,6 +27,8 @@ make_good_tree() {
     printf '#include "harness/thing.h"\n#include "allocator/thing.h"\n' >"$tree/targets/other.c"
     printf '/* hbm_alloc is spoken of here. */\nconst char *name = "hbm_x";\n' >"$tree/harness/words.c"
     printf '#include "checker/thing.h"\n' >"$tree/cli/other.c"
+    printf '/* The table of calls, to be included by kit/. */\n' >"$tree/harness/target.h"
+    printf '#include "harness/target.h"\n#include <hbmstress/kit.h>\n' >"$tree/kit/other.c"
     mkdir -p "$tree"/{fuzz,cli,fuzz/others}/hbm_calls
     printf '#include "allocator/thing.h"\n' >"$tree/fuzz/hbm_calls/other.c"
     printf '#include "cli/thing.h"\n#include "bench/thing.h"\n' >"$tree/tests/other.c"
@@ -52,7 +54,7 @@ if ! said=$("$tree/ci/check-floors" "$tree"); then
     failure_count=$((failure_count + 1))
 fi
 
-for pair in allocator:harness harness:allocator harness:checker harness:targets checker:harness targets:scenarios \
+for pair in allocator:harness kit:harness kit:allocator harness:kit targets:kit harness:allocator harness:checker harness:targets checker:harness targets:scenarios \
     targets:cli scenarios:allocator \
     scenarios:formats formats:scenarios formats:allocator reports:formats reports:allocator reports:cli \
     cli:allocator cli:bench cli:tests fuzz:allocator fuzz:cli bench:allocator bench:fuzz bench:tests; do
@@ -71,6 +73,7 @@ done
 finds cli/hbm_calls/bad.c '#include "allocator/thing.h"\n' 'cli/ may not include allocator/'
 finds fuzz/hbm_calls/bad.c '#include "bench/thing.h"\n' 'fuzz/ may not include bench/'
 finds scenarios/bad.c '#include <hbm/hbm.h>\n' 'scenarios/ may not include allocator/'
+finds cli/bad.c '#include <hbmstress/kit.h>\n' 'cli/ may not include kit/'
 finds allocator/bad.c '#include <hbmstress/target.h>\n' 'allocator/ may not include harness/'
 finds cli/bad.c '#include <harness/thing.h>\n' 'write it in quotes'
 finds cli/bad.c '#include "thing.h"\n' 'not written from the root'

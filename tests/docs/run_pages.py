@@ -10,7 +10,7 @@ paths are masked.  A fence tagged `sh norun` is only parsed.  A command in anoth
 is refused.
 
 The commands of a page run one after the other in an empty directory of their own, with links to the folders of the
-source tree and the built programs on PATH.  Options: --deadline SECONDS a command (60), --jobs N pages at a time.
+source tree, the built programs on PATH and the built kit for pkg-config.  Options: --deadline SECONDS a command (60), --jobs N pages at a time.
 Exits with 0 when every page holds, 1 when one does not, 2 on bad usage.
 """
 import argparse
@@ -321,7 +321,7 @@ def run_page(path, build, deadline_seconds):
         scratch = pathlib.Path(name)
         link_folders(scratch)
         environment = {**os.environ, 'PATH': os.pathsep.join([*program_folders(build), os.environ['PATH']]),
-                       'LC_ALL': 'C.UTF-8', 'HOME': name}
+                       'PKG_CONFIG_PATH': str(build / 'kit'), 'LC_ALL': 'C.UTF-8', 'HOME': name}
         for command in commands:
             if command.runs:
                 report.run_count += 1

@@ -1,0 +1,191 @@
+/* new-target: writes a plug-in that builds, runs, and keeps its promises, to begin with. */
+#include "campaign/base/file.h"
+#include "campaign/engine/output.h"
+#include "cli/new_target_files.h"
+#include "cli/subcommands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_LENGTH_MAX = 64 };
+
+static const char *const languages[] = {"c++", "c"}; /* cpp is nearer to the first */
+enum { LANGUAGE_COUNT = sizeof languages / sizeof *languages };
+
+/* --- what was asked for --- */
+
+static enum exit_code check_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char valid[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const size_t length = strlen(name);
+    if (length > NAME_LENGTH_MAX || strspn(name, letters) == 0 || strspn(name, valid) != length) {
+        return message_fail(EXIT_USAGE,
+                            "'%s' is no name for a target: a letter, then letters, digits, _ and "
+                            "-, at most %d in all",
+                            name, NAME_LENGTH_MAX);
+    }
+    return EXIT_KEPT;
+}
+
+static enum exit_code check_language(const char *language)
+{
+    for (size_t i = 0; i < LANGUAGE_COUNT; i++) {
+        if (strcmp(languages[i], language) == 0) {
+            return EXIT_KEPT;
+        }
+    }
+    return message_unknown("language", language,
+                           message_nearest(language, languages, LANGUAGE_COUNT),
+                           "valid languages: c, c++");
+}
+
+/* --- files --- */
+
+/* The text with the target's name in place of what stands for it. */
+static void append_named(struct writing *text, const char *from, const char *name)
+{
+    for (const char *found; (found = strstr(from, NEW_TARGET_PLACEHOLDER)) != NULL;
+         from = found + strlen(NEW_TARGET_PLACEHOLDER)) {
+        writing_append_bytes(text, from, (size_t)(found - from));
+        writing_append(text, name);
+    }
+    writing_append(text, from);
+}
+
+static bool write_whole(const char *path, const struct writing *text)
+{
+    FILE *stream = fopen(path, "wex");
+    if (stream == NULL) {
+        return false;
+    }
+    const bool is_written = fwrite(writing_string(text), 1, text->length, stream) == text->length;
+    const int reason = errno;
+    if (fclose(stream) != 0) {
+        return false;
+    }
+    errno = reason;
+    return is_written;
+}
+
+static void join_path(struct writing *path, const char *directory,
+                      const struct new_target_file *file, const char *name)
+{
+    writing_init(path);
+    writing_append_format(path, "%s/", directory);
+    append_named(path, file->name, name);
+}
+
+static bool write_file(const char *directory, const struct new_target_file *file, const char *name)
+{
+    struct writing path, text;
+    join_path(&path, directory, file, name);
+    writing_init(&text);
+    append_named(&text, file->text, name);
+    const bool is_written = write_whole(writing_string(&path), &text);
+    const int reason = errno;
+    writing_deinit(&text);
+    writing_deinit(&path);
+    errno = reason;
+    return is_written;
+}
+
+static bool write_files(const char *directory, const char *language, const char *name)
+{
+    for (const struct new_target_file *file = new_target_files; file->language != NULL; file++) {
+        if (strcmp(file->language, language) == 0 && !write_file(directory, file, name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Removes what write_files made of the directory, and the directory; errno stays. */
+static void remove_files(const char *directory, const char *language, const char *name)
+{
+    const int reason = errno;
+    for (const struct new_target_file *file = new_target_files; file->language != NULL; file++) {
+        if (strcmp(file->language, language) == 0) {
+            struct writing path;
+            join_path(&path, directory, file, name);
+            (void)unlink(writing_string(&path));
+            writing_deinit(&path);
+        }
+    }
+    (void)rmdir(directory);
+    errno = reason;
+}
+
+/* Writes into a directory beside, which gets its name when all is there. */
+static enum exit_code write_target(const char *language, const char *name)
+{
+    char partial[NAME_LENGTH_MAX + sizeof ".partial"];
+    struct stat status;
+    if (lstat(name, &status) == 0) {
+        return message_fail(EXIT_USAGE, "%s: it is there already; choose another name", name);
+    }
+    snprintf(partial, sizeof partial, "%s.partial", name);
+    if (mkdir(partial, 0777) != 0) {
+        return message_fail(EXIT_USAGE, "%s: %s", partial, strerror(errno));
+    }
+    if (!write_files(partial, language, name) || rename(partial, name) != 0) {
+        remove_files(partial, language, name);
+        return message_fail(EXIT_HARNESS, "%s: %s", name, strerror(errno));
+    }
+    return EXIT_KEPT;
+}
+
+static enum exit_code print_next(const char *language, const char *name)
+{
+    struct writing text;
+    struct output output;
+    writing_init(&text);
+    for (const struct new_target_file *file = new_target_files; file->language != NULL; file++) {
+        if (strcmp(file->language, language) == 0) {
+            struct writing path;
+            join_path(&path, name, file, name);
+            writing_append_format(&text, "wrote %s\n", writing_string(&path));
+            writing_deinit(&path);
+        }
+    }
+    writing_append_format(&text,
+                          "next: cd %s && cmake -B build && cmake --build build && hbmstress run "
+                          "--target ./%s.so --capacity 64M --seed 1\n",
+                          name, name);
+    output_init(&output, false);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+}
+
+static enum exit_code new_target_subcommand(const struct arguments *arguments)
+{
+    const char *name = arguments->words[0];
+    const char *language = arguments->language != NULL ? arguments->language : "c";
+    enum exit_code code = check_name(name);
+    code = code == EXIT_KEPT ? check_language(language) : code;
+    code = code == EXIT_KEPT ? write_target(language, name) : code;
+    return code == EXIT_KEPT ? print_next(language, name) : code;
+}
+
+static const char *const options[] = {"--lang", NULL};
+
+const struct subcommand subcommand_new_target = {
+    .name = "new-target",
+    .summary = "write a plug-in to put your allocator into",
+    .usage = "NAME [--lang c|c++]",
+    .description =
+        "Makes a new directory NAME with a source, a CMakeLists.txt and a README.md.  The plug-in builds\n"
+        "and keeps every promise as it is written; put your own allocator in place of its two calls\n"
+        "(docs/kit.md).\n\n"
+        "Example: hbmstress new-target mine --lang c++",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "NAME",
+    .run = new_target_subcommand,
+};

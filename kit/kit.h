@@ -1,0 +1,158 @@
+/* The bookkeeping of a plug-in, for allocators that know only how to allocate and to free.
+ *
+ * A whole plug-in:
+ *
+ *     #include <hbmstress/kit.h>
+ *
+ *     struct mine { ... };
+ *     static uint64_t mine_allocate(void *state, uint64_t size_bytes, uint64_t align_bytes) { ... }
+ *     static void mine_free(void *state, uint64_t offset, uint64_t size_bytes) { ... }
+ *
+ *     KIT_TARGET("mine", "what it is, in one sentence",
+ *                .state_bytes = sizeof(struct mine),
+ *                .allocate_offset = mine_allocate, .free_offset = mine_free);
+ *
+ * The kit makes the handles, queues frees, counts uses and holds, donates, counts and reports,
+ * parses options and writes the messages.  Before an out-of-memory it awaits every queued free that
+ * can complete.  The contract that follows: nothing moves, frees are queued, it drains, there are
+ * no programs, calls come from one thread at a time.
+ *
+ * All of its memory is the harness's host memory.  Where that is refused, a call fails and changes
+ * nothing.  One thread calls at a time, and the calls of an allocator may not call the target. */
+#ifndef KIT_KIT_H
+#define KIT_KIT_H
+
+#include "harness/target.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KIT_NOTHING UINT64_MAX /* allocate_offset: nothing fits */
+#define KIT_GRANULE_BYTES 512u /* where neither the setup nor the allocator names one */
+
+/* Host memory that the harness counts, for an allocator's own records.  Owned by the kit, valid
+ * from open to close. */
+struct kit_host;
+/* Aligned to 16 bytes, not zeroed.  NULL: the harness refused; allocate may then return nothing,
+ * and the kit answers TARGET_FAILED instead of an out-of-memory. */
+void *kit_host_alloc(struct kit_host *host, size_t bytes);
+/* bytes are those of the allocation; memory may be NULL. */
+void kit_host_free(struct kit_host *host, void *memory, size_t bytes);
+
+/* What an allocator is opened with; valid during open, but for what the fields say. */
+struct kit_setup {
+    uint64_t capacity_bytes; /* offsets are [0, capacity_bytes) */
+    uint64_t granule_bytes;  /* a power of two */
+    void *region;            /* allocators of pointers: capacity_bytes of zeroed, writable memory,
+                                aligned to region_align_bytes, until close; NULL for the others */
+    struct kit_host *host;   /* valid until close */
+    struct target_contract *contract;  /* filled in; open may change what its options change, as
+                                          granule_bytes and rounding */
+    const struct target_setup *target; /* as the harness gave it */
+    const char *option_help;           /* as kit_open got it */
+};
+/* What was given for an option; NULL: nothing was. */
+const char *kit_option(const struct kit_setup *setup, const char *key);
+/* Whether an option has that value.  One that was not given has the first value that option_help
+ * lists for it. */
+bool kit_option_is(const struct kit_setup *setup, const char *key, const char *value);
+
+/* An allocator.  Required is one of the pairs allocate_offset and free_offset, or allocate and
+ * free (the first one counts where both are there); all else may be 0.  Calls get the state first.
+ */
+struct kit_allocator {
+    size_t state_bytes;              /* of the state, zeroed and aligned to 16 bytes before open */
+    uint64_t granule_bytes;          /* where the setup names none; 0 = KIT_GRANULE_BYTES */
+    bool is_granule_fixed;           /* another granule in the setup is refused */
+    uint64_t region_align_bytes;     /* a power of two; less than 2 MiB = 2 MiB */
+    struct target_rounding rounding; /* how large blocks may be: see target_contract */
+
+    /* NULL: it is open.  Otherwise one line that says why not, valid until the kit has read it;
+     * close is then not called. */
+    const char *(*open)(void *state, const struct kit_setup *setup);
+    /* No block is left then: the kit frees what is still live before. */
+    void (*close)(void *state);
+
+    /* size_bytes is the request, rounded up to granules; it may exceed the capacity.  align_bytes
+     * is a power of two, at least one granule and at most 2 MiB or one granule.  Returns the offset
+     * (a multiple of align_bytes) or KIT_NOTHING. */
+    uint64_t (*allocate_offset)(void *state, uint64_t size_bytes, uint64_t align_bytes);
+    /* size_bytes is what the block takes (see block_bytes). */
+    void (*free_offset)(void *state, uint64_t offset, uint64_t size_bytes);
+
+    /* The same for pointers into setup.region; NULL: nothing fits. */
+    void *(*allocate)(void *state, uint64_t size_bytes, uint64_t align_bytes);
+    void (*free)(void *state, void *pointer, uint64_t size_bytes);
+
+    /* What the block at offset takes, a multiple of the granule: at least size_bytes, at most what
+     * rounding allows.  NULL: size_bytes.  Called once, after the block was allocated. */
+    uint64_t (*block_bytes)(void *state, uint64_t offset, uint64_t size_bytes);
+    /* The largest free range.  NULL: the largest one between blocks. */
+    uint64_t (*largest_free_bytes)(void *state);
+};
+
+/* The calls of the table.  kit_open is target.open for the allocator, which must outlive the
+ * instance; options are those of option_help (as target.option_help; NULL = there are none). A
+ * value in angle brackets there, as in "limit=<bytes>\n", stands for any text.  The other calls are
+ * what harness/target.h says of their names; alloc is O(log blocks) and settles what is done in
+ * O(events pending). */
+enum target_result kit_open(const struct kit_allocator *allocator, const char *option_help,
+                            const struct target_setup *setup, const struct device_services *device,
+                            struct target_instance **instance, struct target_contract *contract,
+                            char *reason, size_t reason_bytes);
+void kit_close(struct target_instance *instance);
+enum target_result kit_alloc(struct target_instance *instance, const struct target_request *request,
+                             struct target_block *block);
+enum target_result kit_free(struct target_instance *instance, uint64_t handle, uint64_t event);
+enum target_result kit_use(struct target_instance *instance, uint64_t handle, uint64_t event);
+enum target_result kit_hold(struct target_instance *instance, uint64_t handle);
+enum target_result kit_release(struct target_instance *instance, uint64_t handle);
+enum target_result kit_donate(struct target_instance *instance, uint64_t handle,
+                              const struct target_request *request, struct target_block *block);
+enum target_result kit_locate(struct target_instance *instance, uint64_t handle,
+                              struct target_block *block);
+void kit_stats(struct target_instance *instance, struct target_stats *stats);
+void kit_report(struct target_instance *instance,
+                void (*row)(void *context, const struct target_row *row), void *context);
+const char *kit_message(struct target_instance *instance);
+
+/* Exports hbmstress_target for the kit_allocator that the designated initialisers after summary
+ * make.  name, summary and option_help are string literals. */
+#define KIT_TARGET(name_, summary_, ...) KIT_TARGET_WITH_OPTIONS(name_, summary_, NULL, __VA_ARGS__)
+#define KIT_TARGET_WITH_OPTIONS(name_, summary_, option_help_, ...)                          \
+    static enum target_result kit_target_open(                                               \
+        const struct target_setup *setup, const struct device_services *device,              \
+        struct target_instance **instance, struct target_contract *contract, char *reason,   \
+        size_t reason_bytes)                                                                 \
+    {                                                                                        \
+        static const struct kit_allocator allocator = {__VA_ARGS__};                         \
+        return kit_open(&allocator, option_help_, setup, device, instance, contract, reason, \
+                        reason_bytes);                                                       \
+    }                                                                                        \
+    extern const struct target hbmstress_target;                                             \
+    const struct target hbmstress_target = {                                                 \
+        .abi_version = TARGET_ABI_VERSION,                                                   \
+        .size_bytes = sizeof(struct target),                                                 \
+        .name = name_,                                                                       \
+        .summary = summary_,                                                                 \
+        .option_help = option_help_,                                                         \
+        .open = kit_target_open,                                                             \
+        .close = kit_close,                                                                  \
+        .alloc = kit_alloc,                                                                  \
+        .free = kit_free,                                                                    \
+        .use = kit_use,                                                                      \
+        .hold = kit_hold,                                                                    \
+        .release = kit_release,                                                              \
+        .donate = kit_donate,                                                                \
+        .locate = kit_locate,                                                                \
+        .stats = kit_stats,                                                                  \
+        .report = kit_report,                                                                \
+        .message = kit_message,                                                              \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,188 @@
+/* How an instance begins and ends, and its host memory. */
+#include "kit/private/instance.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REGION_ALIGN_BYTES = 1 << 21 };
+
+void *kit_host_alloc(struct kit_host *host, size_t bytes)
+{
+    void *memory = host->device->host_alloc(host->device->context, bytes);
+    host->is_refused = host->is_refused || memory == NULL;
+    return memory;
+}
+
+void kit_host_free(struct kit_host *host, void *memory, size_t bytes)
+{
+    if (memory != NULL) {
+        host->device->host_free(host->device->context, memory, bytes);
+    }
+}
+
+void kit_call_begin(struct target_instance *instance)
+{
+    instance->host.is_refused = false;
+    kit_pending_settle(instance);
+}
+
+enum target_result kit_fail(struct target_instance *instance, enum target_result result,
+                            const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(instance->message, sizeof instance->message, format, arguments);
+    va_end(arguments);
+    return result;
+}
+
+const char *kit_message(struct target_instance *instance)
+{
+    return instance->message;
+}
+
+static bool is_power(uint64_t bytes)
+{
+    return bytes != 0 && (bytes & (bytes - 1)) == 0;
+}
+
+static bool has_calls(const struct kit_allocator *allocator)
+{
+    return (allocator->allocate_offset != NULL && allocator->free_offset != NULL) ||
+           (allocator->allocate_offset == NULL && allocator->allocate != NULL &&
+            allocator->free != NULL);
+}
+
+/* NULL, or why the allocator cannot have this granule. */
+static const char *choose_granule(const struct kit_allocator *allocator,
+                                  const struct target_setup *setup, uint64_t *granule)
+{
+    const uint64_t own = allocator->granule_bytes != 0 ? allocator->granule_bytes
+                                                       : KIT_GRANULE_BYTES;
+    *granule = setup->granule_bytes != 0 ? setup->granule_bytes : own;
+    if (!is_power(*granule)) {
+        return "the granule is no power of two";
+    }
+    if (allocator->is_granule_fixed && *granule != own) {
+        return "this target has a granule of its own; leave the granule out";
+    }
+    return setup->capacity_bytes % *granule == 0 ? NULL
+                                                 : "the capacity is no multiple of the granule";
+}
+
+/* The state and the region; NULL, or why not. */
+static const char *make_state(struct target_instance *instance)
+{
+    const struct kit_allocator *allocator = instance->allocator;
+    if (allocator->state_bytes > 0) {
+        instance->state = kit_host_alloc(&instance->host, allocator->state_bytes);
+        if (instance->state == NULL) {
+            return "no host memory for the allocator's state";
+        }
+        memset(instance->state, 0, allocator->state_bytes);
+    }
+    if (allocator->allocate_offset == NULL) {
+        const uint64_t align = allocator->region_align_bytes;
+        instance->region = kit_region_map(instance->stats.bytes_limit,
+                                          align > REGION_ALIGN_BYTES ? align : REGION_ALIGN_BYTES);
+        return instance->region != NULL ? NULL : "no address space for the region";
+    }
+    return NULL;
+}
+
+static const char *open_allocator(struct target_instance *instance, const char *option_help,
+                                  const struct target_setup *setup,
+                                  struct target_contract *contract)
+{
+    const struct kit_allocator *allocator = instance->allocator;
+    const struct kit_setup opened = {.capacity_bytes = setup->capacity_bytes,
+                                     .granule_bytes = contract->granule_bytes,
+                                     .region = instance->region,
+                                     .host = &instance->host,
+                                     .contract = contract,
+                                     .target = setup,
+                                     .option_help = option_help};
+    const char *why = allocator->open != NULL ? allocator->open(instance->state, &opened) : NULL;
+    instance->granule_bytes = contract->granule_bytes;
+    return why;
+}
+
+static void destroy_instance(struct target_instance *instance)
+{
+    const struct device_services device = instance->device;
+    struct kit_host *host = &instance->host;
+    kit_host_free(host, instance->slots, instance->slot_capacity * sizeof *instance->slots);
+    kit_region_unmap(instance->region, instance->stats.bytes_limit);
+    kit_host_free(host, instance->state, instance->allocator->state_bytes);
+    device.host_free(device.context, instance, sizeof *instance);
+}
+
+static void init_instance(struct target_instance *instance, const struct kit_allocator *allocator,
+                          const struct target_setup *setup, const struct device_services *device)
+{
+    *instance = (struct target_instance){.allocator = allocator,
+                                         .device = *device,
+                                         .slot_free = KIT_SLOT_NONE,
+                                         .stats.bytes_limit = setup->capacity_bytes};
+    instance->host.device = &instance->device;
+    instance->pending_end = &instance->pending;
+    instance->completed_seen = device->completed_count(device->context);
+}
+
+enum target_result kit_open(const struct kit_allocator *allocator, const char *option_help,
+                            const struct target_setup *setup, const struct device_services *device,
+                            struct target_instance **instance, struct target_contract *contract,
+                            char *reason, size_t reason_bytes)
+{
+    uint64_t granule = 0;
+    if (!kit_options_check(option_help, setup, reason, reason_bytes)) {
+        return TARGET_INVALID;
+    }
+    const char *why = has_calls(allocator) ? choose_granule(allocator, setup, &granule)
+                                           : "the plug-in lacks allocate_offset and free_offset, "
+                                             "or allocate and free";
+    if (why != NULL) {
+        (void)snprintf(reason, reason_bytes, "%s", why);
+        return TARGET_INVALID;
+    }
+    struct target_instance *made = device->host_alloc(device->context, sizeof *made);
+    if (made == NULL) {
+        (void)snprintf(reason, reason_bytes, "no host memory for the kit");
+        return TARGET_FAILED;
+    }
+    init_instance(made, allocator, setup, device);
+    struct target_contract promised = {.granule_bytes = granule,
+                                       .defrag = DEFRAG_NONE,
+                                       .queues_frees = true,
+                                       .drains = true,
+                                       .order = {MITIGATION_DRAIN},
+                                       .rounding = allocator->rounding};
+    why = make_state(made);
+    if (why == NULL) {
+        why = open_allocator(made, option_help, setup, &promised);
+    }
+    if (why != NULL) {
+        const bool is_refused = made->host.is_refused;
+        (void)snprintf(reason, reason_bytes, "%s", why);
+        destroy_instance(made);
+        return is_refused ? TARGET_FAILED : TARGET_INVALID;
+    }
+    *contract = promised;
+    *instance = made;
+    return TARGET_OK;
+}
+
+void kit_close(struct target_instance *instance)
+{
+    while (instance->pending != NULL) {
+        kit_pending_end(instance, instance->pending);
+    }
+    while (instance->root != NULL) {
+        kit_block_drop(instance, instance->root);
+    }
+    if (instance->allocator->close != NULL) {
+        instance->allocator->close(instance->state);
+    }
+    destroy_instance(instance);
+}

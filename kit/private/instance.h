@@ -1,0 +1,91 @@
+/* An instance of a target of the kit, and what its parts ask of each other. */
+#ifndef KIT_PRIVATE_INSTANCE_H
+#define KIT_PRIVATE_INSTANCE_H
+
+#include "kit/private/blocks.h"
+
+struct kit_host {
+    const struct device_services *device;
+    bool is_refused; /* something was, since the call began */
+};
+
+/* A name for a block.  A handle is the slot's number and how often the slot was named before, so
+ * that the handle of a block that has gone means nothing. */
+struct kit_slot {
+    struct kit_block *block; /* NULL: free */
+    uint32_t name_count;
+    uint32_t next_free;       /* of a free slot: index of the next one, or KIT_SLOT_NONE */
+    struct kit_block *sorted; /* for the report */
+};
+#define KIT_SLOT_NONE UINT32_MAX
+
+enum { KIT_MESSAGE_BYTES = 256 };
+
+struct target_instance {
+    const struct kit_allocator *allocator;
+    struct device_services device;
+    struct kit_host host;
+    void *state; /* allocator->state_bytes of it, or NULL */
+    void *region;
+    uint64_t granule_bytes;
+    struct target_stats stats; /* all but largest_free_block_bytes are kept */
+    struct kit_block *root;
+    uint64_t serial_last;
+    struct kit_slot *slots; /* slot_capacity of them; the first slot_count were used */
+    uint32_t slot_count, slot_capacity;
+    uint32_t slot_free;                         /* index, or KIT_SLOT_NONE */
+    struct kit_pending *pending, **pending_end; /* oldest first */
+    uint64_t completed_seen; /* completed_count before the pending ones were last looked at */
+    char message[KIT_MESSAGE_BYTES];
+};
+
+/* Every call begins so. */
+void kit_call_begin(struct target_instance *instance);
+/* Writes the message, and returns the result. */
+__attribute__((format(printf, 3, 4))) enum target_result kit_fail(struct target_instance *instance,
+                                                                  enum target_result result,
+                                                                  const char *format, ...);
+
+/* --- slots.c --- */
+
+/* Names the block in a slot and sets its handle.  false: host memory was refused. */
+bool kit_slot_take(struct target_instance *instance, struct kit_block *block);
+/* The block gets a new handle; the old one means nothing from now on. */
+void kit_slot_rename(struct target_instance *instance, struct kit_block *block);
+void kit_slot_give(struct target_instance *instance, const struct kit_block *block);
+/* NULL: no block has that handle. */
+struct kit_block *kit_slot_find(const struct target_instance *instance, uint64_t handle);
+
+/* --- pending.c --- */
+
+/* The block waits for the event, with a record that the caller provides. */
+void kit_pending_add(struct target_instance *instance, struct kit_block *block, uint64_t event,
+                     struct kit_pending *pending);
+/* Lets go what is done, and ends at an instant at which no more was done. */
+void kit_pending_settle(struct target_instance *instance);
+/* Awaits one event that a queued free waits for and that waiting may complete.  TARGET_NO_MEMORY:
+ * there is none.  TARGET_FAILED: the device refused. */
+enum target_result kit_pending_await(struct target_instance *instance);
+/* Removes the record from the list and gives it back. */
+void kit_pending_end(struct target_instance *instance, struct kit_pending *pending);
+
+/* --- calls.c --- */
+
+/* Gives the block back to the allocator if it was freed and nothing keeps it any more. */
+void kit_block_settle(struct target_instance *instance, struct kit_block *block);
+/* Gives it back, whatever keeps it.  Nothing may be pending for it. */
+void kit_block_drop(struct target_instance *instance, struct kit_block *block);
+
+/* --- options.c --- */
+
+/* false: *reason says in one line which option is wrong and which ones are right. */
+bool kit_options_check(const char *option_help, const struct target_setup *setup, char *reason,
+                       size_t reason_bytes);
+
+/* --- region.c --- */
+
+/* NULL: the address space is not to be had. */
+void *kit_region_map(uint64_t bytes, uint64_t align_bytes);
+void kit_region_unmap(void *region, uint64_t bytes);
+
+#endif

@@ -1,0 +1,5 @@
+/* Every suite of the program tests_kit: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(kit)
+SUITE(kit_blocks)
+SUITE(kit_refusals)
