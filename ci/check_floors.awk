@@ -6,7 +6,7 @@ BEGIN {
     allowed["harness"] = "harness explore"
     allowed["kit"] = "kit"
     allowed["checker"] = "checker"
-    allowed["targets"] = "targets harness allocator"
+    allowed["targets"] = "targets kit harness allocator"
     allowed["scenarios"] = "scenarios harness"
     allowed["formats"] = "formats harness"
     allowed["reports"] = "reports harness"

@@ -9,6 +9,7 @@
 #include "reports/json_lines.h"
 #include "reports/table.h"
 #include "scenarios/scenarios.h"
+#include "targets/adapters/adapters.h"
 #include "targets/targets.h"
 #include "targets/threaded/races.h"
 
@@ -78,10 +79,27 @@ static void list_table(struct listing *listing, const struct target *const *tabl
     }
 }
 
+/* What is missing on this machine is part of the summary. */
+static void list_adapters(struct listing *listing)
+{
+    for (size_t i = 0; adapters[i] != NULL; i++) {
+        char reason[ADAPTER_REASON_BYTES], summary[2 * ADAPTER_REASON_BYTES];
+        const bool is_usable = adapter_is_usable(i, reason);
+        (void)snprintf(summary, sizeof summary, "%s%s%s", adapters[i]->summary,
+                       is_usable ? "" : "; not usable here: ", is_usable ? "" : reason);
+        const struct report_entry entry = {.kind = "target",
+                                           .name = adapters[i]->name,
+                                           .summary = summary,
+                                           .options = adapters[i]->option_help};
+        listing_add_entry(listing, &entry);
+    }
+}
+
 static void list_targets(struct listing *listing)
 {
     list_table(listing, targets);
     list_table(listing, races);
+    list_adapters(listing);
 }
 
 static void list_scenarios(struct listing *listing)

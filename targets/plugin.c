@@ -1,5 +1,7 @@
 #include "targets/plugin.h"
 
+#include "targets/adapters/adapters.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +15,8 @@
 bool plugin_is_named(const char *name)
 {
     const size_t length = strlen(name);
-    return strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0);
+    return !adapter_is_named(name) &&
+           (strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0));
 }
 
 /* --- the table --- */

@@ -1,5 +1,6 @@
 #include "targets/targets.h"
 
+#include "targets/adapters/adapters.h"
 #include "targets/threaded/races.h"
 
 #include <string.h>
@@ -30,6 +31,10 @@ static const struct target *find_in(const struct target *const *table, const cha
 
 const struct target *target_find(const char *name)
 {
-    const struct target *found = find_in(targets, name);
-    return found != NULL ? found : find_in(races, name);
+    const struct target *const *const tables[] = {targets, races, adapters};
+    const struct target *found = NULL;
+    for (size_t i = 0; found == NULL && i < sizeof tables / sizeof *tables; i++) {
+        found = find_in(tables[i], name);
+    }
+    return found;
 }

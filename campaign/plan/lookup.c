@@ -5,6 +5,7 @@
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
 #include "scenarios/scenarios.h"
+#include "targets/adapters/adapters.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
 #include "targets/threaded/races.h"
@@ -73,13 +74,13 @@ static enum exit_code lookup_plugin(const char *name, const char *path,
 
 static const char *find_nearest_target(const char *name)
 {
+    const struct target *const *const tables[] = {targets, races, adapters};
     const char *names[NAME_COUNT_MAX];
     size_t count = 0;
-    for (size_t i = 0; targets[i] != NULL && count < NAME_COUNT_MAX; i++) {
-        names[count++] = targets[i]->name;
-    }
-    for (size_t i = 0; races[i] != NULL && count < NAME_COUNT_MAX; i++) {
-        names[count++] = races[i]->name;
+    for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {
+        for (size_t i = 0; tables[table][i] != NULL && count < NAME_COUNT_MAX; i++) {
+            names[count++] = tables[table][i]->name;
+        }
     }
     return message_nearest(name, names, count);
 }
@@ -92,7 +93,10 @@ enum exit_code lookup_target(const char *name, const struct target **target)
     const struct target *found = target_find(name);
     if (found == NULL) {
         return message_unknown("target", name, find_nearest_target(name),
-                               "see hbmstress list targets");
+                               adapter_is_named(name)
+                                   ? "an adapter needs an allocator that accepts one region of "
+                                     "memory; see docs/adapters.md"
+                                   : "see hbmstress list targets");
     }
     *target = found;
     return EXIT_KEPT;

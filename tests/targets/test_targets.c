@@ -2,6 +2,7 @@
  */
 #include "harness/device/device.h"
 #include "harness/device/timeline.h"
+#include "targets/adapters/adapters.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"
@@ -102,6 +103,21 @@ START_TEST(names_are_unique_and_tables_complete)
         ck_assert_int_eq(strncmp(targets[i]->name, "plant_", 6) == 0, targets[i]->breaks != NULL);
     }
     ck_assert_ptr_null(target_find("no_such_target"));
+}
+END_TEST
+
+START_TEST(adapters_are_found_and_complete)
+{
+    for (size_t i = 0; adapters[i] != NULL; i++) {
+        char reason[PLUGIN_REASON_BYTES] = "";
+        ck_assert_msg(plugin_check_table(adapters[i], reason) == PLUGIN_OK, "%s: %s",
+                      adapters[i]->name, reason);
+        ck_assert(adapter_is_named(adapters[i]->name));
+        ck_assert_ptr_eq(target_find(adapters[i]->name), adapters[i]);
+        ck_assert_ptr_null(adapters[i]->breaks);
+    }
+    ck_assert_ptr_null(target_find("malloc:no_such_library"));
+    ck_assert(!adapter_is_named("hbm"));
 }
 END_TEST
 
@@ -444,6 +460,7 @@ Suite *suite_of_targets(void)
     suite_add_tcase(suite, table);
     suite_add_tcase(suite, calls);
     tcase_add_test(table, names_are_unique_and_tables_complete);
+    tcase_add_test(table, adapters_are_found_and_complete);
     tcase_add_test(table, unknown_options_are_refused_with_the_valid_ones);
     tcase_add_test(table, a_capacity_that_is_no_multiple_of_the_granule_is_refused);
     tcase_add_test(table, the_contract_is_what_was_asked_for);

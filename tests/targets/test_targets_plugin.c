@@ -93,6 +93,7 @@ START_TEST(names_are_told_from_files)
     ck_assert(plugin_is_named("folder/mine"));
     ck_assert(!plugin_is_named("hbm"));
     ck_assert(!plugin_is_named(".so"));
+    ck_assert(!plugin_is_named("malloc:./mine.so"));
 }
 END_TEST
 

@@ -1,0 +1,37 @@
+#include "targets/adapters/adapters.h"
+
+#include "targets/adapters/private/adapter.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert((int)ADAPTER_REASON_BYTES == (int)LIBRARY_REASON_BYTES,
+              "one is written as the other");
+
+const struct target *const adapters[] = {
+#define ADAPTER(name) &adapter_##name,
+#include "targets/adapters/list.h"
+#undef ADAPTER
+    NULL,
+};
+
+static const struct library *const libraries[] = {
+#define ADAPTER(name) &library_##name,
+#include "targets/adapters/list.h"
+#undef ADAPTER
+};
+
+bool adapter_is_named(const char *name)
+{
+    return strncmp(name, "malloc:", strlen("malloc:")) == 0;
+}
+
+bool adapter_is_usable(size_t index, char reason[ADAPTER_REASON_BYTES])
+{
+    void *handle = library_open(libraries[index], reason);
+    if (handle == NULL) {
+        return false;
+    }
+    library_close(handle);
+    return true;
+}

@@ -1,0 +1,22 @@
+/* Targets that put allocators of host memory on trial: each gives the allocator one region of host
+ * memory, and a block's address is its offset in the region.  The libraries are loaded when an
+ * adapter is opened: the program links none of them. */
+#ifndef TARGETS_ADAPTERS_ADAPTERS_H
+#define TARGETS_ADAPTERS_ADAPTERS_H
+
+#include "harness/target.h"
+
+enum { ADAPTER_REASON_BYTES = 256 };
+
+/* One target for each line of list.h, called malloc:NAME; ends with NULL.  target_find() finds
+ * them. */
+extern const struct target *const adapters[];
+
+/* Whether name is that of an adapter, known or not: it begins with "malloc:". */
+bool adapter_is_named(const char *name);
+
+/* Whether the library of adapters[index] can be used on this machine; false: reason is one line
+ * that says what is missing.  Loads it, and unloads it again where the library allows that. */
+bool adapter_is_usable(size_t index, char reason[ADAPTER_REASON_BYTES]);
+
+#endif

@@ -1,0 +1,266 @@
+/* malloc:jemalloc: version 5 of jemalloc, with an arena whose hooks give it one region.
+ *
+ * The hooks never take anything back: jemalloc keeps what it does not need, splits it and merges
+ * it. Records of its own it keeps elsewhere. */
+#include "targets/adapters/private/adapter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- jemalloc's interface --- */
+
+enum { FLAG_TCACHE_NONE = 0x100, FLAG_ARENA_SHIFT = 20 };
+
+/* Of the arena itself, without a cache of the thread in front of it. */
+static int arena_flags(unsigned arena)
+{
+    return (int)((arena + 1) << FLAG_ARENA_SHIFT) | FLAG_TCACHE_NONE;
+}
+
+static int align_flags(uint64_t align_bytes)
+{
+    return __builtin_ctzll(align_bytes);
+}
+
+struct extent_hooks {
+    void *(*alloc)(struct extent_hooks *hooks, void *wanted, size_t bytes, size_t align, bool *zero,
+                   bool *commit, unsigned arena);
+    bool (*dalloc)(struct extent_hooks *hooks, void *start, size_t bytes, bool committed,
+                   unsigned arena);
+    void (*destroy)(struct extent_hooks *hooks, void *start, size_t bytes, bool committed,
+                    unsigned arena);
+    bool (*commit)(struct extent_hooks *hooks, void *start, size_t bytes, size_t offset,
+                   size_t length, unsigned arena);
+    bool (*decommit)(struct extent_hooks *hooks, void *start, size_t bytes, size_t offset,
+                     size_t length, unsigned arena);
+    bool (*purge_lazy)(struct extent_hooks *hooks, void *start, size_t bytes, size_t offset,
+                       size_t length, unsigned arena);
+    bool (*purge_forced)(struct extent_hooks *hooks, void *start, size_t bytes, size_t offset,
+                         size_t length, unsigned arena);
+    bool (*split)(struct extent_hooks *hooks, void *start, size_t bytes, size_t bytes_a,
+                  size_t bytes_b, bool committed, unsigned arena);
+    bool (*merge)(struct extent_hooks *hooks, void *a, size_t bytes_a, void *b, size_t bytes_b,
+                  bool committed, unsigned arena);
+};
+struct arena_config {
+    struct extent_hooks *hooks;
+    bool metadata_use_hooks;
+};
+
+/* A block above SMALL_BYTES_MAX has extents of its own.  It takes one page more than its size
+ * class, because it begins at a random place of its first page, unless it is aligned to pages. */
+enum { SMALL_BYTES_MAX = 14336, PAGE_BYTES = 4096 };
+
+/* Pages are of one size class each, so that a smaller region is full at once. */
+#define CAPACITY_BYTES_MIN (UINT64_C(2) << 20)
+
+/* What is free waits for a clock unless it decays at once: addresses would differ from run to run.
+ */
+static const char conf_name[] = "MALLOC_CONF";
+static const char conf[] = "background_thread:false,dirty_decay_ms:0,muzzy_decay_ms:0";
+
+const struct library library_jemalloc = {
+    .file = "libjemalloc.so.2",
+    .package = "libjemalloc2",
+    .wants = "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=8192",
+};
+
+static struct {
+    int (*mallctl)(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
+    void *(*mallocx)(size_t bytes, int flags);
+    void (*dallocx)(void *memory, int flags);
+    size_t (*sallocx)(const void *memory, int flags);
+} je;
+
+struct jemalloc {
+    struct extent_hooks hooks; /* first: a hook gets its address */
+    char *region;
+    uint64_t capacity_bytes, given_bytes; /* [0, given_bytes) of the region is jemalloc's */
+    unsigned arena;
+};
+
+static const char *load_once(void)
+{
+    static char reason[LIBRARY_REASON_BYTES];
+    static void *handle;
+    static const struct library_call calls[] = {{"mallctl", &je.mallctl},
+                                                {"mallocx", &je.mallocx},
+                                                {"dallocx", &je.dallocx},
+                                                {"sallocx", &je.sallocx}};
+    if (handle != NULL) {
+        return NULL;
+    }
+    (void)setenv(conf_name, conf, 1);
+    void *opened = library_open(&library_jemalloc, reason);
+    (void)unsetenv(conf_name);
+    if (opened == NULL) {
+        return reason;
+    }
+    if (!library_find(opened, &library_jemalloc, calls, sizeof calls / sizeof *calls, reason)) {
+        library_close(opened);
+        return reason;
+    }
+    handle = opened;
+    return NULL;
+}
+
+/* --- hooks --- */
+
+static void *give_extent(struct extent_hooks *hooks, void *wanted, size_t bytes, size_t align,
+                         bool *zero, bool *commit, unsigned arena)
+{
+    struct jemalloc *const jemalloc = (struct jemalloc *)hooks;
+    (void)arena;
+    const uint64_t start = (jemalloc->given_bytes + (align - 1)) & ~(uint64_t)(align - 1);
+    if (start > jemalloc->capacity_bytes || bytes > jemalloc->capacity_bytes - start ||
+        (wanted != NULL && wanted != jemalloc->region + start)) {
+        return NULL;
+    }
+    jemalloc->given_bytes = start + bytes;
+    *zero = true; /* nothing was there before */
+    *commit = true;
+    return jemalloc->region + start;
+}
+
+/* True refuses: jemalloc keeps the extent. */
+static bool refuse_return(struct extent_hooks *hooks, void *start, size_t bytes, bool committed,
+                          unsigned arena)
+{
+    (void)hooks, (void)start, (void)bytes, (void)committed, (void)arena;
+    return true;
+}
+
+static bool allow_split(struct extent_hooks *hooks, void *start, size_t bytes, size_t bytes_a,
+                        size_t bytes_b, bool committed, unsigned arena)
+{
+    (void)hooks, (void)start, (void)bytes, (void)bytes_a, (void)bytes_b, (void)committed;
+    (void)arena;
+    return false;
+}
+
+static bool allow_merge(struct extent_hooks *hooks, void *a, size_t bytes_a, void *b,
+                        size_t bytes_b, bool committed, unsigned arena)
+{
+    (void)hooks, (void)a, (void)bytes_a, (void)b, (void)bytes_b, (void)committed, (void)arena;
+    return false;
+}
+
+/* --- the arena --- */
+
+/* The largest size class up to bytes, which are at least a page. */
+static uint64_t find_class_below(uint64_t bytes)
+{
+    const uint64_t power = UINT64_C(1) << (63 - __builtin_clzll(bytes));
+    const uint64_t step = power / 4;
+    return bytes / step * step;
+}
+
+/* Takes the whole region and gives it back, so that jemalloc has it as one extent from which it
+ * cuts.  Otherwise it would ask for pieces, and alignments would leave gaps between them that are
+ * nobody's. */
+static void take_region(struct jemalloc *jemalloc)
+{
+    enum { PIECE_COUNT_MAX = 128, PIECE_BYTES_MIN = 16384 };
+    void *pieces[PIECE_COUNT_MAX];
+    size_t count = 0;
+    for (uint64_t left = jemalloc->capacity_bytes;
+         left >= PIECE_BYTES_MIN + PAGE_BYTES && count < PIECE_COUNT_MAX;
+         left = jemalloc->capacity_bytes - jemalloc->given_bytes) {
+        void *piece = je.mallocx(find_class_below(left - PAGE_BYTES),
+                                 arena_flags(jemalloc->arena) | align_flags(PAGE_BYTES));
+        if (piece == NULL) {
+            break;
+        }
+        pieces[count++] = piece;
+    }
+    while (count > 0) {
+        je.dallocx(pieces[--count], FLAG_TCACHE_NONE);
+    }
+}
+
+static const char *open_arena(void *state, const struct kit_setup *setup)
+{
+    struct jemalloc *const jemalloc = state;
+    if (setup->capacity_bytes < CAPACITY_BYTES_MIN || setup->capacity_bytes % PAGE_BYTES != 0) {
+        return "a capacity of malloc:jemalloc is a multiple of 4K and at least 2M";
+    }
+    const char *reason = load_once();
+    if (reason != NULL) {
+        return reason;
+    }
+    *jemalloc = (struct jemalloc){.hooks = {.alloc = give_extent,
+                                            .dalloc = refuse_return,
+                                            .split = allow_split,
+                                            .merge = allow_merge},
+                                  .region = setup->region,
+                                  .capacity_bytes = setup->capacity_bytes};
+    struct arena_config config = {.hooks = &jemalloc->hooks, .metadata_use_hooks = false};
+    size_t bytes = sizeof jemalloc->arena;
+    if (je.mallctl("experimental.arenas_create_ext", &jemalloc->arena, &bytes, &config,
+                   sizeof config) != 0) {
+        return "jemalloc cannot make an arena that keeps its records outside of the region";
+    }
+    take_region(jemalloc);
+    return NULL;
+}
+
+static void close_arena(void *state)
+{
+    const struct jemalloc *const jemalloc = state;
+    char name[64];
+    (void)snprintf(name, sizeof name, "arena.%u.destroy", jemalloc->arena);
+    (void)je.mallctl(name, NULL, NULL, NULL, 0);
+}
+
+static void *allocate(void *state, uint64_t size_bytes, uint64_t align_bytes)
+{
+    const struct jemalloc *const jemalloc = state;
+    if (size_bytes > jemalloc->capacity_bytes) {
+        return NULL;
+    }
+    const uint64_t align = size_bytes > SMALL_BYTES_MAX && align_bytes < PAGE_BYTES ? PAGE_BYTES
+                                                                                    : align_bytes;
+    return je.mallocx(size_bytes, arena_flags(jemalloc->arena) | align_flags(align));
+}
+
+static void free_block(void *state, void *memory, uint64_t size_bytes)
+{
+    (void)state, (void)size_bytes;
+    je.dallocx(memory, FLAG_TCACHE_NONE);
+}
+
+static uint64_t find_block_bytes(void *state, uint64_t offset, uint64_t size_bytes)
+{
+    const struct jemalloc *const jemalloc = state;
+    (void)size_bytes;
+    const uint64_t usable = je.sallocx(jemalloc->region + offset, FLAG_TCACHE_NONE);
+    return usable > SMALL_BYTES_MAX ? usable + PAGE_BYTES : usable;
+}
+
+const struct kit_allocator allocator_jemalloc = {
+    .state_bytes = sizeof(struct jemalloc),
+    .granule_bytes = ADAPTER_GRANULE_BYTES,
+    .is_granule_fixed = true,
+    .rounding = {.kind = ROUNDING_CLASSES, .steps = 4, .overhead_bytes = PAGE_BYTES},
+    .open = open_arena,
+    .close = close_arena,
+    .allocate = allocate,
+    .free = free_block,
+    .block_bytes = find_block_bytes,
+};
+
+static enum target_result target_open(const struct target_setup *setup,
+                                      const struct device_services *device,
+                                      struct target_instance **out,
+                                      struct target_contract *contract, char *reason,
+                                      size_t reason_bytes)
+{
+    return kit_open(&allocator_jemalloc, NULL, setup, device, out, contract, reason, reason_bytes);
+}
+
+const struct target adapter_jemalloc = {
+    .name = "malloc:jemalloc",
+    .summary = "jemalloc 5 in an arena of its own over one region",
+    .open = target_open,
+    ADAPTER_CALLS,
+};

@@ -1,0 +1,57 @@
+#include "targets/adapters/private/library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static void explain(const struct library *library, char reason[LIBRARY_REASON_BYTES])
+{
+    const char *why = dlerror();
+    why = why == NULL ? "unknown reason" : why;
+    if (library->wants != NULL && strstr(why, "static TLS") != NULL) {
+        (void)snprintf(reason, LIBRARY_REASON_BYTES,
+                       "%s needs more thread-local memory than the loader keeps ready: run with %s "
+                       "in the environment",
+                       library->file, library->wants);
+        return;
+    }
+    (void)snprintf(reason, LIBRARY_REASON_BYTES,
+                   "%s cannot be loaded: install the package %s (%.120s)", library->file,
+                   library->package, why);
+}
+
+void *library_open(const struct library *library, char reason[LIBRARY_REASON_BYTES])
+{
+    /* Not RTLD_DEEPBIND, which sanitizers refuse: the functions that are called here allocate by
+     * themselves, and never by the name malloc. */
+    void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        explain(library, reason);
+    }
+    return handle;
+}
+
+void library_close(void *handle)
+{
+    (void)dlclose(handle);
+}
+
+bool library_find(void *handle, const struct library *library, const struct library_call *calls,
+                  size_t count, char reason[LIBRARY_REASON_BYTES])
+{
+    for (size_t i = 0; i < count; i++) {
+        if (dlsym(handle, calls[i].name) == NULL) {
+            (void)snprintf(reason, LIBRARY_REASON_BYTES,
+                           "%s has no function %s: another version is installed than that of the "
+                           "package %s",
+                           library->file, calls[i].name, library->package);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        /* C has no conversion from an object's address to a function's. */
+        void *const found = dlsym(handle, calls[i].name);
+        memcpy(calls[i].place, &found, sizeof found);
+    }
+    return true;
+}

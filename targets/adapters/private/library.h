@@ -1,0 +1,31 @@
+/* A shared library of the system that is loaded when it is needed, and the functions in it. */
+#ifndef TARGETS_ADAPTERS_PRIVATE_LIBRARY_H
+#define TARGETS_ADAPTERS_PRIVATE_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LIBRARY_REASON_BYTES = 256 };
+
+/* A function, and where its address goes: a pointer to a pointer to a function. */
+struct library_call {
+    const char *name;
+    void *place;
+};
+
+struct library {
+    const char *file;    /* as the dynamic linker knows it */
+    const char *package; /* of Debian, that has the file */
+    const char *wants;   /* an environment that it has to be loaded in, "NAME=VALUE"; else NULL */
+};
+
+/* Loads it for the caller alone: its malloc does not become the program's.  NULL: reason is one
+ * line that says why, with the package. */
+void *library_open(const struct library *library, char reason[LIBRARY_REASON_BYTES]);
+void library_close(void *handle);
+
+/* Sets all count places, or none and explains in reason. */
+bool library_find(void *handle, const struct library *library, const struct library_call *calls,
+                  size_t count, char reason[LIBRARY_REASON_BYTES]);
+
+#endif
