@@ -37,12 +37,12 @@ expect_text err.txt "slow: written, but the disk has not confirmed it yet: resul
 [ "$(wc -l <err.txt)" = 1 ] || fail "more than one line: $(cat err.txt)"
 expect_text slow/summary.json '"exit":0'
 expect_exit 0 run --resume slow # nothing was lost but to a power cut
-"${on_slow_disk[@]}" SYNC_SECONDS=60 "$hbmstress" run queued_free_race --seed 1 --ops 100000000 --out slow >out.txt 2>err.txt &
+"${on_slow_disk[@]}" SYNC_SECONDS=60 "$hbmstress" run queued_free_race --seed 1 --ops 100000000 --out slower >out.txt 2>err.txt &
 process=$!
-wait_until test -s slow/results.jsonl
+wait_until test -s slower/results.jsonl
 wait_until catches_interrupt "$process"
 ends_after TERM 4 "$process"
-expect_text err.txt "slow: written, but the disk has not confirmed it yet"
+expect_text err.txt "slower: written, but the disk has not confirmed it yet"
 
 # Verdicts that are only counted cost no sync: a run with thousands of them has as few as another.
 rm -f syncs
