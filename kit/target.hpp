@@ -12,8 +12,8 @@
  *
  * The calls are those of struct kit_allocator.  The class has:
  *
- *     allocate(size, align)            an offset, std::optional of one, or a pointer into
- * setup.region free(place) or free(place, size) what allocate returned
+ *     allocate(size, align)     an offset, an optional one, or a pointer into setup.region
+ *     free(place)               of what allocate returned; or free(place, size)
  *
  * and may have:
  *

@@ -249,18 +249,4 @@ const struct kit_allocator allocator_jemalloc = {
     .block_bytes = find_block_bytes,
 };
 
-static enum target_result target_open(const struct target_setup *setup,
-                                      const struct device_services *device,
-                                      struct target_instance **out,
-                                      struct target_contract *contract, char *reason,
-                                      size_t reason_bytes)
-{
-    return kit_open(&allocator_jemalloc, NULL, setup, device, out, contract, reason, reason_bytes);
-}
-
-const struct target adapter_jemalloc = {
-    .name = "malloc:jemalloc",
-    .summary = "jemalloc 5 in an arena of its own over one region",
-    .open = target_open,
-    ADAPTER_CALLS,
-};
+ADAPTER_TARGET(jemalloc, "jemalloc 5 in an arena of its own over one region");

@@ -188,18 +188,4 @@ const struct kit_allocator allocator_mimalloc = {
     .block_bytes = find_block_bytes,
 };
 
-static enum target_result target_open(const struct target_setup *setup,
-                                      const struct device_services *device,
-                                      struct target_instance **out,
-                                      struct target_contract *contract, char *reason,
-                                      size_t reason_bytes)
-{
-    return kit_open(&allocator_mimalloc, NULL, setup, device, out, contract, reason, reason_bytes);
-}
-
-const struct target adapter_mimalloc = {
-    .name = "malloc:mimalloc",
-    .summary = "mimalloc 2 in an exclusive arena over one region",
-    .open = target_open,
-    ADAPTER_CALLS,
-};
+ADAPTER_TARGET(mimalloc, "mimalloc 2 in an exclusive arena over one region");
