@@ -14,9 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TARGET_ABI_VERSION 3u
-/* Still loaded.  The table is the same; the contract ends before `rounding`, and nothing is
- * promised there. */
+#define TARGET_ABI_VERSION 4u
+/* Still loaded.  Later versions appended fields to the table, the contract and other structures;
+ * what an older plug-in does not have is 0.  In version 2 the contract ends before `rounding`, and
+ * nothing is promised there. */
 #define TARGET_ABI_VERSION_OLDEST 2u
 
 /* Mitigations in the documented order; `order` in the contract lists each at most once. */
@@ -190,6 +191,16 @@ struct target_row {
     uint32_t tag;
 };
 
+/* What a target can take, known before it is opened; 0 = no limit of its own.  A device beyond them
+ * is refused before open, what is drawn keeps to them, and a request beyond them in an op list is
+ * skipped and counted. */
+struct target_limits {
+    uint64_t smallest_capacity_bytes; /* of a device */
+    uint64_t largest_capacity_bytes;  /* at least the smallest */
+    uint64_t largest_size_bytes;      /* of a request, images of programs too */
+    uint64_t largest_align_bytes;     /* of a request; a power of two */
+};
+
 /* An instance of the target; its type is the target's own business. */
 struct target_instance;
 
@@ -272,6 +283,9 @@ struct target {
     /* required.  The error text of the last call that did not return TARGET_OK; valid until the
      * next call. */
     const char *(*message)(struct target_instance *instance);
+
+    /* since ABI version 4 */
+    struct target_limits limits;
 };
 
 #endif

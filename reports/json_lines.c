@@ -407,6 +407,24 @@ void json_add_not_tried(struct writing *text, const struct report_campaign *camp
     }
 }
 
+void json_add_not_checked(struct writing *text, const struct run_totals *totals)
+{
+    bool has_any = false;
+    for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
+        if (totals->not_checked[i] == 0) {
+            continue;
+        }
+        if (!has_any) {
+            json_nest(text, "not_checked", '[');
+        }
+        has_any = true;
+        json_add_string(text, NULL, not_checked_info((enum not_checked)i)->name);
+    }
+    if (has_any) {
+        json_unnest(text, ']');
+    }
+}
+
 /* campaign: NULL = it is the end of something else. */
 static void append_end(struct writing *text, const struct report_end *end,
                        const struct report_campaign *campaign)
@@ -447,6 +465,7 @@ static void append_end(struct writing *text, const struct report_end *end,
     if (campaign != NULL) {
         json_add_not_tried(text, campaign);
     }
+    json_add_not_checked(text, &end->totals);
     json_add_seconds(text, "seconds", end->elapsed_ns);
     json_add_number(text, "exit", (uint64_t)end->exit_code);
     json_close(text);

@@ -32,6 +32,8 @@ void json_add_unknown(struct writing *text, const struct report_end *end);
 /* A member: what the campaign left out, why, and how to try it; nothing where it left out nothing.
  */
 void json_add_not_tried(struct writing *text, const struct report_campaign *campaign);
+/* A member: what the contract leaves open (not_checked.h); nothing where it leaves nothing. */
+void json_add_not_checked(struct writing *text, const struct run_totals *totals);
 /* The lines of the jobs, of the canary, and of the end. */
 void json_line_campaign(struct writing *text, const struct report_campaign *campaign);
 /* A file that was checked; result is "valid", "refuted" or "unreadable". */

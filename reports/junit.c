@@ -335,6 +335,21 @@ static void suite_add_ooms(struct suite *suite, const struct report_result *resu
     writing_deinit(&message);
 }
 
+static void suite_add_not_checked(struct suite *suite, const struct run_totals *totals)
+{
+    struct writing name;
+    writing_init(&name);
+    for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
+        const struct not_checked_info *info = not_checked_info((enum not_checked)i);
+        if (totals->not_checked[i] > 0) {
+            writing_clear(&name);
+            writing_append_format(&name, "%s are checked", info->name);
+            suite_add_skipped(suite, writing_string(&name), info->what);
+        }
+    }
+    writing_deinit(&name);
+}
+
 static void document_add_job(struct document *document, const struct report_campaign *campaign,
                              size_t part)
 {
@@ -347,6 +362,7 @@ static void document_add_job(struct document *document, const struct report_camp
         suite_add_promises(&suite, campaign, result);
         suite_add_ooms(&suite, result,
                        !report_allowed_is_unknown(&campaign->end->allowed, &campaign->end->totals));
+        suite_add_not_checked(&suite, &result->totals);
     } else {
         const char *why = result->note != NULL ? result->note : "no trial ran";
         suite_add_skipped(&suite, "every promise is kept", why);

@@ -111,6 +111,7 @@ static void append_lists(struct writing *text, const struct report_campaign *cam
     json_unnest(text, ']');
     json_break(text, 0);
     json_add_not_tried(text, campaign);
+    json_add_not_checked(text, &campaign->end->totals);
 }
 
 static void append_probes(struct writing *text, const struct report_campaign *campaign)

@@ -565,9 +565,21 @@ static void append_regret(struct writing *text, const struct run_totals *totals)
     writing_append(text, "\n");
 }
 
+/* A line for each thing that the contract leaves open. */
+static void append_not_checked(struct writing *text, const struct run_totals *totals)
+{
+    for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
+        if (totals->not_checked[i] > 0) {
+            writing_append_format(text, "not checked: %s\n",
+                                  not_checked_info((enum not_checked)i)->what);
+        }
+    }
+}
+
 void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
+    append_not_checked(text, totals);
     append_regret(text, totals);
     append_share(text, NULL, totals);
     writing_append(text, end->is_interrupted ? "interrupted; so far " : "");

@@ -1,5 +1,6 @@
 #include "targets/plugin.h"
 
+#include "harness/base/check.h"
 #include "targets/adapters/adapters.h"
 
 #include <dlfcn.h>
@@ -8,9 +9,13 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* The first version whose table has limits, which begin what was appended to it. */
+#define ABI_VERSION_OF_LIMITS 4u
 
 bool plugin_is_named(const char *name)
 {
@@ -87,7 +92,13 @@ static enum plugin_result check_groups(const struct target *target,
     return PLUGIN_OK;
 }
 
-/* Version 3 added to the end of the contract alone, so the table has the same fields in both. */
+/* Of a table of that version. */
+static size_t find_table_bytes(uint32_t abi_version)
+{
+    return abi_version < ABI_VERSION_OF_LIMITS ? offsetof(struct target, limits)
+                                               : sizeof(struct target);
+}
+
 enum plugin_result plugin_check_table(const struct target *target, char reason[PLUGIN_REASON_BYTES])
 {
     /* The first two fields are the same in every version; nothing else is read before they are
@@ -95,17 +106,18 @@ enum plugin_result plugin_check_table(const struct target *target, char reason[P
     if (target->abi_version < TARGET_ABI_VERSION_OLDEST ||
         target->abi_version > TARGET_ABI_VERSION) {
         (void)snprintf(reason, PLUGIN_REASON_BYTES,
-                       "it was built for ABI version %u, but this program loads versions %u and "
+                       "it was built for ABI version %u, but this program loads versions %u to "
                        "%u: build it again",
                        target->abi_version, TARGET_ABI_VERSION_OLDEST, TARGET_ABI_VERSION);
         return PLUGIN_OTHER_ABI;
     }
-    if (target->size_bytes < sizeof *target) {
+    const size_t table_bytes = find_table_bytes(target->abi_version);
+    if (target->size_bytes < table_bytes) {
         (void)snprintf(
             reason, PLUGIN_REASON_BYTES,
             "its hbmstress_target has %u bytes, but in ABI version %u it has %zu: set size_bytes to "
             "sizeof(struct target)",
-            target->size_bytes, target->abi_version, sizeof *target);
+            target->size_bytes, target->abi_version, table_bytes);
         return PLUGIN_TOO_SMALL;
     }
     const enum plugin_result result = check_required(target, reason);
@@ -144,6 +156,15 @@ static void copy_line(char reason[PLUGIN_REASON_BYTES], const char *before, cons
     }
 }
 
+/* A whole table: what the plug-in's version does not have is 0. */
+static struct target *copy_table(const struct target *from)
+{
+    struct target *target = calloc(1, sizeof *target);
+    CHECK(target != NULL);
+    memcpy(target, from, find_table_bytes(from->abi_version));
+    return target;
+}
+
 static enum plugin_result load_library(struct plugin *plugin, const char *path,
                                        char reason[PLUGIN_REASON_BYTES])
 {
@@ -171,7 +192,7 @@ static enum plugin_result load_library(struct plugin *plugin, const char *path,
         (void)dlclose(library);
         return result;
     }
-    *plugin = (struct plugin){library, target};
+    *plugin = (struct plugin){library, copy_table(target)};
     return PLUGIN_OK;
 }
 
@@ -192,5 +213,6 @@ void plugin_unload(struct plugin *plugin)
     if (plugin->library != NULL) {
         (void)dlclose(plugin->library);
     }
+    free(plugin->target);
     *plugin = (struct plugin){0};
 }

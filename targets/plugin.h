@@ -20,7 +20,8 @@ enum { PLUGIN_REASON_BYTES = 512 };
 /* A loaded shared object.  Zero-initialise; plugin_unload undoes plugin_load. */
 struct plugin {
     void *library;
-    const struct target *target; /* inside the library: valid until plugin_unload */
+    struct target *target; /* a copy of its table, with whatever this version appended: valid until
+                              plugin_unload */
 };
 
 /* Whether name is a file of a plug-in rather than a registered target: it has a '/' or ends in

@@ -8,6 +8,7 @@
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
+#include "harness/op/limits.h"
 #include "scenarios/scenarios.h"
 
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static enum exit_code choose_device(struct part *part)
     }
     snprintf(part->setup.chip, sizeof part->setup.chip, "%s", chip->name);
     part->setup.capacity_bytes = chip->capacity_bytes;
+    limits_keep_setup(&part->target->limits, &part->setup);
     return EXIT_KEPT;
 }
 

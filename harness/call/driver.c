@@ -9,6 +9,7 @@
 #include "harness/device/span_map.h"
 #include "harness/device/timeline.h"
 #include "harness/model/fit_bytes.h"
+#include "harness/op/limits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -162,6 +163,10 @@ static bool may_retire(const struct host *host, const struct op *op)
 static void prepare_call(struct host *host, struct timeline *timeline, struct call *call,
                          uint64_t *handle)
 {
+    if (limits_are_exceeded(&host->target->limits, &call->op)) {
+        call->skipped = true;
+        return;
+    }
     switch ((enum op_kind)call->op.kind) {
     case OP_ALLOC:
     case OP_OUTPUT:

@@ -5,6 +5,7 @@
 #include "harness/device/device_guard.h"
 #include "harness/device/host_memory.h"
 #include "harness/model/model_update.h"
+#include "harness/op/limits.h"
 #include "harness/op/rounding.h"
 
 #include <inttypes.h>
@@ -53,6 +54,20 @@ static bool is_sound_contract(const struct target *target, const struct target_c
         snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);
     }
     return what == NULL;
+}
+
+static bool are_limits_kept(const struct target *target, const struct setup *setup, char *reason,
+                            size_t reason_bytes)
+{
+    char why[LIMITS_REASON_BYTES];
+    const char *flaw = limits_flaw(&target->limits);
+    if (flaw == NULL && !limits_take_capacity(&target->limits, setup->capacity_bytes, why)) {
+        flaw = why;
+    }
+    if (flaw != NULL) {
+        snprintf(reason, reason_bytes, "target '%s': %s", target->name, flaw);
+    }
+    return flaw == NULL;
 }
 
 /* What the setup says of it wins: so a user can promise it for a plug-in that cannot. */
@@ -105,6 +120,9 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
 {
     *host = (struct host){
         .target = target, .guard = host->guard, .refused_op = OP_NONE, .index = index};
+    if (!are_limits_kept(target, setup, reason, reason_bytes)) {
+        return false;
+    }
     host->device = device_create(setup->capacity_bytes, timeline);
     host->guarded = host->guard == NULL
                         ? NULL

@@ -77,6 +77,16 @@ static void take_contract(struct setup *setup, const struct target_contract *con
     }
 }
 
+/* The contracts of all hosts are alike. */
+static void count_not_checked(struct run *run)
+{
+    const struct host *host = &run->hosts[0];
+    for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
+        run->totals.not_checked[i] += not_checked_by((enum not_checked)i, host->target,
+                                                     &host->contract);
+    }
+}
+
 /* NULL: the target refused; the run is gone. */
 static struct run *begin_run(struct run *run, const struct target *target,
                              struct device_guard *guard, char reason[RUN_REASON_BYTES])
@@ -91,6 +101,7 @@ static struct run *begin_run(struct run *run, const struct target *target,
         return NULL;
     }
     take_contract(&run->setup, &run->hosts[0].contract);
+    count_not_checked(run);
     run->judge.hosts = run->hosts;
     run->judge.host_count = run->setup.host_count;
     run->judge.timeline = run->timeline;

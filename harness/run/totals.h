@@ -2,6 +2,7 @@
 #ifndef HARNESS_RUN_TOTALS_H
 #define HARNESS_RUN_TOTALS_H
 
+#include "harness/op/not_checked.h"
 #include "harness/op/op.h"
 #include "harness/oracle/regret.h"
 #include "harness/oracle/verdict.h"
@@ -32,7 +33,8 @@ struct run_totals {
     uint64_t schedules, points,
         switches;                 /* of lanes: runs, steps, and how often another one went on */
     uint64_t probes[PROBE_COUNT]; /* ops that hit them */
-    uint64_t probe_pairs[PROBE_PAIR_COUNT]; /* ops that hit both; by probe_pair_index */
+    uint64_t probe_pairs[PROBE_PAIR_COUNT];  /* ops that hit both; by probe_pair_index */
+    uint64_t not_checked[NOT_CHECKED_COUNT]; /* runs on a contract that leaves it open */
 };
 void run_totals_add(struct run_totals *to, const struct run_totals *from);
 

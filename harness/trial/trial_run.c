@@ -3,6 +3,7 @@
 #include "harness/generate/faulting.h"
 #include "harness/generate/retrying.h"
 #include "harness/lanes/lanes.h"
+#include "harness/op/limits.h"
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -52,6 +53,9 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     retrying_init(&source->retrying, plan->setup->seed);
     strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
     plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
+    if (plan->capacity_is_free) {
+        limits_keep_setup(&plan->target->limits, drawn);
+    }
 }
 
 /* Whether the last op is asked again. */
@@ -99,6 +103,7 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
          i++) {
         goes_on = source_next(&source, run, &op);
         if (goes_on) {
+            limits_keep_op(&plan->target->limits, &op);
             tell_chosen(plan, &op);
             goes_on = take_verdict(run, run_step(run, &op), listener);
         }

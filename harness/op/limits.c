@@ -1,0 +1,96 @@
+#include "harness/op/limits.h"
+
+#include "harness/base/check.h"
+#include "harness/base/size.h"
+
+#include <stdio.h>
+
+/* Every granule that a list may name divides it. */
+#define CAPACITY_UNIT_BYTES (UINT64_C(1) << 16)
+
+const char *limits_flaw(const struct target_limits *limits)
+{
+    const uint64_t align = limits->largest_align_bytes;
+    if (limits->largest_capacity_bytes != 0 &&
+        limits->smallest_capacity_bytes > limits->largest_capacity_bytes) {
+        return "its smallest capacity is above its largest";
+    }
+    return (align & (align - 1)) != 0 ? "its largest alignment is no power of two" : NULL;
+}
+
+bool limits_take_capacity(const struct target_limits *limits, uint64_t capacity_bytes,
+                          char reason[LIMITS_REASON_BYTES])
+{
+    const uint64_t most = limits->largest_capacity_bytes;
+    char size[SIZE_TEXT_BYTES], limit[SIZE_TEXT_BYTES];
+    const bool is_small = capacity_bytes < limits->smallest_capacity_bytes;
+    const bool is_large = most != 0 && capacity_bytes > most;
+    if (is_small || is_large) {
+        size_print(capacity_bytes, size);
+        size_print(is_small ? limits->smallest_capacity_bytes : most, limit);
+        snprintf(reason, LIMITS_REASON_BYTES, "it takes devices of at %s %s; this one has %s",
+                 is_small ? "least" : "most", limit, size);
+    }
+    return !is_small && !is_large;
+}
+
+/* A limit may be no multiple of the granule that was drawn. */
+static uint64_t round_capacity(uint64_t bytes, bool is_up)
+{
+    const uint64_t over = bytes % CAPACITY_UNIT_BYTES;
+    if (over == 0 || bytes < CAPACITY_UNIT_BYTES) {
+        return bytes;
+    }
+    return is_up ? bytes - over + CAPACITY_UNIT_BYTES : bytes - over;
+}
+
+void limits_keep_setup(const struct target_limits *limits, struct setup *setup)
+{
+    const uint64_t least = limits->smallest_capacity_bytes;
+    const uint64_t most = limits->largest_capacity_bytes;
+    uint64_t capacity = setup->capacity_bytes;
+    CHECK(capacity != 0);
+    capacity = capacity < least ? round_capacity(least, true) : capacity;
+    capacity = most != 0 && capacity > most ? round_capacity(most, false) : capacity;
+    if (capacity != setup->capacity_bytes) {
+        setup->capacity_bytes = capacity;
+        setup->chip[0] = '\0';
+    }
+}
+
+static bool asks_for_memory(const struct op *op)
+{
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
+           op->kind == OP_DONATE;
+}
+
+static bool is_aligned_beyond(const struct target_limits *limits, const struct op *op)
+{
+    return limits->largest_align_bytes != 0 &&
+           (UINT64_C(1) << op->align_log2) > limits->largest_align_bytes;
+}
+
+bool limits_are_exceeded(const struct target_limits *limits, const struct op *op)
+{
+    const bool is_large = limits->largest_size_bytes != 0 &&
+                          op->size_bytes > limits->largest_size_bytes;
+    return asks_for_memory(op) && (is_large || is_aligned_beyond(limits, op));
+}
+
+void limits_keep_op(const struct target_limits *limits, struct op *op)
+{
+    if (!asks_for_memory(op)) {
+        return;
+    }
+    while (is_aligned_beyond(limits, op) && op->align_log2 > 0) {
+        op->align_log2--;
+    }
+    if (limits->largest_size_bytes != 0 && (op->flags & OP_FITTED) == 0 &&
+        op->size_bytes > limits->largest_size_bytes) {
+        op->size_bytes = limits->largest_size_bytes;
+        if (op_kind_info((enum op_kind)op->kind)->has_unpadded &&
+            op->unpadded_bytes > op->size_bytes) {
+            op->unpadded_bytes = op->size_bytes;
+        }
+    }
+}

@@ -1,0 +1,30 @@
+#include "harness/op/not_checked.h"
+
+#include "harness/base/check.h"
+
+static const struct not_checked_info infos[NOT_CHECKED_COUNT] = {
+#define NOT_CHECKED_ROW(name, text, why) {text, why},
+    NOT_CHECKED_LIST(NOT_CHECKED_ROW)
+#undef NOT_CHECKED_ROW
+};
+
+const struct not_checked_info *not_checked_info(enum not_checked which)
+{
+    CHECK((unsigned)which < NOT_CHECKED_COUNT);
+    return &infos[which];
+}
+
+bool not_checked_by(enum not_checked which, const struct target *target,
+                    const struct target_contract *contract)
+{
+    (void)target;
+    switch (which) {
+    case NOT_CHECKED_SIZES:
+        return contract->rounding.kind == ROUNDING_ANY;
+    case NOT_CHECKED_TEXTS:
+        return !contract->documented_messages;
+    case NOT_CHECKED_COUNT:
+        break;
+    }
+    return false;
+}

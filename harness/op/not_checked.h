@@ -1,0 +1,29 @@
+/* What a contract leaves open, so that no rule can judge it: every report lists it. */
+#ifndef HARNESS_OP_NOT_CHECKED_H
+#define HARNESS_OP_NOT_CHECKED_H
+
+#include "harness/target.h"
+
+/* One row for each: a name for programs, what is not checked, and why. */
+#define NOT_CHECKED_LIST(X)                                                     \
+    X(SIZES, "sizes", "how large blocks may be: the contract has rounding any") \
+    X(TEXTS, "texts", "error texts: the contract has no documented_messages")
+
+enum not_checked {
+#define NOT_CHECKED_ENUM(name, text, why) NOT_CHECKED_##name,
+    NOT_CHECKED_LIST(NOT_CHECKED_ENUM)
+#undef NOT_CHECKED_ENUM
+        NOT_CHECKED_COUNT
+};
+
+struct not_checked_info {
+    const char *name; /* "sizes" */
+    const char *what; /* and why, for people */
+};
+const struct not_checked_info *not_checked_info(enum not_checked which);
+
+/* Whether a target with that contract leaves it open. */
+bool not_checked_by(enum not_checked which, const struct target *target,
+                    const struct target_contract *contract);
+
+#endif
