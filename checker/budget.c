@@ -50,7 +50,7 @@ static void check_effort(struct check *check, json_int_t nodes, const struct eff
 
 void check_budget(struct check *check)
 {
-    const bool has_effort = check->version == 2;
+    const bool has_effort = check->version >= 2;
     struct effort effort = {0};
     json_int_t nodes, need, have;
     if (!check_unpack(check, check->proof, "proof",

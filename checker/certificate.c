@@ -7,21 +7,29 @@
 
 static void check_proof(struct check *check)
 {
-    enum { PLAN, BUDGET, STACK, SPANS };
+    enum { PLAN, BUDGET, STACK, SPANS, SUM = 8 };
     static void (*const checks[])(struct check *) = {check_plan,  check_budget,   check_stack,
                                                      check_spans, check_rounding, check_search,
-                                                     check_table, check_fills};
+                                                     check_table, check_fills,    check_sum};
     if (!check_unpack(check, check->proof, "proof", "{s:s*}", "kind", &check->kind)) {
         return;
     }
     const size_t kind = check_find_word(check, "proof.kind", check->kind,
-                                        "plan|budget|stack|spans|rounding|search|table|fills");
+                                        "plan|budget|stack|spans|rounding|search|table|fills|sum");
     check->blocks[check->block_count].address = check->capacity;
     state_set_time(check, check->time);
     check_require(check,
                   check_find_word(check, "claim", check->claim, "premature|unknown|justified") ==
                       LEAST(kind, STACK),
                   "proof: its kind does not prove this claim");
+    check_require(check, kind == PLAN || (kind == SUM) == (check->placement != RANGES),
+                  "proof: its kind does not match the placement");
+    if (check->placement != RANGES) {
+        if (check->result == CERTIFICATE_VALID) {
+            checks[kind](check);
+        }
+        return;
+    }
     check_require(check, kind == PLAN || state_find_spans(check) == (kind != STACK),
                   "proof: its kind does not match whether the stack fits");
     check_require(check,

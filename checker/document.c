@@ -12,6 +12,19 @@ static bool is_valid_align(const struct check *check, json_int_t value)
     return is_in_range(value, check->granule, align_max, 1) && (value & (value - 1)) == 0;
 }
 
+static void read_rest(struct check *check, struct block *block, const char *what)
+{
+    check_require(check,
+                  is_in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
+                      is_in_range(block->op, 0, UINT32_MAX, 1) && block->holds >= 0 &&
+                      block->used_until >= NEVER && block->freed_at >= NEVER &&
+                      (block->freed_at == 0 || !block->is_live),
+                  "%s: op, stack, holds, used_until or freed_at is out of range", what);
+    if (check->drains && !block->is_live && block->holds == 0 && block->freed_at > check->time) {
+        check->time = block->freed_at;
+    }
+}
+
 static void read_block(struct check *check, size_t i, json_t *json)
 {
     struct block *block = &check->blocks[i];
@@ -32,6 +45,16 @@ static void read_block(struct check *check, size_t i, json_t *json)
     block->is_program = kind_index == PROGRAM;
     block->is_retired = kind_index == RETIRED;
     block->is_live = check_find_word(check, what, state, "dying|live") == 1;
+    if (check->placement != RANGES) {
+        check_require(check,
+                      block->address == 0 && block->align == check->granule &&
+                          is_in_range(block->size, 1, check->capacity, check->granule) &&
+                          !(check->placement == HIDDEN && block->is_program),
+                      "%s: its address, align, size or kind does not go with the placement", what);
+        block->address = check->capacity; /* of no use; above every stack */
+        read_rest(check, block, what);
+        return;
+    }
     const bool is_absent = block->address == IN_HOST_MEMORY;
     check_require(check, is_absent ? check->defrag == REPACK : !follows_absent,
                   "%s: it is in host memory without repack, or not among the last", what);
@@ -42,38 +65,53 @@ static void read_block(struct check *check, size_t i, json_t *json)
             is_in_range(block->size, 1, check->capacity - (is_absent ? 0 : block->address),
                         check->granule),
         "%s: it is not aligned, overlaps the block before it, or is outside the device", what);
-    check_require(check,
-                  is_in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
-                      is_in_range(block->op, 0, UINT32_MAX, 1) && block->holds >= 0 &&
-                      block->used_until >= NEVER && block->freed_at >= NEVER &&
-                      (block->freed_at == 0 || !block->is_live),
-                  "%s: op, stack, holds, used_until or freed_at is out of range", what);
-    if (check->drains && !block->is_live && block->holds == 0 && block->freed_at > check->time) {
-        check->time = block->freed_at;
+    read_rest(check, block, what);
+}
+
+/* What version 3 has beside the members of version 2. */
+static void read_placement(struct check *check, const char *placement, json_int_t header,
+                           const char *defrag)
+{
+    const bool has_both = placement != NULL && header != -1;
+    if (!check_require(check, check->version == 3 ? has_both : placement == NULL && header == -1,
+                       "contract: placement and header are members of version 3 alone")) {
+        check->result = CERTIFICATE_UNREADABLE;
+        return;
+    }
+    if (has_both) {
+        check->placement = check_find_word(check, "contract.placement", placement,
+                                           "ranges|hidden|pages");
+        check->header = header;
+        check_require(
+            check, is_in_range(header, 0, check->placement == RANGES ? 1 << 20 : 0, check->granule),
+            "contract: the header is out of range");
+        check_require(check,
+                      (check->placement == RANGES && header == 0) || strcmp(defrag, "none") == 0,
+                      "contract: what has no address, or a header, does not move");
     }
 }
 
 void document_read(struct check *check, json_t *root)
 {
-    const char *format, *defrag, *class;
-    json_int_t bytes;
+    const char *format, *defrag, *class, *placement = NULL;
+    json_int_t bytes, header = -1;
     json_t *blocks, *about;
     int drains, evicts[2], copy, wait, unload, host_memory;
-    if (!check_unpack(check, root, "certificate",
-                      "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b},"
-                      "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o,s?o}",
-                      "format", &format, "version", &check->version, "claim", &check->claim,
-                      "device", "capacity", &check->capacity, "granule", &check->granule,
-                      "contract", "defrag", &defrag, "drains", &drains, "evicts", &evicts[0],
-                      "program_evicts_program", &evicts[1], "refused", "copy", &copy, "wait", &wait,
-                      "unload", &unload, "host_memory", &host_memory, "request", "class", &class,
-                      "bytes", &bytes, "align", &check->align, "stack", &check->stack, "program",
-                      &check->own_program, "blocks", &blocks, "proof", &check->proof, "list",
-                      &check->list, "about", &about) ||
+    if (!check_unpack(
+            check, root, "certificate",
+            "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b,s?s,s?I},s:{s:b,s:b,s:b,s:b},"
+            "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o,s?o}",
+            "format", &format, "version", &check->version, "claim", &check->claim, "device",
+            "capacity", &check->capacity, "granule", &check->granule, "contract", "defrag", &defrag,
+            "drains", &drains, "evicts", &evicts[0], "program_evicts_program", &evicts[1],
+            "placement", &placement, "header", &header, "refused", "copy", &copy, "wait", &wait,
+            "unload", &unload, "host_memory", &host_memory, "request", "class", &class, "bytes",
+            &bytes, "align", &check->align, "stack", &check->stack, "program", &check->own_program,
+            "blocks", &blocks, "proof", &check->proof, "list", &check->list, "about", &about) ||
         !check_is_array(check, blocks, "blocks") ||
         !check_require(check,
                        strcmp(format, "hbmstress-certificate") == 0 &&
-                           (check->version == 1 || check->version == 2),
+                           is_in_range(check->version, 1, 3, 1),
                        "the format or version is wrong") ||
         !check_require(check,
                        check->granule > 0 && is_valid_align(check, check->granule) &&
@@ -82,6 +120,7 @@ void document_read(struct check *check, json_t *root)
         return;
     }
     named_read(check);
+    read_placement(check, placement, header, defrag);
     const bool is_program = check_find_word(check, "request.class", class, "buffer|program") == 1;
     check->block_count = json_array_size(blocks);
     check_require(check,
@@ -106,5 +145,8 @@ void document_read(struct check *check, json_t *root)
     (void)check_has_memory(check, check->blocks != NULL && check->items != NULL);
     for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
         read_block(check, i, json_array_get(blocks, i));
+    }
+    if (check->placement == HIDDEN) {
+        check_require(check, !is_program, "request: a program has a place to go to");
     }
 }

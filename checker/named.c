@@ -36,7 +36,7 @@ static bool are_strings(json_t *options)
 void named_read(struct check *check)
 {
     struct named named;
-    if (!check_require(check, (check->list != NULL) == (check->version == 2),
+    if (!check_require(check, (check->list != NULL) == (check->version >= 2),
                        "list: version %lld has %s member", (long long)check->version,
                        check->list == NULL ? "this" : "no such")) {
         check->result = CERTIFICATE_UNREADABLE;
@@ -138,6 +138,10 @@ static void compare_contract(struct check *check, const struct promise *promise)
     compare_flag(check, "contract", "drains", promise->drains != 0);
     compare_flag(check, "contract", "evicts", promise->evicts != 0);
     compare_flag(check, "contract", "program_evicts_program", promise->program_evicts_program != 0);
+    check_require(check,
+                  check->placement == (size_t)promise->placement &&
+                      check->header == (json_int_t)promise->header,
+                  "contract: placement or header is not that of %s", check->source);
 }
 
 static void compare_refused(struct check *check, unsigned refused)
@@ -270,7 +274,7 @@ void named_compare(struct check *check, const struct certificate_history *histor
 {
     struct named named;
     check->source = history->has_log ? "list and observations" : "the list";
-    if (check_require(check, check->version == 2, "list: version 1 names no list") &&
+    if (check_require(check, check->version >= 2, "list: version 1 names no list") &&
         check_require(check, json_typeof(check->list) != JSON_NULL,
                       "list: the certificate names none") &&
         unpack_list(check, &named)) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char defrag_names[] = "none|slide|repack";
+static const char placement_names[] = "ranges|hidden|pages";
 static const char answer_names[] = "ok|no_memory|invalid|failed|skipped";
 static const char refused_names[] = "copy|wait|unload|host_memory";
 static const json_int_t granule_max = 1 << 30;
@@ -39,12 +40,19 @@ static bool unpack(struct log_reader *reader, json_t *json, const char *what, co
 static bool read_promise(struct log_reader *reader, size_t host, json_t *json)
 {
     struct promise *promise = &reader->log->promises[host];
-    const char *rounding, *defrag;
-    json_int_t granule;
-    if (!unpack(reader, json, "hosts", "{s:I,s:s,s:s,s:b,s:b,s:b}", "granule", &granule, "rounding",
-                &rounding, "defrag", &defrag, "drains", &promise->drains, "evicts",
-                &promise->evicts, "program_evicts_program", &promise->program_evicts_program)) {
+    const char *rounding, *defrag, *placement = NULL;
+    json_int_t granule, header = 0;
+    if (!unpack(reader, json, "hosts", "{s:I,s:s,s:s,s:b,s:b,s:b,s?s,s?I}", "granule", &granule,
+                "rounding", &rounding, "defrag", &defrag, "drains", &promise->drains, "evicts",
+                &promise->evicts, "program_evicts_program", &promise->program_evicts_program,
+                "placement", &placement, "header", &header)) {
         return false;
+    }
+    promise->placement = placement == NULL ? 0 : word_find(make_word(placement), placement_names);
+    promise->header = (uint64_t)header;
+    if (promise->placement < 0 || header < 0 ||
+        (placement == NULL) != (json_object_get(json, "header") == NULL)) {
+        return lines_fail(reader->lines, "hosts: placement or header is wrong");
     }
     promise->granule = (uint64_t)granule;
     promise->defrag = word_find(make_word(defrag), defrag_names);

@@ -29,7 +29,10 @@ static void take_block(struct check *check, struct block *block)
 static void check_place(struct check *check, const char *what, const struct block *own,
                         json_int_t start, json_int_t size, json_int_t align)
 {
-    if (!check_require(check, is_in_range(start, check->bottom, check->capacity - size, align),
+    const json_int_t header = own == NULL ? check->header : 0;
+    if (!check_require(check,
+                       is_in_range(start, check->bottom, check->capacity - size, 1) &&
+                           (start + header) % align == 0,
                        "%s: it is below bottom, outside the device, or not aligned", what)) {
         return;
     }
@@ -112,6 +115,12 @@ void check_plan(struct check *check)
     check_require(check, is_in_range(until, 0, check->time, 1), "proof: until is too late");
     state_set_time(check, until);
     check_evictions(check, evict);
+    if (check->placement != RANGES) {
+        check_require(check, address == NOWHERE && json_array_size(moves) == 0,
+                      "proof: nothing has an address there");
+        check_sum_fits(check);
+        return;
+    }
     check_moves(check, moves);
     check_require(check,
                   check->bottom <= check->capacity && (address == NOWHERE) == (check->need == 0),

@@ -58,7 +58,8 @@ static void require_free_stacks(struct check *check)
         reserved = block->used_until != 0 && block->stack > reserved ? block->stack : reserved;
     }
     check_require(check,
-                  check->block_count == 0 || check->blocks[0].address == IN_HOST_MEMORY ||
+                  check->block_count == 0 || check->placement != RANGES ||
+                      check->blocks[0].address == IN_HOST_MEMORY ||
                       check->blocks[0].address >= reserved,
                   "blocks[0]: it begins in the stack of a program that is in use");
 }

@@ -315,18 +315,20 @@ static struct fact_block describe_block(const struct replay *replay, size_t op)
                                                      [OP_LOAD] = "program",
                                                      [OP_RETIRE] = "retired"};
     const struct held *block = &replay->blocks[op];
+    const bool has_address = replay->promise->placement == 0;
+    const bool has_align = has_address && replay->promise->header == 0;
     /* The times are cut to 63 bits when all are known. */
-    return (struct fact_block){.kind = kinds[block->kind],
-                               .state = block->is_dying ? "dying" : "live",
-                               .op = (int64_t)op,
-                               .address = (int64_t)block->address,
-                               .size = (int64_t)least(least(block->size, block->most), number_max),
-                               .align = (int64_t)block->align,
-                               .stack = (int64_t)block->stack,
-                               .holds = block->holds,
-                               .used_until = (int64_t)find_end(replay, block, true),
-                               .freed_at = block->is_dying ? (int64_t)find_end(replay, block, false)
-                                                           : 0};
+    return (struct fact_block){
+        .kind = kinds[block->kind],
+        .state = block->is_dying ? "dying" : "live",
+        .op = (int64_t)op,
+        .address = has_address ? (int64_t)block->address : 0,
+        .size = (int64_t)least(least(block->size, block->most), number_max),
+        .align = (int64_t)(has_align ? block->align : replay->promise->granule),
+        .stack = (int64_t)block->stack,
+        .holds = block->holds,
+        .used_until = (int64_t)find_end(replay, block, true),
+        .freed_at = block->is_dying ? (int64_t)find_end(replay, block, false) : 0};
 }
 
 static bool is_in_document(const struct replay *replay, size_t op)

@@ -30,7 +30,8 @@ size_t spans_find_slide(struct check *check)
     find_highest(check);
     for (size_t i = 0; i <= check->block_count; i++) {
         const struct block *block = &check->blocks[i];
-        const json_int_t end = check->need > 0 ? round_up(low, check->align) + check->need : low;
+        const json_int_t start = round_up(low + check->header, check->align) - check->header;
+        const json_int_t end = check->need > 0 ? start + check->need : low;
         if (end <= block->highest) {
             return i;
         }

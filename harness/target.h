@@ -52,6 +52,13 @@ struct target_rounding {
                                 size, as a header or a remainder too small to split off */
 };
 
+/* What is known of where a block lies. */
+enum placement {
+    PLACEMENT_RANGES = 0, /* one range of the device, at its address */
+    PLACEMENT_HIDDEN,     /* one range, and nobody is told where: address is not read */
+    PLACEMENT_PAGES       /* any free granules, neighbours or not: address is not read */
+};
+
 /* What the allocator promises; the oracle judges it by exactly this. */
 struct target_contract {
     uint64_t granule_bytes; /* power of two; addresses and block sizes are multiples of it */
@@ -67,6 +74,15 @@ struct target_contract {
     bool resumes; /* it calls again after DEVICE_PARTIAL; if false the device never answers so */
     enum mitigation order[MITIGATION_ORDER_COUNT];
     struct target_rounding rounding; /* since ABI version 3; all zero = granules alone */
+
+    /* since ABI version 4 */
+    /* hidden, pages: with defrag none alone; retire, report and locate are not called.  hidden:
+     * without programs. */
+    enum placement placement;
+    /* In-band headers: so many bytes before its address belong to the block.  size_bytes counts
+     * them, and so must rounding.overhead_bytes; alignments are those of the address.  A multiple
+     * of the granule up to 2^20; with ranges, defrag none and no programs alone. */
+    uint64_t header_bytes;
 };
 
 enum device_result {
@@ -197,6 +213,7 @@ struct target_row {
 struct target_limits {
     uint64_t smallest_capacity_bytes; /* of a device */
     uint64_t largest_capacity_bytes;  /* at least the smallest */
+    uint64_t capacity_step_bytes;     /* a capacity is a multiple of it, and so are these two */
     uint64_t largest_size_bytes;      /* of a request, images of programs too */
     uint64_t largest_align_bytes;     /* of a request; a power of two */
 };
@@ -286,6 +303,13 @@ struct target {
 
     /* since ABI version 4 */
     struct target_limits limits;
+    /* optional, both or none.  Bytes [offset, offset + bytes) of a live block, inside what was
+     * asked for; at most 16 at a time.  They are called where the contract's placement is hidden
+     * or pages, and for no program: there contents can be checked in no other way. */
+    enum target_result (*read)(struct target_instance *instance, uint64_t handle, uint64_t offset,
+                               void *to, size_t bytes);
+    enum target_result (*write)(struct target_instance *instance, uint64_t handle, uint64_t offset,
+                                const void *from, size_t bytes);
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include "kit/private/instance.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { ALIGN_BYTES_MAX = 1 << 21 };
 #define SIZE_BYTES_MAX (UINT64_C(1) << 63)
@@ -19,6 +20,11 @@ static uint64_t call_allocate(struct target_instance *instance, uint64_t size, u
                            : (uint64_t)((uintptr_t)pointer - (uintptr_t)instance->region);
 }
 
+static void *place_of(const struct target_instance *instance, const struct target_block *block)
+{
+    return (void *)((uintptr_t)instance->region + (uintptr_t)block->address);
+}
+
 static void call_free(struct target_instance *instance, const struct target_block *block)
 {
     const struct kit_allocator *allocator = instance->allocator;
@@ -26,14 +32,13 @@ static void call_free(struct target_instance *instance, const struct target_bloc
         allocator->free_offset(instance->state, block->address, block->size_bytes);
         return;
     }
-    void *pointer = (void *)((uintptr_t)instance->region + (uintptr_t)block->address);
-    allocator->free(instance->state, pointer, block->size_bytes);
+    allocator->free(instance->state, place_of(instance, block), block->size_bytes);
 }
 
 static uint64_t call_block_bytes(struct target_instance *instance, uint64_t offset, uint64_t size)
 {
     const struct kit_allocator *allocator = instance->allocator;
-    return allocator->block_bytes == NULL ? size
+    return allocator->block_bytes == NULL ? size + allocator->header_bytes
                                           : allocator->block_bytes(instance->state, offset, size);
 }
 
@@ -137,6 +142,15 @@ static enum target_result find_room(struct target_instance *instance, uint64_t s
     return result;
 }
 
+uint64_t kit_largest_gap(const struct target_instance *instance)
+{
+    const struct target_stats *stats = &instance->stats;
+    if (instance->placement == PLACEMENT_RANGES) {
+        return kit_blocks_largest_gap(instance->root, stats->bytes_limit);
+    }
+    return stats->bytes_limit > stats->bytes_in_use ? stats->bytes_limit - stats->bytes_in_use : 0;
+}
+
 static enum target_result fail_alloc(struct target_instance *instance, enum target_result result,
                                      const struct target_request *request)
 {
@@ -147,7 +161,7 @@ static enum target_result fail_alloc(struct target_instance *instance, enum targ
                     "RESOURCE_EXHAUSTED: no room for %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64
                     " bytes are in use, the largest gap has %" PRIu64,
                     request->size_bytes, instance->stats.bytes_in_use, instance->stats.bytes_limit,
-                    kit_blocks_largest_gap(instance->root, instance->stats.bytes_limit));
+                    kit_largest_gap(instance));
 }
 
 enum target_result kit_alloc(struct target_instance *instance, const struct target_request *request,
@@ -263,7 +277,8 @@ enum target_result kit_donate(struct target_instance *instance, uint64_t handle,
     if (taken == NULL || taken->hold_count > 0) {
         return fail_handle(instance);
     }
-    if (read_request(instance, request, &size, &align) != NULL || size > taken->at.size_bytes) {
+    if (read_request(instance, request, &size, &align) != NULL ||
+        size > taken->at.size_bytes - instance->allocator->header_bytes) {
         return kit_fail(instance, TARGET_INVALID,
                         "INVALID_ARGUMENT: the request does not fit into the block");
     }
@@ -282,5 +297,41 @@ enum target_result kit_locate(struct target_instance *instance, uint64_t handle,
         return fail_handle(instance);
     }
     *block = found->at;
+    return TARGET_OK;
+}
+
+/* --- what blocks hold --- */
+
+enum target_result kit_read(struct target_instance *instance, uint64_t handle, uint64_t offset,
+                            void *to, size_t bytes)
+{
+    const struct kit_allocator *allocator = instance->allocator;
+    const struct kit_block *block = find_live(instance, handle);
+    if (block == NULL) {
+        return fail_handle(instance);
+    }
+    const char *place = place_of(instance, &block->at);
+    if (allocator->read != NULL) {
+        allocator->read(instance->state, place, offset, to, bytes);
+    } else {
+        memcpy(to, place + offset, bytes);
+    }
+    return TARGET_OK;
+}
+
+enum target_result kit_write(struct target_instance *instance, uint64_t handle, uint64_t offset,
+                             const void *from, size_t bytes)
+{
+    const struct kit_allocator *allocator = instance->allocator;
+    const struct kit_block *block = find_live(instance, handle);
+    if (block == NULL) {
+        return fail_handle(instance);
+    }
+    char *place = place_of(instance, &block->at);
+    if (allocator->write != NULL) {
+        allocator->write(instance->state, place, offset, from, bytes);
+    } else {
+        memcpy(place + offset, from, bytes);
+    }
     return TARGET_OK;
 }

@@ -67,6 +67,11 @@ struct kit_allocator {
     bool is_granule_fixed;           /* another granule in the setup is refused */
     uint64_t region_align_bytes;     /* a power of two; less than 2 MiB = 2 MiB */
     struct target_rounding rounding; /* how large blocks may be: see target_contract */
+    /* What is known of where blocks lie: see target_contract.  Hidden blocks are at pointers, in no
+     * region of the kit. */
+    enum placement placement;
+    uint64_t header_bytes; /* before each block: see target_contract; what allocate is asked for
+                              leaves them out, what block_bytes says counts them */
 
     /* NULL: it is open.  Otherwise one line that says why not, valid until the kit has read it;
      * close is then not called. */
@@ -88,8 +93,14 @@ struct kit_allocator {
     /* What the block at offset takes, a multiple of the granule: at least size_bytes, at most what
      * rounding allows.  NULL: size_bytes.  Called once, after the block was allocated. */
     uint64_t (*block_bytes)(void *state, uint64_t offset, uint64_t size_bytes);
-    /* The largest free range.  NULL: the largest one between blocks. */
+    /* The largest free range.  NULL: the largest one between blocks, or all that is free where
+     * nobody knows where they lie. */
     uint64_t (*largest_free_bytes)(void *state);
+
+    /* Bytes [offset, offset + bytes) of the block at place, which is what allocate returned; for
+     * kit_read and kit_write.  NULL: they follow the pointer. */
+    void (*read)(void *state, const void *place, uint64_t offset, void *to, size_t bytes);
+    void (*write)(void *state, void *place, uint64_t offset, const void *from, size_t bytes);
 };
 
 /* The calls of the table.  kit_open is target.open for the allocator, which must outlive the
@@ -116,6 +127,25 @@ void kit_stats(struct target_instance *instance, struct target_stats *stats);
 void kit_report(struct target_instance *instance,
                 void (*row)(void *context, const struct target_row *row), void *context);
 const char *kit_message(struct target_instance *instance);
+/* Of allocators of pointers alone; a table has them where the contract's placement is not ranges.
+ */
+enum target_result kit_read(struct target_instance *instance, uint64_t handle, uint64_t offset,
+                            void *to, size_t bytes);
+enum target_result kit_write(struct target_instance *instance, uint64_t handle, uint64_t offset,
+                             const void *from, size_t bytes);
+
+/* The members of a table all of whose calls but open are the kit's; others may follow, as
+ *
+ *     const struct target hbmstress_target = {
+ *         KIT_TABLE("mine", "what it is", NULL, my_open),
+ *         .limits = {.largest_capacity_bytes = 1 << 30}};
+ */
+#define KIT_TABLE(name_, summary_, option_help_, open_)                                     \
+    .abi_version = TARGET_ABI_VERSION, .size_bytes = sizeof(struct target), .name = name_,  \
+    .summary = summary_, .option_help = option_help_, .open = open_, .close = kit_close,    \
+    .alloc = kit_alloc, .free = kit_free, .use = kit_use, .hold = kit_hold,                 \
+    .release = kit_release, .donate = kit_donate, .locate = kit_locate, .stats = kit_stats, \
+    .report = kit_report, .message = kit_message
 
 /* Exports hbmstress_target for the kit_allocator that the designated initialisers after summary
  * make.  name, summary and option_help are string literals. */
@@ -132,24 +162,7 @@ const char *kit_message(struct target_instance *instance);
     }                                                                                        \
     extern const struct target hbmstress_target;                                             \
     const struct target hbmstress_target = {                                                 \
-        .abi_version = TARGET_ABI_VERSION,                                                   \
-        .size_bytes = sizeof(struct target),                                                 \
-        .name = name_,                                                                       \
-        .summary = summary_,                                                                 \
-        .option_help = option_help_,                                                         \
-        .open = kit_target_open,                                                             \
-        .close = kit_close,                                                                  \
-        .alloc = kit_alloc,                                                                  \
-        .free = kit_free,                                                                    \
-        .use = kit_use,                                                                      \
-        .hold = kit_hold,                                                                    \
-        .release = kit_release,                                                              \
-        .donate = kit_donate,                                                                \
-        .locate = kit_locate,                                                                \
-        .stats = kit_stats,                                                                  \
-        .report = kit_report,                                                                \
-        .message = kit_message,                                                              \
-    }
+        KIT_TABLE(name_, summary_, option_help_, kit_target_open)}
 
 #ifdef __cplusplus
 }

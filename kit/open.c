@@ -82,7 +82,7 @@ static const char *make_state(struct target_instance *instance)
         }
         memset(instance->state, 0, allocator->state_bytes);
     }
-    if (allocator->allocate_offset == NULL) {
+    if (allocator->allocate_offset == NULL && allocator->placement != PLACEMENT_HIDDEN) {
         const uint64_t align = allocator->region_align_bytes;
         instance->region = kit_region_map(instance->stats.bytes_limit,
                                           align > REGION_ALIGN_BYTES ? align : REGION_ALIGN_BYTES);
@@ -105,6 +105,7 @@ static const char *open_allocator(struct target_instance *instance, const char *
                                      .option_help = option_help};
     const char *why = allocator->open != NULL ? allocator->open(instance->state, &opened) : NULL;
     instance->granule_bytes = contract->granule_bytes;
+    instance->placement = contract->placement;
     return why;
 }
 
@@ -157,7 +158,9 @@ enum target_result kit_open(const struct kit_allocator *allocator, const char *o
                                        .queues_frees = true,
                                        .drains = true,
                                        .order = {MITIGATION_DRAIN},
-                                       .rounding = allocator->rounding};
+                                       .rounding = allocator->rounding,
+                                       .placement = allocator->placement,
+                                       .header_bytes = allocator->header_bytes};
     why = make_state(made);
     if (why == NULL) {
         why = open_allocator(made, option_help, setup, &promised);

@@ -8,8 +8,7 @@ void kit_stats(struct target_instance *instance, struct target_stats *stats)
     *stats = instance->stats;
     stats->largest_free_block_bytes = allocator->largest_free_bytes != NULL
                                           ? allocator->largest_free_bytes(instance->state)
-                                          : kit_blocks_largest_gap(instance->root,
-                                                                   stats->bytes_limit);
+                                          : kit_largest_gap(instance);
 }
 
 /* --- heap sort: in place, so that nothing can be refused --- */

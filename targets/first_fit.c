@@ -1,7 +1,8 @@
 /* What a naive allocator does: the highest hole that fits, no mitigation of any kind.  It keeps the
  * contract `none`; the options defrag, drains and evicts change only what it declares, so that a
- * harness can be seen to catch a lie.  The option rounding changes what it does and declares: its
- * blocks then have size classes. */
+ * harness can be seen to catch a lie; so does placement, of which pages is the lie.  The options
+ * rounding and headers change what it does and declares: its blocks then have size classes, or a
+ * granule before each, which headers=undeclared does not tell. */
 #include "targets/private/first_fit_heap.h"
 #include "targets/private/option.h"
 #include "targets/targets.h"
@@ -15,7 +16,9 @@ static const char option_help[] = "defrag=none|slide|repack\n"
                                   "granule=N\n"
                                   "drains=yes|no\n"
                                   "evicts=yes|no\n"
-                                  "rounding=granule|pow2|classes8\n";
+                                  "rounding=granule|pow2|classes8\n"
+                                  "headers=none|declared|undeclared\n"
+                                  "placement=ranges|hidden|pages\n";
 
 enum { MESSAGE_BYTES = 1024, ALIGN_LOG2_MAX = 21 };
 
@@ -23,14 +26,36 @@ struct target_instance {
     struct target_contract contract;
     uint32_t coordinate[4];
     struct first_fit_heap heap;
+    uint64_t header_bytes;
+    bool aligns_start; /* a planted defect: the header is what is aligned */
     char message[MESSAGE_BYTES];
 };
 
 /* --- options and life --- */
 
-static bool read_option(struct target_contract *contract, const struct target_option *option,
-                        const struct option_reason *reason)
+/* What its options make of it, beside the contract. */
+struct ways {
+    bool has_headers, tells_headers;
+};
+
+static bool read_headers(const struct target_option *option, struct ways *ways,
+                         const struct option_reason *reason)
 {
+    unsigned index = 0;
+    const bool is_good = option_read_word(option, "none, undeclared, declared", &index, reason);
+    *ways = (struct ways){.has_headers = index > 0, .tells_headers = index == 2};
+    return is_good;
+}
+
+static bool read_option(struct target_contract *contract, struct ways *ways,
+                        const struct target_option *option, const struct option_reason *reason)
+{
+    if (option_is(option, "headers")) {
+        return read_headers(option, ways, reason);
+    }
+    if (option_is(option, "placement")) {
+        return option_read_placement(option, &contract->placement, reason);
+    }
     if (option_is(option, "defrag")) {
         return option_read_defrag(option, &contract->defrag, reason);
     }
@@ -63,13 +88,26 @@ static void list_mitigations(struct target_contract *contract)
     }
 }
 
-static enum target_result target_open(const struct target_setup *setup,
-                                      const struct device_services *device,
-                                      struct target_instance **out,
-                                      struct target_contract *contract, char *text,
-                                      size_t text_bytes)
+/* Headers and hidden places do not go with programs, of which neither has any. */
+static void declare_ways(struct target_contract *declared, const struct ways *ways)
+{
+    if (ways->tells_headers) {
+        declared->header_bytes = declared->granule_bytes;
+        declared->rounding.overhead_bytes = declared->granule_bytes;
+    }
+    if (ways->has_headers || declared->placement == PLACEMENT_HIDDEN) {
+        declared->programs = false;
+    }
+}
+
+static enum target_result open_instance(const struct target_setup *setup,
+                                        const struct device_services *device, bool aligns_start,
+                                        struct target_instance **out,
+                                        struct target_contract *contract, char *text,
+                                        size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
+    struct ways ways = {.has_headers = aligns_start, .tells_headers = aligns_start};
     struct target_contract declared = {
         .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
         .queues_frees = true,
@@ -77,7 +115,7 @@ static enum target_result target_open(const struct target_setup *setup,
         .documented_messages = true,
     };
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!read_option(&declared, &setup->options[i], &reason)) {
+        if (!read_option(&declared, &ways, &setup->options[i], &reason)) {
             return TARGET_INVALID;
         }
     }
@@ -90,8 +128,11 @@ static enum target_result target_open(const struct target_setup *setup,
         return TARGET_FAILED;
     }
     list_mitigations(&declared);
+    declare_ways(&declared, &ways);
     *instance = (struct target_instance){
         .contract = declared,
+        .header_bytes = ways.has_headers ? declared.granule_bytes : 0,
+        .aligns_start = aligns_start,
         .heap = {.device = *device,
                  .capacity_bytes = setup->capacity_bytes,
                  .granule_bytes = declared.granule_bytes,
@@ -103,6 +144,24 @@ static enum target_result target_open(const struct target_setup *setup,
     *contract = declared;
     *out = instance;
     return TARGET_OK;
+}
+
+static enum target_result target_open(const struct target_setup *setup,
+                                      const struct device_services *device,
+                                      struct target_instance **out,
+                                      struct target_contract *contract, char *text,
+                                      size_t text_bytes)
+{
+    return open_instance(setup, device, false, out, contract, text, text_bytes);
+}
+
+static enum target_result open_aligning_start(const struct target_setup *setup,
+                                              const struct device_services *device,
+                                              struct target_instance **out,
+                                              struct target_contract *contract, char *text,
+                                              size_t text_bytes)
+{
+    return open_instance(setup, device, true, out, contract, text, text_bytes);
 }
 
 static void target_close(struct target_instance *instance)
@@ -190,7 +249,8 @@ static uint64_t find_block_bytes(const struct target_instance *instance, uint64_
     }
     const uint64_t step = rounding->kind == ROUNDING_CLASSES ? power / 2 / rounding->steps : 0;
     return first_fit_in_granules(&instance->heap,
-                                 step <= 1 ? bytes : (bytes + (step - 1)) / step * step);
+                                 step <= 1 ? bytes : (bytes + (step - 1)) / step * step) +
+           instance->header_bytes;
 }
 
 static struct first_fit_node *node_of(uint64_t handle)
@@ -198,9 +258,11 @@ static struct first_fit_node *node_of(uint64_t handle)
     return (struct first_fit_node *)(uintptr_t)handle;
 }
 
-static struct target_block block_of(const struct first_fit_node *node)
+static struct target_block block_of(const struct target_instance *instance,
+                                    const struct first_fit_node *node)
 {
-    return (struct target_block){(uint64_t)(uintptr_t)node, node->address, node->size_bytes};
+    return (struct target_block){(uint64_t)(uintptr_t)node, node->address + instance->header_bytes,
+                                 node->size_bytes};
 }
 
 /* --- calls on buffers --- */
@@ -222,6 +284,7 @@ static enum target_result target_alloc(struct target_instance *instance,
         .size_bytes = find_block_bytes(instance, request->size_bytes),
         .align_bytes = align > granule ? align : granule,
         .floor_bytes = instance->heap.reserved_bytes,
+        .header_bytes = instance->aligns_start ? 0 : instance->header_bytes,
         .like = {.tag = request->tag, .kind = request->kind}};
     struct first_fit_node *node = NULL;
     const enum target_result result = first_fit_place(&instance->heap, &wanted, &node);
@@ -231,7 +294,7 @@ static enum target_result target_alloc(struct target_instance *instance,
     if (result != TARGET_OK) {
         return fail_refused(instance);
     }
-    *block = block_of(node);
+    *block = block_of(instance, node);
     return TARGET_OK;
 }
 
@@ -279,16 +342,17 @@ static enum target_result target_donate(struct target_instance *instance, uint64
 {
     struct first_fit_node *node = node_of(handle);
     first_fit_collect(&instance->heap);
-    if (request->size_bytes == 0 || request->size_bytes > node->size_bytes ||
-        node->hold_count > 0) {
+    if (request->size_bytes == 0 ||
+        request->size_bytes > node->size_bytes - instance->header_bytes || node->hold_count > 0) {
         return fail_invalid(instance, "the request is larger than the block, or the block is held");
     }
-    if (request->align_bytes != 0 && node->address % request->align_bytes != 0) {
+    if (request->align_bytes != 0 &&
+        (node->address + instance->header_bytes) % request->align_bytes != 0) {
         return fail_invalid(instance, "the block has not the alignment that is asked for");
     }
     node->kind = request->kind;
     node->tag = request->tag;
-    *block = block_of(node);
+    *block = block_of(instance, node);
     return TARGET_OK;
 }
 
@@ -344,7 +408,7 @@ static enum target_result target_load(struct target_instance *instance,
     if (stack > instance->heap.stats.peak_bytes_reserved) {
         instance->heap.stats.peak_bytes_reserved = stack;
     }
-    *image = block_of(node);
+    *image = block_of(instance, node);
     return TARGET_OK;
 }
 
@@ -365,7 +429,7 @@ static enum target_result target_execute(struct target_instance *instance, uint6
     if (program->stack_bytes > instance->heap.stats.peak_bytes_reserved) {
         instance->heap.stats.peak_bytes_reserved = program->stack_bytes;
     }
-    *image = block_of(program);
+    *image = block_of(instance, program);
     return TARGET_OK;
 }
 
@@ -379,8 +443,7 @@ static enum target_result target_unload(struct target_instance *instance, uint64
 static enum target_result target_locate(struct target_instance *instance, uint64_t handle,
                                         struct target_block *block)
 {
-    (void)instance;
-    *block = block_of(node_of(handle));
+    *block = block_of(instance, node_of(handle));
     return TARGET_OK;
 }
 
@@ -411,7 +474,8 @@ static void target_report(struct target_instance *instance,
         for (const struct first_fit_node *node = instance->heap.highest; node != NULL;
              node = node->below) {
             if (node->size_bytes == size) {
-                row(context, &(struct target_row){node->address, size, node->kind, node->tag});
+                const uint64_t address = node->address + instance->header_bytes;
+                row(context, &(struct target_row){address, size, node->kind, node->tag});
             }
         }
         limit = size;
@@ -423,26 +487,27 @@ static const char *target_message(struct target_instance *instance)
     return instance->message;
 }
 
+#define FIRST_FIT_CALLS                                                                            \
+    .abi_version = TARGET_ABI_VERSION, .size_bytes = sizeof(struct target), .close = target_close, \
+    .alloc = target_alloc, .free = target_free, .use = target_use, .hold = target_hold,            \
+    .release = target_release, .donate = target_donate, .load = target_load,                       \
+    .execute = target_execute, .unload = target_unload, .locate = target_locate,                   \
+    .stats = target_stats, .report = target_report, .message = target_message
+
 const struct target target_first_fit = {
-    .abi_version = TARGET_ABI_VERSION,
-    .size_bytes = sizeof(struct target),
+    FIRST_FIT_CALLS,
     .name = "first_fit",
+    .option_help = option_help,
     .summary =
         "a naive allocator: it takes the highest hole that fits, and never waits, moves or evicts",
-    .option_help = option_help,
     .open = target_open,
-    .close = target_close,
-    .alloc = target_alloc,
-    .free = target_free,
-    .use = target_use,
-    .hold = target_hold,
-    .release = target_release,
-    .donate = target_donate,
-    .load = target_load,
-    .execute = target_execute,
-    .unload = target_unload,
-    .locate = target_locate,
-    .stats = target_stats,
-    .report = target_report,
-    .message = target_message,
+};
+
+/* TLSF and its like put a word before each block, and align what is behind it. */
+const struct target plant_header_aligned = {
+    FIRST_FIT_CALLS,
+    .name = "plant_header_aligned",
+    .summary = "first_fit with headers=declared that aligns the header instead of the block",
+    .breaks = "misaligned",
+    .open = open_aligning_start,
 };

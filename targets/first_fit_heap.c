@@ -125,13 +125,16 @@ bool first_fit_find_place(const struct first_fit_heap *heap, const struct first_
 {
     const uint64_t size = wanted->size_bytes;
     const uint64_t floor = wanted->floor_bytes;
+    const uint64_t header = wanted->header_bytes;
     uint64_t top = heap->capacity_bytes;
     *above = NULL;
     for (struct first_fit_node *node = heap->highest;; node = node->below) {
         const uint64_t end = node == NULL ? 0 : node->address + node->size_bytes;
         const uint64_t bottom = end > floor ? end : floor;
-        if (size <= top && ((top - size) & ~(wanted->align_bytes - 1)) >= bottom) {
-            *address = (top - size) & ~(wanted->align_bytes - 1);
+        const uint64_t aligned = size <= top ? (top - size + header) & ~(wanted->align_bytes - 1)
+                                             : 0;
+        if (size <= top && aligned >= header + bottom) {
+            *address = aligned - header;
             return true;
         }
         if (node == NULL || node->address <= floor) {

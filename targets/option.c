@@ -22,6 +22,23 @@ static bool refuse_value(const struct target_option *option, const char *valid,
     return false;
 }
 
+bool option_read_word(const struct target_option *option, const char *valid, unsigned *index,
+                      const struct option_reason *reason)
+{
+    const size_t length = strlen(option->value);
+    unsigned i = 0;
+    for (const char *word = valid; word != NULL; i++) {
+        const char *end = strchr(word, ',');
+        const size_t word_length = end == NULL ? strlen(word) : (size_t)(end - word);
+        if (word_length == length && strncmp(word, option->value, length) == 0) {
+            *index = i;
+            return true;
+        }
+        word = end == NULL ? NULL : end + 2;
+    }
+    return refuse_value(option, valid, reason);
+}
+
 bool option_read_flag(const struct target_option *option, bool *value,
                       const struct option_reason *reason)
 {
@@ -36,15 +53,19 @@ bool option_read_flag(const struct target_option *option, bool *value,
 bool option_read_defrag(const struct target_option *option, enum defrag_contract *value,
                         const struct option_reason *reason)
 {
-    static const char *const names[] = {
-        [DEFRAG_NONE] = "none", [DEFRAG_SLIDE] = "slide", [DEFRAG_REPACK] = "repack"};
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(option->value, names[i]) == 0) {
-            *value = (enum defrag_contract)i;
-            return true;
-        }
-    }
-    return refuse_value(option, "none, slide, repack", reason);
+    unsigned index = 0;
+    const bool is_good = option_read_word(option, "none, slide, repack", &index, reason);
+    *value = is_good ? (enum defrag_contract)index : *value;
+    return is_good;
+}
+
+bool option_read_placement(const struct target_option *option, enum placement *value,
+                           const struct option_reason *reason)
+{
+    unsigned index = 0;
+    const bool is_good = option_read_word(option, "ranges, hidden, pages", &index, reason);
+    *value = is_good ? (enum placement)index : *value;
+    return is_good;
 }
 
 bool option_read_rounding(const struct target_option *option, struct target_rounding *value,

@@ -76,11 +76,11 @@ static enum plugin_result check_groups(const struct target *target,
     const struct field programs[] = {{"load()", target->load != NULL},
                                      {"execute()", target->execute != NULL},
                                      {"unload()", target->unload != NULL}};
-    const enum plugin_result result = check_group(holds, 2, reason);
-    if (result != PLUGIN_OK) {
-        return result;
-    }
-    if (check_group(programs, 3, reason) != PLUGIN_OK) {
+    const struct field contents[] = {{"read()", target->read != NULL},
+                                     {"write()", target->write != NULL}};
+    if (check_group(holds, 2, reason) != PLUGIN_OK ||
+        check_group(programs, 3, reason) != PLUGIN_OK ||
+        check_group(contents, 2, reason) != PLUGIN_OK) {
         return PLUGIN_INCONSISTENT;
     }
     if (target->defragment != NULL && target->locate == NULL) {
@@ -97,6 +97,14 @@ static size_t find_table_bytes(uint32_t abi_version)
 {
     return abi_version < ABI_VERSION_OF_LIMITS ? offsetof(struct target, limits)
                                                : sizeof(struct target);
+}
+
+/* What the plug-in's version does not have is 0. */
+static struct target make_whole(const struct target *from)
+{
+    struct target whole = {0};
+    memcpy(&whole, from, find_table_bytes(from->abi_version));
+    return whole;
 }
 
 enum plugin_result plugin_check_table(const struct target *target, char reason[PLUGIN_REASON_BYTES])
@@ -120,8 +128,9 @@ enum plugin_result plugin_check_table(const struct target *target, char reason[P
             target->size_bytes, target->abi_version, table_bytes);
         return PLUGIN_TOO_SMALL;
     }
-    const enum plugin_result result = check_required(target, reason);
-    return result != PLUGIN_OK ? result : check_groups(target, reason);
+    const struct target whole = make_whole(target);
+    const enum plugin_result result = check_required(&whole, reason);
+    return result != PLUGIN_OK ? result : check_groups(&whole, reason);
 }
 
 /* --- the file --- */
@@ -156,12 +165,11 @@ static void copy_line(char reason[PLUGIN_REASON_BYTES], const char *before, cons
     }
 }
 
-/* A whole table: what the plug-in's version does not have is 0. */
 static struct target *copy_table(const struct target *from)
 {
-    struct target *target = calloc(1, sizeof *target);
+    struct target *target = malloc(sizeof *target);
     CHECK(target != NULL);
-    memcpy(target, from, find_table_bytes(from->abi_version));
+    *target = make_whole(from);
     return target;
 }
 

@@ -8,6 +8,9 @@
 #define PLANT(file, name, ...) extern const struct target plant_##name;
 #include "targets/plants/list.h"
 #undef PLANT
+#define TOY_PLANT(name) extern const struct target plant_##name;
+#include "targets/plants/toys.h"
+#undef TOY_PLANT
 
 const struct target *const targets[] = {
 #define TARGET(name) &target_##name,
@@ -16,6 +19,9 @@ const struct target *const targets[] = {
 #define PLANT(file, name, ...) &plant_##name,
 #include "targets/plants/list.h"
 #undef PLANT
+#define TOY_PLANT(name) &plant_##name,
+#include "targets/plants/toys.h"
+#undef TOY_PLANT
     NULL,
 };
 

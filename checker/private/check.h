@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
+enum { RANGES, HIDDEN, PAGES };
 enum { NONE, SLIDE, REPACK, NEVER = -1, IN_HOST_MEMORY = -1, NOWHERE = -1 };
 
 struct block {
@@ -31,6 +32,8 @@ struct check {
     const char *claim, *kind, *log;
     const char *source; /* what the facts are compared with, in words */
     json_int_t version;
+    size_t placement;  /* not ranges: no block has an address, and sums decide */
+    json_int_t header; /* what is aligned lies so much above the start of its range */
     json_int_t capacity, granule, need, align, stack, own_program;
     json_int_t time, bottom; /* which uses have ended, and the bottom that follows */
     bool drains, evicts;     /* as promised for this class of request, and not refused */
@@ -123,5 +126,8 @@ void check_rounding(struct check *check);
 void check_search(struct check *check);
 void check_table(struct check *check);
 void check_fills(struct check *check);
+void check_sum(struct check *check);
+/* The last part of a plan where no block has an address. */
+void check_sum_fits(struct check *check);
 
 #endif

@@ -82,6 +82,8 @@ struct promise {
     struct rounding rounding;
     int defrag; /* by its index in "none|slide|repack" */
     int drains, evicts, program_evicts_program;
+    int placement; /* by its index in "ranges|hidden|pages" */
+    uint64_t header;
 };
 
 struct log {

@@ -4,6 +4,7 @@
 #include "harness/base/check.h"
 #include "harness/call/clients.h"
 #include "harness/call/progress.h"
+#include "harness/call/stamps.h"
 #include "harness/device/device_guard.h"
 #include "harness/device/host_memory.h"
 #include "harness/device/span_map.h"
@@ -26,7 +27,8 @@ static void prepare_free(const struct host *host, const struct block *block, str
 static void prepare_donate(const struct host *host, const struct block *block, struct call *call)
 {
     call->skipped = host->target->donate == NULL || block->hold_count > 0 ||
-                    call->op.size_bytes == 0 || call->op.size_bytes > block->size_bytes;
+                    call->op.size_bytes == 0 ||
+                    call->op.size_bytes > block->size_bytes - host->contract.header_bytes;
 }
 
 static void prepare_hold(const struct host *host, const struct block *block, struct call *call)
@@ -57,6 +59,9 @@ static void prepare_on_block(const struct host *host, struct call *call, uint64_
         return;
     }
     *handle = block->handle;
+    if (call->op.kind != OP_RELEASE && host->clients == NULL) {
+        call->is_spoiled = !stamps_are_there(host, call->slot);
+    }
     switch (call->op.kind) {
     case OP_FREE:
     case OP_FREE_AFTER:
@@ -152,6 +157,7 @@ static bool may_retire(const struct host *host, const struct op *op)
     const uint64_t capacity = model_capacity_bytes(host->model);
     struct span span;
     return host->target->retire != NULL && host->clients == NULL &&
+           host->contract.placement == PLACEMENT_RANGES && host->contract.header_bytes == 0 &&
            model_absent_count(host->model) == 0 && op->size_bytes > 0 &&
            op->size_bytes % granule == 0 && op->address % granule == 0 &&
            op->size_bytes <= capacity && op->address <= capacity - op->size_bytes &&
@@ -293,6 +299,54 @@ void driver_call_target(struct host *host, const struct setup *setup, uint64_t h
     }
 }
 
+/* --- where the block is --- */
+
+/* Blocks without an address get one of their own for the harness, above every device, so that no
+ * two of them and no stack meet. */
+#define PLACE_LOWEST (UINT64_C(1) << 51)
+#define PLACE_HIGHEST (UINT64_C(1) << 62)
+#define PLACE_ALIGN_BYTES (UINT64_C(1) << 30)
+
+static uint64_t choose_address(struct host *host, uint64_t size_bytes)
+{
+    struct span span;
+    uint64_t at = host->next_address;
+    at = at < PLACE_LOWEST || at > PLACE_HIGHEST ? PLACE_LOWEST : at;
+    while (span_map_intersects(model_map(host->model), at, at + size_bytes, &span)) {
+        at = align_up(span.end, PLACE_ALIGN_BYTES);
+    }
+    host->next_address = align_up(at + size_bytes, PLACE_ALIGN_BYTES);
+    return at;
+}
+
+static bool sets_block(const struct call *call)
+{
+    const struct op_kind_info *info = op_kind_info((enum op_kind)call->op.kind);
+    return !call->skipped && call->result == TARGET_OK &&
+           (info->makes_block || info->makes_program || call->op.kind == OP_EXECUTE) &&
+           call->block.size_bytes > 0 && call->block.size_bytes <= PLACE_LOWEST;
+}
+
+/* From what the target said to where the block's range begins. */
+static void find_range(struct host *host, struct call *call)
+{
+    const uint64_t header_bytes = host->contract.header_bytes;
+    if (!sets_block(call)) {
+        return;
+    }
+    if (host->contract.placement == PLACEMENT_RANGES) {
+        call->block.address = call->block.address < header_bytes
+                                  ? UINT64_MAX
+                                  : call->block.address - header_bytes;
+        return;
+    }
+    const bool is_there = call->op.kind == OP_DONATE || call->op.kind == OP_EXECUTE;
+    const struct block *block = is_there ? model_block(host->model, call->slot) : NULL;
+    call->block.address = block != NULL && block->state != BLOCK_GONE
+                              ? block->address
+                              : choose_address(host, call->block.size_bytes);
+}
+
 /* --- around it --- */
 
 /* Whether the op that is to be asked again was answered out of memory.  What is asked of several
@@ -358,6 +412,7 @@ void driver_end_call(struct host *host, struct timeline *timeline, const struct 
     if (call->result != TARGET_OK) {
         call->block = (struct target_block){0}; /* whatever a call that failed left there */
     }
+    find_range(host, call);
     if (call->skipped && call->makes_event) {
         timeline_complete(timeline, call->event); /* nothing waits for it */
     }

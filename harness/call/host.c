@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #define GRANULE_BYTES_MAX ((uint64_t)1 << 30)
+#define HEADER_BYTES_MAX ((uint64_t)1 << 20)
 /* The first ABI version whose contract has a rounding. */
 #define ABI_VERSION_OF_ROUNDING 3u
 
@@ -28,6 +29,30 @@ static uint64_t device_calls_max(const struct host *host)
 }
 
 /* --- life --- */
+
+/* NULL, or what does not go with blocks that are no plain ranges. */
+static const char *find_placement_flaw(const struct target_contract *contract)
+{
+    const uint64_t header = contract->header_bytes;
+    const bool is_told = contract->placement == PLACEMENT_RANGES;
+    if (contract->placement > PLACEMENT_PAGES) {
+        return "its placement is none";
+    }
+    if ((!is_told || header > 0) && contract->defrag != DEFRAG_NONE) {
+        return "it moves blocks that have no address, or headers";
+    }
+    if (contract->programs && (contract->placement == PLACEMENT_HIDDEN || header > 0)) {
+        return "it has programs, and blocks that have no address, or headers";
+    }
+    if (header > 0 &&
+        (!is_told || header > HEADER_BYTES_MAX || header % contract->granule_bytes != 0)) {
+        return "its headers are no multiple of the granule up to 1 MiB, or have no address";
+    }
+    if (contract->rounding.kind != ROUNDING_ANY && contract->rounding.overhead_bytes < header) {
+        return "its rounding allows no overhead of a header";
+    }
+    return NULL;
+}
 
 static bool is_sound_contract(const struct target *target, const struct target_contract *contract,
                               char *reason, size_t reason_bytes)
@@ -48,7 +73,8 @@ static bool is_sound_contract(const struct target *target, const struct target_c
                (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
         what = "it promises programs but lacks load(), execute() or unload()";
     } else {
-        what = rounding_flaw(&contract->rounding);
+        what = find_placement_flaw(contract);
+        what = what == NULL ? rounding_flaw(&contract->rounding) : what;
     }
     if (what != NULL) {
         snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);

@@ -19,7 +19,9 @@ const char *lanes_why_not(const struct target_contract *contract)
 {
     return !contract->thread_safe    ? "its contract does not allow calls from several threads"
            : !contract->queues_frees ? "it accepts no queued frees, so its calls cannot overlap"
-                                     : NULL;
+           : contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0
+               ? "its blocks have no addresses, or headers"
+               : NULL;
 }
 
 /* By a function of its own: a table may be a copy that lies elsewhere. */

@@ -9,6 +9,21 @@ static void add_hole(uint64_t bytes, uint64_t *largest, uint64_t *count)
     CHECK_COSTLY((*count > 0) == (*largest > 0));
 }
 
+static void measure_holes(const struct model *model, uint64_t *largest, uint64_t *count)
+{
+    uint64_t at = model->counters.reserved_bytes;
+    struct span_cursor cursor;
+    struct span span;
+    *largest = *count = 0;
+    for (bool found = span_map_first(&model->map, &cursor); found;
+         found = span_map_next(&model->map, &cursor)) {
+        span_map_get(&model->map, &cursor, &span);
+        add_hole(span.start > at ? span.start - at : 0, largest, count);
+        at = span.end;
+    }
+    add_hole(model->capacity_bytes > at ? model->capacity_bytes - at : 0, largest, count);
+}
+
 /* The cache is not part of what the model says: it may be filled through a const pointer. */
 static void update_holes(const struct model *model)
 {
@@ -17,16 +32,11 @@ static void update_holes(const struct model *model)
     }
     uint64_t largest = 0;
     uint64_t count = 0;
-    uint64_t at = model->counters.reserved_bytes;
-    struct span_cursor cursor;
-    struct span span;
-    for (bool found = span_map_first(&model->map, &cursor); found;
-         found = span_map_next(&model->map, &cursor)) {
-        span_map_get(&model->map, &cursor, &span);
-        add_hole(span.start > at ? span.start - at : 0, &largest, &count);
-        at = span.end;
+    if (model->contract.placement == PLACEMENT_RANGES) {
+        measure_holes(model, &largest, &count);
+    } else { /* nobody is told where they are: all that is free counts as one */
+        add_hole(model_free_bytes(model), &largest, &count);
     }
-    add_hole(model->capacity_bytes > at ? model->capacity_bytes - at : 0, &largest, &count);
     struct model *cache = (struct model *)(uintptr_t)model;
     cache->largest_hole_bytes = largest;
     cache->hole_count = count;

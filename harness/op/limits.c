@@ -18,30 +18,47 @@ const char *limits_flaw(const struct target_limits *limits)
     return (align & (align - 1)) != 0 ? "its largest alignment is no power of two" : NULL;
 }
 
+/* NULL, or which limit the capacity does not keep; *limit is its size. */
+static const char *find_missed(const struct target_limits *limits, uint64_t capacity_bytes,
+                               uint64_t *limit)
+{
+    if (capacity_bytes < limits->smallest_capacity_bytes) {
+        *limit = limits->smallest_capacity_bytes;
+        return "at least";
+    }
+    if (limits->largest_capacity_bytes != 0 && capacity_bytes > limits->largest_capacity_bytes) {
+        *limit = limits->largest_capacity_bytes;
+        return "at most";
+    }
+    *limit = limits->capacity_step_bytes;
+    return *limit != 0 && capacity_bytes % *limit != 0 ? "a multiple of" : NULL;
+}
+
 bool limits_take_capacity(const struct target_limits *limits, uint64_t capacity_bytes,
                           char reason[LIMITS_REASON_BYTES])
 {
-    const uint64_t most = limits->largest_capacity_bytes;
-    char size[SIZE_TEXT_BYTES], limit[SIZE_TEXT_BYTES];
-    const bool is_small = capacity_bytes < limits->smallest_capacity_bytes;
-    const bool is_large = most != 0 && capacity_bytes > most;
-    if (is_small || is_large) {
+    char size[SIZE_TEXT_BYTES], wanted[SIZE_TEXT_BYTES];
+    uint64_t limit = 0;
+    const char *missed = find_missed(limits, capacity_bytes, &limit);
+    if (missed != NULL) {
         size_print(capacity_bytes, size);
-        size_print(is_small ? limits->smallest_capacity_bytes : most, limit);
-        snprintf(reason, LIMITS_REASON_BYTES, "it takes devices of at %s %s; this one has %s",
-                 is_small ? "least" : "most", limit, size);
+        size_print(limit, wanted);
+        snprintf(reason, LIMITS_REASON_BYTES, "a device of it has %s %s; this one has %s", missed,
+                 wanted, size);
     }
-    return !is_small && !is_large;
+    return missed == NULL;
 }
 
 /* A limit may be no multiple of the granule that was drawn. */
-static uint64_t round_capacity(uint64_t bytes, bool is_up)
+static uint64_t round_capacity(const struct target_limits *limits, uint64_t bytes, bool is_up)
 {
-    const uint64_t over = bytes % CAPACITY_UNIT_BYTES;
-    if (over == 0 || bytes < CAPACITY_UNIT_BYTES) {
+    const uint64_t step = limits->capacity_step_bytes;
+    const uint64_t unit = step > CAPACITY_UNIT_BYTES ? step : CAPACITY_UNIT_BYTES;
+    const uint64_t over = bytes % unit;
+    if (over == 0 || (bytes < unit && !is_up)) {
         return bytes;
     }
-    return is_up ? bytes - over + CAPACITY_UNIT_BYTES : bytes - over;
+    return is_up ? bytes - over + unit : bytes - over;
 }
 
 void limits_keep_setup(const struct target_limits *limits, struct setup *setup)
@@ -50,8 +67,10 @@ void limits_keep_setup(const struct target_limits *limits, struct setup *setup)
     const uint64_t most = limits->largest_capacity_bytes;
     uint64_t capacity = setup->capacity_bytes;
     CHECK(capacity != 0);
-    capacity = capacity < least ? round_capacity(least, true) : capacity;
-    capacity = most != 0 && capacity > most ? round_capacity(most, false) : capacity;
+    capacity = capacity < least ? round_capacity(limits, least, true) : capacity;
+    capacity = most != 0 && capacity > most ? round_capacity(limits, most, false) : capacity;
+    capacity = limits->capacity_step_bytes != 0 ? round_capacity(limits, capacity, false)
+                                                : capacity;
     if (capacity != setup->capacity_bytes) {
         setup->capacity_bytes = capacity;
         setup->chip[0] = '\0';

@@ -17,12 +17,16 @@ const struct not_checked_info *not_checked_info(enum not_checked which)
 bool not_checked_by(enum not_checked which, const struct target *target,
                     const struct target_contract *contract)
 {
-    (void)target;
     switch (which) {
     case NOT_CHECKED_SIZES:
         return contract->rounding.kind == ROUNDING_ANY;
     case NOT_CHECKED_TEXTS:
         return !contract->documented_messages;
+    case NOT_CHECKED_PLACES:
+        return contract->placement != PLACEMENT_RANGES;
+    case NOT_CHECKED_CONTENTS:
+        return contract->placement != PLACEMENT_RANGES &&
+               (target->read == NULL || target->write == NULL);
     case NOT_CHECKED_COUNT:
         break;
     }

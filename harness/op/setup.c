@@ -93,6 +93,13 @@ void setup_add_target_json(const struct setup *setup, struct writing *text)
     json_unnest(text, '}');
 }
 
+const char *placement_name(enum placement placement)
+{
+    static const char *const names[] = {"ranges", "hidden", "pages"};
+    CHECK((unsigned)placement < sizeof names / sizeof names[0]);
+    return names[placement];
+}
+
 const char *defrag_contract_name(enum defrag_contract defrag)
 {
     static const char *const names[] = {

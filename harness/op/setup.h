@@ -66,6 +66,7 @@ struct writing;
 void setup_add_target_json(const struct setup *setup, struct writing *text);
 
 const char *defrag_contract_name(enum defrag_contract defrag); /* "none", "slide", "repack" */
+const char *placement_name(enum placement placement);          /* "ranges", "hidden", "pages" */
 
 /* Buffers whose tag has this name stand for memory that is free in the snapshot that a list
  * rebuilds, and are freed when the rest is in its place: peaks, and what is in use over time, leave

@@ -59,6 +59,13 @@ static void append_list(struct writing *text, const struct certificate_list *lis
     json_unnest(text, '}');
 }
 
+/* The version without what only some contracts have is written for all others. */
+static uint64_t find_version(const struct oom *oom)
+{
+    return oom->placement != PLACEMENT_RANGES || oom->header_bytes > 0 ? CERTIFICATE_VERSION_MAX
+                                                                       : CERTIFICATE_VERSION;
+}
+
 static void append_contract(struct writing *text, const struct oom *oom)
 {
     json_break(text, 1);
@@ -67,6 +74,10 @@ static void append_contract(struct writing *text, const struct oom *oom)
     json_add_boolean(text, "drains", oom->drains);
     json_add_boolean(text, "evicts", oom->evicts);
     json_add_boolean(text, "program_evicts_program", oom->program_evicts_program);
+    if (find_version(oom) > CERTIFICATE_VERSION) {
+        json_add_string(text, "placement", placement_name(oom->placement));
+        json_add_number(text, "header", oom->header_bytes);
+    }
     json_unnest(text, '}');
     json_break(text, 1);
     json_nest(text, "refused", '{');
@@ -167,6 +178,8 @@ struct proof_member {
     size_t offset;
 };
 static const struct proof_member proof_members[] = {
+    {PROOF_SUM, "need", offsetof(struct proof, need)},
+    {PROOF_SUM, "have", offsetof(struct proof, have)},
     {PROOF_ROUNDING, "unit", offsetof(struct proof, unit)},
     {PROOF_ROUNDING, "need", offsetof(struct proof, need)},
     {PROOF_ROUNDING, "have", offsetof(struct proof, have)},
@@ -245,7 +258,7 @@ void certificate_print(const struct oom *oom, const struct proof *proof,
     text->is_spaced = true;
     writing_append(text, "{");
     json_add_string(text, "format", "hbmstress-certificate");
-    json_add_number(text, "version", CERTIFICATE_VERSION);
+    json_add_number(text, "version", find_version(oom));
     json_break(text, 1);
     if (list == NULL) {
         json_add_null(text, "list");

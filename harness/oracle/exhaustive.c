@@ -11,8 +11,9 @@ enum {
 /* What is placed: a movable block, or the request. */
 struct item {
     uint64_t size_bytes, align_bytes;
-    size_t span;    /* the only one that takes it; ANY_SPAN */
-    unsigned below; /* the items (a bit for each) that must stay below it */
+    uint64_t header_bytes; /* what is aligned is so much above its start */
+    size_t span;           /* the only one that takes it; ANY_SPAN */
+    unsigned below;        /* the items (a bit for each) that must stay below it */
 };
 
 /* One state that the mitigations reach: what is placed, and the spans between what stays where it
@@ -91,8 +92,9 @@ static struct place place_above(const struct state *state, struct place from,
                                 const struct item *item)
 {
     for (size_t span = from.span; span < state->span_count; span++) {
-        const uint64_t start = round_up(span == from.span ? from.address : state->starts[span],
-                                        item->align_bytes);
+        const uint64_t lowest = span == from.span ? from.address : state->starts[span];
+        const uint64_t start = round_up(lowest + item->header_bytes, item->align_bytes) -
+                               item->header_bytes;
         const bool is_allowed = item->span == ANY_SPAN || item->span == span;
         if (is_allowed && start <= state->ends[span] &&
             item->size_bytes <= state->ends[span] - start) {
@@ -150,7 +152,8 @@ static uint64_t bottom_of_heap(const struct oom *oom, uint64_t now_ns)
 static void add_item(struct state *state, uint64_t size_bytes, uint64_t align_bytes)
 {
     CHECK(state->item_count < ITEMS_MAX);
-    state->items[state->item_count++] = (struct item){size_bytes, align_bytes, ANY_SPAN, 0};
+    state->items[state->item_count++] = (struct item){
+        .size_bytes = size_bytes, .align_bytes = align_bytes, .span = ANY_SPAN};
 }
 
 static void add_movable(struct state *state, const struct oom_block *block,
@@ -199,6 +202,7 @@ static bool state_build(struct state *state, const struct oom *oom, uint64_t now
     if (oom->request.size_bytes > 0) {
         add_item(state, round_up(oom->request.size_bytes, oom->granule_bytes),
                  oom->request.align_bytes);
+        state->items[state->item_count - 1].header_bytes = oom->header_bytes;
     }
     return true;
 }
@@ -258,7 +262,8 @@ static bool is_small(const struct oom *oom)
 enum verdict_kind exhaustive_judge(const struct oom *oom)
 {
     uint64_t waits[EXHAUSTIVE_WAITS_MAX];
-    if (oom->block_count > EXHAUSTIVE_BLOCKS_MAX || !is_small(oom)) {
+    if (oom->placement != PLACEMENT_RANGES || oom->block_count > EXHAUSTIVE_BLOCKS_MAX ||
+        !is_small(oom)) {
         return VERDICT_NONE;
     }
     const size_t wait_count = find_waits(oom, waits);

@@ -64,6 +64,16 @@ static void take_blocks(struct oom *oom, const struct model *model)
     oom->block_count = count;
 }
 
+/* Where nothing moves, what a block was aligned to says nothing of the range that it takes. */
+static void hide_places(struct oom *oom)
+{
+    const bool is_hidden = oom->placement != PLACEMENT_RANGES;
+    for (size_t i = 0; (is_hidden || oom->header_bytes > 0) && i < oom->block_count; i++) {
+        oom->blocks[i].address = is_hidden ? 0 : oom->blocks[i].address;
+        oom->blocks[i].align_bytes = oom->granule_bytes;
+    }
+}
+
 void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request,
               uint32_t faults_fired)
 {
@@ -71,6 +81,8 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     oom->capacity_bytes = model_capacity_bytes(model);
     oom->granule_bytes = contract->granule_bytes;
     oom->defrag = contract->defrag;
+    oom->placement = contract->placement;
+    oom->header_bytes = contract->header_bytes;
     oom->drains = contract->drains;
     oom->evicts = contract->evicts;
     oom->program_evicts_program = contract->program_evicts_program;
@@ -78,6 +90,7 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     oom->request = *request;
     reserve_blocks(oom, model);
     take_blocks(oom, model);
+    hide_places(oom);
 }
 
 void oom_add_absent(struct oom *oom, const struct model *model)

@@ -44,6 +44,9 @@ struct oom_block {
 struct oom {
     uint64_t capacity_bytes, granule_bytes;
     enum defrag_contract defrag;
+    enum placement placement; /* not ranges: addresses of blocks are 0, and sums decide */
+    uint64_t header_bytes;    /* below what must be aligned: the request's address is so much above
+                                 the start of its range */
     bool drains, evicts, program_evicts_program;
     uint32_t faults_fired; /* bit per fault_kind: these calls were refused during the op */
     struct oom_request request;

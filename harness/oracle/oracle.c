@@ -4,6 +4,7 @@
 #include "harness/base/size.h"
 #include "harness/oracle/plan.h"
 #include "harness/oracle/private/repack.h"
+#include "harness/oracle/private/sums.h"
 #include "harness/oracle/reach.h"
 
 #include <inttypes.h>
@@ -291,13 +292,44 @@ static void explain_need(const struct oom_request *request, struct verdict *verd
     }
 }
 
+/* Where nobody is told where blocks lie.  What depends on that is open, and no verdict at all. */
+static void judge_sums(struct oracle *oracle, struct verdict *verdict)
+{
+    const struct reach *reach = &oracle->reach;
+    char need[SIZE_TEXT_BYTES];
+    char have[SIZE_TEXT_BYTES];
+    const uint64_t free_bytes = sums_free_bytes(reach);
+    size_print_field(reach->need, need);
+    size_print_field(free_bytes, have);
+    switch (sums_judge(reach)) {
+    case SUMS_FIT:
+        settle_verdict(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
+        explain_verdict(oracle, verdict, "the request needs %s of the %s free", need, have);
+        return;
+    case SUMS_LACK:
+        settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SUM);
+        oracle->proof.need = sums_taken_bytes(reach) + reach->need;
+        oracle->proof.have = reach->oom->capacity_bytes;
+        explain_verdict(oracle, verdict, "the request needs %s, and no more than %s is free", need,
+                        have);
+        return;
+    case SUMS_OPEN:
+        settle_verdict(oracle, verdict, VERDICT_NONE, PROOF_NONE);
+        explain_verdict(oracle, verdict,
+                        "the request needs %s of the %s free in %zu blocks whose places are hidden",
+                        need, have, reach->range_count);
+    }
+}
+
 static void judge_state(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                         bool wants_proof, struct verdict *verdict)
 {
     reach_decide_fully(&oracle->reach, oom);
     verdict->nodes = 0;
     verdict->nodes_max = nodes_max;
-    if (!judge_stack(oracle, verdict) && !judge_in_place(oracle, verdict)) {
+    if (oom->placement != PLACEMENT_RANGES) {
+        judge_sums(oracle, verdict);
+    } else if (!judge_stack(oracle, verdict) && !judge_in_place(oracle, verdict)) {
         judge_repack(oracle, nodes_max, wants_proof, verdict);
     }
     if (oracle->reach.need > oom->capacity_bytes) {
@@ -353,7 +385,8 @@ static size_t count_returns(const struct proof_plan *plan)
 }
 
 /* What to do, in the order of the plan, without what it does not need. */
-static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
+static void explain_plan(const struct oom *oom, const struct proof_plan *plan,
+                         struct verdict *verdict)
 {
     char size[SIZE_TEXT_BYTES];
     const size_t returned_count = count_returns(plan);
@@ -379,6 +412,10 @@ static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
         append_reason(verdict, "bring blocks back from host memory (%zu), ", returned_count);
     }
     append_reason(verdict, verdict->reason[0] == '\0' ? "with no mitigation " : "then ");
+    if (oom->placement != PLACEMENT_RANGES) {
+        append_reason(verdict, "the free bytes suffice");
+        return;
+    }
     if (plan->address == UINT64_MAX) {
         append_reason(verdict, "the stack fits");
         return;
@@ -394,7 +431,7 @@ static void prove_premature(struct oracle *oracle, const struct oom *oom, uint64
     const enum plan_result result = planner_find(oracle->planner, oom, nodes_max,
                                                  &oracle->proof.plan);
     CHECK(result == PLAN_FOUND);
-    explain_plan(&oracle->proof.plan, verdict);
+    explain_plan(oom, &oracle->proof.plan, verdict);
 }
 
 const struct proof *oracle_prove(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,

@@ -3,6 +3,7 @@
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/oracle/private/sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,17 +141,17 @@ static void consider_gap(struct layout *layout, const struct reach *reach,
     const uint64_t *to = layout->to;
     uint64_t bottom = gap->start; /* where the lower ones end when pushed down */
     for (size_t i = gap->first; best->cost_bytes > 0; i++) {
-        const uint64_t low = align_up(bottom, reach->align);
+        const uint64_t low = reach_aligned_up(reach, bottom);
         if (low <= reach->tops[i] && reach->need <= reach->tops[i] - low) {
-            const uint64_t high = align_down(reach->tops[i] - reach->need, reach->align);
+            const uint64_t high = reach_aligned_down(reach, reach->tops[i] - reach->need);
             const uint64_t lower_end = i > gap->first ? to[i - 1] + reach->ranges[i - 1].size_bytes
                                                       : gap->start;
             const uint64_t upper_start = i < gap->last ? to[i] : gap->end;
             const uint64_t below_upper = upper_start > reach->need
-                                             ? align_down(upper_start - reach->need, reach->align)
+                                             ? reach_aligned_down(reach, upper_start - reach->need)
                                              : low;
             consider_window(layout, reach, gap, i,
-                            clamp_window(align_up(lower_end, reach->align), low, high), best);
+                            clamp_window(reach_aligned_up(reach, lower_end), low, high), best);
             consider_window(layout, reach, gap, i, clamp_window(below_upper, low, high), best);
         }
         if (i == gap->last) {
@@ -373,11 +374,25 @@ static enum plan_result find_by_packing(struct layout *layout, const struct reac
     return PLAN_FOUND;
 }
 
+/* --- no addresses --- */
+
+static enum plan_result find_by_sums(struct layout *layout, const struct reach *reach)
+{
+    reserve_layout(layout, reach->range_count + 1);
+    keep_all(reach, layout->to);
+    layout->address = UINT64_MAX;
+    layout->moved_bytes = 0;
+    return sums_judge(reach) == SUMS_FIT ? PLAN_FOUND : PLAN_NONE;
+}
+
 /* --- all together --- */
 
 enum plan_result layout_find(struct layout *layout, const struct reach *reach,
                              struct repack *repack, uint64_t nodes_max)
 {
+    if (reach->oom->placement != PLACEMENT_RANGES) {
+        return find_by_sums(layout, reach);
+    }
     if (reach_is_too_large(reach) || reach_fixed_below(reach) != NULL) {
         return PLAN_NONE;
     }
@@ -403,6 +418,9 @@ enum plan_result layout_exists(const struct reach *reach, struct repack *repack,
 {
     struct reach_gap where;
     struct packing_answer answer;
+    if (reach->oom->placement != PLACEMENT_RANGES) {
+        return sums_judge(reach) == SUMS_FIT ? PLAN_FOUND : PLAN_NONE;
+    }
     if (reach_is_too_large(reach) || reach_fixed_below(reach) != NULL) {
         return PLAN_NONE;
     }

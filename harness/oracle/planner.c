@@ -75,7 +75,10 @@ static void reserve_planner(struct planner *planner, size_t count)
 static void fill_plan(struct planner *planner, struct proof_plan *plan)
 {
     const struct oom *oom = planner->reach.oom;
-    move_order_find(&planner->order, &planner->reach, planner->layout.to);
+    planner->order.move_count = planner->order.staged_count = 0;
+    if (oom->placement == PLACEMENT_RANGES) {
+        move_order_find(&planner->order, &planner->reach, planner->layout.to);
+    }
     *plan = (struct proof_plan){
         .until_ns = planner->reach.until_ns,
         .frees_awaited = planner->reach.frees_awaited,

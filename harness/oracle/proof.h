@@ -15,6 +15,7 @@ enum proof_kind {
     PROOF_NONE = 0,
     PROOF_STACK,    /* justified: no numbers, the state shows it */
     PROOF_SPANS,    /* the same */
+    PROOF_SUM,      /* need and have: no addresses are known */
     PROOF_ROUNDING, /* unit; need and have in units */
     PROOF_SEARCH,   /* log, is_plain, least */
     PROOF_TABLE,    /* sets */

@@ -169,6 +169,18 @@ bool reach_next_gap(const struct reach *reach, struct reach_gap *gap)
     return true;
 }
 
+uint64_t reach_aligned_up(const struct reach *reach, uint64_t at)
+{
+    return align_up(at + reach->oom->header_bytes, reach->align) - reach->oom->header_bytes;
+}
+
+uint64_t reach_aligned_down(const struct reach *reach, uint64_t at)
+{
+    const uint64_t header_bytes = reach->oom->header_bytes;
+    const uint64_t above = align_down(at + header_bytes, reach->align);
+    return above < header_bytes ? 0 : above - header_bytes;
+}
+
 /* tops[i + 1]: where the ranges from i + 1 up begin when pushed up; false: they do not fit even so.
  */
 static bool push_up(const struct reach *reach, const struct reach_gap *gap)
@@ -194,7 +206,8 @@ bool reach_gap_slides(const struct reach *reach, const struct reach_gap *gap, ui
     }
     uint64_t bottom = gap->start;
     for (size_t i = gap->first;; i++) {
-        const uint64_t at = align_up(bottom, align);
+        const uint64_t header_bytes = need == 0 ? 0 : reach->oom->header_bytes;
+        const uint64_t at = align_up(bottom + header_bytes, align) - header_bytes;
         if (need == 0 || (at <= reach->tops[i] && need <= reach->tops[i] - at)) {
             return true;
         }

@@ -57,6 +57,10 @@ struct reach_gap {
     size_t first, last;
 };
 extern const struct reach_gap reach_before_all;
+/* The lowest place for the request at or above `at`, and the highest at or below it (0: none): what
+ * is aligned lies the header above the place. */
+uint64_t reach_aligned_up(const struct reach *reach, uint64_t at);
+uint64_t reach_aligned_down(const struct reach *reach, uint64_t at);
 /* The gap after *gap (begin with a copy of reach_before_all).  False: no more. */
 bool reach_next_gap(const struct reach *reach, struct reach_gap *gap);
 

@@ -97,6 +97,7 @@ static const struct oom *make_doubled(struct relations *relations, const struct 
     struct oom_request *request = &other->request;
     other->capacity_bytes = double_bytes(oom->capacity_bytes);
     other->granule_bytes = double_bytes(oom->granule_bytes);
+    other->header_bytes = double_bytes(oom->header_bytes);
     request->size_bytes = double_bytes(request->size_bytes);
     request->asked_bytes = double_bytes(request->asked_bytes);
     request->align_bytes = double_bytes(request->align_bytes);

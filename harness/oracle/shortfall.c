@@ -1,6 +1,7 @@
 #include "harness/oracle/shortfall.h"
 
 #include "harness/base/check.h"
+#include "harness/oracle/private/sums.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -175,6 +176,9 @@ static uint64_t find_spare_bytes(const struct oom *oom, struct reach *reach)
     struct reach_gap gap = reach_before_all;
     uint64_t largest = 0;
     reach_decide(reach, oom, &nothing);
+    if (oom->placement != PLACEMENT_RANGES) {
+        return sums_free_bytes(reach) - reach->need;
+    }
     while (reach_next_gap(reach, &gap)) {
         largest = gap.end - gap.start > largest ? gap.end - gap.start : largest;
     }
@@ -209,7 +213,8 @@ void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *
     if (shortfall.missing == 0 && shortfall.done == 0 && shortfall.subject != SUBJECT_STACK) {
         const uint64_t spare_bytes = find_spare_bytes(oom, reach);
         shortfall.slack = find_slack(spare_bytes, reach->need);
-        shortfall.is_aligned = spare_bytes < request->align_bytes - oom->granule_bytes;
+        shortfall.is_aligned = oom->placement != PLACEMENT_PAGES &&
+                               spare_bytes < request->align_bytes - oom->granule_bytes;
     }
     print_shortfall(&shortfall, mechanism);
 }

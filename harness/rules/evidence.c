@@ -30,6 +30,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_RETURN] = "back from host memory",
         [SIGHT_RETAKEN] = "back onto another block",
         [SIGHT_LOST] = "lost",
+        [SIGHT_READ] = "read",
         [SIGHT_DEVICE] = "device calls",
         [SIGHT_LATER] = "outside of an op",
         [SIGHT_EFFORT] = "mitigation of a call that needs none",

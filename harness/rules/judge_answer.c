@@ -1,6 +1,7 @@
 #include "harness/rules/private/judge_answer.h"
 
 #include "harness/base/align.h"
+#include "harness/call/stamps.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_moved.h"
@@ -47,11 +48,12 @@ static bool check_clash(struct evidence answer, uint32_t slot)
 }
 
 /* A new block's contents are written where it is when no call is under way: until then it may be
- * moved. */
+ * moved.  A block without an address that cannot be written does not read as it should. */
 static void stamp_new(const struct judge *judge, const struct host *host, uint32_t slot)
 {
     if (!judge->is_overlapping) {
         judge_stamp(host, slot);
+        (void)stamps_write(host, slot);
     }
 }
 

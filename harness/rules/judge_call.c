@@ -29,6 +29,9 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
         !judge_status(judge, host, call)) {
         return false;
     }
+    if (!judge_stamps(judge, host, call)) {
+        return false;
+    }
     const bool failed = call->result != TARGET_OK;
     const bool ends = is_end_of_block(call);
     if (ends) {

@@ -1,5 +1,6 @@
 #include "harness/rules/private/judge_contents.h"
 
+#include "harness/call/stamps.h"
 #include "harness/rules/private/rules.h"
 
 /* --- what became free --- */
@@ -28,17 +29,22 @@ void judge_free_deferred(struct host *host)
 
 /* --- one block --- */
 
-/* What a block holds is what was asked for: the rest up to the granule has no contents to keep. */
+/* What a block holds is what was asked for: the rest up to the granule has no contents to keep.
+ * Nothing can be known so of a block without an address (stamps.h). */
 void judge_stamp(const struct host *host, uint32_t slot)
 {
     const struct block *block = model_block(host->model, slot);
+    if (host->contract.placement != PLACEMENT_RANGES) {
+        return;
+    }
     device_stamp(host->device, block->address, block->requested_bytes, slot);
 }
 
 bool judge_has_contents(const struct host *host, uint32_t slot)
 {
     const struct block *block = model_block(host->model, slot);
-    return device_holds(host->device, block->address, block->requested_bytes, slot);
+    return host->contract.placement != PLACEMENT_RANGES ||
+           device_holds(host->device, block->address, block->requested_bytes, slot);
 }
 
 bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot)
@@ -89,4 +95,26 @@ bool judge_contents(struct judge *judge, const struct host *host)
         judge_stamp(host, (uint32_t)span.owner);
     }
     return true;
+}
+
+/* --- blocks without an address --- */
+
+static bool judge_read(struct judge *judge, const struct host *host, uint32_t slot)
+{
+    const struct evidence evidence = {
+        .judge = judge, .host = host, .sight = SIGHT_READ, .slot = slot};
+    return rule_judge(RULE_CONTENTS, &evidence);
+}
+
+bool judge_stamps(struct judge *judge, const struct host *host, const struct call *call)
+{
+    bool is_good = !call->is_spoiled || judge_read(judge, host, call->slot);
+    if (call->op.kind != OP_REPORT || !stamps_apply(host)) {
+        return is_good;
+    }
+    for (size_t i = 0; i < model_live_count(host->model) && is_good; i++) {
+        const uint32_t slot = model_slot_of_op(host->model, model_live(host->model, i)->op);
+        is_good = stamps_are_there(host, slot) || judge_read(judge, host, slot);
+    }
+    return is_good;
 }

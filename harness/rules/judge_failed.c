@@ -175,11 +175,11 @@ static bool is_of_absent(const struct model *model, const struct target_row *row
 static bool is_of_block(const struct model *model, const struct target_row *row)
 {
     struct span span;
+    const uint64_t start = row->address - model_contract(model)->header_bytes;
     if (row->address == TARGET_ADDRESS_NONE) {
         return is_of_absent(model, row);
     }
-    return span_map_intersects(model_map(model), row->address, row->address + 1, &span) &&
-           span.start == row->address &&
+    return span_map_intersects(model_map(model), start, start + 1, &span) && span.start == start &&
            reported_row_is_of(row, model_block(model, (uint32_t)span.owner));
 }
 
@@ -198,7 +198,8 @@ static bool check_report(const struct evidence *failure)
     const struct host *host = failure->host;
     struct asked_row asked = {.is_found = false};
     struct evidence left = *failure;
-    if (host->target->report != NULL && make_asked_row(host, failure->call, &asked)) {
+    if (host->target->report != NULL && host->contract.placement == PLACEMENT_RANGES &&
+        make_asked_row(host, failure->call, &asked)) {
         device_pin(host->device, true);
         host->target->report(host->instance, look_at_row, &asked);
         device_pin(host->device, false);

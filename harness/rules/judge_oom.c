@@ -75,12 +75,14 @@ static bool is_excused(const struct host *host)
 }
 
 /* While a block is absent, the numbers of the text leave out the room that is kept for it, and
- * nobody can see where.  Nor whether the target saw what completed between its last looks. */
+ * nobody can see where; nor where blocks without an address are, nor whether the target saw what
+ * completed between its last looks. */
 static bool judge_text(struct judge *judge, const struct host *host, const struct call *call)
 {
     const bool has_seen_all = device_seen_count(host->device) ==
                               timeline_completed_count(judge->timeline);
-    const bool has_numbers = has_seen_all && model_absent_count(host->model) == 0;
+    const bool has_numbers = has_seen_all && model_absent_count(host->model) == 0 &&
+                             host->contract.placement == PLACEMENT_RANGES;
     return rule_judge(RULE_MESSAGE,
                       &(const struct evidence){
                           .judge = judge, .host = host, .call = call, .has_numbers = has_numbers});
@@ -135,6 +137,9 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     }
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
     judge->oom_kind = verdict->kind;
+    if (verdict->kind == VERDICT_NONE) { /* it depends on places that are hidden */
+        return judge_text(judge, host, call);
+    }
     if (ask_others(judge, verdict)) {
         judge->oom_kind = VERDICT_NONE;
         return false;
@@ -170,7 +175,8 @@ void judge_look_back(struct judge *judge, const struct host *host, const struct 
     const bool had_fault = device_faults_fired(host->device) != 0 ||
                            device_faults_struck(host->device) != 0;
     if (judge->looks_back && judge->is_spending && is_judged &&
-        model_absent_count(host->model) == 0 && !had_fault && !call->is_pinned) {
+        model_absent_count(host->model) == 0 && !had_fault && !call->is_pinned &&
+        host->contract.placement == PLACEMENT_RANGES) {
         judge->spent.is_met = call->result == TARGET_OK;
         judge->regret = regret_judge(judge->planner, &judge->before, &judge->spent);
     }

@@ -11,7 +11,8 @@ bool judge_ended_handle(const struct call *call, uint32_t slot)
 static uint64_t find_handle(const struct host *host, const struct call *call, uint32_t slot)
 {
     const struct block *block = model_block(host->model, slot);
-    if (!block->is_known || host->target->locate == NULL || judge_ended_handle(call, slot)) {
+    if (!block->is_known || host->target->locate == NULL || host->contract.header_bytes > 0 ||
+        host->contract.placement != PLACEMENT_RANGES || judge_ended_handle(call, slot)) {
         return 0;
     }
     const bool is_donated = slot == call->slot && call->op.kind == OP_DONATE &&

@@ -7,7 +7,9 @@
 
 bool rules_judge_too_small(const struct evidence *evidence)
 {
-    return evidence->size_bytes >= evidence->asked_bytes ||
+    const uint64_t header_bytes = evidence->host->contract.header_bytes;
+    return (evidence->size_bytes >= header_bytes &&
+            evidence->size_bytes - header_bytes >= evidence->asked_bytes) ||
            evidence_break(evidence, RULE_TOO_SMALL,
                           "the block has %" PRIu64 " bytes for a request of %" PRIu64,
                           evidence->size_bytes, evidence->asked_bytes);
@@ -30,8 +32,13 @@ bool rules_judge_too_large(const struct evidence *evidence)
                           evidence->size_bytes, evidence->asked_bytes, text, most);
 }
 
+/* A block without an address takes what is free. */
 static bool is_in_device(const struct evidence *evidence)
 {
+    if (evidence->host->contract.placement != PLACEMENT_RANGES) {
+        return evidence->sight != SIGHT_ANSWER ||
+               evidence->size_bytes <= model_free_bytes(evidence->host->model);
+    }
     const uint64_t capacity = model_capacity_bytes(evidence->host->model);
     return evidence->size_bytes <= capacity && evidence->address <= capacity - evidence->size_bytes;
 }
@@ -45,6 +52,12 @@ bool rules_judge_outside(const struct evidence *evidence)
     if (is_in_device(evidence)) {
         return true;
     }
+    if (evidence->host->contract.placement != PLACEMENT_RANGES) {
+        return evidence_break(evidence, RULE_OUTSIDE,
+                              "the block has %" PRIu64 " bytes, and no more than %" PRIu64
+                              " were free",
+                              evidence->size_bytes, model_free_bytes(evidence->host->model));
+    }
     return evidence->sight == SIGHT_ANSWER
                ? evidence_break(evidence, RULE_OUTSIDE,
                                 "[0x%" PRIx64 ", +%" PRIu64 ") is not in the device",
@@ -55,12 +68,13 @@ bool rules_judge_outside(const struct evidence *evidence)
 
 bool rules_judge_misaligned(const struct evidence *evidence)
 {
-    const bool is_aligned = evidence->address % evidence->align_bytes == 0;
+    const uint64_t address = evidence->address + evidence->host->contract.header_bytes;
+    const bool is_aligned = address % evidence->align_bytes == 0;
     if (evidence->sight == SIGHT_ANSWER) {
         return (is_aligned && evidence->size_bytes % evidence->host->contract.granule_bytes == 0) ||
                evidence_break(evidence, RULE_MISALIGNED,
                               "0x%" PRIx64 " (%" PRIu64 " bytes) is not aligned to %" PRIu64,
-                              evidence->address, evidence->size_bytes, evidence->align_bytes);
+                              address, evidence->size_bytes, evidence->align_bytes);
     }
     return is_aligned ||
            evidence_break(evidence, RULE_MISALIGNED, "block %" PRIu32 " moved to 0x%" PRIx64,

@@ -19,6 +19,10 @@ bool rules_judge_contents(const struct evidence *evidence)
                               " has no address, and host memory does not hold its contents",
                               block->op);
     }
+    if (evidence->sight == SIGHT_READ) {
+        return evidence_break(evidence, RULE_CONTENTS,
+                              "block %" PRIu32 " does not read as it was written", block->op);
+    }
     return judge_has_contents(evidence->host, evidence->slot) ||
            evidence_break(evidence, RULE_CONTENTS,
                           "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,

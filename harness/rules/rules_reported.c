@@ -17,13 +17,6 @@ static bool check_counter(const struct evidence *evidence, const char *name, uin
                           has, low);
 }
 
-/* The largest hole, as far as it is compared.  Room that is kept for an absent block is no hole,
- * and nobody can see where it is. */
-static bool has_known_hole(const struct evidence *evidence)
-{
-    return evidence->with_holes && model_absent_count(evidence->host->model) == 0;
-}
-
 /* Nothing is there but what went bad. */
 static bool is_empty(const struct model *model)
 {
@@ -33,6 +26,15 @@ static bool is_empty(const struct model *model)
     }
     CHECK(is->reserved_bytes == 0); /* a program that runs has its image there */
     return true;
+}
+
+/* The largest hole, as far as it is compared.  Room that is kept for an absent block is no hole,
+ * and nobody can see where it is; nor where blocks are whose places are hidden. */
+static bool has_known_hole(const struct evidence *evidence)
+{
+    const struct host *host = evidence->host;
+    return evidence->with_holes && model_absent_count(host->model) == 0 &&
+           (host->contract.placement != PLACEMENT_HIDDEN || is_empty(host->model));
 }
 
 static bool check_largest_hole(const struct evidence *evidence)
@@ -129,16 +131,20 @@ static void check_row(void *context, const struct target_row *row)
     if (!check->is_good) {
         return;
     }
+    if (check->host->contract.placement != PLACEMENT_RANGES) { /* sums alone tell */
+        count_row(check, row);
+        return;
+    }
     if (row->address == TARGET_ADDRESS_NONE) {
         check->is_good = check_absent_row(check, row);
         count_row(check, row);
         return;
     }
-    const bool found = span_map_intersects(model_map(check->host->model), row->address,
-                                           row->address + 1, &span);
+    const uint64_t start = row->address - check->host->contract.header_bytes;
+    const bool found = span_map_intersects(model_map(check->host->model), start, start + 1, &span);
     const struct block *block = found ? model_block(check->host->model, (uint32_t)span.owner)
                                       : NULL;
-    if (block == NULL || block->address != row->address) {
+    if (block == NULL || block->address != start) {
         check->evidence.mechanism = "row without a block";
         check->is_good = evidence_break(&check->evidence, RULE_REPORT,
                                         "a row names 0x%" PRIx64 ", where no block begins",

@@ -60,6 +60,10 @@ static void append_host(struct writing *text, const struct target_contract *cont
     json_add_boolean(text, "drains", contract->drains);
     json_add_boolean(text, "evicts", contract->evicts);
     json_add_boolean(text, "program_evicts_program", contract->program_evicts_program);
+    if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0) {
+        json_add_string(text, "placement", placement_name(contract->placement));
+        json_add_number(text, "header", contract->header_bytes);
+    }
     json_unnest(text, '}');
 }
 

@@ -44,6 +44,33 @@ struct source {
     struct retrying retrying;
 };
 
+static bool takes_option(const struct target *target, const char *key)
+{
+    const size_t length = strlen(key);
+    const char *line = target->option_help;
+    while (line != NULL && (strncmp(line, key, length) != 0 || line[length] != '=')) {
+        line = strchr(line, '\n');
+        line = line == NULL || line[1] == '\0' ? NULL : line + 1;
+    }
+    return line != NULL;
+}
+
+/* What was drawn and the target does not take is left out; what the user gave is the target's to
+ * refuse. */
+static void keep_to_target(const struct trial_plan *plan, struct setup *drawn)
+{
+    uint32_t count = plan->setup->option_count;
+    for (uint32_t i = count; i < drawn->option_count; i++) {
+        if (takes_option(plan->target, drawn->options[i].key)) {
+            drawn->options[count++] = drawn->options[i];
+        }
+    }
+    drawn->option_count = count;
+    if (plan->capacity_is_free) {
+        limits_keep_setup(&plan->target->limits, drawn);
+    }
+}
+
 static void source_init(struct source *source, const struct trial_plan *plan, struct setup *drawn)
 {
     memset(source, 0, sizeof *source);
@@ -53,9 +80,7 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     retrying_init(&source->retrying, plan->setup->seed);
     strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
     plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
-    if (plan->capacity_is_free) {
-        limits_keep_setup(&plan->target->limits, drawn);
-    }
+    keep_to_target(plan, drawn);
 }
 
 /* Whether the last op is asked again. */

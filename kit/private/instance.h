@@ -28,6 +28,7 @@ struct target_instance {
     void *state; /* allocator->state_bytes of it, or NULL */
     void *region;
     uint64_t granule_bytes;
+    enum placement placement;
     struct target_stats stats; /* all but largest_free_block_bytes are kept */
     struct kit_block *root;
     uint64_t serial_last;
@@ -70,6 +71,9 @@ enum target_result kit_pending_await(struct target_instance *instance);
 void kit_pending_end(struct target_instance *instance, struct kit_pending *pending);
 
 /* --- calls.c --- */
+
+/* The largest free range, as far as the kit knows. */
+uint64_t kit_largest_gap(const struct target_instance *instance);
 
 /* Gives the block back to the allocator if it was freed and nothing keeps it any more. */
 void kit_block_settle(struct target_instance *instance, struct kit_block *block);

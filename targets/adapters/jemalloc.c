@@ -249,4 +249,7 @@ const struct kit_allocator allocator_jemalloc = {
     .block_bytes = find_block_bytes,
 };
 
-ADAPTER_TARGET(jemalloc, "jemalloc 5 in an arena of its own over one region");
+ADAPTER_TARGET(jemalloc, "jemalloc 5 in an arena of its own over one region",
+               .limits = {.smallest_capacity_bytes = CAPACITY_BYTES_MIN,
+                          .largest_capacity_bytes = UINT64_C(64) << 30,
+                          .capacity_step_bytes = PAGE_BYTES});

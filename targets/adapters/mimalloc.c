@@ -188,4 +188,7 @@ const struct kit_allocator allocator_mimalloc = {
     .block_bytes = find_block_bytes,
 };
 
-ADAPTER_TARGET(mimalloc, "mimalloc 2 in an exclusive arena over one region");
+ADAPTER_TARGET(mimalloc, "mimalloc 2 in an exclusive arena over one region",
+               .limits = {.smallest_capacity_bytes = UINT64_C(64) << 20,
+                          .largest_capacity_bytes = UINT64_C(1) << 30,
+                          .capacity_step_bytes = SEGMENT_BYTES});

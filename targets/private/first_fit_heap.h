@@ -39,6 +39,7 @@ struct first_fit_heap {
 /* What a block is to be like; size and align in granules, floor the lowest address. */
 struct first_fit_wanted {
     uint64_t size_bytes, align_bytes, floor_bytes;
+    uint64_t header_bytes;      /* what is aligned is so much above the block's start */
     struct first_fit_node like; /* everything but links and place */
 };
 

@@ -16,6 +16,12 @@ bool option_is(const struct target_option *option, const char *key);
 /* Each sets *value and returns true, or leaves it and explains in reason. */
 bool option_read_flag(const struct target_option *option, bool *value,
                       const struct option_reason *reason);
+/* valid: words with ", " between them; *index counts them from 0. */
+bool option_read_word(const struct target_option *option, const char *valid, unsigned *index,
+                      const struct option_reason *reason);
+/* ranges, hidden, pages. */
+bool option_read_placement(const struct target_option *option, enum placement *value,
+                           const struct option_reason *reason);
 bool option_read_defrag(const struct target_option *option, enum defrag_contract *value,
                         const struct option_reason *reason);
 /* granule; pow2, which is one size class in each doubling; classes8. */

@@ -85,8 +85,9 @@ def match(value, shape, name):
 
 
 DEFRAG = {'none', 'slide', 'repack'}
-HEAD = {'format': {'hbmstress-certificate'}, 'version': {1, 2}}
+HEAD = {'format': {'hbmstress-certificate'}, 'version': {1, 2, 3}}
 LIST = {'sha256': str, 'op': OP, 'host': range(64), 'target': str, 'options': object}
+PLACED = {'placement': {'ranges', 'hidden', 'pages'}, 'header': range(2**20 + 1)}
 BLOCK = {'op': OP, 'kind': {'buffer', 'output', 'program', 'retired'}, 'state': {'live', 'dying'},
          'address': TIME, 'size': BYTES[1:], 'align': POWER, 'stack': BYTES, 'holds': COUNT,
          'used_until': TIME, 'freed_at': TIME}
@@ -106,13 +107,43 @@ def read_document(text):
     match(Members({name: document.get(name) for name in HEAD}), HEAD, 'certificate')
     document.pop('about', None)
     named = document.get('list')
-    shape = {'list': type(None) if named is None else LIST} if document.version == 2 else {}
+    shape = {'list': type(None) if named is None else LIST} if document.version >= 2 else {}
+    if document.version == 3:
+        shape['contract'] = FACTS['contract'] | PLACED
     match(document, HEAD | FACTS | shape, 'certificate')
     require(named is None or re.fullmatch('[0-9a-f]{64}', named.sha256)
             and type(named.options) is Members
             and all(type(value) is str for value in named.options.values()), 'list: its options')
-    check_facts(document.device, document.request, document.blocks)
+    contract = document.contract
+    contract.placement, contract.header = contract.get('placement', 'ranges'), contract.get('header', 0)
+    require(contract.defrag == 'none' or (contract.placement, contract.header) == ('ranges', 0),
+            'contract: what has no address, or a header, does not move')
+    require(contract.header % document.device.granule == 0 and (
+        contract.header == 0 or contract.placement == 'ranges'), 'contract: its header')
+    if contract.placement == 'ranges':
+        check_facts(document.device, document.request, document.blocks)
+    else:
+        check_unplaced(document)
     return document
+
+
+def check_unplaced(document):
+    """Refuses states that cannot be where no block has an address: each is looked at alone."""
+    device, request, blocks = document.device, document.request, document.blocks
+    program = dict(enumerate(blocks)).get(request.program)
+    for i, block in enumerate(blocks):
+        require(block.address == 0 and block.align == device.granule, f'blocks[{i}] has a place')
+        check_facts(device, Members(request | {'program': -1, 'bytes': 1}),
+                    [Members(block | {'address': 0, 'stack': 0})])
+        require(block.stack % device.granule == 0 and (block.stack == 0 or block.kind == 'program'),
+                f'blocks[{i}] cannot be')
+    require(len({block.op for block in blocks}) == len(blocks), 'two blocks are of one op')
+    require(request.program == -1 if request.bytes > 0 else program and request['class'] == 'program'
+            and (program.kind, program.state, program.stack) == ('program', 'live', request.stack),
+            'the request cannot be')
+    check_facts(device, Members(request | {'program': -1, 'bytes': 1}), [])
+    kinds = {block.kind for block in blocks} | {request['class']}
+    require(document.contract.placement == 'pages' or 'program' not in kinds, 'a program has a place')
 
 
 def check_facts(device, request, blocks):
@@ -155,6 +186,7 @@ class State:
         evicts = not (refused.unload or refused.host_memory) and contract[
             'evicts' if self.request['class'] == 'buffer' else 'program_evicts_program']
         self.defrag = 'none' if refused['copy'] or refused.host_memory else contract.defrag
+        self.placement, self.header = contract.placement, contract.header
         awaited = {i: block.freed_at for i, block in enumerate(blocks)
                    if block.state == 'dying' and block.holds == 0 and block.freed_at > -1}
         self.time = max((0, *awaited.values()) if drains else (0,)) if time is None else time
@@ -172,7 +204,7 @@ class State:
         self.bottom = max(self.request.stack, *stacks, 0)
         starts = [self.bottom, *(block.address + block.size for block in self.fixed)]
         ends = [*(block.address for block in self.fixed), self.capacity]
-        self.is_stuck = self.bottom > min(ends)
+        self.is_stuck = self.bottom > min(ends) and self.placement == 'ranges'
         self.spans = sorted(((start, end) for start, end in zip(starts, ends) if start < end),
                             key=lambda span: (span[1] - span[0], -span[0]))
         self.lengths = [end - start for start, end in self.spans]
@@ -189,7 +221,7 @@ class State:
         in their order: pushed down, they reach `low`, and at best `high` with the request."""
         fits, low, high = self.need == 0, self.bottom, math.inf
         for i, block in (*self.blocks.items(), (-1, Members(address=self.capacity, size=0))):
-            high = min(high, up(low, self.request.align) + self.need)
+            high = min(high, up(low + self.header, self.request.align) - self.header + self.need)
             if i in self.movable:
                 low, high = (up(at, block.align) + block.size for at in (low, high))
             elif low > block.address:
@@ -290,10 +322,25 @@ class State:
         need, have = self.measure()
         return lost == sum(lengths) - unit * sum(fills) > have - need
 
+    def sum_taken(self):
+        return self.bottom + sum(block.size for block in self.blocks.values())
+
+    def is_sum(self, need, have):
+        return (need, have) == (self.sum_taken() + self.need, self.capacity) and need > have
+
+    def fits_unplaced(self):
+        """Pages go anywhere; of the holes between hidden blocks one has its share of what is free."""
+        free = (self.capacity - self.sum_taken()) // self.granule
+        share = free if self.placement == 'pages' else -(-free // (len(self.blocks) + 1))
+        lost = 0 if self.placement == 'pages' else self.request.align // self.granule - 1
+        return free >= 0 and self.need // self.granule + lost <= share
+
     def is_plan(self, until, address, evict, moves):
         state = State(self.document, until, evict)
         require(until <= self.time and state.bottom <= state.capacity, 'proof: its until')
         require(len(set(evict)) == len(evict) and state.evictable >= set(evict), 'proof: its evict')
+        if self.placement != 'ranges':
+            return address == -1 and not moves and state.fits_unplaced()
         where = {i: block.address for i, block in state.blocks.items()}
         for move in moves:
             block, start = state.movable.get(move.block), where.pop(move.block, None)
@@ -303,11 +350,11 @@ class State:
                 where, move.to, block.size, block.align), 'proof: where a move ends')
             where[move.block] = move.to
         is_met = address == -1 if state.need == 0 else state.is_free(
-            where, address, state.need, state.request.align)
+            where, address, state.need, state.request.align, self.header)
         return is_met and all(at >= state.bottom for at in where.values())
 
-    def is_free(self, where, start, size, align):
-        return (start % align == 0 and self.bottom <= start <= self.capacity - size
+    def is_free(self, where, start, size, align, header=0):
+        return ((start + header) % align == 0 and self.bottom <= start <= self.capacity - size
                 and all(at + self.blocks[i].size <= start or start + size <= at
                         for i, at in where.items() if at >= 0))
 
@@ -354,6 +401,7 @@ PROOFS = {
     'search': ('justified', {'repack'}, 'least plain log', State.is_search),
     'table': ('justified', {'repack'}, 'sets', State.is_table),
     'fills': ('justified', {'repack'}, 'spans unit lost', State.is_fills),
+    'sum': ('justified', DEFRAG, 'need have', State.is_sum),
     'plan': ('premature', DEFRAG, 'until address evict moves', State.is_plan),
     'budget': ('unknown', {'repack'}, 'nodes need have limit until class tried', State.is_budget)}
 
@@ -367,6 +415,8 @@ def check_document(document):
     is_on_device = all(block.address >= 0 for block in document.blocks)
     require(is_on_device or state.defrag == 'repack', 'a block cannot be in host memory')
     require(document.claim == claim and state.defrag in defrags, 'proof: another kind is needed')
+    require(proof.kind == 'plan' or (proof.kind == 'sum') == (state.placement != 'ranges'),
+            'proof: its kind is not for that placement')
     require(proof.kind in ('stack', 'plan') or not state.is_stuck, 'proof: the stack does not fit')
     require(holds(state, *map(proof.get, names)), f'proof: its {proof.kind} does not hold')
     return f'{claim}, {proof.kind}'

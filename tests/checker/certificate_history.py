@@ -172,7 +172,8 @@ def hash_list(history, number):
 # -- Reading the observations -----------------------------------------------------------------------------------------
 
 HOST = {'granule': range(1, 2**30 + 1), 'rounding': str, 'defrag': {'none', 'slide', 'repack'}, 'drains': bool,
-        'evicts': bool, 'program_evicts_program': bool}
+        'evicts': bool, 'program_evicts_program': bool, 'placement': {'ranges', 'hidden', 'pages'},
+        'header': range(2**20 + 1)}
 LOG_HEAD = {'format': str, 'version': int, 'target': str, 'options': Members, 'capacity': range(1, 2**50 + 1),
             'hosts': [HOST]}
 LINE = {'op': OP, 'answer': {'ok', 'no_memory', 'invalid', 'failed', 'skipped'}, 'now': str}
@@ -201,6 +202,10 @@ def read_log(list_text, text):
 
 
 def check_log_head(head, history):
+    for host in head.get('hosts', ()):
+        require('placement' in host or 'header' not in host, 'a host has one without the other')
+        host.setdefault('placement', 'ranges')
+        host.setdefault('header', 0)
     match(head, LOG_HEAD, 'line 1')
     require(head.format == 'hbmstress-observations' and head.version == 1, 'the format or version is wrong')
     require((head.target, head.options, head.capacity, len(head.hosts)) == (
@@ -378,6 +383,10 @@ class Replay:
                 ends = block.used | block.awaited if block.state == 'dying' else set()
                 shown[made] = Members({name: block[name] for name in ('op', 'kind', 'state', 'address', 'align', 'stack',
                                                                       'holds')} | {'size': size})
+                if self.contract.placement != 'ranges':
+                    shown[made].address = 0
+                if self.contract.placement != 'ranges' or self.contract.header > 0:
+                    shown[made].align = self.contract.granule
                 shown[made] |= {'used_until': self.last_due(block.used), 'freed_at': self.last_due(ends)}
         show_late(shown.values())
         return shown

@@ -29,6 +29,7 @@ enum sight {
     SIGHT_RETURN,    /* a block that was there is at `address` again */
     SIGHT_RETAKEN,   /* the same, and `other` is there */
     SIGHT_LOST,      /* the block has no address, and host memory does not hold it */
+    SIGHT_READ,      /* the block has no address, and does not read as it was written */
     SIGHT_DEVICE,    /* what the device noticed during the call */
     SIGHT_LATER,     /* what it noticed after it */
     SIGHT_EFFORT,    /* what the failed call, which needed none of it, had the device do: `made` */

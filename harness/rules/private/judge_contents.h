@@ -16,4 +16,8 @@ bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot);
 /* Every block's contents, after moves.  False: a rule is broken. */
 bool judge_contents(struct judge *judge, const struct host *host);
 
+/* What is written into blocks without an address and read back (stamps.h): the block that the call
+ * names was read before it, each live one is read at a report. */
+bool judge_stamps(struct judge *judge, const struct host *host, const struct call *call);
+
 #endif

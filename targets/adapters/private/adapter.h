@@ -12,8 +12,9 @@
 #include "targets/adapters/list.h"
 #undef ADAPTER
 
-/* Defines the target of allocator_NAME, all of whose calls are the kit's. */
-#define ADAPTER_TARGET(name_, summary_)                                                 \
+/* Defines the target of allocator_NAME, all of whose calls are the kit's; what follows the summary
+ * are further members of its table. */
+#define ADAPTER_TARGET(name_, summary_, ...)                                            \
     static enum target_result target_open(                                              \
         const struct target_setup *setup, const struct device_services *device,         \
         struct target_instance **out, struct target_contract *contract, char *reason,   \
@@ -23,23 +24,7 @@
                         reason_bytes);                                                  \
     }                                                                                   \
     const struct target adapter_##name_ = {                                             \
-        .abi_version = TARGET_ABI_VERSION,                                              \
-        .size_bytes = sizeof(struct target),                                            \
-        .name = "malloc:" #name_,                                                       \
-        .summary = summary_,                                                            \
-        .open = target_open,                                                            \
-        .close = kit_close,                                                             \
-        .alloc = kit_alloc,                                                             \
-        .free = kit_free,                                                               \
-        .use = kit_use,                                                                 \
-        .hold = kit_hold,                                                               \
-        .release = kit_release,                                                         \
-        .donate = kit_donate,                                                           \
-        .locate = kit_locate,                                                           \
-        .stats = kit_stats,                                                             \
-        .report = kit_report,                                                           \
-        .message = kit_message,                                                         \
-    }
+        KIT_TABLE("malloc:" #name_, summary_, NULL, target_open), __VA_ARGS__}
 
 /* Both allocators align what they return to 16 bytes. */
 enum { ADAPTER_GRANULE_BYTES = 16 };
