@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PAGE_BYTES_DEFAULT 4096u
+#define PAGE_BYTES_MAX (UINT64_C(16) << 10)
 #define CAPACITY_BYTES_MAX (UINT64_C(64) << 20)
 #define PAGE_NONE UINT32_MAX
 
@@ -195,7 +196,9 @@ static void write_block(void *state, void *place, uint64_t offset, const void *f
                         reason_bytes);                                                       \
     }                                                                                        \
     const struct target table_ = {KIT_TABLE(name_, summary_, option_help_, open_##table_),   \
-                                  .limits = {.largest_capacity_bytes = CAPACITY_BYTES_MAX},  \
+                                  .limits = {.smallest_capacity_bytes = PAGE_BYTES_MAX,      \
+                                             .largest_capacity_bytes = CAPACITY_BYTES_MAX,   \
+                                             .capacity_step_bytes = PAGE_BYTES_MAX},         \
                                   .read = kit_read, .write = kit_write, .breaks = __VA_ARGS__}
 
 PAGED_TARGET(target_paged, open_sound, option_help, "paged",

@@ -49,11 +49,10 @@ bool limits_take_capacity(const struct target_limits *limits, uint64_t capacity_
     return missed == NULL;
 }
 
-/* A limit may be no multiple of the granule that was drawn. */
-static uint64_t round_capacity(const struct target_limits *limits, uint64_t bytes, bool is_up)
+/* A limit may be no multiple of the granule that was drawn.  What is less than a unit stays, unless
+ * it is to be rounded up. */
+static uint64_t round_capacity(uint64_t bytes, uint64_t unit, bool is_up)
 {
-    const uint64_t step = limits->capacity_step_bytes;
-    const uint64_t unit = step > CAPACITY_UNIT_BYTES ? step : CAPACITY_UNIT_BYTES;
     const uint64_t over = bytes % unit;
     if (over == 0 || (bytes < unit && !is_up)) {
         return bytes;
@@ -66,11 +65,12 @@ void limits_keep_setup(const struct target_limits *limits, struct setup *setup)
     const uint64_t least = limits->smallest_capacity_bytes;
     const uint64_t most = limits->largest_capacity_bytes;
     uint64_t capacity = setup->capacity_bytes;
+    const uint64_t step = limits->capacity_step_bytes;
+    const uint64_t unit = step > CAPACITY_UNIT_BYTES ? step : CAPACITY_UNIT_BYTES;
     CHECK(capacity != 0);
-    capacity = capacity < least ? round_capacity(limits, least, true) : capacity;
-    capacity = most != 0 && capacity > most ? round_capacity(limits, most, false) : capacity;
-    capacity = limits->capacity_step_bytes != 0 ? round_capacity(limits, capacity, false)
-                                                : capacity;
+    capacity = capacity < least ? round_capacity(least, unit, true) : capacity;
+    capacity = most != 0 && capacity > most ? round_capacity(most, unit, false) : capacity;
+    capacity = step != 0 ? round_capacity(capacity, step, false) : capacity;
     if (capacity != setup->capacity_bytes) {
         setup->capacity_bytes = capacity;
         setup->chip[0] = '\0';

@@ -101,7 +101,7 @@ START_TEST(extreme_numbers_do_no_harm)
                                           "-1",
                                           "0",
                                           "1",
-                                          "3",
+                                          "5",
                                           "1073741824",
                                           "2147483648",
                                           "1125899906842624",
@@ -143,7 +143,7 @@ static void expect_spoilt_refuted(const char *old, const char *new, const char *
 START_TEST(what_is_out_of_its_range_is_refuted)
 {
     expect_spoilt_refuted("'hbmstress-certificate'", "'other'", "format");
-    expect_spoilt_refuted("'version': 1", "'version': 3", "version");
+    expect_spoilt_refuted("'version': 1", "'version': 4", "version");
     expect_spoilt_refuted("'claim': 'justified'", "'claim': 'JUSTIFIED'", "claim");
     expect_spoilt_refuted("'claim': 'justified'", "'claim': 'unknown'", "not prove this claim");
     expect_spoilt_refuted("'claim': 'justified'", "'claim': 'premature'", "not prove this claim");

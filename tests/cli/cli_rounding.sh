@@ -92,8 +92,8 @@ expect_text out.txt "finding 1: too_large: answer"
 expect_text "$(echo old_held/repros/too_large-*.ops | cut -d' ' -f1)" "rounding granule"
 expect_exit 1 run fragmentation_storm --target "$plugins/loose_abi_3.so" "${small[@]}" --out new
 expect_text out.txt "finding 1: too_large: answer"
-expect_refusal 2 "built for ABI version 44, but this program loads versions 2 and 3" run --target "$plugins/bad_abi.so"
-expect_refusal 2 "built for ABI version 1, but this program loads versions 2 and 3" run --target "$plugins/bad_old_abi.so"
+expect_refusal 2 "built for ABI version 45, but this program loads versions 2 to 4" run --target "$plugins/bad_abi.so"
+expect_refusal 2 "built for ABI version 1, but this program loads versions 2 to 4" run --target "$plugins/bad_old_abi.so"
 
 # --- what makes no sense ----------------------------------------------------------------------------------------
 expect_refusal 2 "did you mean 'granule'?" run --rounding granules

@@ -232,7 +232,7 @@ static bool place_request(struct simulator *simulator)
     if (need == 0) {
         return address == UINT64_MAX || refuse(simulator, "the request needs no place");
     }
-    return (address % oom->request.align_bytes == 0 &&
+    return ((address + oom->header_bytes) % oom->request.align_bytes == 0 &&
             is_free(simulator, address, need, SIZE_MAX)) ||
            refuse(simulator, "the request cannot go to %" PRIu64, address);
 }

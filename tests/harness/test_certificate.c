@@ -17,6 +17,7 @@
 
 enum {
     SMALL_COUNT = 6000,     /* draws of small heaps, */
+    UNPLACED_COUNT = 1500,  /* of blocks without addresses, or with headers, */
     TIGHT_COUNT = 4000,     /* of tight packings, */
     ALIGNED_COUNT = 1000,   /* and of small lists with alignments */
     BASE_PART = 3,          /* of so many the third part is enough to have some to corrupt */
@@ -62,6 +63,10 @@ static void check_valid(struct collection *collection, struct oracle *oracle, co
     struct verdict verdict = {.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, nodes_max, &verdict);
     size_t length = 0;
+    if (verdict.kind == VERDICT_NONE) { /* open: it depends on hidden places */
+        ck_assert_int_eq(oom->placement, PLACEMENT_HIDDEN);
+        return;
+    }
     char *text = print_certificate(oom, proof, &verdict, &length);
     const enum certificate_result result = certificate_check(text, length, reason);
     ck_assert_msg(result == CERTIFICATE_VALID, "%s by %s: %s\n%s", verdict_name(proof->claim),
@@ -79,6 +84,26 @@ static void check_valid(struct collection *collection, struct oracle *oracle, co
     free(text);
 }
 
+/* The state by a contract whose blocks have no addresses, or a header of a granule. */
+static void make_unplaced(struct oom *oom, enum placement placement)
+{
+    size_t count = 0;
+    bool has_programs = oom->request.class == REQUEST_PROGRAM;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        if (!oom_block_is_absent(&oom->blocks[i])) {
+            oom->blocks[count++] = oom->blocks[i];
+            has_programs = has_programs || oom->blocks[i].kind == BLOCK_PROGRAM;
+        }
+    }
+    oom->block_count = count;
+    oom->placement = has_programs && placement == PLACEMENT_HIDDEN ? PLACEMENT_PAGES : placement;
+    oom->header_bytes = oom->placement == PLACEMENT_RANGES ? oom->granule_bytes : 0;
+    for (size_t i = 0; i < count; i++) {
+        oom->blocks[i].align_bytes = oom->granule_bytes;
+        oom->blocks[i].address = oom->placement == PLACEMENT_RANGES ? oom->blocks[i].address : 0;
+    }
+}
+
 static void collect_certificates(struct collection *collection, uint64_t seed, int part)
 {
     static const struct random_oom_wish wishes[] = {
@@ -93,6 +118,14 @@ static void collect_certificates(struct collection *collection, uint64_t seed, i
     for (int i = 0; i < SMALL_COUNT / part; i++) {
         random_oom_draw(&random, &wishes[i % 2], &oom);
         check_valid(collection, oracle, &oom, BUDGET);
+    }
+    for (int i = 0; i < UNPLACED_COUNT / part; i++) {
+        random_oom_draw(&random, &wishes[i % 2], &oom);
+        oom.defrag = DEFRAG_NONE;
+        make_unplaced(&oom, (enum placement)(i % 3));
+        check_valid(collection, oracle, &oom, BUDGET);
+        oom.placement = PLACEMENT_RANGES;
+        oom.header_bytes = 0;
     }
     for (int i = 0; i < TIGHT_COUNT / part; i++) {
         random_oom_draw_tight(&random, i % 3 == 0, &oom);
@@ -183,6 +216,22 @@ static unsigned find_word(const json_t *json, const char *const *words, unsigned
     return i;
 }
 
+/* Version 3 alone has these members, for what does not move. */
+static bool read_placement(const json_t *root, const json_t *contract, struct oom *oom)
+{
+    static const char *const placements[] = {"ranges", "hidden", "pages"};
+    const json_int_t version = json_integer_value(json_object_get(root, "version"));
+    const json_t *placement = json_object_get(contract, "placement");
+    if (version != 3) {
+        return version == 2 && placement == NULL;
+    }
+    const unsigned found = find_word(placement, placements, 3);
+    oom->placement = (enum placement)found;
+    return found < 3 && read_member(contract, "header", 0, &oom->header_bytes) &&
+           oom->header_bytes <= (found == PLACEMENT_RANGES ? UINT64_C(1) << 20 : 0) &&
+           ((found == PLACEMENT_RANGES && oom->header_bytes == 0) || oom->defrag == DEFRAG_NONE);
+}
+
 static bool read_contract(const json_t *root, struct oom *oom)
 {
     static const char *const defrags[] = {"none", "slide", "repack"};
@@ -193,7 +242,7 @@ static bool read_contract(const json_t *root, struct oom *oom)
     oom->drains = json_is_true(json_object_get(contract, "drains"));
     oom->evicts = json_is_true(json_object_get(contract, "evicts"));
     oom->program_evicts_program = json_is_true(json_object_get(contract, "program_evicts_program"));
-    bool is_good = defrag < 3;
+    bool is_good = defrag < 3 && read_placement(root, contract, oom);
     for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
         const json_t *is_refused = json_object_get(refused, fault_info((enum fault_kind)i)->name);
         is_good = is_good && json_is_boolean(is_refused);
@@ -342,9 +391,25 @@ static bool is_request_possible(const struct oom *oom)
            own->stack_bytes == request->stack_bytes;
 }
 
+/* A block without an address is looked at as if it were alone, above every stack. */
+static bool is_unplaced_good(const struct oom *oom, const struct oom_block *block)
+{
+    return block->address == 0 && block->align_bytes == oom->granule_bytes &&
+           block->size_bytes > 0 && block->size_bytes <= oom->capacity_bytes &&
+           block->size_bytes % oom->granule_bytes == 0 &&
+           block->stack_bytes % oom->granule_bytes == 0 &&
+           (block->kind == BLOCK_PROGRAM ? oom->placement == PLACEMENT_PAGES
+                                         : block->stack_bytes == 0) &&
+           (block->state == BLOCK_DYING || block->freed_at_ns == 0) &&
+           is_block_possible(oom, block);
+}
+
 static bool is_block_good(const struct oom *oom, size_t i)
 {
     const struct oom_block *block = &oom->blocks[i];
+    if (oom->placement != PLACEMENT_RANGES) {
+        return is_unplaced_good(oom, block);
+    }
     const uint64_t below = i == 0 ? oom_reserved_bytes(oom)
                                   : oom->blocks[i - 1].address + oom->blocks[i - 1].size_bytes;
     return is_align(oom, block->align_bytes) && block->address % block->align_bytes == 0 &&
@@ -364,6 +429,8 @@ static bool is_well_formed(const struct oom *oom)
     bool is_good = is_power_of_two(oom->granule_bytes) && oom->granule_bytes <= UINT64_C(1) << 30 &&
                    oom->capacity_bytes > 0 && oom->capacity_bytes <= UINT64_C(1) << 50 &&
                    oom->capacity_bytes % oom->granule_bytes == 0 &&
+                   oom->header_bytes % oom->granule_bytes == 0 &&
+                   (oom->placement != PLACEMENT_HIDDEN || request->class == REQUEST_BUFFER) &&
                    is_align(oom, request->align_bytes) &&
                    request->stack_bytes % oom->granule_bytes == 0 &&
                    request->stack_bytes <= UINT64_C(1) << 63 &&
@@ -388,8 +455,7 @@ static bool document_read(const json_t *root, struct document *document)
     *document = (struct document){.oom = {.block_count = 0}};
     document->claim = claim < 3 ? kinds[claim] : VERDICT_NONE;
     document->is_plan = strcmp(json_string_value(json_object_get(proof, "kind")), "plan") == 0;
-    return claim < 3 && json_integer_value(json_object_get(root, "version")) == 2 &&
-           read_member(device, "capacity", 0, &document->oom.capacity_bytes) &&
+    return claim < 3 && read_member(device, "capacity", 0, &document->oom.capacity_bytes) &&
            read_member(device, "granule", 0, &document->oom.granule_bytes) &&
            read_contract(root, &document->oom) && read_request(root, &document->oom.request) &&
            read_blocks(root, &document->oom) && is_well_formed(&document->oom) &&
@@ -705,7 +771,8 @@ static bool is_right(struct oracle *oracle, const struct document *document, con
     }
     if (document->claim == VERDICT_PREMATURE) {
         const bool is_good = document->is_plan &&
-                             plan_simulate(&document->oom, &document->plan, reason);
+                             (document->oom.placement != PLACEMENT_RANGES ||
+                              plan_simulate(&document->oom, &document->plan, reason));
         ck_assert_msg(!is_good || judge_oom(oracle, &document->oom, 0) == VERDICT_PREMATURE,
                       "the plan can be carried out, the oracle says no:\n%s", text);
         return is_good;
@@ -718,7 +785,8 @@ static void check_refuted(struct oracle *oracle, const struct document *document
                           const char *said, struct tally *tally)
 {
     char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
-    if (document->claim == VERDICT_PREMATURE && document->is_plan) {
+    if (document->claim == VERDICT_PREMATURE && document->is_plan &&
+        document->oom.placement == PLACEMENT_RANGES) {
         ck_assert_msg(!plan_simulate(&document->oom, &document->plan, reason),
                       "refuted (%s), but the plan is good:\n%s", said, text);
     }

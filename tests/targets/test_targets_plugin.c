@@ -38,9 +38,9 @@ START_TEST(tables_that_are_wrong_are_refused)
 {
     check_refused(BAD_PLUGIN_DIR "/bad_no_symbol.so", PLUGIN_NO_SYMBOL, "hbmstress_target");
     check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI,
-                  "version 44, but this program loads versions 2 and 3");
+                  "version 45, but this program loads versions 2 to 4");
     check_refused(BAD_PLUGIN_DIR "/bad_old_abi.so", PLUGIN_OTHER_ABI,
-                  "version 1, but this program loads versions 2 and 3");
+                  "version 1, but this program loads versions 2 to 4");
     check_refused(BAD_PLUGIN_DIR "/bad_size.so", PLUGIN_TOO_SMALL, "sizeof(struct target)");
     check_refused(BAD_PLUGIN_DIR "/bad_no_stats.so", PLUGIN_LACKS_CALL, "lacks stats()");
     check_refused(BAD_PLUGIN_DIR "/bad_hold.so", PLUGIN_INCONSISTENT, "hold() but not release()");
@@ -83,6 +83,7 @@ START_TEST(a_plugin_of_version_2_promises_nothing_of_sizes)
     ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_2.so", 2, false), "none");
     ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_2.so", 2, true), "too_large");
     ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_3.so", 3, false), "too_large");
+    ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_4.so", 4, false), "too_large");
 }
 END_TEST
 

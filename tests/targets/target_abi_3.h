@@ -1,0 +1,280 @@
+/* The table of ABI version 3, as plug-ins that still must load were compiled against it.  Never to
+ * be changed: tests/targets/loose_plugin.c is such a plug-in.
+ *
+ * The table that an allocator under test exports, and the device it acts on.
+ *
+ * This is the only header a plug-in needs.  A plug-in is a shared object that exports
+ *
+ *     const struct target hbmstress_target = { .abi_version = TARGET_ABI_VERSION, ... };
+ *
+ * and is loaded with `hbmstress run --target ./mine.so`.  Plug-ins are trusted code: they run
+ * inside the harness.  All sizes and addresses are bytes; all addresses are offsets into the
+ * device, [0, capacity_bytes).  No call may block except in device_services.event_wait. */
+#ifndef HARNESS_TARGET_H
+#define HARNESS_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TARGET_ABI_VERSION 3u
+/* Still loaded.  The table is the same; the contract ends before `rounding`, and nothing is
+ * promised there. */
+#define TARGET_ABI_VERSION_OLDEST 2u
+
+/* Mitigations in the documented order; `order` in the contract lists each at most once. */
+enum mitigation {
+    MITIGATION_NONE = 0, /* ends the list early */
+    MITIGATION_DRAIN,
+    MITIGATION_DEFRAGMENT,
+    MITIGATION_EVICT
+};
+enum { MITIGATION_ORDER_COUNT = 3 };
+
+/* What defragmentation may do with blocks that are neither held nor dying. */
+enum defrag_contract {
+    DEFRAG_NONE = 0, /* nothing ever moves */
+    DEFRAG_SLIDE,    /* blocks move within the span between two unmovable ones, order kept */
+    DEFRAG_REPACK    /* any movable block may go to any span */
+};
+
+/* How large a block may be: docs/promise.md gives the formula and examples. */
+enum rounding_kind {
+    ROUNDING_GRANULE = 0, /* the request, rounded up to granules */
+    ROUNDING_ANY,         /* nothing is promised: what plug-ins of ABI version 2 get */
+    ROUNDING_CLASSES      /* size classes: powers of two, each doubling cut into `steps` */
+};
+
+/* Plain data, so that anybody can compute the sizes and an op list can name them. */
+struct target_rounding {
+    enum rounding_kind kind;
+    uint32_t steps;          /* classes: equal ones in each doubling, a power of two, 1..64 */
+    uint64_t smallest_bytes; /* classes: the smallest class, 0..2^50; 0 = one granule */
+    uint64_t overhead_bytes; /* granule, classes: 0..2^50, that a block may have beyond its rounded
+                                size, as a header or a remainder too small to split off */
+};
+
+/* What the allocator promises; the oracle judges it by exactly this. */
+struct target_contract {
+    uint64_t granule_bytes; /* power of two; addresses and block sizes are multiples of it */
+    enum defrag_contract defrag;
+    bool queues_frees; /* free() may be given an event that is not done; if false the harness
+                          calls free() only when the event is done */
+    bool drains;       /* before an OOM it awaits the queued frees that can complete */
+    bool programs;     /* load, execute and unload are there */
+    bool evicts;       /* before an OOM of a buffer it unloads idle programs */
+    bool program_evicts_program; /* the same before an OOM of a program */
+    bool documented_messages;    /* message() follows the XLA:TPU grammar, numbers included */
+    bool thread_safe;            /* calls may come from several threads at once */
+    bool resumes; /* it calls again after DEVICE_PARTIAL; if false the device never answers so */
+    enum mitigation order[MITIGATION_ORDER_COUNT];
+    struct target_rounding rounding; /* since ABI version 3; all zero = granules alone */
+};
+
+enum device_result {
+    DEVICE_OK = 0,
+    DEVICE_LOST,    /* event_wait: waiting will never complete this event */
+    DEVICE_REFUSED, /* the device did not do it; nothing changed */
+    DEVICE_PARTIAL /* copy, stage_in, unload: done in part.  The same call made again goes on; it is
+                      not refused, and ends within 64 calls.  Until then the destination, the
+                      overlap of source and destination, and the image hold nothing of use.  Only
+                      where contract.resumes. */
+};
+
+/* The allocator's only way to act on the world.  Owned by the harness, valid from open() until
+ * close() returns.  Any call may be refused; a refused call has no effect. */
+struct device_services {
+    uint32_t size_bytes; /* sizeof(struct device_services) of the harness */
+    void *context;       /* first argument of each call */
+
+    /* Copies bytes inside the device; the ranges may overlap, as with memmove. */
+    enum device_result (*copy)(void *context, uint64_t from, uint64_t to, uint64_t bytes);
+    /* Copies out to host memory and back, for moves that have no free place in between.
+     * stage_out sets *stage (never 0); stage_in and stage_drop end it. */
+    enum device_result (*stage_out)(void *context, uint64_t from, uint64_t bytes, uint64_t *stage);
+    enum device_result (*stage_in)(void *context, uint64_t stage, uint64_t to);
+    void (*stage_drop)(void *context, uint64_t stage);
+
+    /* Events.  completed_count grows by one with each event that completes: while it stands
+     * still there is nothing to poll.  event_wait returns when the event is done (OK), or LOST
+     * at once when no amount of waiting will complete it; other events may complete meanwhile, and
+     * also between any two of these calls: the count is to be read before the events. */
+    uint64_t (*completed_count)(void *context);
+    bool (*event_done)(void *context, uint64_t event);
+    enum device_result (*event_wait)(void *context, uint64_t event);
+
+    /* Evicts: takes a loaded, idle program off the device.  program is the id given to load().
+     * The program stays known to the allocator and is loaded again by execute(). */
+    enum device_result (*unload)(void *context, uint64_t program);
+
+    uint64_t (*clock_ns)(void *context); /* virtual time; never runs backwards */
+
+    /* Host memory for the allocator's own use, aligned to 16 bytes; NULL when refused.  bytes of
+     * host_free must be those of host_alloc.  After each call it may hold what it held after open,
+     * 1 MiB, and 4 KiB for each block, event and program at the peak.  Writing beyond a piece is
+     * noticed when it is given back, or at once. */
+    void *(*host_alloc)(void *context, size_t bytes);
+    void (*host_free)(void *context, void *memory, size_t bytes);
+};
+
+enum target_result {
+    TARGET_OK = 0,
+    TARGET_NO_MEMORY, /* RESOURCE_EXHAUSTED: judged by the oracle */
+    TARGET_INVALID,   /* the request can never be right (size 0, above 2^63, a bad alignment) */
+    TARGET_FAILED     /* the device or host memory refused; only right after such a refusal */
+};
+
+enum block_kind {
+    BLOCK_BUFFER = 0,
+    BLOCK_OUTPUT,
+    BLOCK_PROGRAM,
+    BLOCK_RETIRED /* memory that went bad: see target.retire */
+};
+
+struct target_setup {
+    uint64_t capacity_bytes; /* a multiple of the granule */
+    uint64_t granule_bytes;  /* 0: the target's own default */
+    uint32_t coordinate[4];  /* x, y, z of the chip and number of its memory, for messages */
+    const struct target_option *options; /* option_count of them; unknown keys must be refused */
+    uint32_t option_count;
+};
+struct target_option {
+    const char *key;
+    const char *value;
+};
+
+/* A request for a block.  size_bytes is what the message must print as requested. */
+struct target_request {
+    /* Names the block for its life; never 0, never used again.  One client's ids ascend.  What the
+     * target answers, and what it does to the device, must not depend on more of it. */
+    uint64_t id;
+    uint64_t size_bytes;
+    uint64_t align_bytes;    /* 0 = granule, else a power of two up to 2^21 */
+    uint64_t unpadded_bytes; /* 0 = same as size_bytes */
+    enum block_kind kind;
+    uint32_t tag;
+    const char *tag_name; /* valid until close(); "" when the tag has no name, never NULL */
+};
+struct target_program {
+    uint64_t id; /* what device_services.unload takes; never 0; as a block's */
+    uint64_t image_bytes;
+    uint64_t stack_bytes; /* 0 = needs none */
+    const char *name;     /* valid until close(); "" when it has none, never NULL */
+};
+
+/* Where a block is.  handle is the target's own name for it and never 0 while the block or
+ * program lives.  size_bytes counts what the block takes, rounding included: at least what was
+ * asked, at most what contract.rounding allows. */
+struct target_block {
+    uint64_t handle;
+    uint64_t address;
+    uint64_t size_bytes;
+};
+
+/* Counters in the field's names (PJRT_Device_MemoryStats).  They count dying blocks and program
+ * images as in use; events that are done must be taken in before counting. */
+struct target_stats {
+    uint64_t num_allocs; /* heap blocks now: live, dying, images */
+    uint64_t bytes_in_use;
+    uint64_t peak_bytes_in_use;
+    uint64_t largest_alloc_size; /* largest block ever */
+    uint64_t bytes_limit;        /* capacity */
+    uint64_t bytes_reserved;     /* stack now: the most any unfinished execution needs */
+    uint64_t peak_bytes_reserved;
+    uint64_t bytes_reservable_limit; /* not judged */
+    uint64_t largest_free_block_bytes;
+};
+
+#define TARGET_ADDRESS_NONE UINT64_MAX
+struct target_row {
+    uint64_t address; /* TARGET_ADDRESS_NONE: the contents are in host memory (see locate) */
+    uint64_t size_bytes;
+    enum block_kind kind;
+    uint32_t tag;
+};
+
+/* An instance of the target; its type is the target's own business. */
+struct target_instance;
+
+/* Calls marked required may not be NULL; a missing optional call makes the ops that need it be
+ * skipped and counted.  Unless said otherwise a call that does not return TARGET_OK changes nothing
+ * that these calls show, except for what its mitigations did to the device.  Those are for requests
+ * (alloc, load, execute) and defragment: any other call that fails, and any call that returns
+ * TARGET_INVALID, moves, evicts and awaits nothing, but for blocks that come back from host memory
+ * (see locate).  No stage is left but those of such blocks. */
+struct target {
+    uint32_t abi_version; /* TARGET_ABI_VERSION */
+    uint32_t size_bytes;  /* sizeof(struct target) */
+    const char *name;
+    const char *summary;
+    const char *breaks;      /* planted targets: the rule that must catch them; else NULL */
+    const char *option_help; /* valid keys and values, one line each "key=a|b|c\n"; may be NULL */
+
+    /* required.  Opens an instance for setup and says what it promises.  On a value it does not
+     * accept it returns TARGET_INVALID and writes one line into reason[reason_bytes]. */
+    enum target_result (*open)(const struct target_setup *setup,
+                               const struct device_services *services,
+                               struct target_instance **instance, struct target_contract *contract,
+                               char *reason, size_t reason_bytes);
+    /* required.  Gives back everything, blocks that are still live included. */
+    void (*close)(struct target_instance *instance);
+
+    /* required.  Sets *block.  NO_MEMORY: nothing fits after every mitigation. */
+    enum target_result (*alloc)(struct target_instance *instance,
+                                const struct target_request *request, struct target_block *block);
+    /* required.  The block goes when event (0: none), every event given to use() and every hold
+     * have ended; until then it keeps its place.  The handle may still be given to release(). */
+    enum target_result (*free)(struct target_instance *instance, uint64_t handle, uint64_t event);
+
+    /* optional.  The block is in use, and may not move, until event is done. */
+    enum target_result (*use)(struct target_instance *instance, uint64_t handle, uint64_t event);
+    /* optional, both or none.  An external reference, counted: the block may not move. */
+    enum target_result (*hold)(struct target_instance *instance, uint64_t handle);
+    enum target_result (*release)(struct target_instance *instance, uint64_t handle);
+    /* optional.  A new buffer takes over the block: same address, same size_bytes; the old
+     * handle ends; pending uses go on.  Only called when request->size_bytes fits in the block
+     * and nothing holds it. */
+    enum target_result (*donate)(struct target_instance *instance, uint64_t handle,
+                                 const struct target_request *request, struct target_block *block);
+
+    /* optional, all or none (contract.programs).  load sets *image to the image's block (handle
+     * names the program).  The stack must be reservable, and is given back.  execute loads an
+     * evicted program again, reserves its stack until event is done, and sets *image too.
+     * unload ends the program: its image goes when its executions have ended. */
+    enum target_result (*load)(struct target_instance *instance,
+                               const struct target_program *program, struct target_block *image);
+    enum target_result (*execute)(struct target_instance *instance, uint64_t handle, uint64_t event,
+                                  struct target_block *image);
+    enum target_result (*unload)(struct target_instance *instance, uint64_t handle);
+
+    /* optional.  Moves blocks together as its contract allows. */
+    enum target_result (*defragment)(struct target_instance *instance);
+    /* optional.  The device lost [address, address + size_bytes), a multiple of the granule, for
+     * ever: the target makes a block of it that nobody can free and that never moves, and counts
+     * and reports it like any other. Only called while the range is free: no block lies there,
+     * dying ones included, nor the stack, and no block is in host memory, which may need it. */
+    enum target_result (*retire)(struct target_instance *instance, uint64_t address,
+                                 uint64_t size_bytes);
+    /* required when contract.defrag is not none.  Where the block (or the image of a loaded
+     * program) is now; size_bytes may be left 0.  INVALID for a program that is not loaded, and,
+     * under DEFRAG_REPACK, for a block whose contents are in host memory because the device refused
+     * to take them back (stage_in): such a block counts as before, has no address, answers FAILED
+     * to use, donate and execute (no call need have been refused for that), and is where locate
+     * says once it is back.  It must be back after the first call, other than locate, stats, report
+     * and message, in which the device refuses nothing and for which a free range of its size and
+     * alignment was there before and is there after it.  NO_MEMORY may keep room for such blocks,
+     * and no more. */
+    enum target_result (*locate)(struct target_instance *instance, uint64_t handle,
+                                 struct target_block *block);
+
+    /* required. */
+    void (*stats)(struct target_instance *instance, struct target_stats *stats);
+    /* optional.  Calls row once per heap block, largest first. */
+    void (*report)(struct target_instance *instance,
+                   void (*row)(void *context, const struct target_row *row), void *context);
+    /* required.  The error text of the last call that did not return TARGET_OK; valid until the
+     * next call. */
+    const char *(*message)(struct target_instance *instance);
+};
+
+#endif
