@@ -119,6 +119,20 @@ static enum target_result fail_refused(struct target_instance *instance)
     return kit_fail(instance, TARGET_FAILED, "UNAVAILABLE: host memory or the device refused");
 }
 
+/* Nobody else sees where a block without an address is. */
+static enum target_result check_pointer(struct target_instance *instance, uint64_t offset,
+                                        uint64_t size, uint64_t align)
+{
+    if (instance->region != NULL || instance->placement == PLACEMENT_RANGES ||
+        instance->allocator->allocate_offset != NULL || offset % align == 0) {
+        return TARGET_OK;
+    }
+    call_free(instance, &(struct target_block){.address = offset, .size_bytes = size});
+    return kit_fail(instance, TARGET_INVALID,
+                    "INTERNAL: the allocator returned a pointer that is not aligned to %" PRIu64,
+                    align);
+}
+
 /* Asks again after each event that a queued free waits for, until none is left. */
 static enum target_result find_room(struct target_instance *instance, uint64_t size, uint64_t align,
                                     uint64_t *offset)
@@ -129,7 +143,7 @@ static enum target_result find_room(struct target_instance *instance, uint64_t s
         kit_pending_settle(instance);
         *offset = call_allocate(instance, size, align);
         if (*offset != KIT_NOTHING) {
-            return TARGET_OK;
+            return check_pointer(instance, *offset, size, align);
         }
         if (instance->host.is_refused) {
             return TARGET_FAILED;
@@ -154,6 +168,9 @@ uint64_t kit_largest_gap(const struct target_instance *instance)
 static enum target_result fail_alloc(struct target_instance *instance, enum target_result result,
                                      const struct target_request *request)
 {
+    if (result == TARGET_INVALID) { /* the message says why */
+        return result;
+    }
     if (result != TARGET_NO_MEMORY) {
         return fail_refused(instance);
     }

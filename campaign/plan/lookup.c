@@ -72,6 +72,14 @@ static enum exit_code lookup_plugin(const char *name, const char *path,
     return EXIT_KEPT;
 }
 
+static enum exit_code lookup_library(const char *name, const struct target **target)
+{
+    char reason[ADAPTER_REASON_BYTES];
+    *target = adapter_of_file(name, reason);
+    return *target != NULL ? EXIT_KEPT
+                           : message_fail(EXIT_USAGE, "cannot use %s: %s", name, reason);
+}
+
 static const char *find_nearest_target(const char *name)
 {
     const struct target *const *const tables[] = {targets, races, adapters};
@@ -90,12 +98,14 @@ enum exit_code lookup_target(const char *name, const struct target **target)
     if (plugin_is_named(name)) {
         return lookup_plugin(name, name, target);
     }
+    if (adapter_is_file(name)) {
+        return lookup_library(name, target);
+    }
     const struct target *found = target_find(name);
     if (found == NULL) {
         return message_unknown("target", name, find_nearest_target(name),
                                adapter_is_named(name)
-                                   ? "an adapter needs an allocator that accepts one region of "
-                                     "memory; see docs/adapters.md"
+                                   ? "a file is named as malloc:./FILE.so; see docs/adapters.md"
                                    : "see hbmstress list targets");
     }
     *target = found;

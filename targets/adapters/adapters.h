@@ -1,5 +1,6 @@
-/* Targets that put allocators of host memory on trial: each gives the allocator one region of host
- * memory, and a block's address is its offset in the region.  The libraries are loaded when an
+/* Targets that put allocators of host memory on trial.  Some give the allocator one region of host
+ * memory, and a block's address is its offset in the region; those of allocators that accept no
+ * region have no addresses.  The libraries are loaded when an
  * adapter is opened: the program links none of them. */
 #ifndef TARGETS_ADAPTERS_ADAPTERS_H
 #define TARGETS_ADAPTERS_ADAPTERS_H
@@ -14,6 +15,13 @@ extern const struct target *const adapters[];
 
 /* Whether name is that of an adapter, known or not: it begins with "malloc:". */
 bool adapter_is_named(const char *name);
+
+/* Whether it names a file, malloc:FILE.so: a '/' or the end tells. */
+bool adapter_is_file(const char *name);
+/* The target for malloc and free of that library, which is loaded into the process and stays there;
+ * the same name gives the same target.  NULL: reason is one line that says why not.  Not
+ * thread-safe. */
+const struct target *adapter_of_file(const char *name, char reason[ADAPTER_REASON_BYTES]);
 
 /* Whether the library of adapters[index] can be used on this machine; false: reason is one line
  * that says what is missing.  Loads it, and unloads it again where the library allows that. */

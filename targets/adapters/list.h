@@ -3,3 +3,4 @@
 /* clang-format off */
 ADAPTER(mimalloc)
 ADAPTER(jemalloc)
+ADAPTER(glibc)

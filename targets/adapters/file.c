@@ -1,0 +1,126 @@
+/* malloc:FILE.so: malloc and free of any library. */
+#include "targets/adapters/adapters.h"
+#include "targets/adapters/private/calls.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_COUNT_MAX = 4, NAME_BYTES = 4096 };
+
+static const char prefix[] = "malloc:";
+
+/* A library that was named, and its target. */
+struct file {
+    char name[NAME_BYTES]; /* with the prefix */
+    struct malloc_calls calls;
+    struct target target;
+};
+static struct file files[FILE_COUNT_MAX];
+static size_t file_count;
+
+/* --- the library --- */
+
+/* Only in the library itself: dlsym looks in those that it needs, too. */
+static bool find_call(void *handle, const char *name, void *place)
+{
+    struct link_map *map = NULL;
+    Dl_info info = {0};
+    void *const found = dlsym(handle, name);
+    if (found == NULL || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || dladdr(found, &info) == 0 ||
+        (uintptr_t)info.dli_fbase != (uintptr_t)map->l_addr) {
+        return false;
+    }
+    /* C has no conversion from an object's address to a function's. */
+    memcpy(place, &found, sizeof found);
+    return true;
+}
+
+static bool load_calls(const char *path, struct malloc_calls *calls,
+                       char reason[ADAPTER_REASON_BYTES])
+{
+    char place[NAME_BYTES + 2];
+    /* Without a '/' dlopen would search the system's folders. */
+    (void)snprintf(place, sizeof place, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
+    void *handle = dlopen(place, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        (void)snprintf(reason, ADAPTER_REASON_BYTES, "it cannot be loaded as a shared object: %s",
+                       dlerror());
+        return false;
+    }
+    (void)find_call(handle, "posix_memalign", &calls->posix_memalign);
+    if (find_call(handle, "malloc", &calls->malloc) && find_call(handle, "free", &calls->free)) {
+        return true;
+    }
+    (void)snprintf(reason, ADAPTER_REASON_BYTES, "it has no functions malloc and free");
+    (void)dlclose(handle);
+    return false;
+}
+
+/* --- its target --- */
+
+/* A target is not told its name: each has an open of its own. */
+#define FILE_OPENER(index)                                                                     \
+    static const char *open_file_##index(void *state, const struct kit_setup *setup)           \
+    {                                                                                          \
+        malloc_open(state, &files[index].calls, setup);                                        \
+        return NULL;                                                                           \
+    }                                                                                          \
+    static enum target_result open_target_##index(                                             \
+        const struct target_setup *setup, const struct device_services *device,                \
+        struct target_instance **out, struct target_contract *contract, char *reason,          \
+        size_t reason_bytes)                                                                   \
+    {                                                                                          \
+        static const struct kit_allocator allocator = {MALLOC_ALLOCATOR,                       \
+                                                       .open = open_file_##index};             \
+        return kit_open(&allocator, NULL, setup, device, out, contract, reason, reason_bytes); \
+    }
+FILE_OPENER(0)
+FILE_OPENER(1)
+FILE_OPENER(2)
+FILE_OPENER(3)
+
+static const struct target targets_of_files[FILE_COUNT_MAX] = {
+#define FILE_TARGET(index)                                                                      \
+    {                                                                                           \
+        KIT_TABLE("malloc:FILE.so", "malloc and free of a library", NULL, open_target_##index), \
+            MALLOC_LIMITS                                                                       \
+    }
+    FILE_TARGET(0),
+    FILE_TARGET(1),
+    FILE_TARGET(2),
+    FILE_TARGET(3),
+#undef FILE_TARGET
+};
+
+bool adapter_is_file(const char *name)
+{
+    const size_t length = strlen(name);
+    return adapter_is_named(name) &&
+           (strchr(name, '/') != NULL || strcmp(name + length - strlen(".so"), ".so") == 0);
+}
+
+const struct target *adapter_of_file(const char *name, char reason[ADAPTER_REASON_BYTES])
+{
+    for (size_t i = 0; i < file_count; i++) {
+        if (strcmp(files[i].name, name) == 0) {
+            return &files[i].target;
+        }
+    }
+    if (file_count == FILE_COUNT_MAX || strlen(name) >= NAME_BYTES) {
+        (void)snprintf(reason, ADAPTER_REASON_BYTES,
+                       "at most %d libraries can be loaded, with paths of at most %d bytes",
+                       FILE_COUNT_MAX, NAME_BYTES - 1);
+        return NULL;
+    }
+    struct file *file = &files[file_count];
+    if (!load_calls(name + strlen(prefix), &file->calls, reason)) {
+        return NULL;
+    }
+    (void)snprintf(file->name, sizeof file->name, "%s", name);
+    file->target = targets_of_files[file_count++];
+    file->target.name = file->name;
+    return &file->target;
+}

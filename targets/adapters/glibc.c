@@ -1,0 +1,30 @@
+/* malloc:glibc: malloc of the C library, which the harness uses, too: its blocks lie between those
+ * of the harness. */
+#include "targets/adapters/private/calls.h"
+
+const struct library library_glibc = {.file = "libc.so.6", .package = "libc6"};
+
+static const char *open_glibc(void *state, const struct kit_setup *setup)
+{
+    static char reason[LIBRARY_REASON_BYTES];
+    static struct malloc_calls calls;
+    static const struct library_call wanted[] = {
+        {"malloc", &calls.malloc},
+        {"free", &calls.free},
+        {"posix_memalign", &calls.posix_memalign},
+    };
+    if (calls.malloc == NULL) {
+        void *handle = library_open(&library_glibc, reason);
+        if (handle == NULL ||
+            !library_find(handle, &library_glibc, wanted, sizeof wanted / sizeof *wanted, reason)) {
+            return reason;
+        }
+    }
+    malloc_open(state, &calls, setup);
+    return NULL;
+}
+
+const struct kit_allocator allocator_glibc = {MALLOC_ALLOCATOR, .open = open_glibc};
+
+ADAPTER_TARGET(glibc, "malloc of the C library, under a limit that the adapter counts",
+               MALLOC_LIMITS);

@@ -1,0 +1,39 @@
+/* An allocator of host memory that accepts no region: malloc and free of a library, under a limit
+ * that the adapter counts.  Where its blocks lie says nothing, so sums decide. */
+#ifndef TARGETS_ADAPTERS_PRIVATE_CALLS_H
+#define TARGETS_ADAPTERS_PRIVATE_CALLS_H
+
+#include "targets/adapters/private/adapter.h"
+
+/* The functions of one library.  posix_memalign NULL: the adapter aligns blocks by itself. */
+struct malloc_calls {
+    void *(*malloc)(size_t bytes);
+    void (*free)(void *memory);
+    int (*posix_memalign)(void **memory, size_t align, size_t bytes);
+};
+
+/* An instance; zero before open. */
+struct malloc_state {
+    const struct malloc_calls *calls;
+    uint64_t limit_bytes, used_bytes;
+};
+
+/* What open of an allocator does once its calls are known. */
+void malloc_open(struct malloc_state *state, const struct malloc_calls *calls,
+                 const struct kit_setup *setup);
+void *malloc_allocate(void *state, uint64_t size_bytes, uint64_t align_bytes);
+void malloc_free(void *state, void *memory, uint64_t size_bytes);
+
+/* The members of a kit_allocator but its open. */
+#define MALLOC_ALLOCATOR                                                                  \
+    .state_bytes = sizeof(struct malloc_state), .granule_bytes = ADAPTER_GRANULE_BYTES,   \
+    .is_granule_fixed = true, .placement = PLACEMENT_HIDDEN, .allocate = malloc_allocate, \
+    .free = malloc_free
+
+/* Beyond it a request costs address space that no page of is ever used. */
+#define MALLOC_LIMITS                                         \
+    .limits = {.largest_capacity_bytes = UINT64_C(4) << 30,   \
+               .capacity_step_bytes = ADAPTER_GRANULE_BYTES}, \
+    .read = kit_read, .write = kit_write
+
+#endif
