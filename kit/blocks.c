@@ -101,11 +101,12 @@ void kit_blocks_remove(struct kit_block **root, struct kit_block *block)
     sum_span(top);
 }
 
-uint64_t kit_blocks_largest_gap(const struct kit_block *root, uint64_t capacity_bytes)
+uint64_t kit_blocks_largest_gap(const struct kit_block *root, uint64_t start, uint64_t end)
 {
     if (root == NULL) {
-        return capacity_bytes;
+        return end - start;
     }
-    const uint64_t outer = larger_of(root->span_start, gap_between(root->span_end, capacity_bytes));
+    const uint64_t outer = larger_of(gap_between(start, root->span_start),
+                                     gap_between(root->span_end, end));
     return larger_of(root->gap_bytes, outer);
 }

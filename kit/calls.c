@@ -160,7 +160,10 @@ uint64_t kit_largest_gap(const struct target_instance *instance)
 {
     const struct target_stats *stats = &instance->stats;
     if (instance->placement == PLACEMENT_RANGES) {
-        return kit_blocks_largest_gap(instance->root, stats->bytes_limit);
+        /* A header lies before the address: all that is behind it is so much further up. */
+        const uint64_t header_bytes = instance->allocator->header_bytes;
+        return kit_blocks_largest_gap(instance->root, header_bytes,
+                                      header_bytes + stats->bytes_limit);
     }
     return stats->bytes_limit > stats->bytes_in_use ? stats->bytes_limit - stats->bytes_in_use : 0;
 }

@@ -22,6 +22,8 @@
  *     std::uint64_t largest_free_bytes()
  *     static constexpr std::uint64_t granule_bytes
  *     static constexpr target_rounding rounding
+ *     static constexpr target_limits limits
+ *     static constexpr std::uint64_t header_bytes
  *     static constexpr const char *option_help
  *
  * A constructor refuses by an exception, whose what() is the reason.  std::bad_alloc out of
@@ -61,6 +63,20 @@ template <class Class, class = void> struct rounding_of {
 };
 template <class Class> struct rounding_of<Class, std::void_t<decltype(Class::rounding)>> {
     static constexpr target_rounding value = Class::rounding;
+};
+
+template <class Class, class = void> struct limits_of {
+    static constexpr target_limits value{};
+};
+template <class Class> struct limits_of<Class, std::void_t<decltype(Class::limits)>> {
+    static constexpr target_limits value = Class::limits;
+};
+
+template <class Class, class = void> struct header_of {
+    static constexpr std::uint64_t value = 0;
+};
+template <class Class> struct header_of<Class, std::void_t<decltype(Class::header_bytes)>> {
+    static constexpr std::uint64_t value = Class::header_bytes;
 };
 
 template <class Class, class = void> struct options_of {
@@ -182,6 +198,7 @@ template <class Class> struct calls {
         made.state_bytes = sizeof(Class);
         made.granule_bytes = granule_of<Class>::value;
         made.rounding = rounding_of<Class>::value;
+        made.header_bytes = header_of<Class>::value;
         made.open = open;
         made.close = close;
         if constexpr (uses_pointers) {
@@ -230,6 +247,7 @@ template <class Class> constexpr target make_target(const char *name, const char
     made.stats = kit_stats;
     made.report = kit_report;
     made.message = kit_message;
+    made.limits = limits_of<Class>::value;
     return made;
 }
 

@@ -64,7 +64,7 @@ START_TEST(the_largest_gap_is_that_of_the_units)
     random_init(&random, 1);
     for (size_t step = 0; step < STEP_COUNT; step++) {
         toggle_block(&root, &random, (size_t)random_below(&random, BLOCK_COUNT), false);
-        ck_assert_uint_eq(kit_blocks_largest_gap(root, UNIT_COUNT), count_gap());
+        ck_assert_uint_eq(kit_blocks_largest_gap(root, 0, UNIT_COUNT), count_gap());
     }
 }
 END_TEST
@@ -76,7 +76,7 @@ START_TEST(blocks_that_overlap_come_and_go)
     random_init(&random, 2);
     for (size_t step = 0; step < STEP_COUNT; step++) {
         toggle_block(&root, &random, (size_t)random_below(&random, BLOCK_COUNT), true);
-        ck_assert_uint_ge(kit_blocks_largest_gap(root, UNIT_COUNT), count_gap());
+        ck_assert_uint_ge(kit_blocks_largest_gap(root, 0, UNIT_COUNT), count_gap());
     }
     for (size_t i = 0; i < BLOCK_COUNT; i++) {
         if (is_there[i]) {
@@ -95,7 +95,7 @@ START_TEST(a_block_over_others_leaves_no_gap_behind_them)
         nested[i].serial = i + 1;
         nested[i].at = (struct target_block){.address = i, .size_bytes = i == 0 ? UNIT_COUNT : 1};
         kit_blocks_insert(&root, &nested[i]);
-        ck_assert_uint_eq(kit_blocks_largest_gap(root, UNIT_COUNT), 0);
+        ck_assert_uint_eq(kit_blocks_largest_gap(root, 0, UNIT_COUNT), 0);
     }
 }
 END_TEST
