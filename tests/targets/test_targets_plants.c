@@ -86,6 +86,11 @@ static const struct ground grounds[] = {
     {"plant_host_memory_grow", "fragmentation_storm"},
     {"plant_counters_failed", "faulty"},
     {"plant_overlap_half_unload", "faulty"},
+    {"plant_header_aligned", "crowded"},
+    {"plant_paged_neighbours", "fragmentation_storm"},
+    {"plant_paged_mismapped", "queued_free_race"},
+    {"plant_paged_leaking", "crowded"},
+    {"plant_hidden_leaking", "crowded"},
 };
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
 
