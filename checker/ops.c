@@ -5,7 +5,7 @@
 
 static const char kind_names[] = "alloc|output|free|free_after|use|hold|release|donate|load|unload|"
                                  "execute|defragment|complete|advance|touch|report|fault|retire|"
-                                 "switch";
+                                 "switch|sleep|wake";
 static const char fault_names[] = "copy|wait|unload|host_memory|any|copy_half|copy_late|"
                                   "wait_timeout|event_lost|event_late|event_early|event_doubled|"
                                   "event_order|event_others|unload_busy|unload_half|clock_jump|"
@@ -60,6 +60,8 @@ static const struct {
     [OP_FAULT] = {CALL | NTH, 0, DELAY | FOR_EVER},
     [OP_RETIRE] = {SIZE | ADDRESS, 0, 0},
     [OP_SWITCH] = {POINT, EVENT | TO, OP},
+    [OP_SLEEP] = {0, 0, 0},
+    [OP_WAKE] = {0, 0, 0},
 };
 
 /* An op while its line is read. */

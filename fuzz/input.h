@@ -59,7 +59,7 @@ size_t input_op_bytes(const struct input *input, const struct op *op);
 
 /* Takes a setup and a list from elsewhere, as an .ops file has them.  ops are the same, those of
  * lanes that an input does not have excepted; of the setup what an input can say is kept.  False:
- * capacity or granule cannot be said, and *input is unspecified. */
+ * capacity, granule or an op cannot be said, and *input is unspecified. */
 bool input_from_ops(const struct setup *setup, const struct op_list *ops, struct input *input);
 
 #endif

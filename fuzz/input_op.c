@@ -100,6 +100,11 @@ enum {
     ALIGN_FROM = 234, /* most codes are no alignment at all */
 };
 
+bool op_has_form(const struct op *op)
+{
+    return op->kind < KINDS_V1;
+}
+
 static bool is_wide(uint8_t first)
 {
     return first >= KIND_CODES;

@@ -43,6 +43,13 @@ enum rounding_kind {
     ROUNDING_CLASSES      /* size classes: powers of two, each doubling cut into `steps` */
 };
 
+/* What becomes of the contents while the target sleeps (target.sleep). */
+enum sleep_contract {
+    SLEEP_NONE = 0, /* it never sleeps: sleep and wake are not called */
+    SLEEP_KEEPS,    /* after wake each block holds what it held before */
+    SLEEP_DISCARDS  /* the client writes them again after wake */
+};
+
 /* Plain data, so that anybody can compute the sizes and an op list can name them. */
 struct target_rounding {
     enum rounding_kind kind;
@@ -83,16 +90,17 @@ struct target_contract {
      * them, and so must rounding.overhead_bytes; alignments are those of the address.  A multiple
      * of the granule up to 2^20; with ranges, defrag none and no programs alone. */
     uint64_t header_bytes;
+    enum sleep_contract sleeps; /* with placement ranges alone */
 };
 
 enum device_result {
     DEVICE_OK = 0,
     DEVICE_LOST,    /* event_wait: waiting will never complete this event */
     DEVICE_REFUSED, /* the device did not do it; nothing changed */
-    DEVICE_PARTIAL /* copy, stage_in, unload: done in part.  The same call made again goes on; it is
-                      not refused, and ends within 64 calls.  Until then the destination, the
-                      overlap of source and destination, and the image hold nothing of use.  Only
-                      where contract.resumes. */
+    DEVICE_PARTIAL  /* copy, stage_in, stage_copy, unload: done in part.  The same call made again
+                       goes on; it is not refused, and ends within 64 calls.  Until then the
+                       destination, the overlap of source and destination, and the image hold
+                       nothing of use.  Only where contract.resumes. */
 };
 
 /* The allocator's only way to act on the world.  Owned by the harness, valid from open() until
@@ -129,6 +137,15 @@ struct device_services {
      * noticed when it is given back, or at once. */
     void *(*host_alloc)(void *context, size_t bytes);
     void (*host_free)(void *context, void *memory, size_t bytes);
+
+    /* Since ABI version 4, for sleep and wake alone.  unmap gives the memory behind
+     * [address, address + bytes) back to the device, and what it holds is lost; it is never
+     * refused.  map takes memory for the range again, which holds nothing; what is mapped already
+     * stays as it is.  All of the device is mapped at first, and nothing can be copied from or to
+     * what is not.  stage_copy is stage_in, but the stage stays. */
+    void (*unmap)(void *context, uint64_t address, uint64_t bytes);
+    enum device_result (*map)(void *context, uint64_t address, uint64_t bytes);
+    enum device_result (*stage_copy)(void *context, uint64_t stage, uint64_t to);
 };
 
 enum target_result {
@@ -310,6 +327,17 @@ struct target {
                                void *to, size_t bytes);
     enum target_result (*write)(struct target_instance *instance, uint64_t handle, uint64_t offset,
                                 const void *from, size_t bytes);
+
+    /* optional, both or none (contract.sleeps).  sleep gives all memory of the device back (unmap);
+     * every block keeps its handle, address and size, and the counters stay as they are.  Only
+     * called while no block is dying, in use or in host memory, and no program executes.  Until
+     * wake is OK nothing is called but wake, locate, stats, report, message and close.  wake takes
+     * all of it back.  Then each block is as it was before, its contents as contract.sleeps says,
+     * and no stage is left.  FAILED: the device or host memory refused; the target still sleeps (or
+     * is still awake), all as before, and the same call may come again.  Where the same blocks
+     * sleep again at once, host memory after the next wake is no more than after this one. */
+    enum target_result (*sleep)(struct target_instance *instance);
+    enum target_result (*wake)(struct target_instance *instance);
 };
 
 #endif

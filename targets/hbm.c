@@ -1,5 +1,7 @@
-/* libhbm behind the harness's table of calls.  It adds nothing: each call is one call of libhbm. */
+/* libhbm behind the harness's table of calls.  Each call is one call of libhbm, but for sleep and
+ * wake, which libhbm knows nothing of: no address changes. */
 #include "targets/private/option.h"
+#include "targets/private/sleeper.h"
 #include "targets/targets.h"
 
 #include "allocator/hbm.h"
@@ -14,11 +16,15 @@ static const char option_help[] = "defrag=none|slide|repack\n"
                                   "program_evicts_program=yes|no\n"
                                   "log_allocations_on_oom=yes|no\n"
                                   "message_code=yes|no\n"
-                                  "search_nodes=N\n";
+                                  "search_nodes=N\n"
+                                  "sleep=none|keeps|discards\n";
 
 struct target_instance {
     struct hbm *hbm;
     struct device_services device;
+    enum sleep_contract sleeps;
+    struct sleeper sleeper;
+    const char *text; /* of the last call, a sleep or wake that failed; NULL = libhbm's */
 };
 
 /* --- services: the same calls under other names --- */
@@ -145,6 +151,7 @@ struct hbm_target_options {
     enum mitigation order[MITIGATION_ORDER_COUNT];
     bool drains, evicts, program_evicts_program, log_allocations_on_oom, message_code;
     uint64_t search_nodes_max; /* 0 = libhbm's own */
+    enum sleep_contract sleeps;
 };
 
 static bool read_option(struct hbm_target_options *hbm_target_options,
@@ -176,6 +183,9 @@ static bool read_option(struct hbm_target_options *hbm_target_options,
     }
     if (option_is(option, "search_nodes")) {
         return option_read_size(option, &hbm_target_options->search_nodes_max, reason);
+    }
+    if (option_is(option, "sleep")) {
+        return option_read_sleep(option, &hbm_target_options->sleeps, reason);
     }
     return option_refuse_key(option, option_help, reason);
 }
@@ -244,6 +254,7 @@ static struct target_contract make_contract(const struct hbm_target_options *hbm
         .resumes = true,
         .order = {hbm_target_options->order[0], hbm_target_options->order[1],
                   hbm_target_options->order[2]},
+        .sleeps = hbm_target_options->sleeps,
     };
 }
 
@@ -265,7 +276,8 @@ static enum target_result target_open(const struct target_setup *setup,
         (void)snprintf(text, text_bytes, "the host memory for libhbm was refused");
         return TARGET_FAILED;
     }
-    *instance = (struct target_instance){.device = *device};
+    *instance = (struct target_instance){.device = *device, .sleeps = hbm_target_options.sleeps};
+    sleeper_init(&instance->sleeper, device, setup->capacity_bytes);
     const struct hbm_services services = make_services(instance);
     const struct hbm_options options = make_options(&hbm_target_options, setup);
     const enum hbm_result result = hbm_create(&services, &options, &instance->hbm);
@@ -283,6 +295,7 @@ static void target_close(struct target_instance *instance)
 {
     const struct device_services device = instance->device;
     hbm_destroy(instance->hbm);
+    sleeper_deinit(&instance->sleeper);
     device.host_free(device.context, instance, sizeof *instance);
 }
 
@@ -298,6 +311,15 @@ static enum target_result convert_result(enum hbm_result result)
     default:
         return TARGET_FAILED;
     }
+}
+
+/* What libhbm answered to the call that is last from now on. */
+static enum target_result answer(struct target_instance *instance, enum hbm_result result)
+{
+    if (instance->text != NULL) {
+        instance->text = NULL;
+    }
+    return convert_result(result);
 }
 
 /* --- handles --- */
@@ -356,14 +378,14 @@ static enum target_result target_alloc(struct target_instance *instance,
     if (result == HBM_OK) {
         *block = block_of_buffer(instance, buffer);
     }
-    return convert_result(result);
+    return answer(instance, result);
 }
 
 static enum target_result target_free(struct target_instance *instance, uint64_t handle,
                                       uint64_t event)
 {
     if (event != 0) {
-        return convert_result(hbm_free_after(instance->hbm, buffer_of(handle), event));
+        return answer(instance, hbm_free_after(instance->hbm, buffer_of(handle), event));
     }
     hbm_free(instance->hbm, buffer_of(handle));
     return TARGET_OK;
@@ -372,17 +394,17 @@ static enum target_result target_free(struct target_instance *instance, uint64_t
 static enum target_result target_use(struct target_instance *instance, uint64_t handle,
                                      uint64_t event)
 {
-    return convert_result(hbm_use(instance->hbm, buffer_of(handle), event));
+    return answer(instance, hbm_use(instance->hbm, buffer_of(handle), event));
 }
 
 static enum target_result target_hold(struct target_instance *instance, uint64_t handle)
 {
-    return convert_result(hbm_hold(instance->hbm, buffer_of(handle)));
+    return answer(instance, hbm_hold(instance->hbm, buffer_of(handle)));
 }
 
 static enum target_result target_release(struct target_instance *instance, uint64_t handle)
 {
-    return convert_result(hbm_release(instance->hbm, buffer_of(handle)));
+    return answer(instance, hbm_release(instance->hbm, buffer_of(handle)));
 }
 
 static enum target_result target_donate(struct target_instance *instance, uint64_t handle,
@@ -395,7 +417,7 @@ static enum target_result target_donate(struct target_instance *instance, uint64
     if (result == HBM_OK) {
         *block = block_of_buffer(instance, buffer);
     }
-    return convert_result(result);
+    return answer(instance, result);
 }
 
 /* --- programs --- */
@@ -411,7 +433,7 @@ static enum target_result target_load(struct target_instance *instance,
     if (result == HBM_OK) {
         *image = block_of_program(instance, program);
     }
-    return convert_result(result);
+    return answer(instance, result);
 }
 
 static enum target_result target_execute(struct target_instance *instance, uint64_t handle,
@@ -421,7 +443,7 @@ static enum target_result target_execute(struct target_instance *instance, uint6
     if (result == HBM_OK) {
         *image = block_of_program(instance, program_of(handle));
     }
-    return convert_result(result);
+    return answer(instance, result);
 }
 
 static enum target_result target_unload(struct target_instance *instance, uint64_t handle)
@@ -434,13 +456,13 @@ static enum target_result target_unload(struct target_instance *instance, uint64
 
 static enum target_result target_defragment(struct target_instance *instance)
 {
-    return convert_result(hbm_defragment(instance->hbm));
+    return answer(instance, hbm_defragment(instance->hbm));
 }
 
 static enum target_result target_retire(struct target_instance *instance, uint64_t address,
                                         uint64_t size_bytes)
 {
-    return convert_result(hbm_retire(instance->hbm, address, size_bytes));
+    return answer(instance, hbm_retire(instance->hbm, address, size_bytes));
 }
 
 static enum target_result target_locate(struct target_instance *instance, uint64_t handle,
@@ -505,9 +527,51 @@ static void target_report(struct target_instance *instance,
     }
 }
 
+/* --- sleep --- */
+
+struct saving {
+    struct sleeper *sleeper;
+    bool is_good;
+};
+
+static void save_entry(void *context, const struct hbm_report_entry *entry)
+{
+    struct saving *saving = context;
+    saving->is_good = saving->is_good &&
+                      (entry->kind == HBM_KIND_RETIRED ||
+                       sleeper_save(saving->sleeper, entry->address, entry->size_bytes));
+}
+
+static enum target_result refuse(struct target_instance *instance, const char *text)
+{
+    instance->text = text;
+    return TARGET_FAILED;
+}
+
+static enum target_result target_sleep(struct target_instance *instance)
+{
+    struct saving saving = {&instance->sleeper, true};
+    instance->text = NULL;
+    if (instance->sleeps == SLEEP_KEEPS &&
+        (hbm_report_visit(instance->hbm, save_entry, &saving) != HBM_OK || !saving.is_good)) {
+        sleeper_drop(&instance->sleeper);
+        return refuse(instance, "UNAVAILABLE: cannot sleep: the contents cannot be saved");
+    }
+    sleeper_release(&instance->sleeper);
+    return TARGET_OK;
+}
+
+static enum target_result target_wake(struct target_instance *instance)
+{
+    instance->text = NULL;
+    return sleeper_restore(&instance->sleeper)
+               ? TARGET_OK
+               : refuse(instance, "UNAVAILABLE: cannot wake: the device refused its memory");
+}
+
 static const char *target_message(struct target_instance *instance)
 {
-    return hbm_error(instance->hbm);
+    return instance->text != NULL ? instance->text : hbm_error(instance->hbm);
 }
 
 const struct target target_hbm = {
@@ -533,4 +597,6 @@ const struct target target_hbm = {
     .stats = target_stats,
     .report = target_report,
     .message = target_message,
+    .sleep = target_sleep,
+    .wake = target_wake,
 };

@@ -86,6 +86,20 @@ bool option_read_rounding(const struct target_option *option, struct target_roun
     return refuse_value(option, "granule, pow2, classes8", reason);
 }
 
+bool option_read_sleep(const struct target_option *option, enum sleep_contract *value,
+                       const struct option_reason *reason)
+{
+    static const char *const names[] = {
+        [SLEEP_NONE] = "none", [SLEEP_KEEPS] = "keeps", [SLEEP_DISCARDS] = "discards"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(option->value, names[i]) == 0) {
+            *value = (enum sleep_contract)i;
+            return true;
+        }
+    }
+    return refuse_value(option, "none, keeps, discards", reason);
+}
+
 static bool is_valid_granule(uint64_t granule_bytes)
 {
     return granule_bytes > 0 && granule_bytes <= GRANULE_BYTES_MAX &&

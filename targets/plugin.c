@@ -78,9 +78,12 @@ static enum plugin_result check_groups(const struct target *target,
                                      {"unload()", target->unload != NULL}};
     const struct field contents[] = {{"read()", target->read != NULL},
                                      {"write()", target->write != NULL}};
+    const struct field sleeps[] = {{"sleep()", target->sleep != NULL},
+                                   {"wake()", target->wake != NULL}};
     if (check_group(holds, 2, reason) != PLUGIN_OK ||
         check_group(programs, 3, reason) != PLUGIN_OK ||
-        check_group(contents, 2, reason) != PLUGIN_OK) {
+        check_group(contents, 2, reason) != PLUGIN_OK ||
+        check_group(sleeps, 2, reason) != PLUGIN_OK) {
         return PLUGIN_INCONSISTENT;
     }
     if (target->defragment != NULL && target->locate == NULL) {

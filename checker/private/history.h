@@ -30,6 +30,8 @@ enum op_kind {
     OP_FAULT,
     OP_RETIRE,
     OP_SWITCH,
+    OP_SLEEP,
+    OP_WAKE,
     OP_KIND_COUNT
 };
 

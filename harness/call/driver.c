@@ -166,9 +166,26 @@ static bool may_retire(const struct host *host, const struct op *op)
                                 &span);
 }
 
+/* What needs neither the memory nor a call that may change the heap. */
+static bool is_taken_asleep(enum op_kind kind)
+{
+    return kind == OP_WAKE || kind == OP_REPORT || kind == OP_COMPLETE || kind == OP_ADVANCE ||
+           kind == OP_FAULT;
+}
+
+static bool may_sleep(const struct host *host)
+{
+    return host->contract.sleeps != SLEEP_NONE && host->clients == NULL &&
+           !model_is_asleep(host->model) && model_is_idle(host->model);
+}
+
 static void prepare_call(struct host *host, struct timeline *timeline, struct call *call,
                          uint64_t *handle)
 {
+    if (model_is_asleep(host->model) && !is_taken_asleep((enum op_kind)call->op.kind)) {
+        call->skipped = true;
+        return;
+    }
     if (limits_are_exceeded(&host->target->limits, &call->op)) {
         call->skipped = true;
         return;
@@ -196,6 +213,12 @@ static void prepare_call(struct host *host, struct timeline *timeline, struct ca
         return;
     case OP_SWITCH:
         call->skipped = true;
+        return;
+    case OP_SLEEP:
+        call->skipped = !may_sleep(host);
+        return;
+    case OP_WAKE:
+        call->skipped = !model_is_asleep(host->model) || host->clients != NULL;
         return;
     default:
         prepare_on_block(host, call, handle);
@@ -286,6 +309,10 @@ static enum target_result dispatch_call(struct host *host, const struct setup *s
         return target->defragment(host->instance);
     case OP_RETIRE:
         return call_retire(host, call);
+    case OP_SLEEP:
+        return target->sleep(host->instance);
+    case OP_WAKE:
+        return target->wake(host->instance);
     default: /* of time, of the device, or of what the target says anyway */
         return TARGET_OK;
     }

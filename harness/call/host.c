@@ -54,6 +54,20 @@ static const char *find_placement_flaw(const struct target_contract *contract)
     return NULL;
 }
 
+static const char *find_sleep_flaw(const struct target *target,
+                                   const struct target_contract *contract)
+{
+    if ((unsigned)contract->sleeps > SLEEP_DISCARDS) {
+        return "what it promises of sleep is no enum sleep_contract";
+    }
+    if (contract->sleeps != SLEEP_NONE && (target->sleep == NULL || target->wake == NULL)) {
+        return "it promises to sleep but lacks sleep() or wake()";
+    }
+    return contract->sleeps != SLEEP_NONE && contract->placement != PLACEMENT_RANGES
+               ? "it sleeps, and its blocks have no address that could stay"
+               : NULL;
+}
+
 static bool is_sound_contract(const struct target *target, const struct target_contract *contract,
                               char *reason, size_t reason_bytes)
 {
@@ -74,6 +88,7 @@ static bool is_sound_contract(const struct target *target, const struct target_c
         what = "it promises programs but lacks load(), execute() or unload()";
     } else {
         what = find_placement_flaw(contract);
+        what = what == NULL ? find_sleep_flaw(target, contract) : what;
         what = what == NULL ? rounding_flaw(&contract->rounding) : what;
     }
     if (what != NULL) {

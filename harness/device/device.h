@@ -16,21 +16,22 @@ struct timeline;
 enum device_call_kind {
     DEVICE_CALL_COPY,
     DEVICE_CALL_STAGE_OUT,
-    DEVICE_CALL_STAGE_IN,
+    DEVICE_CALL_STAGE_IN, /* and stage_copy */
     DEVICE_CALL_WAIT,
     DEVICE_CALL_UNLOAD,
-    DEVICE_CALL_HOST_ALLOC
+    DEVICE_CALL_HOST_ALLOC,
+    DEVICE_CALL_MAP
 };
 struct device_call {
     enum device_call_kind kind;
     enum device_result result;
     uint64_t from; /* copy, stage_out; event of wait; program of unload; stage of stage_in */
-    uint64_t to;   /* copy, stage_in; stage of stage_out, 0 when it was refused */
+    uint64_t to;   /* copy, stage_in, map; stage of stage_out, 0 when it was refused */
     uint64_t bytes;
     uint64_t completed_before; /* timeline_completed_count when the call began */
     uint32_t owner;            /* stage_in: whose bytes lead; UINT32_MAX = nobody's */
 };
-enum { DEVICE_CALL_KIND_COUNT = DEVICE_CALL_HOST_ALLOC + 1 };
+enum { DEVICE_CALL_KIND_COUNT = DEVICE_CALL_MAP + 1 };
 /* What the fault is called that refuses such calls: FAULT_COPY..FAULT_HOST_MEMORY. */
 enum fault_kind device_call_refusal(enum device_call_kind kind);
 
@@ -61,8 +62,12 @@ bool device_hung(const struct device *device);
 /* Bytes of host memory that the target holds now. */
 uint64_t device_host_bytes(const struct device *device);
 struct host_memory *device_host_memory(struct device *device);
-/* A copy or stage of this op left the device's address range. */
+/* A call of this op left the device's address range, or what of it is mapped. */
 bool device_left_range(const struct device *device);
+/* Bytes of the device with memory behind them: all of them but what the target gave back. */
+uint64_t device_mapped_bytes(const struct device *device);
+/* Stages that were not ended. */
+size_t device_stage_count(const struct device *device);
 
 /* The fault strikes the call-th call of its kind from now (1 = the next; 0: it is disarmed), once
  * or for ever.  Of calls that are refused only the refusing kinds take notice

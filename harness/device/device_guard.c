@@ -143,6 +143,25 @@ static void guarded_host_free(void *context, void *memory, size_t bytes)
     leave_guard(context);
 }
 
+static void guarded_unmap(void *context, uint64_t address, uint64_t bytes)
+{
+    const struct device_services *device = enter_guard(context);
+    device->unmap(device->context, address, bytes);
+    leave_guard(context);
+}
+
+static enum device_result guarded_map(void *context, uint64_t address, uint64_t bytes)
+{
+    const struct device_services *device = enter_guard(context);
+    return leave_changed_guard(context, device->map(device->context, address, bytes));
+}
+
+static enum device_result guarded_stage_copy(void *context, uint64_t stage, uint64_t to)
+{
+    const struct device_services *device = enter_guard(context);
+    return leave_changed_guard(context, device->stage_copy(device->context, stage, to));
+}
+
 struct guarded_device *guarded_device_create(struct device_guard *guard,
                                              const struct device_services *device)
 {
@@ -164,6 +183,9 @@ struct guarded_device *guarded_device_create(struct device_guard *guard,
         .clock_ns = guarded_clock_ns,
         .host_alloc = guarded_host_alloc,
         .host_free = guarded_host_free,
+        .unmap = guarded_unmap,
+        .map = guarded_map,
+        .stage_copy = guarded_stage_copy,
     };
     return guarded;
 }

@@ -66,6 +66,11 @@ void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, u
     }
 }
 
+size_t device_stage_count(const struct device *device)
+{
+    return device->stage_count_live;
+}
+
 static void piece_scrub(struct contents_piece *piece, uint32_t owner)
 {
     CHECK(piece->spans != NULL || piece->count == 0);

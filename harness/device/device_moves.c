@@ -23,8 +23,8 @@ static bool move_is_refused(struct device *device, const struct device_call *cal
                          (is_over_bound(device) || faults_refuse(&device->faults, FAULT_COPY)))) {
         return true;
     }
-    return !is_in_range(device, call->to, call->bytes) ||
-           (call->kind == DEVICE_CALL_COPY && !is_in_range(device, call->from, call->bytes));
+    return !is_mapped(device, call->to, call->bytes) ||
+           (call->kind == DEVICE_CALL_COPY && !is_mapped(device, call->from, call->bytes));
 }
 
 /* How many of the bytes that are left arrive by this call. */
@@ -123,12 +123,14 @@ enum device_result device_copy(void *context, uint64_t from, uint64_t to, uint64
 
 static struct stage *stage_add(struct device *device)
 {
-    struct stage *stage = stage_find(device, 0);
+    struct stage *stage = device->stage_count_live == device->stage_count ? NULL
+                                                                          : stage_find(device, 0);
     if (stage == NULL) {
         device->stages = array_resized(device->stages,
                                        (device->stage_count + 1) * sizeof *device->stages);
         stage = &device->stages[device->stage_count++];
     }
+    device->stage_count_live++;
     CHECK_COSTLY(device->stage_id_last < UINT64_MAX);
     *stage = (struct stage){.id = ++device->stage_id_last};
     CHECK_COSTLY(stage->id != 0);
@@ -143,7 +145,7 @@ enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes
     call.from = from;
     call.bytes = bytes;
     if (is_over_bound(device) || faults_refuse(&device->faults, FAULT_COPY) ||
-        !is_in_range(device, from, bytes)) {
+        !is_mapped(device, from, bytes)) {
         return end_call(device, &call, DEVICE_REFUSED);
     }
     struct stage *stage = stage_add(device);
@@ -157,9 +159,10 @@ enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes
     return end_call(device, &call, DEVICE_OK);
 }
 
-enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to)
+/* A stage that stays is there for another time. */
+static enum device_result put_stage(struct device *device, uint64_t stage_id, uint64_t to,
+                                    bool stays)
 {
-    struct device *device = context;
     struct device_call call = begin_call(device, DEVICE_CALL_STAGE_IN);
     struct stage *stage = stage_of(device, stage_id);
     call.from = stage_id;
@@ -175,11 +178,21 @@ enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to
         return end_call(device, &call, DEVICE_REFUSED);
     }
     const enum device_result result = move_bytes(device, &call, stage);
-    if (result == DEVICE_OK) {
-        stage_end(stage);
+    if (result == DEVICE_OK && !stays) {
+        stage_end(device, stage);
     }
     spend_move_time(device);
     return end_call(device, &call, result);
+}
+
+enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to)
+{
+    return put_stage(context, stage_id, to, false);
+}
+
+enum device_result device_stage_copy(void *context, uint64_t stage_id, uint64_t to)
+{
+    return put_stage(context, stage_id, to, true);
 }
 
 void device_stage_drop(void *context, uint64_t stage_id)
@@ -193,6 +206,6 @@ void device_stage_drop(void *context, uint64_t stage_id)
         device->begun.is_open = false;
     }
     CHECK_COSTLY(stage->id == stage_id);
-    stage_end(stage);
+    stage_end(device, stage);
     CHECK_COSTLY(stage_of(device, stage_id) == NULL);
 }

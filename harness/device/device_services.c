@@ -224,5 +224,8 @@ struct device_services device_offered(struct device *device)
         .clock_ns = service_clock_ns,
         .host_alloc = service_host_alloc,
         .host_free = service_host_free,
+        .unmap = device_unmap,
+        .map = device_map,
+        .stage_copy = device_stage_copy,
     };
 }

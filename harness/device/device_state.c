@@ -15,6 +15,7 @@ struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline)
     device->timeline = timeline;
     device->call_count_max = device->unseen_from = UINT64_MAX;
     contents_init(&device->contents);
+    span_map_init(&device->unmapped);
     host_memory_init(&device->host_memory);
     device->services = device_offered(device);
     return device;
@@ -28,9 +29,10 @@ void device_destroy(struct device *device)
     CHECK_COSTLY(device->stages != NULL || device->stage_count == 0);
     CHECK_COSTLY(device->call_count <= device->call_capacity);
     for (size_t i = 0; i < device->stage_count; i++) {
-        stage_end(&device->stages[i]);
+        stage_end(device, &device->stages[i]);
     }
     contents_deinit(&device->contents);
+    span_map_deinit(&device->unmapped);
     host_memory_deinit(&device->host_memory);
     free(device->stages);
     free(device->half_unloaded);
@@ -120,6 +122,7 @@ enum fault_kind device_call_refusal(enum device_call_kind kind)
         [DEVICE_CALL_COPY] = FAULT_COPY,     [DEVICE_CALL_STAGE_OUT] = FAULT_COPY,
         [DEVICE_CALL_STAGE_IN] = FAULT_COPY, [DEVICE_CALL_WAIT] = FAULT_WAIT,
         [DEVICE_CALL_UNLOAD] = FAULT_UNLOAD, [DEVICE_CALL_HOST_ALLOC] = FAULT_HOST_MEMORY,
+        [DEVICE_CALL_MAP] = FAULT_COPY,
     };
     CHECK((unsigned)kind < DEVICE_CALL_KIND_COUNT);
     return refusals[kind];

@@ -6,12 +6,14 @@
 
 enum { DEALT_COUNT_MIN = 8, DEALT_COUNT_MAX = 48 };
 
-static void drop_retirements(struct op_list *ops)
+/* Memory goes bad, and targets sleep, while one client calls. */
+static void drop_what_is_for_one(struct op_list *ops)
 {
     bool *keep = malloc((ops->count + 1) * sizeof *keep);
     CHECK(keep != NULL);
     for (size_t i = 0; i < ops->count; i++) {
-        keep[i] = ops->ops[i].kind != OP_RETIRE;
+        const uint8_t kind = ops->ops[i].kind;
+        keep[i] = kind != OP_RETIRE && kind != OP_SLEEP && kind != OP_WAKE;
     }
     op_list_filter(ops, keep);
     free(keep);
@@ -20,7 +22,7 @@ static void drop_retirements(struct op_list *ops)
 void deal(struct op_list *ops, uint8_t lane_count, struct random *random)
 {
     CHECK(lane_count >= 2);
-    drop_retirements(ops);
+    drop_what_is_for_one(ops);
     const uint64_t wanted = random_between(random, DEALT_COUNT_MIN, DEALT_COUNT_MAX);
     const size_t half = ops->count / 2;
     const size_t dealt = wanted < half ? (size_t)wanted : half;

@@ -71,6 +71,10 @@ uint64_t model_largest_hole_bytes(const struct model *model); /* O(blocks), kept
 uint64_t model_hole_count(const struct model *model);         /* the same */
 uint64_t model_now_ns(const struct model *model);
 const struct target_contract *model_contract(const struct model *model);
+bool model_is_asleep(const struct model *model);
+/* Nothing is in use: no block is dying or in host memory, none has an unfinished use, and no
+ * program executes.  O(blocks). */
+bool model_is_idle(const struct model *model);
 
 /* How the last op of this host ended: scenarios may react to it. */
 enum target_result model_last_result(const struct model *model);

@@ -96,6 +96,33 @@ void model_set_unordered(struct model *model)
     model->is_unordered = true;
 }
 
+/* --- sleep --- */
+
+bool model_is_asleep(const struct model *model)
+{
+    return model->is_asleep;
+}
+
+void model_set_asleep(struct model *model, bool is_asleep)
+{
+    CHECK(is_asleep != model->is_asleep);
+    CHECK(model->dying.count + model->busy.count + model->absent.count == 0);
+    model->is_asleep = is_asleep;
+}
+
+bool model_is_idle(const struct model *model)
+{
+    if (model->dying.count + model->busy.count + model->absent.count > 0) {
+        return false;
+    }
+    for (size_t i = 0; i < model->live.count; i++) {
+        if (model_live(model, i)->use_count > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* --- blocks --- */
 
 size_t model_slot_count(const struct model *model)

@@ -64,6 +64,8 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
 void model_strand(struct model *model, uint32_t slot);
 /* An absent block is back; false as for model_add. */
 bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t *other);
+/* The target sleeps from here on, or is awake again. */
+void model_set_asleep(struct model *model, bool is_asleep);
 /* From here on events complete in an order that has nothing to do with when they are due. */
 void model_set_unordered(struct model *model);
 /* Where it is not known in which order calls took effect the peak is somewhere in between.  Never

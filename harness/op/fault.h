@@ -10,7 +10,7 @@
 /* Order is part of the byte format of fuzz inputs: append only.  The first four refuse; they also
  * name the kinds of device call that can be refused (device_faults_fired). */
 enum fault_kind {
-    FAULT_COPY = 0,    /* copy, stage_out or stage_in is refused */
+    FAULT_COPY = 0,    /* copy, map, stage_out, stage_in or stage_copy is refused */
     FAULT_WAIT,        /* event_wait is refused */
     FAULT_UNLOAD,      /* unload is refused */
     FAULT_HOST_MEMORY, /* host_alloc is refused */

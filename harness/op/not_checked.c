@@ -27,6 +27,8 @@ bool not_checked_by(enum not_checked which, const struct target *target,
     case NOT_CHECKED_CONTENTS:
         return contract->placement != PLACEMENT_RANGES &&
                (target->read == NULL || target->write == NULL);
+    case NOT_CHECKED_WOKEN:
+        return contract->sleeps == SLEEP_DISCARDS;
     case NOT_CHECKED_COUNT:
         break;
     }

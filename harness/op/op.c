@@ -63,6 +63,8 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
     [OP_FAULT] = {.name = "fault", .has_size = true, .has_tag = true, .has_delay = true},
     [OP_RETIRE] = {.name = "retire", .has_size = true, .has_address = true},
     [OP_SWITCH] = {.name = "switch", .has_point = true},
+    [OP_SLEEP] = {.name = "sleep"},
+    [OP_WAKE] = {.name = "wake"},
 };
 
 const struct op_kind_info *op_kind_info(enum op_kind kind)

@@ -33,6 +33,9 @@ enum op_kind {
     OP_SWITCH, /* of the schedule: at point size_bytes of op `ref` (OP_NONE: of lane `lane`, a
                   thread of the target's own) lane `tag` goes on, or `event` completes; skipped
                   where lanes are not run */
+    OP_SLEEP,  /* skipped unless the target sleeps (contract.sleeps) and nothing is in use */
+    OP_WAKE,   /* skipped unless it is asleep; all calls of the target but this one and OP_REPORT
+                  are skipped then */
     OP_KIND_COUNT
 };
 

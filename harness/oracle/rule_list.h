@@ -147,4 +147,12 @@ RULE(RELATION, relation,
      "the same requests get the same answers under other ids, and at twice the size",
      ROAD("related_breaks"),
      "plant_relation_names")
+RULE(NOT_RELEASED, not_released,
+     "asleep the target has none of the device's memory, and awake it has all of it",
+     JUDGE(rules_judge_not_released),
+     "plant_not_released")
+RULE(WAKE_GROWS, wake_grows,
+     "no stage is left after a wake, nor more host memory than after the wake before",
+     JUDGE(rules_judge_wake_grows),
+     "plant_wake_grows")
 /* clang-format on */

@@ -38,6 +38,8 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_IMAGE_LEFT] = "image that was left",
         [SIGHT_ROW_LEFT] = "row that was left",
         [SIGHT_REPORT] = "report",
+        [SIGHT_SLEEP] = "memory of the device",
+        [SIGHT_WAKE] = "host memory after a wake",
         [SIGHT_CLOSE] = "close",
     };
     switch (rule) {

@@ -96,6 +96,9 @@ struct judge {
     struct reach reach; /* scratch of sums */
     struct relations relations;
     struct judge_places places;
+    /* by host: of host memory, in bytes, after the last wake, and 1 more; 0 = since then something
+     * else was called, or a call of the sleep failed */
+    uint64_t woken_bytes[OP_HOST_COUNT_MAX];
     struct judge_holes holes; /* before the op under way, while a block is in host memory */
 };
 void judge_init(struct judge *judge);

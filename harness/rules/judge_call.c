@@ -11,6 +11,7 @@
 #include "harness/rules/private/judge_moved.h"
 #include "harness/rules/private/judge_oom.h"
 #include "harness/rules/private/judge_reported.h"
+#include "harness/rules/private/judge_sleep.h"
 #include "harness/rules/private/rules.h"
 
 /* What ends with the op is ended first: nobody may be asked about it any more, and others may have
@@ -22,6 +23,16 @@ static bool is_end_of_block(const struct call *call)
            (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD || kind == OP_RELEASE);
 }
 
+/* What the blocks hold, if there is memory behind them. */
+static bool judge_held(struct judge *judge, struct host *host, const struct call *call)
+{
+    if (model_is_asleep(host->model)) {
+        return true;
+    }
+    return judge_is_sleep(&call->op) ? judge_after_sleep(judge, host, call)
+                                     : judge_contents(judge, host);
+}
+
 static bool judge_answer(struct judge *judge, struct host *host, const struct call *call)
 {
     bool moved = false;
@@ -29,19 +40,19 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
         !judge_status(judge, host, call)) {
         return false;
     }
-    if (!judge_stamps(judge, host, call)) {
+    if (!judge_stamps(judge, host, call) || !judge_take_sleep(judge, host, call)) {
         return false;
     }
     const bool failed = call->result != TARGET_OK;
+    const bool looks = moved || call->op.kind == OP_REPORT || judge_is_sleep(&call->op);
     const bool ends = is_end_of_block(call);
     if (ends) {
         judge_take_end(host, call);
     }
-    if ((moved || failed || call->op.kind == OP_REPORT) &&
-        !judge_places(judge, host, call, moved)) {
+    if ((looks || failed) && !judge_places(judge, host, call, moved)) {
         return false;
     }
-    if ((moved || call->op.kind == OP_REPORT) && !judge_contents(judge, host)) {
+    if (looks && !judge_held(judge, host, call)) {
         return false;
     }
     if (!failed && !ends && !judge_take_success(judge, host, call)) {

@@ -80,20 +80,25 @@ static bool judge_each_block(struct judge *judge, const struct host *host)
     return true;
 }
 
-/* Afterwards the device may forget the ranges: each block holds itself. */
-bool judge_contents(struct judge *judge, const struct host *host)
+void judge_stamp_all(const struct host *host)
 {
     struct span_cursor cursor;
     struct span span;
     const struct span_map *map = model_map(host->model);
-    if (!judge_each_block(judge, host)) {
-        return false;
-    }
     device_settle(host->device);
     for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
         span_map_get(map, &cursor, &span);
         judge_stamp(host, (uint32_t)span.owner);
     }
+}
+
+/* Afterwards the device may forget the ranges: each block holds itself. */
+bool judge_contents(struct judge *judge, const struct host *host)
+{
+    if (!judge_each_block(judge, host)) {
+        return false;
+    }
+    judge_stamp_all(host);
     return true;
 }
 

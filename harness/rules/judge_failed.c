@@ -38,6 +38,14 @@ static bool has_effect(const struct judge *judge, const struct host *host,
             device_faults_struck(host->device) == 0);
 }
 
+/* A sleep or wake that fails may have come some way. */
+static bool is_step_of_sleep(const struct call *call, const struct device_call *made)
+{
+    return (call->op.kind == OP_SLEEP || call->op.kind == OP_WAKE) &&
+           (made->kind == DEVICE_CALL_STAGE_OUT || made->kind == DEVICE_CALL_STAGE_IN ||
+            made->kind == DEVICE_CALL_MAP);
+}
+
 static bool check_effort(struct judge *judge, const struct host *host, const struct call *call)
 {
     size_t count = 0;
@@ -50,7 +58,7 @@ static bool check_effort(struct judge *judge, const struct host *host, const str
         const uint64_t after = i + 1 < count ? calls[i + 1].completed_before
                                              : judge->absorbed_count;
         effort.made = &calls[i];
-        if (has_effect(judge, host, &calls[i], after) &&
+        if (has_effect(judge, host, &calls[i], after) && !is_step_of_sleep(call, &calls[i]) &&
             !rule_judge(RULE_FAILED_CHANGED, &effort)) {
             return false;
         }

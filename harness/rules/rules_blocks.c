@@ -47,7 +47,12 @@ bool rules_judge_outside(const struct evidence *evidence)
 {
     if (evidence->sight == SIGHT_DEVICE) {
         return !device_left_range(evidence->host->device) ||
-               evidence_break(evidence, RULE_OUTSIDE, "a copy left the device");
+               evidence_break(
+                   evidence, RULE_OUTSIDE, "%s",
+                   device_mapped_bytes(evidence->host->device) <
+                           model_capacity_bytes(evidence->host->model)
+                       ? "a copy met memory that the target gave back, or left the device"
+                       : "a copy left the device");
     }
     if (is_in_device(evidence)) {
         return true;

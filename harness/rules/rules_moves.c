@@ -90,18 +90,26 @@ static bool judge_passed(const struct evidence *evidence)
                           block->op, block->address, other->op, other->address);
 }
 
+/* A sleep and a wake move nothing. */
+static bool may_move(const struct evidence *evidence)
+{
+    const struct call *call = evidence->call;
+    return evidence->host->contract.defrag != DEFRAG_NONE &&
+           (call == NULL || (call->op.kind != OP_SLEEP && call->op.kind != OP_WAKE));
+}
+
 /* Only a device that refuses may leave a block in host memory, and only where blocks change places.
  */
 static bool judge_stranded(const struct evidence *evidence)
 {
     const struct host *host = evidence->host;
-    const bool is_repack = host->contract.defrag == DEFRAG_REPACK;
+    const bool is_repack = host->contract.defrag == DEFRAG_REPACK && may_move(evidence);
     return (is_repack && device_faults_fired(host->device) != 0) ||
            evidence_break(evidence, RULE_MOVED_UNASKED,
                           "block %" PRIu32 " was left in host memory, although %s",
                           evidence_block(evidence)->op,
                           is_repack ? "no call was refused"
-                                    : "the contract lets no block move past another");
+                                    : "the contract lets no block move past another in this call");
 }
 
 static bool break_stays(const struct evidence *evidence)
@@ -157,7 +165,7 @@ bool rules_judge_moved_unasked(const struct evidence *evidence)
         return defrag != DEFRAG_SLIDE || evidence->address >= evidence->below_address ||
                break_went(evidence, RULE_MOVED_UNASKED, ", past its lower neighbour");
     default:
-        return (evidence->has_moved && defrag != DEFRAG_NONE) ||
+        return (evidence->has_moved && may_move(evidence)) ||
                break_went(evidence, RULE_MOVED_UNASKED, "");
     }
 }

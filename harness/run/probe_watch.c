@@ -425,6 +425,9 @@ static __attribute__((noinline)) uint64_t loud_hit(struct probe_watch *watch,
     CHECK_COSTLY(!sight->call->skipped);
     CHECK_COSTLY(sight->host->index < OP_HOST_COUNT_MAX);
     const struct call *call = sight->call;
+    if (call->op.kind == OP_SLEEP || call->op.kind == OP_WAKE) {
+        return 0; /* what it has the device do is no mitigation */
+    }
     const bool is_struck = device_faults_struck(sight->host->device) != 0;
     const uint64_t hits = sight->seen->call_count > 0 || is_struck ? device_hit(sight) : 0;
     switch (call->result) {

@@ -32,8 +32,7 @@ static uint64_t digest_words(uint64_t digest, const void *data, size_t bytes)
 }
 static_assert(sizeof(struct observation) % 16 == 0, "observations are digested whole");
 
-static void count_device_calls(struct run *run, const struct device *device,
-                               struct observation *seen)
+static void count_device_calls(const struct device *device, struct observation *seen)
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(device, &count);
@@ -54,13 +53,17 @@ static void count_device_calls(struct run *run, const struct device *device,
                            calls[i].kind == DEVICE_CALL_STAGE_OUT;
         seen->copy_bytes += moves ? calls[i].bytes : 0;
     }
+    CHECK_COSTLY(seen->wait_count + seen->unload_count <= seen->call_count);
+}
+
+static void count_mitigations(struct run *run, const struct observation *seen)
+{
     run->totals.drains += seen->wait_count;
     run->totals.moves += seen->copy_count + seen->stage_count;
     run->totals.stagings += seen->stage_count;
     run->totals.moved_bytes += seen->copy_bytes;
     run->totals.evictions += seen->unload_count;
     CHECK_COSTLY(run->totals.stagings <= run->totals.moves);
-    CHECK_COSTLY(seen->wait_count + seen->unload_count <= seen->call_count);
 }
 
 static void observe_call(struct run *run, const struct call *call, const char *message)
@@ -232,7 +235,10 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
     model_begin_op(host->model, call->number);
     count_op(run, call);
     observe_call(run, call, message);
-    count_device_calls(run, host->device, &run->observation);
+    count_device_calls(host->device, &run->observation);
+    if (call->op.kind != OP_SLEEP && call->op.kind != OP_WAKE) {
+        count_mitigations(run, &run->observation);
+    }
     if (call->skipped) {
         judge_absorb_all(&run->judge);
     } else {
@@ -265,7 +271,8 @@ void run_count_device_calls(struct run *run, const struct host *host)
 {
     CHECK_COSTLY(host->index < run->setup.host_count);
     struct observation all = {0};
-    count_device_calls(run, host->device, &all);
+    count_device_calls(host->device, &all);
+    count_mitigations(run, &all);
     CHECK_COSTLY(all.copy_count + all.stage_count <= all.call_count);
     run->digest = digest_words(run->digest, &all, sizeof all);
 }
@@ -361,11 +368,16 @@ static bool free_all(struct run *run, struct host *host)
     return true;
 }
 
+static bool wake_up(struct run *run, struct host *host)
+{
+    return !model_is_asleep(host->model) || finish_step(run, host, OP_WAKE, OP_NONE);
+}
+
 static void finish_host(struct run *run, struct host *host)
 {
     CHECK_COSTLY(!run->is_broken);
     CHECK_COSTLY(host->index < run->setup.host_count);
-    if (!release_all(run, host) || !free_all(run, host)) {
+    if (!wake_up(run, host) || !release_all(run, host) || !free_all(run, host)) {
         return;
     }
     begin_verdict(run, (uint32_t)run->ops.count);

@@ -14,13 +14,14 @@ enum {
     ARRIVAL = 1u << DEVICE_CALL_COPY |
               1u << DEVICE_CALL_STAGE_IN, /* what writes into the device can stop half-way */
     COPY = ARRIVAL | 1u << DEVICE_CALL_STAGE_OUT,
+    MAP = 1u << DEVICE_CALL_MAP,
     WAIT = 1u << DEVICE_CALL_WAIT,
     UNLOAD = 1u << DEVICE_CALL_UNLOAD,
     HOST = 1u << DEVICE_CALL_HOST_ALLOC
 };
 
 static const uint8_t calls_of[FAULT_KIND_COUNT] = {
-    [FAULT_COPY] = COPY,
+    [FAULT_COPY] = COPY | MAP,
     [FAULT_WAIT] = WAIT,
     [FAULT_UNLOAD] = UNLOAD,
     [FAULT_HOST_MEMORY] = HOST,
@@ -35,8 +36,8 @@ static const uint8_t calls_of[FAULT_KIND_COUNT] = {
     [FAULT_EVENT_OTHERS] = WAIT,
     [FAULT_UNLOAD_BUSY] = UNLOAD,
     [FAULT_UNLOAD_HALF] = UNLOAD,
-    [FAULT_CLOCK_JUMP] = COPY | WAIT | UNLOAD,
-    [FAULT_ANY] = COPY | WAIT | UNLOAD | HOST,
+    [FAULT_CLOCK_JUMP] = COPY | MAP | WAIT | UNLOAD,
+    [FAULT_ANY] = COPY | MAP | WAIT | UNLOAD | HOST,
     [FAULT_POLL_JUMP] = 0, /* it strikes no call that can be refused */
 };
 

@@ -79,7 +79,8 @@ static bool is_free_of_sizes(const char *key)
                                        "message_code",
                                        "order",
                                        "program_evicts_program",
-                                       "search_nodes"};
+                                       "search_nodes",
+                                       "sleep"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(key, keys[i]) == 0) {
             return true;
@@ -107,7 +108,8 @@ static bool has_same_contract(const struct pair *pair)
            rounding_is_plain(&b->rounding) && a->defrag == b->defrag &&
            a->queues_frees == b->queues_frees && a->drains == b->drains &&
            a->programs == b->programs && a->evicts == b->evicts &&
-           a->program_evicts_program == b->program_evicts_program && a->resumes == b->resumes;
+           a->program_evicts_program == b->program_evicts_program && a->resumes == b->resumes &&
+           a->sleeps == b->sleeps;
 }
 
 /* --- what was found --- */

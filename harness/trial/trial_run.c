@@ -2,6 +2,7 @@
 
 #include "harness/generate/faulting.h"
 #include "harness/generate/retrying.h"
+#include "harness/generate/sleeping.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/limits.h"
 
@@ -42,6 +43,7 @@ struct source {
     struct random random;
     struct faulting faulting;
     struct retrying retrying;
+    struct sleeping sleeping;
 };
 
 static bool takes_option(const struct target *target, const char *key)
@@ -78,6 +80,7 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     random_init(&source->random, plan->setup->seed);
     faulting_init(&source->faulting, &plan->faults, plan->setup->seed);
     retrying_init(&source->retrying, plan->setup->seed);
+    sleeping_init(&source->sleeping, &plan->faults, plan->setup->seed);
     strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
     plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
     keep_to_target(plan, drawn);
@@ -93,13 +96,14 @@ static bool retry_last(struct source *source, const struct run *run, struct op *
            retrying_next(&source->retrying, &ops->ops[ops->count - 1], op);
 }
 
-/* Retries and faults come before the scenario is asked: it names ops by the number that its own
- * will have.  False: the scenario is over. */
+/* Retries, faults and sleeps come before the scenario is asked: it names ops by the number that its
+ * own will have.  False: the scenario is over. */
 static bool source_next(struct source *source, const struct run *run, struct op *op)
 {
     struct scenario_view view;
     run_view(run, &view);
     return retry_last(source, run, op) || faulting_next(&source->faulting, &view, op) ||
+           sleeping_next(&source->sleeping, &view, op) ||
            source->scenario->next(source->state, &source->random, &view, op);
 }
 

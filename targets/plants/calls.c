@@ -343,3 +343,23 @@ const char *plant_call_message(struct target_instance *instance)
     struct plant *plant = plant_of(instance);
     return plant->message[0] != '\0' ? plant->message : plant->target->message(plant->inner);
 }
+
+/* --- sleep --- */
+
+enum target_result plant_call_sleep(struct target_instance *instance)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    return end_call(plant, plant->target->sleep(plant->inner));
+}
+
+enum target_result plant_call_wake(struct target_instance *instance)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    plant->call.is_wake = true;
+    const enum target_result result = plant->defect->wake != NULL ? plant->defect->wake(plant)
+                                                                  : plant_inner_wake(plant);
+    plant->call.is_wake = false;
+    return end_call(plant, result);
+}

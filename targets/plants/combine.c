@@ -67,6 +67,10 @@ static const char *find_shared_place(const struct plant_defect *a, const struct 
         {"copies", a->copy != NULL && b->copy != NULL},
         {"waits for events", a->event_wait != NULL && b->event_wait != NULL},
         {"unloads", a->unload != NULL && b->unload != NULL},
+        {"wakes", a->wake != NULL && b->wake != NULL},
+        {"memory given back", a->unmap != NULL && b->unmap != NULL},
+        {"restored stages", a->stage_copy != NULL && b->stage_copy != NULL},
+        {"dropped stages", a->stage_drop != NULL && b->stage_drop != NULL},
         {"host memory", a->host_free_bytes != NULL && b->host_free_bytes != NULL},
         {"option of libhbm", a->forced.key != NULL && b->forced.key != NULL &&
                                  strcmp(a->forced.key, b->forced.key) == 0 &&

@@ -42,7 +42,35 @@ static enum device_result bent_stage_in(void *context, uint64_t stage, uint64_t 
 static void bent_stage_drop(void *context, uint64_t stage)
 {
     struct plant *plant = context;
+    if (plant->defect->stage_drop != NULL) {
+        plant->defect->stage_drop(plant, stage);
+        return;
+    }
     plant->device.stage_drop(plant->device.context, stage);
+}
+
+static void bent_unmap(void *context, uint64_t address, uint64_t bytes)
+{
+    struct plant *plant = context;
+    if (plant->defect->unmap != NULL) {
+        plant->defect->unmap(plant, address, bytes);
+        return;
+    }
+    plant->device.unmap(plant->device.context, address, bytes);
+}
+
+static enum device_result bent_map(void *context, uint64_t address, uint64_t bytes)
+{
+    struct plant *plant = context;
+    return plant->device.map(plant->device.context, address, bytes);
+}
+
+static enum device_result bent_stage_copy(void *context, uint64_t stage, uint64_t to)
+{
+    struct plant *plant = context;
+    return plant->defect->stage_copy != NULL
+               ? plant->defect->stage_copy(plant, stage, to)
+               : plant->device.stage_copy(plant->device.context, stage, to);
 }
 
 static bool is_hiding_completions(const struct plant *plant)
@@ -141,5 +169,8 @@ struct device_services plant_make_services(struct plant *plant)
         .clock_ns = bent_clock_ns,
         .host_alloc = bent_host_alloc,
         .host_free = bent_host_free,
+        .unmap = bent_unmap,
+        .map = bent_map,
+        .stage_copy = bent_stage_copy,
     };
 }

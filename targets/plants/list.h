@@ -182,3 +182,22 @@ PLANT(deep, counters_holds, "counters",
       "a count of holds stays at 255, so that a freed block is counted as gone too soon",
       .hold = hold_saturating, .free = free_saturated, .release = release_saturated,
       .stats = stats_without_held)
+PLANT(sleeps, not_released, "not_released", "keeps a granule more of the device in each sleep",
+      .forced = {"sleep", "keeps"}, .unmap = unmap_ever_less)
+PLANT(sleeps, not_released_half, "not_released",
+      "a wake that the device refuses keeps what it took before the refusal",
+      .forced = {"sleep", "keeps"}, .unmap = unmap_asleep_only)
+PLANT(sleeps, wake_forgets, "contents", "sometimes forgets to restore a block",
+      .forced = {"sleep", "keeps"}, .stage_copy = stage_copy_forgotten)
+PLANT(sleeps, wake_loses, "contents",
+      "after a wake that failed the next one takes its first block for restored",
+      .forced = {"sleep", "keeps"}, .stage_copy = stage_copy_noted, .wake = wake_noting)
+PLANT(sleeps, wake_moves, "moved_unasked", "after a wake a block has another address",
+      .forced = {"sleep", "keeps"}, .wake = wake_elsewhere, .locate = locate_elsewhere)
+PLANT(sleeps, wake_refuses, "status", "some wakes are refused, although the device refuses nothing",
+      .forced = {"sleep", "keeps"}, .wake = wake_without_cause)
+PLANT(sleeps, wake_grows, "wake_grows", "each wake leaves a page of host memory until close",
+      .forced = {"sleep", "keeps"}, .wake = wake_with_history, .close = close_wakes)
+PLANT(sleeps, wake_grows_stage, "wake_grows",
+      "sometimes keeps what it saved of a block after the wake",
+      .forced = {"sleep", "keeps"}, .stage_drop = stage_drop_asleep_only)

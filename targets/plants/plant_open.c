@@ -41,6 +41,11 @@ enum target_result plant_inner_release(struct plant *plant, uint64_t handle)
     return plant->target->release(plant->inner, handle);
 }
 
+enum target_result plant_inner_wake(struct plant *plant)
+{
+    return plant->target->wake(plant->inner);
+}
+
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block)
 {
     const uint64_t inner = plant_find_inner_handle(plant, handle);

@@ -27,6 +27,9 @@ bool option_read_defrag(const struct target_option *option, enum defrag_contract
 /* granule; pow2, which is one size class in each doubling; classes8. */
 bool option_read_rounding(const struct target_option *option, struct target_rounding *value,
                           const struct option_reason *reason);
+/* none, keeps, discards. */
+bool option_read_sleep(const struct target_option *option, enum sleep_contract *value,
+                       const struct option_reason *reason);
 /* A power of two, 1..65536, as 512 or 16K. */
 bool option_read_granule(const struct target_option *option, uint64_t *value,
                          const struct option_reason *reason);

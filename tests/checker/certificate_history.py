@@ -16,7 +16,7 @@ KINDS = {'alloc': 'size align? tag? unpadded? retry?', 'output': 'size align? ta
          'donate': 'block size tag? unpadded?', 'load': 'size stack tag? retry?', 'unload': 'program',
          'execute': 'program delay collective? retry?', 'defragment': '', 'complete': 'event', 'advance': 'delay',
          'touch': 'block', 'report': '', 'fault': 'call nth delay? for_ever?', 'retire': 'size address',
-         'switch': 'op? point to|event'}
+         'switch': 'op? point to|event', 'sleep': '', 'wake': ''}
 CALLS = ('copy', 'wait', 'unload', 'host_memory', 'any', 'copy_half', 'copy_late', 'wait_timeout', 'event_lost',
          'event_late', 'event_early', 'event_doubled', 'event_order', 'event_others', 'unload_busy', 'unload_half',
          'clock_jump', 'poll_jump')

@@ -723,6 +723,8 @@ static const struct {
     {"defragment", "", "", ""},
     {"report", "", "", ""},
     {"switch", "point", "to event", "op"},
+    {"sleep", "", "", ""},
+    {"wake", "", "", ""},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 

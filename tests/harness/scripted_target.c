@@ -113,6 +113,7 @@ static enum target_result fake_execute(struct target_instance *instance, uint64_
     return answer_call(image);
 }
 
+/* And sleep and wake, which name nothing either. */
 static enum target_result fake_defragment(struct target_instance *instance)
 {
     (void)instance;
@@ -213,6 +214,8 @@ const struct target scripted_target = {
     .stats = fake_stats,
     .report = fake_report,
     .message = fake_message,
+    .sleep = fake_defragment,
+    .wake = fake_defragment,
 };
 
 static struct target blind_target;

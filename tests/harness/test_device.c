@@ -106,6 +106,48 @@ START_TEST(a_stage_keeps_what_it_took_out)
 }
 END_TEST
 
+START_TEST(what_is_given_back_holds_nothing_until_it_is_taken_and_written_again)
+{
+    set_up_device();
+    uint64_t stage = 0;
+    device_stamp(device, 0, 8, 0);
+    device_stamp(device, 8, 8, 1);
+    ck_assert_uint_eq(device_mapped_bytes(device), CAPACITY);
+    ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
+    services->unmap(services->context, 0, 8);
+    services->unmap(services->context, 4, 2); /* once more is no matter */
+    ck_assert_uint_eq(device_mapped_bytes(device), CAPACITY - 8);
+    ck_assert(!device_holds(device, 0, 8, 0));
+    ck_assert(device_holds(device, 8, 8, 1));
+    ck_assert(!device_left_range(device));
+    ck_assert_int_eq(services->stage_copy(services->context, stage, 0), DEVICE_REFUSED);
+    ck_assert(device_left_range(device));
+    ck_assert_int_eq(services->map(services->context, 0, 8), DEVICE_OK);
+    ck_assert_uint_eq(device_mapped_bytes(device), CAPACITY);
+    ck_assert(!device_holds(device, 0, 8, 0));
+    ck_assert_int_eq(services->stage_copy(services->context, stage, 0), DEVICE_OK);
+    ck_assert(device_holds(device, 0, 8, 0));
+    ck_assert_uint_eq(device_stage_count(device), 1);
+    services->stage_drop(services->context, stage);
+    ck_assert_uint_eq(device_stage_count(device), 0);
+    tear_down_device();
+}
+END_TEST
+
+START_TEST(a_refused_map_takes_nothing)
+{
+    set_up_device();
+    services->unmap(services->context, 0, CAPACITY);
+    device_arm(device, &(struct device_fault){.kind = FAULT_COPY, .call = 1});
+    ck_assert_int_eq(services->map(services->context, 0, CAPACITY), DEVICE_REFUSED);
+    ck_assert_uint_eq(device_mapped_bytes(device), 0);
+    ck_assert_int_eq(services->map(services->context, 0, CAPACITY + 1), DEVICE_REFUSED);
+    ck_assert(device_left_range(device));
+    ck_assert_int_eq(services->map(services->context, 0, CAPACITY), DEVICE_OK);
+    tear_down_device();
+}
+END_TEST
+
 /* What the judge does around an op that moves: an owner goes, a new one takes its number, all
  * settles. */
 START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
@@ -314,6 +356,8 @@ Suite *suite_of_device(void)
     tcase_add_test(tests, copies_may_overlap_in_both_directions);
     tcase_add_test(tests, a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not);
     tcase_add_test(tests, a_stage_keeps_what_it_took_out);
+    tcase_add_test(tests, what_is_given_back_holds_nothing_until_it_is_taken_and_written_again);
+    tcase_add_test(tests, a_refused_map_takes_nothing);
     tcase_add_test(tests, a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes);
     tcase_add_test(tests, a_stage_of_other_bytes_is_none_of_the_block);
     tcase_add_test(tests, the_number_of_an_owner_that_went_is_used_again);

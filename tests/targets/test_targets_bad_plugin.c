@@ -51,5 +51,8 @@ const struct target hbmstress_target = {
     SOME(defragment),
 #endif
     SOME(message),
+#ifdef BAD_SLEEP
+    SOME(sleep),
+#endif
 };
 #endif

@@ -91,6 +91,12 @@ static const struct ground grounds[] = {
     {"plant_paged_mismapped", "queued_free_race"},
     {"plant_paged_leaking", "crowded"},
     {"plant_hidden_leaking", "crowded"},
+    {"plant_not_released", "training_step"},
+    {"plant_wake_forgets", "training_step"},
+    {"plant_wake_moves", "training_step"},
+    {"plant_wake_refuses", "training_step"},
+    {"plant_wake_grows", "training_step"},
+    {"plant_wake_grows_stage", "training_step"},
 };
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
 
@@ -117,6 +123,8 @@ static const struct special_ground special_grounds[] = {
     {"plant_counters_holds", "deep_holds", 0, OP_COUNT_MAX, 5, 0},
     {"plant_counters_table", "deep_blocks", 0, 20000, 3, 0},
     {"plant_overlap_index", "deep_blocks", 0, 80000, 1, 0},
+    {"plant_not_released_half", "training_step", 0, OP_COUNT_MAX, 5, 1u << FAULT_COPY},
+    {"plant_wake_loses", "training_step", 0, OP_COUNT_MAX, 5, 1u << FAULT_COPY},
 };
 enum { SPECIAL_GROUND_COUNT = sizeof special_grounds / sizeof special_grounds[0] };
 

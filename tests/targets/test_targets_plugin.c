@@ -45,6 +45,7 @@ START_TEST(tables_that_are_wrong_are_refused)
     check_refused(BAD_PLUGIN_DIR "/bad_no_stats.so", PLUGIN_LACKS_CALL, "lacks stats()");
     check_refused(BAD_PLUGIN_DIR "/bad_hold.so", PLUGIN_INCONSISTENT, "hold() but not release()");
     check_refused(BAD_PLUGIN_DIR "/bad_programs.so", PLUGIN_INCONSISTENT, "but not execute()");
+    check_refused(BAD_PLUGIN_DIR "/bad_sleep.so", PLUGIN_INCONSISTENT, "sleep() but not wake()");
     check_refused(BAD_PLUGIN_DIR "/bad_defragment.so", PLUGIN_INCONSISTENT,
                   "defragment() but not locate()");
 }

@@ -32,8 +32,10 @@ struct device {
     struct device_services services;
     bool is_renamed; /* ids are others: see device_rename() */
     struct contents contents;
+    struct span_map unmapped; /* without memory; the owner is no matter */
     struct stage *stages;
-    size_t stage_count;
+    size_t stage_count, stage_count_live;
+    size_t stage_hint; /* where the last one was found: the next one is often behind it */
     uint64_t stage_id_last;
     struct device_call *calls;
     size_t call_count, call_capacity;
@@ -61,9 +63,13 @@ struct device {
 /* id 0: a free place.  NULL: there is none. */
 static inline struct stage *stage_find(struct device *device, uint64_t id)
 {
-    for (size_t i = 0; i < device->stage_count; i++) {
-        if (device->stages[i].id == id) {
-            return &device->stages[i];
+    const size_t count = device->stage_count;
+    size_t at = device->stage_hint;
+    for (size_t i = 0; i < count; i++, at++) {
+        at = at < count ? at : 0;
+        if (device->stages[at].id == id) {
+            device->stage_hint = at;
+            return &device->stages[at];
         }
     }
     return NULL;
@@ -75,8 +81,9 @@ static inline struct stage *stage_of(struct device *device, uint64_t id)
     return id == 0 ? NULL : stage_find(device, id);
 }
 
-static inline void stage_end(struct stage *stage)
+static inline void stage_end(struct device *device, struct stage *stage)
 {
+    device->stage_count_live -= stage->id != 0;
     free(stage->piece.spans);
     *stage = (struct stage){0};
 }
@@ -130,6 +137,19 @@ static inline bool is_in_range(struct device *device, uint64_t address, uint64_t
     return false;
 }
 
+/* The same, and there is memory behind all of it. */
+static inline bool is_mapped(struct device *device, uint64_t address, uint64_t bytes)
+{
+    struct span hole;
+    if (is_in_range(device, address, bytes) &&
+        (device->unmapped.count == 0 ||
+         !span_map_intersects(&device->unmapped, address, address + bytes, &hole))) {
+        return true;
+    }
+    device->left_range = true;
+    return false;
+}
+
 /* --- its services --- */
 
 /* Those that move bytes; the device is their context. */
@@ -138,6 +158,11 @@ enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes
                                     uint64_t *stage_id);
 enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to);
 void device_stage_drop(void *context, uint64_t stage_id);
+enum device_result device_stage_copy(void *context, uint64_t stage_id, uint64_t to);
+
+/* Those that give memory back and take it again. */
+void device_unmap(void *context, uint64_t address, uint64_t bytes);
+enum device_result device_map(void *context, uint64_t address, uint64_t bytes);
 
 /* All of them, as the target gets them. */
 struct device_services device_offered(struct device *device);

@@ -51,7 +51,7 @@ struct model {
     uint64_t completed_count;     /* completed events of the timeline that this model took in */
     enum target_result last_result;
     uint32_t last_op, op;
-    bool last_skipped, holes_known, is_unordered;
+    bool last_skipped, holes_known, is_unordered, is_asleep;
 };
 
 /* --- lists --- */

@@ -39,6 +39,8 @@ enum sight {
     SIGHT_ROW_LEFT,   /* after a failed call the report has a row, `address` and size_bytes, of what
                          it was asked for */
     SIGHT_REPORT,     /* everything that the target can be asked about */
+    SIGHT_SLEEP,      /* how much memory the target has, asleep or awake */
+    SIGHT_WAKE,       /* what is left in host memory after a wake */
     SIGHT_CLOSE       /* the target is closed */
 };
 

@@ -7,6 +7,8 @@
 /* The block's bytes are its own from now on; and whether they still are. */
 void judge_stamp(const struct host *host, uint32_t slot);
 bool judge_has_contents(const struct host *host, uint32_t slot);
+/* Every block's bytes are its own, and nothing else is known of the memory. */
+void judge_stamp_all(const struct host *host);
 /* What became free loses its contents; the second also tells a target that does not queue frees. */
 void judge_clear_gone(struct host *host);
 void judge_free_deferred(struct host *host);

@@ -38,6 +38,8 @@ void plant_call_stats(struct target_instance *instance, struct target_stats *sta
 void plant_call_report(struct target_instance *instance,
                        void (*row)(void *context, const struct target_row *row), void *context);
 const char *plant_call_message(struct target_instance *instance);
+enum target_result plant_call_sleep(struct target_instance *instance);
+enum target_result plant_call_wake(struct target_instance *instance);
 
 /* All of them but open. */
 #define PLANT_CALLS                                                                                \
@@ -46,6 +48,6 @@ const char *plant_call_message(struct target_instance *instance);
     .donate = plant_call_donate, .load = plant_call_load, .execute = plant_call_execute,           \
     .unload = plant_call_unload, .defragment = plant_call_defragment, .locate = plant_call_locate, \
     .stats = plant_call_stats, .retire = plant_call_retire, .report = plant_call_report,           \
-    .message = plant_call_message
+    .message = plant_call_message, .sleep = plant_call_sleep, .wake = plant_call_wake
 
 #endif

@@ -66,6 +66,9 @@
 #ifndef PLANT_IN_regrets
 #define PLANT_IN_regrets(...)
 #endif
+#ifndef PLANT_IN_sleeps
+#define PLANT_IN_sleeps(...)
+#endif
 
 #define PLANT(file, ...) PLANT_IN_##file(__VA_ARGS__)
 #include "targets/plants/list.h"

@@ -45,7 +45,7 @@ struct plant_call {
     uint64_t unload_count;
     uint64_t refused_count; /* refused by the defect, not by the device */
     uint64_t completed_before;
-    bool is_alloc, has_failed;
+    bool is_alloc, is_wake, has_failed;
 };
 
 struct plant_defect;
@@ -99,6 +99,7 @@ struct plant_defect {
     void (*stats)(struct plant *plant, struct target_stats *stats); /* bends what libhbm counted */
     void (*report)(struct plant *plant, void (*row)(void *context, const struct target_row *row),
                    void *context);
+    enum target_result (*wake)(struct plant *plant);
     void (*close)(struct plant *plant); /* before libhbm is closed */
     /* After a call that did not succeed. */
     void (*failed)(struct plant *plant, enum target_result result);
@@ -107,6 +108,9 @@ struct plant_defect {
     enum device_result (*copy)(struct plant *plant, uint64_t from, uint64_t to, uint64_t bytes);
     enum device_result (*event_wait)(struct plant *plant, uint64_t event);
     enum device_result (*unload)(struct plant *plant, uint64_t program);
+    void (*unmap)(struct plant *plant, uint64_t address, uint64_t bytes);
+    enum device_result (*stage_copy)(struct plant *plant, uint64_t stage, uint64_t to);
+    void (*stage_drop)(struct plant *plant, uint64_t stage);
     size_t (*host_free_bytes)(struct plant *plant,
                               size_t bytes); /* what is said to be given back */
     bool hides_completions; /* events that end during an alloc are seen only after it */
@@ -126,6 +130,7 @@ enum target_result plant_inner_free(struct plant *plant, uint64_t handle, uint64
 enum target_result plant_inner_use(struct plant *plant, uint64_t handle, uint64_t event);
 enum target_result plant_inner_hold(struct plant *plant, uint64_t handle);
 enum target_result plant_inner_release(struct plant *plant, uint64_t handle);
+enum target_result plant_inner_wake(struct plant *plant);
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block);
 /* What libhbm counted, whatever another plant makes of it. */
 void plant_inner_stats(struct plant *plant, struct target_stats *stats);

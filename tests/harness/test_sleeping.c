@@ -1,0 +1,125 @@
+/* Sleeps slipped into scenarios: only for targets that sleep, each with its wake, and some fail. */
+#include "harness/generate/sleeping.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <string.h>
+
+enum { OP_COUNT = 3000, SEED_COUNT = 4 };
+
+static void run_trial_with(uint32_t faults, const char *sleep, const struct scenario *scenario,
+                           uint64_t seed, struct trial *trial)
+{
+    struct setup setup;
+    char reason[RUN_REASON_BYTES] = "";
+    setup_init(&setup);
+    (void)strcpy(setup.target, "hbm");
+    setup.seed = seed;
+    if (sleep != NULL) {
+        ck_assert(setup_set_option(&setup, "sleep", sleep));
+    }
+    const struct trial_plan plan = {.target = target_find("hbm"),
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = OP_COUNT,
+                                    .faults = {.kinds = faults}};
+    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
+    ck_assert_msg(trial->first.kind != VERDICT_BROKEN && trial->first.kind != VERDICT_PREMATURE,
+                  "%s, seed %llu: %s: %s", scenario->name, (unsigned long long)seed,
+                  rule_info(trial->first.rule)->name, trial->first.reason);
+}
+
+static void run_trial(const char *sleep, const struct scenario *scenario, uint64_t seed,
+                      struct trial *trial)
+{
+    run_trial_with(FAULTING_ALL, sleep, scenario, seed, trial);
+}
+
+START_TEST(a_target_that_sleeps_keeps_its_word_in_every_scenario)
+{
+    static const char *const contracts[] = {"keeps", "discards"};
+    uint64_t sleeps = 0;
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
+        struct trial trial;
+        run_trial(contracts[seed % 2], scenarios[_i], seed, &trial);
+        sleeps += trial.totals.by_kind[OP_SLEEP];
+        ck_assert_uint_le(trial.totals.skipped_by_kind[OP_SLEEP], 0);
+        ck_assert_uint_le(trial.totals.skipped_by_kind[OP_WAKE], 0);
+        trial_deinit(&trial);
+    }
+    ck_assert_msg(sleeps > 0, "%s: nobody slept", scenarios[_i]->name);
+}
+END_TEST
+
+START_TEST(others_are_drawn_as_before)
+{
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
+        struct trial plain, none;
+        run_trial(NULL, scenario_find("training_step"), seed, &plain);
+        run_trial("none", scenario_find("training_step"), seed, &none);
+        ck_assert_uint_eq(plain.digest, none.digest);
+        ck_assert_uint_eq(plain.totals.by_kind[OP_SLEEP], 0);
+        trial_deinit(&plain);
+        trial_deinit(&none);
+    }
+}
+END_TEST
+
+/* Between a sleep that is OK and its wake only faults come; some wakes come twice. */
+START_TEST(every_sleep_is_woken_from_and_some_wakes_fail)
+{
+    uint64_t sleeps = 0, failed = 0, again = 0;
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
+        struct trial trial;
+        run_trial("keeps", scenario_find("training_step"), seed, &trial);
+        for (size_t i = 1; i < trial.ops.count; i++) {
+            const uint8_t before = trial.ops.ops[i - 1].kind, kind = trial.ops.ops[i].kind;
+            sleeps += kind == OP_SLEEP;
+            failed += before == OP_WAKE && kind == OP_WAKE;
+            again += before == OP_WAKE && kind == OP_SLEEP;
+        }
+        trial_deinit(&trial);
+    }
+    ck_assert_uint_gt(sleeps, 20);
+    ck_assert_uint_gt(failed, 2);
+    ck_assert_uint_gt(again, 5);
+}
+END_TEST
+
+static int scenario_count(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+START_TEST(where_no_fault_is_wished_for_none_comes)
+{
+    struct trial trial;
+    run_trial_with(0, "keeps", scenario_find("training_step"), 1, &trial);
+    ck_assert_uint_gt(trial.totals.by_kind[OP_SLEEP], 0);
+    ck_assert_uint_eq(trial.totals.by_kind[OP_FAULT], 0);
+    trial_deinit(&trial);
+}
+END_TEST
+
+Suite *suite_of_sleeping(void)
+{
+    Suite *suite = suite_create("sleeping");
+    TCase *cases = tcase_create("sleeping");
+    suite_add_tcase(suite, cases);
+    tcase_set_timeout(cases, 120);
+    tcase_add_loop_test(cases, a_target_that_sleeps_keeps_its_word_in_every_scenario, 0,
+                        scenario_count());
+    tcase_add_test(cases, others_are_drawn_as_before);
+    tcase_add_test(cases, where_no_fault_is_wished_for_none_comes);
+    tcase_add_test(cases, every_sleep_is_woken_from_and_some_wakes_fail);
+    return suite;
+}
