@@ -458,6 +458,10 @@ HBM_MUST_USE enum hbm_result hbm_report_visit(struct hbm *hbm,
                                                             const struct hbm_report_entry *entry),
                                               void *context);
 
+/* Bytes of the blocks in each state, by enum hbm_state; their sum is bytes_in_use.  Needs no host
+ * memory.  O(blocks). */
+void hbm_report_sum(struct hbm *hbm, uint64_t bytes[HBM_STATE_COUNT]);
+
 /* The same as text, with a header whose sums agree with hbm_stats.  When host memory is refused the
  * blocks are listed in address order instead. */
 void hbm_report_print(struct hbm *hbm, const struct hbm_sink *sink);

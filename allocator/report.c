@@ -30,6 +30,14 @@ enum hbm_result hbm_report_visit(struct hbm *hbm, hbm_report_visitor *visit, voi
     return visited ? HBM_OK : hbm_fail_unavailable(hbm, "no host memory to sort the report in");
 }
 
+void hbm_report_sum(struct hbm *hbm, uint64_t bytes[HBM_STATE_COUNT])
+{
+    hbm_lock_take(&hbm->lock);
+    hbm_collect_events(hbm);
+    hbm_report_sum_locked(hbm, bytes);
+    hbm_lock_give(&hbm->lock);
+}
+
 void hbm_report_print(struct hbm *hbm, const struct hbm_sink *sink)
 {
     hbm_lock_take(&hbm->lock);

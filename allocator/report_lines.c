@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "allocator/private/check.h"
 #include "allocator/private/counters.h"
@@ -142,6 +143,13 @@ static void add_to_sums(void *context, const struct hbm_report_entry *entry)
     sums->bytes[entry->state] += entry->size_bytes;
     sums->count[entry->state]++;
     sums->padding_bytes += entry->padding_bytes;
+}
+
+void hbm_report_sum_locked(struct hbm *hbm, uint64_t bytes[HBM_STATE_COUNT])
+{
+    struct sums sums = {.padding_bytes = 0};
+    visit_blocks_unsorted(hbm, add_to_sums, &sums);
+    memcpy(bytes, sums.bytes, sizeof sums.bytes);
 }
 
 static void print_header(struct hbm *hbm, const struct hbm_sink *sink)

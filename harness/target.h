@@ -59,6 +59,35 @@ struct target_rounding {
                                 size, as a header or a remainder too small to split off */
 };
 
+/* What one counter of struct target_stats says: docs/promise.md gives the exact rules. */
+enum target_counting {
+    TARGET_COUNT_EXACT = 0,
+    TARGET_COUNT_AT_MOST, /* an upper bound: the true value is at most what it shows */
+    TARGET_COUNT_LATE,    /* what was right after one of the last 64 ops, never an older one than it
+                             showed before */
+    TARGET_COUNT_ABSENT   /* anything */
+};
+
+/* The counters of struct target_stats that may be other than exact, in its order. */
+enum target_counter {
+    TARGET_COUNTER_NUM_ALLOCS = 0,
+    TARGET_COUNTER_BYTES_IN_USE,
+    TARGET_COUNTER_PEAK_BYTES_IN_USE,
+    TARGET_COUNTER_LARGEST_ALLOC_SIZE,
+    TARGET_COUNTER_BYTES_LIMIT,
+    TARGET_COUNTER_BYTES_RESERVED,
+    TARGET_COUNTER_PEAK_BYTES_RESERVED,
+    TARGET_COUNTER_BYTES_RESERVABLE_LIMIT, /* not judged, whatever it says */
+    TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES
+};
+enum { TARGET_COUNTER_COUNT = TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES + 1 };
+
+/* Who takes from the memory of the device. */
+enum target_limit {
+    TARGET_LIMIT_DEVICE = 0, /* this target alone */
+    TARGET_LIMIT_PROCESS     /* others of its process, too: an out-of-memory proves nothing */
+};
+
 /* What is known of where a block lies. */
 enum placement {
     PLACEMENT_RANGES = 0, /* one range of the device, at its address */
@@ -90,7 +119,14 @@ struct target_contract {
      * them, and so must rounding.overhead_bytes; alignments are those of the address.  A multiple
      * of the granule up to 2^20; with ranges, defrag none and no programs alone. */
     uint64_t header_bytes;
-    enum sleep_contract sleeps; /* with placement ranges alone */
+    enum sleep_contract sleeps;             /* with placement ranges alone */
+    uint8_t counting[TARGET_COUNTER_COUNT]; /* enum target_counting, by enum target_counter */
+    enum target_limit limit;
+    bool order_binds;       /* a mitigation begins only when those before it in `order` can do no
+                               more, and no hole fits */
+    bool evicts_until_fits; /* it unloads one idle program after the other and stops as soon as the
+                               request fits: an OOM of a request that may evict leaves none */
+    bool counts_owners; /* the stats say who has the memory: free, used, evictable and held bytes */
 };
 
 enum device_result {
@@ -214,6 +250,13 @@ struct target_stats {
     uint64_t peak_bytes_reserved;
     uint64_t bytes_reservable_limit; /* not judged */
     uint64_t largest_free_block_bytes;
+
+    /* since ABI version 4; judged where contract.counts_owners.  Their sum is bytes_limit. */
+    uint64_t free_bytes;
+    uint64_t used_bytes;      /* live blocks that are neither of the next two */
+    uint64_t evictable_bytes; /* idle programs, if some request may evict them */
+    uint64_t held_bytes; /* the stack, busy programs, dying and retired blocks, and live ones with a
+                            hold or an unfinished use */
 };
 
 #define TARGET_ADDRESS_NONE UINT64_MAX

@@ -2,8 +2,11 @@
  * contract `none`; the options defrag, drains and evicts change only what it declares, so that a
  * harness can be seen to catch a lie; so does placement, of which pages is the lie.  The options
  * rounding and headers change what it does and declares: its blocks then have size classes, or a
- * granule before each, which headers=undeclared does not tell. */
+ * granule before each, which headers=undeclared does not tell.  So do those of first_fit_ways.h,
+ * unless declares=no. */
 #include "targets/private/first_fit_heap.h"
+#include "targets/private/first_fit_steps.h"
+#include "targets/private/first_fit_ways.h"
 #include "targets/private/option.h"
 #include "targets/targets.h"
 
@@ -18,7 +21,7 @@ static const char option_help[] = "defrag=none|slide|repack\n"
                                   "evicts=yes|no\n"
                                   "rounding=granule|pow2|classes8\n"
                                   "headers=none|declared|undeclared\n"
-                                  "placement=ranges|hidden|pages\n";
+                                  "placement=ranges|hidden|pages\n" FIRST_FIT_WAYS_HELP;
 
 enum { MESSAGE_BYTES = 1024, ALIGN_LOG2_MAX = 21 };
 
@@ -26,6 +29,8 @@ struct target_instance {
     struct target_contract contract;
     uint32_t coordinate[4];
     struct first_fit_heap heap;
+    struct first_fit_ways more;
+    bool evicts; /* some request does, or is said to */
     uint64_t header_bytes;
     bool aligns_start; /* a planted defect: the header is what is aligned */
     char message[MESSAGE_BYTES];
@@ -48,8 +53,13 @@ static bool read_headers(const struct target_option *option, struct ways *ways,
 }
 
 static bool read_option(struct target_contract *contract, struct ways *ways,
-                        const struct target_option *option, const struct option_reason *reason)
+                        struct first_fit_ways *more, const struct target_option *option,
+                        const struct option_reason *reason)
 {
+    bool is_good = false;
+    if (first_fit_ways_read(more, option, reason, &is_good)) {
+        return is_good;
+    }
     if (option_is(option, "headers")) {
         return read_headers(option, ways, reason);
     }
@@ -114,8 +124,10 @@ static enum target_result open_instance(const struct target_setup *setup,
         .programs = true,
         .documented_messages = true,
     };
+    struct first_fit_ways more;
+    first_fit_ways_init(&more);
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!read_option(&declared, &ways, &setup->options[i], &reason)) {
+        if (!read_option(&declared, &ways, &more, &setup->options[i], &reason)) {
             return TARGET_INVALID;
         }
     }
@@ -127,10 +139,13 @@ static enum target_result open_instance(const struct target_setup *setup,
         (void)snprintf(text, text_bytes, "the host memory for the allocator was refused");
         return TARGET_FAILED;
     }
+    first_fit_ways_declare(&more, &declared);
     list_mitigations(&declared);
     declare_ways(&declared, &ways);
     *instance = (struct target_instance){
         .contract = declared,
+        .more = more,
+        .evicts = declared.evicts,
         .header_bytes = ways.has_headers ? declared.granule_bytes : 0,
         .aligns_start = aligns_start,
         .heap = {.device = *device,
@@ -267,6 +282,29 @@ static struct target_block block_of(const struct target_instance *instance,
 
 /* --- calls on buffers --- */
 
+/* A step may have changed what can help; without one nothing does. */
+static bool take_step(struct target_instance *instance, uint64_t size_bytes, bool may_evict)
+{
+    return instance->more.steps && size_bytes <= instance->heap.capacity_bytes &&
+           first_fit_step(&instance->heap, may_evict);
+}
+
+static enum target_result place_buffer(struct target_instance *instance,
+                                       struct first_fit_wanted wanted, struct first_fit_node **node)
+{
+    struct first_fit_heap *heap = &instance->heap;
+    enum target_result result = TARGET_NO_MEMORY;
+    if (first_fit_is_taken(&instance->more, heap, wanted.size_bytes)) {
+        return TARGET_NO_MEMORY;
+    }
+    first_fit_begin_steps(heap);
+    do {
+        wanted.floor_bytes = heap->reserved_bytes;
+        result = first_fit_place(heap, &wanted, node);
+    } while (result == TARGET_NO_MEMORY && take_step(instance, wanted.size_bytes, true));
+    return result;
+}
+
 static enum target_result target_alloc(struct target_instance *instance,
                                        const struct target_request *request,
                                        struct target_block *block)
@@ -287,7 +325,7 @@ static enum target_result target_alloc(struct target_instance *instance,
         .header_bytes = instance->aligns_start ? 0 : instance->header_bytes,
         .like = {.tag = request->tag, .kind = request->kind}};
     struct first_fit_node *node = NULL;
-    const enum target_result result = first_fit_place(&instance->heap, &wanted, &node);
+    const enum target_result result = place_buffer(instance, wanted, &node);
     if (result == TARGET_NO_MEMORY) {
         return fail_no_memory(instance, "allocating device buffer", request->size_bytes);
     }
@@ -368,6 +406,48 @@ static enum target_result fail_program_no_memory(struct target_instance *instanc
                     : fail_no_memory(instance, what, image_bytes);
 }
 
+/* The place of an image with its stack below it.  NO_MEMORY: there is none for both. */
+static enum target_result find_program_place(struct target_instance *instance,
+                                             const struct first_fit_node *program,
+                                             uint64_t *address, struct first_fit_node **above)
+{
+    struct first_fit_heap *heap = &instance->heap;
+    struct first_fit_wanted wanted = {.size_bytes = program->size_bytes,
+                                      .align_bytes = instance->contract.granule_bytes};
+    first_fit_begin_steps(heap);
+    do {
+        const uint64_t reserved = heap->reserved_bytes;
+        wanted.floor_bytes = program->stack_bytes > reserved ? program->stack_bytes : reserved;
+        if (program->stack_bytes <= first_fit_reservable_bytes(heap) &&
+            first_fit_find_place(heap, &wanted, address, above)) {
+            return TARGET_OK;
+        }
+    } while (take_step(instance, program->size_bytes, false));
+    return TARGET_NO_MEMORY;
+}
+
+/* Says what had no place: the image alone, or both together. */
+static enum target_result fail_program(struct target_instance *instance,
+                                       const struct first_fit_node *program)
+{
+    const struct first_fit_wanted image = {.size_bytes = program->size_bytes,
+                                           .align_bytes = instance->contract.granule_bytes,
+                                           .floor_bytes = instance->heap.reserved_bytes};
+    uint64_t address = 0;
+    struct first_fit_node *above = NULL;
+    const bool is_stack = first_fit_find_place(&instance->heap, &image, &address, &above);
+    return fail_program_no_memory(instance, program->name, program->asked_bytes,
+                                  program->asked_stack_bytes, is_stack);
+}
+
+static void note_stack(struct target_instance *instance, uint64_t stack_bytes)
+{
+    struct target_stats *stats = &instance->heap.stats;
+    stats->peak_bytes_reserved = stack_bytes > stats->peak_bytes_reserved
+                                     ? stack_bytes
+                                     : stats->peak_bytes_reserved;
+}
+
 static enum target_result target_load(struct target_instance *instance,
                                       const struct target_program *program,
                                       struct target_block *image)
@@ -376,40 +456,54 @@ static enum target_result target_load(struct target_instance *instance,
     if (!is_valid_size(program->image_bytes) || program->stack_bytes > UINT64_C(1) << 63) {
         return fail_invalid(instance, "the image is empty, or a size is above 2^63");
     }
-    const uint64_t stack = first_fit_in_granules(&instance->heap, program->stack_bytes);
-    struct first_fit_wanted wanted = {
+    const struct first_fit_node like = {
         .size_bytes = find_block_bytes(instance, program->image_bytes),
-        .align_bytes = instance->contract.granule_bytes,
-        .floor_bytes = instance->heap.reserved_bytes,
-        .like = {.kind = BLOCK_PROGRAM,
-                 .stack_bytes = stack,
-                 .asked_stack_bytes = program->stack_bytes,
-                 .name = program->name}};
+        .asked_bytes = program->image_bytes,
+        .stack_bytes = first_fit_in_granules(&instance->heap, program->stack_bytes),
+        .asked_stack_bytes = program->stack_bytes,
+        .kind = BLOCK_PROGRAM,
+        .program = program->id,
+        .name = program->name};
     uint64_t address = 0;
     struct first_fit_node *above = NULL;
-    if (!first_fit_find_place(&instance->heap, &wanted, &address, &above)) {
+    if (first_fit_is_taken(&instance->more, &instance->heap, like.size_bytes)) {
         return fail_program_no_memory(instance, program->name, program->image_bytes,
                                       program->stack_bytes, false);
     }
-    wanted.floor_bytes = stack > instance->heap.reserved_bytes ? stack
-                                                               : instance->heap.reserved_bytes;
-    struct first_fit_node *node = NULL;
-    enum target_result result = TARGET_NO_MEMORY;
-    if (stack <= first_fit_reservable_bytes(&instance->heap)) {
-        result = first_fit_place(&instance->heap, &wanted, &node);
+    if (find_program_place(instance, &like, &address, &above) != TARGET_OK) {
+        return fail_program(instance, &like);
     }
-    if (result == TARGET_NO_MEMORY) {
-        return fail_program_no_memory(instance, program->name, program->image_bytes,
-                                      program->stack_bytes, true);
-    }
-    if (result != TARGET_OK) {
+    struct first_fit_node *node = first_fit_add(&instance->heap, &like, address, above);
+    if (node == NULL) {
         return fail_refused(instance);
     }
-    if (stack > instance->heap.stats.peak_bytes_reserved) {
-        instance->heap.stats.peak_bytes_reserved = stack;
-    }
+    note_stack(instance, like.stack_bytes);
     *image = block_of(instance, node);
     return TARGET_OK;
+}
+
+/* Where the image is, or comes back to; its execution is on until event is done. */
+static enum target_result start_program(struct target_instance *instance,
+                                        struct first_fit_node *program, uint64_t event)
+{
+    uint64_t address = 0;
+    struct first_fit_node *above = NULL;
+    if (program->is_evicted) {
+        if (find_program_place(instance, program, &address, &above) != TARGET_OK) {
+            return fail_program(instance, program);
+        }
+        return first_fit_bring_back(&instance->heap, program, event, address, above)
+                   ? TARGET_OK
+                   : fail_refused(instance);
+    }
+    first_fit_begin_steps(&instance->heap);
+    while (program->stack_bytes > first_fit_reservable_bytes(&instance->heap)) {
+        if (!take_step(instance, program->stack_bytes, false)) {
+            return fail_program_no_memory(instance, program->name, 0, program->asked_stack_bytes,
+                                          true);
+        }
+    }
+    return first_fit_add_wait(&instance->heap, program, event) ? TARGET_OK : fail_refused(instance);
 }
 
 static enum target_result target_execute(struct target_instance *instance, uint64_t handle,
@@ -417,24 +511,24 @@ static enum target_result target_execute(struct target_instance *instance, uint6
 {
     struct first_fit_node *program = node_of(handle);
     first_fit_collect(&instance->heap);
-    if (program->stack_bytes > first_fit_reservable_bytes(&instance->heap)) {
-        return fail_program_no_memory(instance, program->name, 0, program->asked_stack_bytes, true);
-    }
-    if (!first_fit_add_wait(&instance->heap, program, event)) {
-        return fail_refused(instance);
+    const enum target_result result = start_program(instance, program, event);
+    if (result != TARGET_OK) {
+        return result;
     }
     if (program->waits != NULL && program->stack_bytes > instance->heap.reserved_bytes) {
         instance->heap.reserved_bytes = program->stack_bytes;
     }
-    if (program->stack_bytes > instance->heap.stats.peak_bytes_reserved) {
-        instance->heap.stats.peak_bytes_reserved = program->stack_bytes;
-    }
+    note_stack(instance, program->stack_bytes);
     *image = block_of(instance, program);
     return TARGET_OK;
 }
 
 static enum target_result target_unload(struct target_instance *instance, uint64_t handle)
 {
+    if (node_of(handle)->is_evicted) {
+        first_fit_forget(&instance->heap, node_of(handle));
+        return TARGET_OK;
+    }
     return target_free(instance, handle, 0);
 }
 
@@ -443,6 +537,9 @@ static enum target_result target_unload(struct target_instance *instance, uint64
 static enum target_result target_locate(struct target_instance *instance, uint64_t handle,
                                         struct target_block *block)
 {
+    if (node_of(handle)->is_evicted) {
+        return fail_invalid(instance, "the program is not loaded");
+    }
     *block = block_of(instance, node_of(handle));
     return TARGET_OK;
 }
@@ -453,6 +550,7 @@ static void target_stats(struct target_instance *instance, struct target_stats *
     *stats = instance->heap.stats;
     stats->bytes_reserved = instance->heap.reserved_bytes;
     stats->largest_free_block_bytes = first_fit_largest_hole_bytes(&instance->heap);
+    first_fit_show(&instance->more, &instance->heap, instance->evicts, stats);
 }
 
 /* Largest first without memory to sort in: each pass finds the next smaller size.  O(sizes *

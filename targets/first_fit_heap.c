@@ -5,7 +5,7 @@ static void host_free(struct first_fit_heap *heap, void *memory, size_t bytes)
     heap->device.host_free(heap->device.context, memory, bytes);
 }
 
-static void drop_node(struct first_fit_heap *heap, struct first_fit_node *node)
+void first_fit_drop(struct first_fit_heap *heap, struct first_fit_node *node)
 {
     while (node->waits != NULL) {
         struct first_fit_wait *wait = node->waits;
@@ -21,7 +21,12 @@ void first_fit_clear(struct first_fit_heap *heap)
     while (heap->highest != NULL) {
         struct first_fit_node *node = heap->highest;
         heap->highest = node->below;
-        drop_node(heap, node);
+        first_fit_drop(heap, node);
+    }
+    while (heap->evicted != NULL) {
+        struct first_fit_node *node = heap->evicted;
+        heap->evicted = node->below;
+        first_fit_drop(heap, node);
     }
 }
 
@@ -51,7 +56,7 @@ uint64_t first_fit_reservable_bytes(const struct first_fit_heap *heap)
     return lowest;
 }
 
-static void unlink_node(struct first_fit_heap *heap, struct first_fit_node *node)
+void first_fit_unlink(struct first_fit_heap *heap, struct first_fit_node *node)
 {
     *(node->above != NULL ? &node->above->below : &heap->highest) = node->below;
     if (node->below != NULL) {
@@ -59,7 +64,6 @@ static void unlink_node(struct first_fit_heap *heap, struct first_fit_node *node
     }
     heap->stats.num_allocs--;
     heap->stats.bytes_in_use -= node->size_bytes;
-    drop_node(heap, node);
 }
 
 /* Takes the waits away whose events are done. */
@@ -80,7 +84,8 @@ static void poll_waits(struct first_fit_heap *heap, struct first_fit_node *node)
 void first_fit_settle(struct first_fit_heap *heap, struct first_fit_node *node)
 {
     if (node->is_dying && node->waits == NULL && node->hold_count == 0) {
-        unlink_node(heap, node);
+        first_fit_unlink(heap, node);
+        first_fit_drop(heap, node);
     }
 }
 
@@ -114,7 +119,7 @@ bool first_fit_add_wait(struct first_fit_heap *heap, struct first_fit_node *node
     if (wait == NULL) {
         return false;
     }
-    *wait = (struct first_fit_wait){node->waits, event};
+    *wait = (struct first_fit_wait){.next = node->waits, .event = event};
     node->waits = wait;
     heap->wait_count++;
     return true;
@@ -145,8 +150,8 @@ bool first_fit_find_place(const struct first_fit_heap *heap, const struct first_
     }
 }
 
-static void link_node(struct first_fit_heap *heap, struct first_fit_node *node,
-                      struct first_fit_node *above)
+void first_fit_link(struct first_fit_heap *heap, struct first_fit_node *node,
+                    struct first_fit_node *above)
 {
     struct target_stats *stats = &heap->stats;
     node->above = above;
@@ -165,6 +170,19 @@ static void link_node(struct first_fit_heap *heap, struct first_fit_node *node,
                                     : stats->largest_alloc_size;
 }
 
+struct first_fit_node *first_fit_add(struct first_fit_heap *heap, const struct first_fit_node *like,
+                                     uint64_t address, struct first_fit_node *above)
+{
+    struct first_fit_node *node = heap->device.host_alloc(heap->device.context, sizeof *node);
+    if (node == NULL) {
+        return NULL;
+    }
+    *node = *like;
+    node->address = address;
+    first_fit_link(heap, node, above);
+    return node;
+}
+
 enum target_result first_fit_place(struct first_fit_heap *heap,
                                    const struct first_fit_wanted *wanted,
                                    struct first_fit_node **out)
@@ -174,14 +192,12 @@ enum target_result first_fit_place(struct first_fit_heap *heap,
     if (!first_fit_find_place(heap, wanted, &address, &above)) {
         return TARGET_NO_MEMORY;
     }
-    struct first_fit_node *node = heap->device.host_alloc(heap->device.context, sizeof *node);
+    struct first_fit_node like = wanted->like;
+    like.size_bytes = wanted->size_bytes;
+    struct first_fit_node *node = first_fit_add(heap, &like, address, above);
     if (node == NULL) {
         return TARGET_FAILED;
     }
-    *node = wanted->like;
-    node->address = address;
-    node->size_bytes = wanted->size_bytes;
-    link_node(heap, node, above);
     *out = node;
     return TARGET_OK;
 }

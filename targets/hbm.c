@@ -17,14 +17,17 @@ static const char option_help[] = "defrag=none|slide|repack\n"
                                   "log_allocations_on_oom=yes|no\n"
                                   "message_code=yes|no\n"
                                   "search_nodes=N\n"
-                                  "sleep=none|keeps|discards\n";
+                                  "sleep=none|keeps|discards\n"
+                                  "order_binds=yes|no\n"
+                                  "owners=yes|no\n";
 
 struct target_instance {
     struct hbm *hbm;
     struct device_services device;
     enum sleep_contract sleeps;
     struct sleeper sleeper;
-    const char *text; /* of the last call, a sleep or wake that failed; NULL = libhbm's */
+    const char *text;           /* of the last call, a sleep or wake that failed; NULL = libhbm's */
+    bool counts_owners, evicts; /* some request evicts */
 };
 
 /* --- services: the same calls under other names --- */
@@ -150,6 +153,7 @@ struct hbm_target_options {
     enum defrag_contract defrag;
     enum mitigation order[MITIGATION_ORDER_COUNT];
     bool drains, evicts, program_evicts_program, log_allocations_on_oom, message_code;
+    bool order_binds, owners;  /* change only what is declared and counted */
     uint64_t search_nodes_max; /* 0 = libhbm's own */
     enum sleep_contract sleeps;
 };
@@ -186,6 +190,12 @@ static bool read_option(struct hbm_target_options *hbm_target_options,
     }
     if (option_is(option, "sleep")) {
         return option_read_sleep(option, &hbm_target_options->sleeps, reason);
+    }
+    if (option_is(option, "order_binds")) {
+        return option_read_flag(option, &hbm_target_options->order_binds, reason);
+    }
+    if (option_is(option, "owners")) {
+        return option_read_flag(option, &hbm_target_options->owners, reason);
     }
     return option_refuse_key(option, option_help, reason);
 }
@@ -239,6 +249,13 @@ static struct hbm_options make_options(const struct hbm_target_options *hbm_targ
     return options;
 }
 
+/* Evictions move blocks as they go, so only what comes before them is in order. */
+static bool has_documented_order(const enum mitigation order[MITIGATION_ORDER_COUNT])
+{
+    return order[0] == MITIGATION_DRAIN && order[1] == MITIGATION_DEFRAGMENT &&
+           order[2] == MITIGATION_EVICT;
+}
+
 static struct target_contract make_contract(const struct hbm_target_options *hbm_target_options)
 {
     return (struct target_contract){
@@ -255,6 +272,9 @@ static struct target_contract make_contract(const struct hbm_target_options *hbm
         .order = {hbm_target_options->order[0], hbm_target_options->order[1],
                   hbm_target_options->order[2]},
         .sleeps = hbm_target_options->sleeps,
+        .order_binds = hbm_target_options->order_binds &&
+                       has_documented_order(hbm_target_options->order),
+        .counts_owners = hbm_target_options->owners,
     };
 }
 
@@ -276,7 +296,11 @@ static enum target_result target_open(const struct target_setup *setup,
         (void)snprintf(text, text_bytes, "the host memory for libhbm was refused");
         return TARGET_FAILED;
     }
-    *instance = (struct target_instance){.device = *device, .sleeps = hbm_target_options.sleeps};
+    *instance = (struct target_instance){.device = *device,
+                                         .sleeps = hbm_target_options.sleeps,
+                                         .counts_owners = hbm_target_options.owners,
+                                         .evicts = hbm_target_options.evicts ||
+                                                   hbm_target_options.program_evicts_program};
     sleeper_init(&instance->sleeper, device, setup->capacity_bytes);
     const struct hbm_services services = make_services(instance);
     const struct hbm_options options = make_options(&hbm_target_options, setup);
@@ -478,6 +502,20 @@ static enum target_result target_locate(struct target_instance *instance, uint64
     return TARGET_OK;
 }
 
+/* O(blocks). */
+static void count_owners(struct target_instance *instance, struct target_stats *stats)
+{
+    uint64_t bytes[HBM_STATE_COUNT];
+    hbm_report_sum(instance->hbm, bytes);
+    const uint64_t idle = bytes[HBM_STATE_PROGRAM_IDLE];
+    stats->free_bytes = stats->bytes_limit - stats->bytes_in_use - stats->bytes_reserved;
+    stats->evictable_bytes = instance->evicts ? idle : 0;
+    stats->used_bytes = bytes[HBM_STATE_MOVABLE] + (instance->evicts ? 0 : idle);
+    stats->held_bytes = bytes[HBM_STATE_HELD] + bytes[HBM_STATE_DYING] +
+                        bytes[HBM_STATE_PROGRAM_BUSY] + bytes[HBM_STATE_RETIRED] +
+                        stats->bytes_reserved;
+}
+
 static void target_stats(struct target_instance *instance, struct target_stats *out)
 {
     struct hbm_stats stats;
@@ -493,6 +531,9 @@ static void target_stats(struct target_instance *instance, struct target_stats *
         .bytes_reservable_limit = stats.bytes_reservable_limit,
         .largest_free_block_bytes = stats.largest_free_block_bytes,
     };
+    if (instance->counts_owners) {
+        count_owners(instance, out);
+    }
 }
 
 enum { REPORT_TRY_COUNT = 3 };

@@ -30,6 +30,22 @@ static uint64_t device_calls_max(const struct host *host)
 
 /* --- life --- */
 
+/* NULL: the fields since ABI version 4 are sound. */
+static const char *find_newer_flaw(const struct target_contract *contract)
+{
+    for (unsigned i = 0; i < TARGET_COUNTER_COUNT; i++) {
+        if (contract->counting[i] > TARGET_COUNT_ABSENT) {
+            return "a counter has no valid counting";
+        }
+    }
+    if (contract->limit != TARGET_LIMIT_DEVICE && contract->limit != TARGET_LIMIT_PROCESS) {
+        return "its limit is none";
+    }
+    return contract->evicts_until_fits && !contract->evicts && !contract->program_evicts_program
+               ? "it evicts until a request fits, but no request may evict"
+               : NULL;
+}
+
 /* NULL, or what does not go with blocks that are no plain ranges. */
 static const char *find_placement_flaw(const struct target_contract *contract)
 {
@@ -91,6 +107,7 @@ static bool is_sound_contract(const struct target *target, const struct target_c
         what = what == NULL ? find_sleep_flaw(target, contract) : what;
         what = what == NULL ? rounding_flaw(&contract->rounding) : what;
     }
+    what = what == NULL ? find_newer_flaw(contract) : what;
     if (what != NULL) {
         snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);
     }

@@ -14,6 +14,16 @@ const struct not_checked_info *not_checked_info(enum not_checked which)
     return &infos[which];
 }
 
+static bool has_open_counter(const struct target_contract *contract)
+{
+    for (unsigned i = 0; i < TARGET_COUNTER_COUNT; i++) {
+        if (contract->counting[i] != TARGET_COUNT_EXACT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool not_checked_by(enum not_checked which, const struct target *target,
                     const struct target_contract *contract)
 {
@@ -29,6 +39,10 @@ bool not_checked_by(enum not_checked which, const struct target *target,
                (target->read == NULL || target->write == NULL);
     case NOT_CHECKED_WOKEN:
         return contract->sleeps == SLEEP_DISCARDS;
+    case NOT_CHECKED_COUNTERS:
+        return has_open_counter(contract);
+    case NOT_CHECKED_OUT_OF_MEMORIES:
+        return contract->limit == TARGET_LIMIT_PROCESS;
     case NOT_CHECKED_COUNT:
         break;
     }

@@ -10,7 +10,10 @@
     X(TEXTS, "texts", "error texts: the contract has no documented_messages")                     \
     X(PLACES, "places", "where blocks lie: the contract tells no addresses")                      \
     X(CONTENTS, "contents", "contents: blocks have no address, and the target no read and write") \
-    X(WOKEN, "woken_contents", "contents after a wake: the contract discards them in a sleep")
+    X(WOKEN, "woken_contents", "contents after a wake: the contract discards them in a sleep")    \
+    X(COUNTERS, "counters",                                                                       \
+      "some counters: the contract has them absent, late or as upper bounds")                     \
+    X(OUT_OF_MEMORIES, "out_of_memories", "out-of-memories: the contract has limit process")
 
 enum not_checked {
 #define NOT_CHECKED_ENUM(name, text, why) NOT_CHECKED_##name,

@@ -30,6 +30,8 @@ enum rule_gravity rule_gravity(enum rule rule)
     case RULE_REPORT:
     case RULE_NOT_COALESCED:
     case RULE_REGRET:
+    case RULE_ORDER:
+    case RULE_OWNERSHIP:
         return GRAVITY_NUMBERS;
     case RULE_PREMATURE:
     case RULE_STATUS:

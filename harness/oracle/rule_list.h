@@ -155,4 +155,12 @@ RULE(WAKE_GROWS, wake_grows,
      "no stage is left after a wake, nor more host memory than after the wake before",
      JUDGE(rules_judge_wake_grows),
      "plant_wake_grows")
+RULE(ORDER, order,
+     "mitigations follow the contract's order, and evictions end when the request fits",
+     JUDGE(rules_judge_order),
+     "plant_order_evicts_first")
+RULE(OWNERSHIP, ownership,
+     "each byte has one owner: free, used, evictable and held bytes add up to the limit",
+     JUDGE(rules_judge_ownership),
+     "plant_ownership")
 /* clang-format on */

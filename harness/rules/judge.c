@@ -20,11 +20,13 @@ void judge_deinit(struct judge *judge)
     relations_deinit(&judge->relations);
     planner_destroy(judge->planner);
     free(judge->groups);
+    free(judge->histories);
     free(judge->places.addresses);
     free(judge->places.stranded);
     free(judge->holes.holes);
     judge->oracle = NULL;
     judge->groups = NULL;
+    judge->histories = NULL;
 }
 
 void judge_reset(struct judge *judge)
@@ -39,6 +41,8 @@ void judge_reset(struct judge *judge)
                             .relations = judge->relations,
                             .groups = judge->groups,
                             .places = judge->places,
+                            .histories = judge->histories,
+                            .history_count = judge->history_count,
                             .holes = judge->holes,
                             .run = judge->run + 1};
 }

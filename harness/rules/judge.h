@@ -52,6 +52,8 @@ struct judge_holes {
     size_t count, capacity;
 };
 
+struct counter_history;
+
 /* What judging one run needs beside the host. */
 struct judge {
     struct host *hosts; /* host_count of them */
@@ -99,6 +101,9 @@ struct judge {
     /* by host: of host memory, in bytes, after the last wake, and 1 more; 0 = since then something
      * else was called, or a call of the sleep failed */
     uint64_t woken_bytes[OP_HOST_COUNT_MAX];
+    /* host_count of them once a counter that may be late was looked at */
+    struct counter_history *histories;
+    uint32_t history_count;
     struct judge_holes holes; /* before the op under way, while a block is in host memory */
 };
 void judge_init(struct judge *judge);

@@ -10,6 +10,7 @@
 #include "harness/rules/private/judge_host.h"
 #include "harness/rules/private/judge_moved.h"
 #include "harness/rules/private/judge_oom.h"
+#include "harness/rules/private/judge_order.h"
 #include "harness/rules/private/judge_reported.h"
 #include "harness/rules/private/judge_sleep.h"
 #include "harness/rules/private/rules.h"
@@ -60,7 +61,8 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     }
     /* No size that can never be right is out of memory. */
     const bool is_oom = call->result == TARGET_NO_MEMORY && !judge->has_wrong_status;
-    if (is_oom && !judge_no_memory(judge, host, call)) {
+    if (is_oom &&
+        (!judge_no_memory(judge, host, call) || !judge_last_eviction(judge, host, call))) {
         return false;
     }
     if (!rule_judge(RULE_RETRY,
@@ -79,12 +81,14 @@ static bool has_fault(const struct host *host)
 }
 
 /* What an answer of out of memory leaves for the same request, asked again at once.  Room that is
- * kept for a block in host memory may be given up then. */
+ * kept for a block in host memory may be given up then, and others of the process may give theirs
+ * back. */
 static void note_refusal(struct judge *judge, const struct host *host, const struct call *call)
 {
     if (call->result == TARGET_NO_MEMORY) {
         judge->is_refusal_settled = has_fault(host) || judge->has_wrong_status ||
                                     judge->oom_kind == VERDICT_PREMATURE ||
+                                    host->contract.limit == TARGET_LIMIT_PROCESS ||
                                     model_absent_count(host->model) > 0;
     }
 }
@@ -100,7 +104,8 @@ static void check_polls(struct judge *judge, const struct host *host)
 static void narrow_peak(struct host *host, uint64_t peak_bytes)
 {
     const struct model_counters *is = model_counters(host->model);
-    if (peak_bytes >= is->peak_low_bytes && peak_bytes <= is->peak_high_bytes) {
+    if (host->contract.counting[TARGET_COUNTER_PEAK_BYTES_IN_USE] == TARGET_COUNT_EXACT &&
+        peak_bytes >= is->peak_low_bytes && peak_bytes <= is->peak_high_bytes) {
         model_widen_peak(host->model, peak_bytes, peak_bytes);
     }
 }

@@ -4,6 +4,7 @@
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_log.h"
+#include "harness/rules/private/judge_order.h"
 #include "harness/rules/private/judge_place.h"
 #include "harness/rules/private/rules.h"
 
@@ -111,7 +112,10 @@ bool judge_device_calls(struct judge *judge, struct host *host, const struct cal
         if (calls[i].result != DEVICE_OK && calls[i].result != DEVICE_PARTIAL) {
             continue;
         }
-        is_good = absorb_device_call(judge, host, call, &calls[i], moved);
+        const uint64_t after = i + 1 < count ? calls[i + 1].completed_before
+                                             : timeline_completed_count(judge->timeline);
+        is_good = judge_order(judge, host, call, &calls[i], after, *moved) &&
+                  absorb_device_call(judge, host, call, &calls[i], moved);
     }
     if (is_good && call->result == TARGET_NO_MEMORY) {
         judge_absorb_until(judge, device_seen_count(host->device));

@@ -22,6 +22,12 @@ bool judge_may_evict(const struct host *host, const struct op *op)
     }
 }
 
+bool judge_is_evictable(const struct call *call, uint32_t slot, const struct block *block)
+{
+    return slot != call->slot && block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE &&
+           !block->is_absent && block->use_count == 0;
+}
+
 bool judge_eviction(struct judge *judge, const struct host *host, const struct device_call *unload,
                     bool may_evict)
 {

@@ -68,10 +68,11 @@ static bool ask_others(struct judge *judge, struct verdict *verdict)
 }
 
 /* Where a call was refused in the op, nobody can see which room the allocator keeps for what is in
- * host memory. */
+ * host memory.  What others of the process have taken nobody sees at all. */
 static bool is_excused(const struct host *host)
 {
-    return model_absent_count(host->model) > 0 && device_faults_fired(host->device) != 0;
+    return host->contract.limit == TARGET_LIMIT_PROCESS ||
+           (model_absent_count(host->model) > 0 && device_faults_fired(host->device) != 0);
 }
 
 /* While a block is absent, the numbers of the text leave out the room that is kept for it, and
@@ -118,6 +119,21 @@ static void explain_premature(struct judge *judge, const struct host *host)
     memcpy(verdict->mechanism, mechanism, sizeof mechanism);
 }
 
+/* What the device calls of the op broke before is told of it; the verdict is kept next to it. */
+static void restore_broken(struct judge *judge, const struct verdict *broken)
+{
+    struct verdict *verdict = judge->verdict;
+    if (broken->kind != VERDICT_BROKEN) {
+        return;
+    }
+    judge->oom_verdict = *verdict;
+    judge->hides_oom = true;
+    verdict->kind = broken->kind;
+    verdict->rule = broken->rule;
+    memcpy(verdict->mechanism, broken->mechanism, sizeof verdict->mechanism);
+    memcpy(verdict->reason, broken->reason, sizeof verdict->reason);
+}
+
 bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call)
 {
     const struct oom_request request = judge_request(host, call);
@@ -135,6 +151,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     if (model_absent_count(host->model) > 0) {
         oom_add_absent(&judge->oom, host->model);
     }
+    const struct verdict before = *verdict;
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
     judge->oom_kind = verdict->kind;
     if (verdict->kind == VERDICT_NONE) { /* it depends on places that are hidden */
@@ -148,6 +165,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
         explain_premature(judge, host);
         return judge->goes_on;
     }
+    restore_broken(judge, &before);
     return judge_text(judge, host, call);
 }
 
@@ -176,6 +194,7 @@ void judge_look_back(struct judge *judge, const struct host *host, const struct 
                            device_faults_struck(host->device) != 0;
     if (judge->looks_back && judge->is_spending && is_judged &&
         model_absent_count(host->model) == 0 && !had_fault && !call->is_pinned &&
+        host->contract.limit == TARGET_LIMIT_DEVICE &&
         host->contract.placement == PLACEMENT_RANGES) {
         judge->spent.is_met = call->result == TARGET_OK;
         judge->regret = regret_judge(judge->planner, &judge->before, &judge->spent);

@@ -245,7 +245,8 @@ static bool look_at_counters(struct pass *pass, struct host *host)
     if (!judge_counters(pass->judge, host, &stats, true)) {
         return false;
     }
-    if (stats.peak_bytes_in_use >= counters->peak_low_bytes &&
+    if (host->contract.counting[TARGET_COUNTER_PEAK_BYTES_IN_USE] == TARGET_COUNT_EXACT &&
+        stats.peak_bytes_in_use >= counters->peak_low_bytes &&
         stats.peak_bytes_in_use <= counters->peak_high_bytes) {
         model_widen_peak(host->model, stats.peak_bytes_in_use, stats.peak_bytes_in_use);
     }

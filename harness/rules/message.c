@@ -48,21 +48,40 @@ static bool skip_size(struct reader *reader, const char *name, uint64_t size_byt
     return skip_if(reader, text) || report_missing(reader, name, text);
 }
 
+static const char units[] = "BKMGTPE";
+
+/* Where the unit of a printed size is; NULL: there is no size.  strtod alone would take signs,
+ * spaces, exponents, "nan". */
+static const char *find_unit(const char *text)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const char *end = text + digits;
+    if (*end == '.') {
+        end += 1 + strspn(end + 1, "0123456789");
+    }
+    return digits > 0 && *end != '\0' && strchr(units, *end) != NULL ? end : NULL;
+}
+
+/* A size; is_open: any. */
+static bool skip_size_or_any(struct reader *reader, const char *name, uint64_t size_bytes,
+                             bool is_open)
+{
+    const char *unit = is_open ? find_unit(reader->at) : NULL;
+    if (unit == NULL) {
+        return skip_size(reader, name, size_bytes);
+    }
+    reader->at = unit + 1;
+    return true;
+}
+
 /* A printed size as bytes, in 1/100 of its unit: enough to hold it against bounds. */
 static bool skip_size_between(struct reader *reader, uint64_t low_bytes, uint64_t high_bytes)
 {
-    const char *units = "BKMGTPE";
-    /* strtod alone would take signs, spaces, exponents, "nan". */
-    size_t length = strspn(reader->at, "0123456789");
-    const size_t digits = length;
-    if (reader->at[length] == '.') {
-        length += 1 + strspn(reader->at + length + 1, "0123456789");
-    }
-    const char *end = reader->at + length;
-    const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
-    if (digits == 0 || unit == NULL) {
+    const char *end = find_unit(reader->at);
+    if (end == NULL) {
         return report_missing(reader, "a size before", "reservable");
     }
+    const char *unit = strchr(units, *end);
     const double value = strtod(reader->at, NULL);
     double scale = 1;
     for (const char *c = units; c < unit; c++) {
@@ -81,7 +100,7 @@ static bool read_allocate(struct reader *reader, const struct message_expected *
 {
     if (!skip_size(reader, "the requested size", expected->requested_bytes) ||
         !skip_words(reader, ". That was not possible. There are ") ||
-        !skip_size(reader, "the free size", expected->free_bytes) ||
+        !skip_size_or_any(reader, "the free size", expected->free_bytes, expected->is_free_open) ||
         !skip_words(reader, " free.")) {
         return false;
     }
@@ -91,7 +110,8 @@ static bool read_allocate(struct reader *reader, const struct message_expected *
         return !expected->has_fragmentation ||
                report_missing(reader, "the sentence that begins with", "Due to fragmentation");
     }
-    return skip_size(reader, "the largest region", expected->largest_hole_bytes) &&
+    return skip_size_or_any(reader, "the largest region", expected->largest_hole_bytes,
+                            expected->is_hole_open) &&
            skip_words(reader, ".");
 }
 
@@ -99,13 +119,15 @@ static bool read_reserve(struct reader *reader, const struct message_expected *e
 {
     if (!skip_size(reader, "the requested size", expected->stack_bytes) ||
         !skip_words(reader, " at the bottom of memory. That was not possible. There are ") ||
-        !skip_size(reader, "the free size", expected->free_bytes) ||
+        !skip_size_or_any(reader, "the free size", expected->free_bytes, expected->is_free_open) ||
         !skip_words(reader, " free, ") ||
-        !skip_size(reader, "the reserved size", expected->reserved_bytes) ||
+        !skip_size_or_any(reader, "the reserved size", expected->reserved_bytes,
+                          expected->is_reserved_open) ||
         !skip_words(reader, " reserved, and ")) {
         return false;
     }
-    const bool is_exact = expected->reservable_low_bytes == expected->reservable_high_bytes;
+    const bool is_exact = !expected->is_reservable_open &&
+                          expected->reservable_low_bytes == expected->reservable_high_bytes;
     const bool is_right = is_exact ? skip_size(reader, "the reservable size",
                                                expected->reservable_low_bytes)
                                    : skip_size_between(reader, expected->reservable_low_bytes,

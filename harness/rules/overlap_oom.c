@@ -214,7 +214,8 @@ void overlap_oom_ask(struct pass *pass)
         if (!pending->is_under_way || pending->is_excused || !is_oom(call_at(pass, i))) {
             continue;
         }
-        if (model_absent_count(call_at(pass, i)->host->model) > 0) {
+        const struct host *host = call_at(pass, i)->host;
+        if (host->contract.limit == TARGET_LIMIT_PROCESS || model_absent_count(host->model) > 0) {
             pending->was_blind = true;
         } else {
             judge_instant(pass, i);

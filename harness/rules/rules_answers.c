@@ -173,6 +173,26 @@ static bool judge_failure_text(const struct evidence *evidence)
                "the call failed with an empty error text, though no host memory was refused");
 }
 
+/* A number of the text is that of a counter: where the contract leaves the counter open, it leaves
+ * the number open.  What others of the process have taken is in none that the model knows. */
+static void open_numbers(const struct target_contract *contract, struct message_expected *expected)
+{
+    const uint8_t *counting = contract->counting;
+    const bool is_shared = contract->limit == TARGET_LIMIT_PROCESS;
+    expected->is_reserved_open = counting[TARGET_COUNTER_BYTES_RESERVED] != TARGET_COUNT_EXACT;
+    expected->is_free_open = is_shared || expected->is_reserved_open ||
+                             counting[TARGET_COUNTER_BYTES_IN_USE] != TARGET_COUNT_EXACT ||
+                             counting[TARGET_COUNTER_BYTES_LIMIT] != TARGET_COUNT_EXACT;
+    expected->is_hole_open = is_shared || counting[TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] !=
+                                              TARGET_COUNT_EXACT;
+    expected->has_fragmentation = expected->has_fragmentation && !expected->is_free_open;
+    if (is_shared) {
+        expected->is_reservable_open = true;
+        expected->reservable_low_bytes = 0;
+        expected->reservable_high_bytes = UINT64_MAX;
+    }
+}
+
 /* The text follows the grammar, and its numbers are the model's. */
 static bool judge_numbers(const struct evidence *evidence)
 {
@@ -184,7 +204,7 @@ static bool judge_numbers(const struct evidence *evidence)
     const bool is_program = judge->oom.request.class == REQUEST_PROGRAM;
     const struct block *program = call->slot == SLOT_NONE ? NULL : model_block(model, call->slot);
     const uint64_t requested = judge->oom.request.asked_bytes;
-    const struct message_expected expected = {
+    struct message_expected expected = {
         .is_program = is_program,
         .requested_bytes = requested,
         .stack_bytes = program != NULL ? program->stack_requested_bytes : call->op.stack_bytes,
@@ -196,6 +216,7 @@ static bool judge_numbers(const struct evidence *evidence)
         .has_fragmentation = host->contract.defrag == DEFRAG_NONE &&
                              model_free_bytes(model) >= requested,
     };
+    open_numbers(&host->contract, &expected);
     char reason[160];
     const char *lacking = NULL;
     if (message_is_right(judge->message, &expected, &lacking, reason, sizeof reason)) {

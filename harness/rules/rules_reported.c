@@ -1,20 +1,66 @@
 /* What the target reports about itself: counters, holes, the allocations report, handles. */
 #include "harness/base/check.h"
+#include "harness/rules/private/counter_history.h"
 #include "harness/rules/private/reported_row.h"
 #include "harness/rules/private/rules.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
-static bool check_counter(const struct evidence *evidence, const char *name, uint64_t has,
-                          uint64_t low, uint64_t high)
+/* Those that are compared, in the order in which they are named when several are wrong. */
+static const enum target_counter compared[] = {
+    TARGET_COUNTER_BYTES_IN_USE,        TARGET_COUNTER_NUM_ALLOCS,
+    TARGET_COUNTER_BYTES_LIMIT,         TARGET_COUNTER_BYTES_RESERVED,
+    TARGET_COUNTER_PEAK_BYTES_RESERVED, TARGET_COUNTER_PEAK_BYTES_IN_USE,
+    TARGET_COUNTER_LARGEST_ALLOC_SIZE,  TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES,
+};
+
+static const char *const counter_names[TARGET_COUNTER_COUNT] = {
+    [TARGET_COUNTER_NUM_ALLOCS] = "num_allocs",
+    [TARGET_COUNTER_BYTES_IN_USE] = "bytes_in_use",
+    [TARGET_COUNTER_PEAK_BYTES_IN_USE] = "peak_bytes_in_use",
+    [TARGET_COUNTER_LARGEST_ALLOC_SIZE] = "largest_alloc_size",
+    [TARGET_COUNTER_BYTES_LIMIT] = "bytes_limit",
+    [TARGET_COUNTER_BYTES_RESERVED] = "bytes_reserved",
+    [TARGET_COUNTER_PEAK_BYTES_RESERVED] = "peak_bytes_reserved",
+    [TARGET_COUNTER_BYTES_RESERVABLE_LIMIT] = "bytes_reservable_limit",
+    [TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] = "largest_free_block_bytes",
+};
+
+static bool check_late(const struct evidence *evidence, enum target_counter counter, uint64_t has,
+                       uint64_t should)
 {
-    if (has >= low && has <= high) {
+    struct counter_history *history = &evidence->judge->histories[evidence->host->index];
+    const struct evidence named = evidence_named(evidence, counter_names[counter]);
+    return counter_history_takes(history, counter, has) ||
+           evidence_break(&named, RULE_COUNTERS,
+                          "%s is %" PRIu64 ", which was not right after any of the last %d ops, or "
+                          "only before what it showed last; it should be %" PRIu64 " now",
+                          counter_names[counter], has, COUNTER_HISTORY_COUNT, should);
+}
+
+static bool check_counter(const struct evidence *evidence, enum target_counter counter,
+                          uint64_t has, const struct counter_bounds *bounds)
+{
+    const uint64_t low = bounds->low[counter];
+    const struct evidence named = evidence_named(evidence, counter_names[counter]);
+    switch ((enum target_counting)evidence->host->contract.counting[counter]) {
+    case TARGET_COUNT_ABSENT:
         return true;
+    case TARGET_COUNT_LATE:
+        return check_late(evidence, counter, has, low);
+    case TARGET_COUNT_AT_MOST:
+        return has >= low || evidence_break(&named, RULE_COUNTERS,
+                                            "%s is %" PRIu64 " but should be at least %" PRIu64,
+                                            counter_names[counter], has, low);
+    default:
+        return (has >= low && has <= bounds->high[counter]) ||
+               evidence_break(&named, RULE_COUNTERS, "%s is %" PRIu64 " but should be %" PRIu64,
+                              counter_names[counter], has, low);
     }
-    const struct evidence named = evidence_named(evidence, name);
-    return evidence_break(&named, RULE_COUNTERS, "%s is %" PRIu64 " but should be %" PRIu64, name,
-                          has, low);
 }
 
 /* Nothing is there but what went bad. */
@@ -28,49 +74,39 @@ static bool is_empty(const struct model *model)
     return true;
 }
 
-/* The largest hole, as far as it is compared.  Room that is kept for an absent block is no hole,
- * and nobody can see where it is; nor where blocks are whose places are hidden. */
-static bool has_known_hole(const struct evidence *evidence)
+/* The empty heap has a rule of its own, for a counter that says how large the hole is. */
+static bool is_of_empty_heap(const struct evidence *evidence)
 {
-    const struct host *host = evidence->host;
-    return evidence->with_holes && model_absent_count(host->model) == 0 &&
-           (host->contract.placement != PLACEMENT_HIDDEN || is_empty(host->model));
-}
-
-static bool check_largest_hole(const struct evidence *evidence)
-{
-    const uint64_t largest = model_largest_hole_bytes(evidence->host->model);
-    return check_counter(evidence, "largest_free_block_bytes",
-                         evidence->stats->largest_free_block_bytes, largest, largest);
+    const uint8_t *counting = evidence->host->contract.counting;
+    return counting[TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] == TARGET_COUNT_EXACT &&
+           evidence->with_holes && is_empty(evidence->host->model);
 }
 
 bool rules_judge_counters(const struct evidence *evidence)
 {
-    const struct target_stats *stats = evidence->stats;
-    const struct model *model = evidence->host->model;
-    const struct model_counters *is = model_counters(model);
-    const uint64_t capacity = model_capacity_bytes(model);
-    return check_counter(evidence, "bytes_in_use", stats->bytes_in_use, is->in_use_bytes,
-                         is->in_use_bytes) &&
-           check_counter(evidence, "num_allocs", stats->num_allocs, is->block_count,
-                         is->block_count) &&
-           check_counter(evidence, "bytes_limit", stats->bytes_limit, capacity, capacity) &&
-           check_counter(evidence, "bytes_reserved", stats->bytes_reserved, is->reserved_bytes,
-                         is->reserved_bytes) &&
-           check_counter(evidence, "peak_bytes_reserved", stats->peak_bytes_reserved,
-                         is->peak_reserved_bytes, is->peak_reserved_bytes) &&
-           check_counter(evidence, "peak_bytes_in_use", stats->peak_bytes_in_use,
-                         is->peak_low_bytes, is->peak_high_bytes) &&
-           check_counter(evidence, "largest_alloc_size", stats->largest_alloc_size,
-                         is->largest_block_bytes, is->largest_block_bytes) &&
-           (!has_known_hole(evidence) || is_empty(model) || check_largest_hole(evidence));
+    const struct host *host = evidence->host;
+    const bool is_late = host->contract.counting[TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] ==
+                         TARGET_COUNT_LATE;
+    const bool without_hole = is_of_empty_heap(evidence) || (!evidence->with_holes && !is_late);
+    const struct counter_bounds bounds = counter_bounds_of(host, without_hole);
+    uint64_t values[TARGET_COUNTER_COUNT];
+    static_assert(offsetof(struct target_stats, largest_free_block_bytes) ==
+                      TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES * sizeof values[0],
+                  "enum target_counter has the order of struct target_stats");
+    memcpy(values, evidence->stats, sizeof values);
+    for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) {
+        if (!check_counter(evidence, compared[i], values[compared[i]], &bounds)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* The hole is all that lies between two ranges that went bad, or the whole heap. */
 bool rules_judge_not_coalesced(const struct evidence *evidence)
 {
     const struct model *model = evidence->host->model;
-    if (!has_known_hole(evidence) || !is_empty(model)) {
+    if (!is_of_empty_heap(evidence) || model_absent_count(model) > 0) {
         return true;
     }
     const uint64_t largest = model_largest_hole_bytes(model);

@@ -46,6 +46,9 @@ static enum judge_sums find_sums(struct judge *judge, const struct host *host,
     if (!judge_is_request(&call->op)) {
         return JUDGE_SUMS_FIT; /* whatever else the state, it is granted */
     }
+    if (host->contract.limit == TARGET_LIMIT_PROCESS) {
+        return JUDGE_SUMS_DO_NOT_DECIDE;
+    }
     struct oom_request request = judge_request(host, call);
     if (call->op.kind == OP_EXECUTE) {
         request.size_bytes = judge_needed_bytes(

@@ -201,3 +201,28 @@ PLANT(sleeps, wake_grows, "wake_grows", "each wake leaves a page of host memory 
 PLANT(sleeps, wake_grows_stage, "wake_grows",
       "sometimes keeps what it saved of a block after the wake",
       .forced = {"sleep", "keeps"}, .stage_drop = stage_drop_asleep_only)
+PLANT(promises, counters_late_back, "counters",
+      "declares late counters, and sometimes shows what was right before what it showed last",
+      .declare = declare_late, .stats = stats_going_back)
+PLANT(promises, counters_too_late, "counters",
+      "declares late counters, and sometimes is up to 100 ops behind",
+      .declare = declare_late, .stats = stats_asleep)
+PLANT(promises, counters_below, "counters",
+      "declares upper bounds, and sometimes takes a granule off twice",
+      .declare = declare_at_most, .stats = stats_below)
+PLANT(promises, order_evicts_first, "order",
+      "declares that the documented order binds, but evicts before it waits or moves",
+      .forced = {"order", "evict,drain,defragment"}, .declare = declare_binding_order)
+PLANT(promises, order_moves_first, "order",
+      "declares that the documented order binds, but moves before it waits",
+      .forced = {"order", "defragment,drain,evict"}, .declare = declare_binding_order)
+PLANT(promises, order_evicts_another, "order",
+      "declares that it evicts until a request fits, but evicts one program more",
+      .declare = declare_until_fits, .alloc = alloc_evicting_another)
+PLANT(promises, order_keeps_programs, "order",
+      "declares that it evicts until a request fits, but keeps programs where that would not help",
+      .declare = declare_until_fits)
+PLANT(promises, ownership, "ownership", "counts what is held as used, too",
+      .forced = {"owners", "yes"}, .stats = stats_with_held_twice)
+PLANT(promises, ownership_forgets, "ownership", "counts idle programs as used",
+      .forced = {"owners", "yes"}, .stats = stats_without_evictable)

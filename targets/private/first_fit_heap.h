@@ -9,20 +9,27 @@
 struct first_fit_wait {
     struct first_fit_wait *next;
     uint64_t event;
+    uint64_t
+        vain_in_call; /* number of the call in which the device did not end it: first_fit_steps.h
+                       */
 };
 
 /* One block; the blocks are linked by descending address and never overlap. */
 struct first_fit_node {
     struct first_fit_node *below, *above;
     uint64_t address, size_bytes;
+    uint64_t asked_bytes; /* programs: of the image */
     uint64_t stack_bytes,
         asked_stack_bytes; /* programs: what an execution needs, in granules and as asked */
     struct first_fit_wait *waits;
     const char *name;
+    uint64_t program;      /* its id */
+    uint64_t vain_in_call; /* number of the call in which the device did not let it go */
     uint32_t hold_count;
     uint32_t tag;
     enum block_kind kind;
     bool is_dying;
+    bool is_evicted; /* a program without an image: among heap.evicted, linked by `below` */
 };
 
 /* An open value; zero-initialise, then set device, capacity and granule. */
@@ -30,10 +37,12 @@ struct first_fit_heap {
     struct device_services device;
     uint64_t capacity_bytes, granule_bytes;
     struct first_fit_node *highest;
-    uint64_t reserved_bytes;   /* the stack: the most that an unfinished execution needs */
-    uint64_t completed_count;  /* of the device, when it was last polled */
-    uint64_t wait_count;       /* of all blocks */
-    struct target_stats stats; /* all but the stack and the largest hole */
+    struct first_fit_node *evicted; /* programs */
+    uint64_t call_count;            /* requests that took steps: first_fit_steps.h */
+    uint64_t reserved_bytes;        /* the stack: the most that an unfinished execution needs */
+    uint64_t completed_count;       /* of the device, when it was last polled */
+    uint64_t wait_count;            /* of all blocks */
+    struct target_stats stats;      /* all but the stack and the largest hole */
 };
 
 /* What a block is to be like; size and align in granules, floor the lowest address. */
@@ -51,10 +60,20 @@ void first_fit_collect(struct first_fit_heap *heap);
  * O(blocks). */
 bool first_fit_find_place(const struct first_fit_heap *heap, const struct first_fit_wanted *wanted,
                           uint64_t *address, struct first_fit_node **above);
+/* Makes a node like that one, with its size, at the place that was found.  NULL: host memory was
+ * refused. */
+struct first_fit_node *first_fit_add(struct first_fit_heap *heap, const struct first_fit_node *like,
+                                     uint64_t address, struct first_fit_node *above);
 /* Takes it.  NO_MEMORY: no hole fits; FAILED: host memory was refused. */
 enum target_result first_fit_place(struct first_fit_heap *heap,
                                    const struct first_fit_wanted *wanted,
                                    struct first_fit_node **out);
+/* Links a node that has its place, below `above` (NULL: it is the highest); unlinks it. */
+void first_fit_link(struct first_fit_heap *heap, struct first_fit_node *node,
+                    struct first_fit_node *above);
+void first_fit_unlink(struct first_fit_heap *heap, struct first_fit_node *node);
+/* Gives back the host memory of a node that is not linked. */
+void first_fit_drop(struct first_fit_heap *heap, struct first_fit_node *node);
 /* Lets a dying block go if nothing keeps it. */
 void first_fit_settle(struct first_fit_heap *heap, struct first_fit_node *node);
 /* The block stays until event (0: none) is done.  False: host memory was refused. */

@@ -392,6 +392,11 @@ START_TEST(report_says_of_each_block_where_and_what_it_is)
     for (int i = 0; i < count; i++) {
         ck_assert_str_eq(totals.lines[i], expected[i]);
     }
+    static const uint64_t sums[HBM_STATE_COUNT] = {2048, 1536, 3584, 2048, 2560, 512};
+    uint64_t bytes[HBM_STATE_COUNT];
+    rig.device.host_allocs_until_refusal = 1; /* of none: the sums need no memory */
+    hbm_report_sum(rig.hbm, bytes);
+    ck_assert_mem_eq(bytes, sums, sizeof sums);
     /* Without memory to sort them in they come in the order of their addresses. */
     totals.line_count = 0;
     rig.device.host_allocs_until_refusal = 1;

@@ -153,6 +153,10 @@ static void fake_stats(struct target_instance *instance, struct target_stats *st
         .peak_bytes_reserved = is->peak_reserved_bytes + more->peak_bytes_reserved,
         .largest_free_block_bytes = model_largest_hole_bytes(model) +
                                     more->largest_free_block_bytes,
+        .free_bytes = more->free_bytes,
+        .used_bytes = more->used_bytes,
+        .evictable_bytes = more->evictable_bytes,
+        .held_bytes = more->held_bytes,
     };
 }
 

@@ -97,6 +97,15 @@ static const struct ground grounds[] = {
     {"plant_wake_refuses", "training_step"},
     {"plant_wake_grows", "training_step"},
     {"plant_wake_grows_stage", "training_step"},
+    {"plant_counters_late_back", "training_step"},
+    {"plant_counters_too_late", "training_step"},
+    {"plant_counters_below", "training_step"},
+    {"plant_order_evicts_first", "training_step"},
+    {"plant_order_moves_first", "crowded"},
+    {"plant_order_evicts_another", "eviction_pressure"},
+    {"plant_order_keeps_programs", "eviction_pressure"},
+    {"plant_ownership", "training_step"},
+    {"plant_ownership_forgets", "training_step"},
 };
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
 

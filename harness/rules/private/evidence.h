@@ -38,6 +38,8 @@ enum sight {
                          slot, which is evicted, is at `address` */
     SIGHT_ROW_LEFT,   /* after a failed call the report has a row, `address` and size_bytes, of what
                          it was asked for */
+    SIGHT_MITIGATION, /* a mitigation, `made`, of a request, before it changed anything */
+    SIGHT_KEPT,       /* after an out-of-memory the idle program in the slot is still loaded */
     SIGHT_REPORT,     /* everything that the target can be asked about */
     SIGHT_SLEEP,      /* how much memory the target has, asleep or awake */
     SIGHT_WAKE,       /* what is left in host memory after a wake */

@@ -10,6 +10,8 @@
 uint32_t judge_unloaded_slot(const struct host *host, const struct device_call *unload);
 /* Whether the contract lets the op evict programs. */
 bool judge_may_evict(const struct host *host, const struct op *op);
+/* Whether the block in the slot is an idle program, other than that of the call. */
+bool judge_is_evictable(const struct call *call, uint32_t slot, const struct block *block);
 
 /* Each sets the first broken rule in *judge->verdict and returns false, or returns true. */
 

@@ -6,7 +6,8 @@
 #include "harness/rules/judge.h"
 
 /* Judges the out-of-memory and its error text into *judge->verdict, with room for what is in host
- * memory; while a block is there and a call was refused in the op the verdict stays NONE.  False: a
+ * memory; while a block is there and a call was refused in the op, and where others of the process
+ * take from the device, the verdict stays NONE.  False: a
  * promise is broken and the run ends, or our judges disagree. */
 bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call);
 /* A load returned OK, and its image is in the model: *proof is the oracle's verdict on the state

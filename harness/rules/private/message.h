@@ -16,10 +16,12 @@ struct message_expected {
     uint64_t largest_hole_bytes;
     bool has_fragmentation; /* nothing ever moves and the free bytes would do: the text must say so
                              */
+    /* Any size will do there: the contract does not say how much it is. */
+    bool is_free_open, is_reserved_open, is_reservable_open, is_hole_open;
 };
 
-/* True when the text follows the grammar and each number prints as the model's.  Else reason says
- * what is wrong, and *lacking which part it is, without its numbers. */
+/* True when the text follows the grammar and each number that is not open prints as the model's.
+ * Else reason says what is wrong, and *lacking which part it is, without its numbers. */
 bool message_is_right(const char *text, const struct message_expected *expected,
                       const char **lacking, char *reason, size_t reason_bytes);
 

@@ -60,6 +60,9 @@
 #ifndef PLANT_IN_numbers
 #define PLANT_IN_numbers(...)
 #endif
+#ifndef PLANT_IN_promises
+#define PLANT_IN_promises(...)
+#endif
 #ifndef PLANT_IN_refusals
 #define PLANT_IN_refusals(...)
 #endif
