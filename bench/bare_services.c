@@ -69,6 +69,18 @@ static void bare_host_free(void *context, void *memory, size_t bytes)
     free(memory);
 }
 
+static enum device_result bare_region_take(void *context, uint64_t bytes,
+                                           struct device_region *region)
+{
+    (void)context, (void)bytes, (void)region;
+    return DEVICE_REFUSED;
+}
+
+static void bare_region_give(void *context, uint64_t address)
+{
+    (void)context, (void)address;
+}
+
 const struct device_services bare_services = {
     .size_bytes = sizeof(struct device_services),
     .copy = bare_copy,
@@ -82,4 +94,6 @@ const struct device_services bare_services = {
     .clock_ns = bare_clock_ns,
     .host_alloc = bare_host_alloc,
     .host_free = bare_host_free,
+    .region_take = bare_region_take,
+    .region_give = bare_region_give,
 };

@@ -78,6 +78,7 @@ enum certificate_result certificate_check_with(const char *text, size_t length,
     }
     free(check.blocks);
     free(check.items);
+    free(check.regions.ranges);
     json_decref(check.root);
     return check.result;
 }

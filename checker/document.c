@@ -95,19 +95,22 @@ void document_read(struct check *check, json_t *root)
 {
     const char *format, *defrag, *class, *placement = NULL;
     json_int_t bytes, header = -1;
-    json_t *blocks, *about;
-    int drains, evicts[2], copy, wait, unload, host_memory;
-    if (!check_unpack(
-            check, root, "certificate",
-            "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b,s?s,s?I},s:{s:b,s:b,s:b,s:b},"
-            "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o,s?o}",
-            "format", &format, "version", &check->version, "claim", &check->claim, "device",
-            "capacity", &check->capacity, "granule", &check->granule, "contract", "defrag", &defrag,
-            "drains", &drains, "evicts", &evicts[0], "program_evicts_program", &evicts[1],
-            "placement", &placement, "header", &header, "refused", "copy", &copy, "wait", &wait,
-            "unload", &unload, "host_memory", &host_memory, "request", "class", &class, "bytes",
-            &bytes, "align", &check->align, "stack", &check->stack, "program", &check->own_program,
-            "blocks", &blocks, "proof", &check->proof, "list", &check->list, "about", &about) ||
+    json_t *blocks, *about, *regions; /* what a contract that grows has is read by regions_read */
+    json_int_t region_align, step;
+    int drains, evicts[2], copy, wait, unload, host_memory, grows, trims, region;
+    if (!check_unpack(check, root, "certificate",
+                      "{s:s,s:I,s:s,s:{s:I,s:I,s?I,s?o},s:{s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?b,s?I},"
+                      "s:{s:b,s:b,s:b,s:b,s?b},s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o,s?o}",
+                      "format", &format, "version", &check->version, "claim", &check->claim,
+                      "device", "capacity", &check->capacity, "granule", &check->granule,
+                      "region_align", &region_align, "regions", &regions, "contract", "defrag",
+                      &defrag, "drains", &drains, "evicts", &evicts[0], "program_evicts_program",
+                      &evicts[1], "placement", &placement, "header", &header, "grows", &grows,
+                      "trims", &trims, "step", &step, "refused", "copy", &copy, "wait", &wait,
+                      "unload", &unload, "host_memory", &host_memory, "region", &region, "request",
+                      "class", &class, "bytes", &bytes, "align", &check->align, "stack",
+                      &check->stack, "program", &check->own_program, "blocks", &blocks, "proof",
+                      &check->proof, "list", &check->list, "about", &about) ||
         !check_is_array(check, blocks, "blocks") ||
         !check_require(check,
                        strcmp(format, "hbmstress-certificate") == 0 &&
@@ -148,5 +151,8 @@ void document_read(struct check *check, json_t *root)
     }
     if (check->placement == HIDDEN) {
         check_require(check, !is_program, "request: a program has a place to go to");
+    }
+    if (check->result == CERTIFICATE_VALID) {
+        regions_read(check);
     }
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 
 enum { HASH_DIGITS = HASH_TEXT_BYTES - 1 };
+/* Where regions begin on the device of a run. */
+static const int64_t run_region_align = 1 << 21;
 
 /* --- the member `list` --- */
 
@@ -104,6 +106,9 @@ static void compare_device(struct check *check, const struct list *list)
     if (list->granule > 0) {
         compare_number(check, device, "device", "granule", (int64_t)list->granule);
     }
+    if (check->regions.are_there) {
+        compare_number(check, device, "device", "region_align", run_region_align);
+    }
 }
 
 /* What the op asks for; what an execute needs depends on the state. */
@@ -138,6 +143,14 @@ static void compare_contract(struct check *check, const struct promise *promise)
     compare_flag(check, "contract", "drains", promise->drains != 0);
     compare_flag(check, "contract", "evicts", promise->evicts != 0);
     compare_flag(check, "contract", "program_evicts_program", promise->program_evicts_program != 0);
+    check_require(check, check->regions.are_there == (promise->grows != 0),
+                  "contract: grows is %s, by %s %s", check->regions.are_there ? "true" : "false",
+                  check->source, promise->grows != 0 ? "true" : "false");
+    if (check->regions.are_there) {
+        compare_flag(check, "contract", "trims", promise->trims != 0);
+        compare_number(check, json_object_get(check->root, "contract"), "contract", "step",
+                       (int64_t)promise->step);
+    }
     check_require(check,
                   check->placement == (size_t)promise->placement &&
                       check->header == (json_int_t)promise->header,
@@ -150,6 +163,23 @@ static void compare_refused(struct check *check, unsigned refused)
     compare_flag(check, "refused", "wait", (refused & REFUSED_WAIT) != 0);
     compare_flag(check, "refused", "unload", (refused & REFUSED_UNLOAD) != 0);
     compare_flag(check, "refused", "host_memory", (refused & REFUSED_HOST_MEMORY) != 0);
+    if (check->regions.are_there) {
+        compare_flag(check, "refused", "region", (refused & REFUSED_REGION) != 0);
+    }
+}
+
+static void compare_regions(struct check *check, const struct fact_regions *facts)
+{
+    const struct regions *regions = &check->regions;
+    check_require(check, regions->range_count == facts->count,
+                  "device: there are %zu regions, by %s %zu", regions->range_count, check->source,
+                  facts->count);
+    for (size_t i = 0; i < regions->range_count && check->result == CERTIFICATE_VALID; i++) {
+        check_require(check,
+                      (uint64_t)regions->ranges[i][0] == facts->ranges[i][0] &&
+                          (uint64_t)regions->ranges[i][1] == facts->ranges[i][1],
+                      "regions[%zu]: it is another one, by %s", i, check->source);
+    }
 }
 
 static void compare_program(struct check *check, uint32_t fact)
@@ -243,10 +273,12 @@ static void compare_state(struct check *check, const struct certificate_history 
         compare_request(check, &facts.request, true);
         compare_program(check, facts.request.program);
         compare_blocks(check, &facts);
+        compare_regions(check, &facts.regions);
     } else {
         check->result = result;
     }
     free(facts.blocks);
+    free(facts.regions.ranges);
 }
 
 /* --- all of it --- */

@@ -8,7 +8,7 @@
 static const char defrag_names[] = "none|slide|repack";
 static const char placement_names[] = "ranges|hidden|pages";
 static const char answer_names[] = "ok|no_memory|invalid|failed|skipped";
-static const char refused_names[] = "copy|wait|unload|host_memory";
+static const char refused_names[] = "copy|wait|unload|host_memory|region";
 static const json_int_t granule_max = 1 << 30;
 
 struct log_reader {
@@ -41,12 +41,18 @@ static bool read_promise(struct log_reader *reader, size_t host, json_t *json)
 {
     struct promise *promise = &reader->log->promises[host];
     const char *rounding, *defrag, *placement = NULL;
-    json_int_t granule, header = 0;
-    if (!unpack(reader, json, "hosts", "{s:I,s:s,s:s,s:b,s:b,s:b,s?s,s?I}", "granule", &granule,
-                "rounding", &rounding, "defrag", &defrag, "drains", &promise->drains, "evicts",
-                &promise->evicts, "program_evicts_program", &promise->program_evicts_program,
-                "placement", &placement, "header", &header)) {
+    json_int_t granule, header = 0, step = 0;
+    if (!unpack(reader, json, "hosts", "{s:I,s:s,s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?I}", "granule",
+                &granule, "rounding", &rounding, "defrag", &defrag, "drains", &promise->drains,
+                "evicts", &promise->evicts, "program_evicts_program",
+                &promise->program_evicts_program, "placement", &placement, "header", &header,
+                "trims", &promise->trims, "step", &step)) {
         return false;
+    }
+    promise->grows = json_object_get(json, "step") != NULL;
+    promise->step = (uint64_t)step;
+    if (promise->grows != (json_object_get(json, "trims") != NULL) || step < 0) {
+        return lines_fail(reader->lines, "hosts: trims or step is missing or negative");
     }
     promise->placement = placement == NULL ? 0 : word_find(make_word(placement), placement_names);
     promise->header = (uint64_t)header;
@@ -110,15 +116,9 @@ static bool may_change(const struct log_reader *reader, const struct change *cha
            (change->kind == CHANGE_EVICTED ? op->kind == OP_LOAD : op_makes_block(op));
 }
 
-static bool add_change(struct log_reader *reader, const char *name, struct change change,
-                       json_int_t op)
+static bool put_change(struct log_reader *reader, struct change change)
 {
     struct log *log = reader->log;
-    change.op = (uint32_t)op;
-    if ((uint64_t)op > log->line_count || !may_change(reader, &change)) {
-        return lines_fail(reader->lines, "%s: op %lld has nothing of the kind on this host", name,
-                          (long long)op);
-    }
     struct change *changes = array_with_room(log->changes, log->change_count, &log->change_capacity,
                                              sizeof *changes);
     if (changes == NULL) {
@@ -127,6 +127,48 @@ static bool add_change(struct log_reader *reader, const char *name, struct chang
     log->changes = changes;
     changes[log->change_count++] = change;
     return true;
+}
+
+static bool add_change(struct log_reader *reader, const char *name, struct change change,
+                       json_int_t op)
+{
+    change.op = (uint32_t)op;
+    if ((uint64_t)op > reader->log->line_count || !may_change(reader, &change)) {
+        return lines_fail(reader->lines, "%s: op %lld has nothing of the kind on this host", name,
+                          (long long)op);
+    }
+    return put_change(reader, change);
+}
+
+/* Only where the host's target grows. */
+static bool add_region(struct log_reader *reader, const char *name, const struct change *change)
+{
+    const struct log *log = reader->log;
+    const struct promise *promise = &log->promises[reader->list->ops[log->line_count].host];
+    if (!promise->grows || change->value >= change->end || change->end > INT64_MAX) {
+        return lines_fail(reader->lines, "%s: this is no region, or the target does not grow",
+                          name);
+    }
+    return put_change(reader, *change);
+}
+
+static bool read_given(struct log_reader *reader, json_t *json)
+{
+    json_int_t start;
+    return unpack(reader, json, "given", "I", &start) &&
+           add_region(reader, "given",
+                      &(struct change){.kind = CHANGE_GIVEN,
+                                       .value = (uint64_t)start,
+                                       .end = (uint64_t)start + 1});
+}
+
+static bool read_taken(struct log_reader *reader, json_t *json)
+{
+    json_int_t start, end;
+    return unpack(reader, json, "taken", "[I,I]", &start, &end) &&
+           add_region(reader, "taken",
+                      &(struct change){
+                          .kind = CHANGE_TAKEN, .value = (uint64_t)start, .end = (uint64_t)end});
 }
 
 static bool read_moved(struct log_reader *reader, json_t *json)
@@ -214,12 +256,14 @@ static bool read_op(struct log_reader *reader, json_t *json)
 {
     struct observed *seen = &reader->log->lines[reader->log->line_count];
     json_t *moved = NULL, *evicted = NULL, *done = NULL, *due = NULL, *refused = NULL;
+    json_t *given = NULL, *taken = NULL;
     json_int_t op, address, size; /* the last two are read by read_place */
     const char *answer, *now;
     *seen = (struct observed){0};
-    if (!unpack(reader, json, "the op", "{s:I,s:s,s:s,s?I,s?I,s?o,s?o,s?o,s?o,s?o}", "op", &op,
-                "answer", &answer, "now", &now, "address", &address, "size", &size, "moved", &moved,
-                "evicted", &evicted, "done", &done, "due", &due, "refused", &refused)) {
+    if (!unpack(reader, json, "the op", "{s:I,s:s,s:s,s?I,s?I,s?o,s?o,s?o,s?o,s?o,s?o,s?o}", "op",
+                &op, "answer", &answer, "now", &now, "address", &address, "size", &size, "moved",
+                &moved, "evicted", &evicted, "given", &given, "taken", &taken, "done", &done, "due",
+                &due, "refused", &refused)) {
         return false;
     }
     if (op != (json_int_t)reader->log->line_count) {
@@ -232,7 +276,8 @@ static bool read_op(struct log_reader *reader, json_t *json)
         return lines_fail(reader->lines, "answer or now is wrong");
     }
     return read_place(reader, json, seen) && read_each(reader, moved, read_moved) &&
-           read_each(reader, evicted, read_evicted) && read_each(reader, done, read_done) &&
+           read_each(reader, evicted, read_evicted) && read_each(reader, given, read_given) &&
+           read_each(reader, taken, read_taken) && read_each(reader, done, read_done) &&
            read_each(reader, due, read_due) && read_each(reader, refused, read_refused);
 }
 

@@ -9,7 +9,7 @@ static const char kind_names[] = "alloc|output|free|free_after|use|hold|release|
 static const char fault_names[] = "copy|wait|unload|host_memory|any|copy_half|copy_late|"
                                   "wait_timeout|event_lost|event_late|event_early|event_doubled|"
                                   "event_order|event_others|unload_busy|unload_half|clock_jump|"
-                                  "poll_jump";
+                                  "poll_jump|region|region_short";
 static const uint64_t op_align_max = 1 << 21, lane_max = 63, group_max = UINT16_MAX;
 
 enum field_bit {

@@ -127,5 +127,7 @@ void check_plan(struct check *check)
                   "address: the stack is too large, or only one of block and address is there");
     if (check->need > 0 && check->result == CERTIFICATE_VALID) {
         check_place(check, "address", NULL, address, check->need, check->align);
+        check_require(check, regions_take(check, address),
+                      "address: it is in no region that is held, and no new one can begin there");
     }
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Larger sizes are written as this one, and later times by their order. */
 static const uint64_t number_max = UINT64_C(1) << 62;
@@ -34,6 +35,8 @@ struct replay {
     struct event *events;
     struct wait *waits;
     size_t wait_count;
+    struct fact_regions regions; /* of the host */
+    size_t region_capacity;
     uint64_t now_before; /* when the op at hand began */
     char *reason;
 };
@@ -250,7 +253,63 @@ static bool (*const effects[OP_KIND_COUNT])(struct replay *replay, size_t number
     [OP_UNLOAD] = do_free,   [OP_FREE_AFTER] = do_free_after, [OP_EXECUTE] = do_execute,
 };
 
+/* --- the regions that are held --- */
+
+/* The first that begins at the address or above. */
+static size_t find_region(const struct fact_regions *regions, uint64_t start)
+{
+    size_t i = 0;
+    while (i < regions->count && regions->ranges[i][0] < start) {
+        i++;
+    }
+    return i;
+}
+
+static bool give_region(struct replay *replay, size_t number, uint64_t start)
+{
+    struct fact_regions *regions = &replay->regions;
+    const size_t i = find_region(regions, start);
+    if (i == regions->count || regions->ranges[i][0] != start) {
+        return fail(replay, "observations: in op %zu a region is given back that was not taken",
+                    number);
+    }
+    regions->count--;
+    memmove(&regions->ranges[i], &regions->ranges[i + 1],
+            (regions->count - i) * sizeof *regions->ranges);
+    return true;
+}
+
+static bool take_region(struct replay *replay, size_t number, const struct change *change)
+{
+    struct fact_regions *regions = &replay->regions;
+    const size_t i = find_region(regions, change->value);
+    if ((i > 0 && regions->ranges[i - 1][1] > change->value) ||
+        (i < regions->count && regions->ranges[i][0] < change->end)) {
+        return fail(replay, "observations: in op %zu a region is taken that lies on another one",
+                    number);
+    }
+    void *ranges = array_with_room(regions->ranges, regions->count, &replay->region_capacity,
+                                   sizeof *regions->ranges);
+    if (ranges == NULL) {
+        return fail(replay, "no memory");
+    }
+    regions->ranges = ranges;
+    memmove(&regions->ranges[i + 1], &regions->ranges[i],
+            (regions->count - i) * sizeof *regions->ranges);
+    regions->ranges[i][0] = change->value;
+    regions->ranges[i][1] = change->end;
+    regions->count++;
+    return true;
+}
+
 /* --- the lines up to the op --- */
+
+/* What the target of the host did with its regions. */
+static bool take_region_change(struct replay *replay, size_t number, const struct change *change)
+{
+    return change->kind == CHANGE_GIVEN ? give_region(replay, number, change->value)
+                                        : take_region(replay, number, change);
+}
 
 static void take_change(struct replay *replay, const struct change *change)
 {
@@ -281,7 +340,13 @@ static bool take_line(struct replay *replay, size_t number, uint8_t host)
     const struct observed *lines = replay->log->lines;
     size_t i = number == 0 ? 0 : lines[number - 1].change_end;
     for (; i < lines[number].change_end; i++) {
-        take_change(replay, &replay->log->changes[i]);
+        const struct change *change = &replay->log->changes[i];
+        const bool is_of_region = change->kind == CHANGE_GIVEN || change->kind == CHANGE_TAKEN;
+        if (!is_of_region) {
+            take_change(replay, change);
+        } else if (op->host == host && !take_region_change(replay, number, change)) {
+            return false;
+        }
     }
     replay->now_before = number == 0 ? 0 : lines[number - 1].now;
     if (op_makes_event(op)) {
@@ -464,6 +529,7 @@ enum certificate_result facts_rebuild(const struct certificate_history *history,
                  : describe_blocks(&replay, op + 1, facts) ? CERTIFICATE_VALID
                                                            : CERTIFICATE_UNREADABLE;
     }
+    facts->regions = replay.regions;
     free(replay.blocks);
     free(replay.events);
     free(replay.waits);

@@ -49,6 +49,11 @@ size_t spans_find_slide(struct check *check)
 void check_spans(struct check *check)
 {
     check_stack(check); /* no more members than that */
+    if (check->regions.are_there) {
+        const json_int_t place = regions_find_place(check);
+        check_require(check, place == NOWHERE, "proof: the request fits at %lld", (long long)place);
+        return;
+    }
     const size_t before = spans_find_slide(check);
     check_require(check, before > check->block_count, "proof: the request fits before blocks[%zu]",
                   before);

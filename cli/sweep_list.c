@@ -176,8 +176,8 @@ static void print_finding(struct sweeping *sweeping, const struct part *part,
  * worth a row. */
 static bool is_worth_a_row(const struct sweep_count *count, unsigned kind)
 {
-    return count->calls > 0 &&
-           (kind < FAULT_CALL_COUNT || count->failed[SWEEP_FOR_EVER] > 0 || count->findings > 0);
+    return count->calls > 0 && (fault_refuses((enum fault_kind)kind) ||
+                                count->failed[SWEEP_FOR_EVER] > 0 || count->findings > 0);
 }
 
 static void put_ratio(struct table *table, uint64_t count, uint64_t of)
@@ -281,7 +281,10 @@ static void count_part(struct sweeping *sweeping, const struct sweep_part *swept
     sweeping->calls += result->open.calls;
     sweeping->failed_once += result->open.failed[SWEEP_ONCE];
     sweeping->failed_for_ever += result->open.failed[SWEEP_FOR_EVER];
-    for (unsigned kind = 0; kind < FAULT_CALL_COUNT; kind++) {
+    for (unsigned kind = 0; kind < FAULT_KIND_COUNT; kind++) {
+        if (!fault_refuses((enum fault_kind)kind)) {
+            continue;
+        }
         sweeping->calls += result->kinds[kind].calls;
         sweeping->failed_once += result->kinds[kind].failed[SWEEP_ONCE];
         sweeping->failed_for_ever += result->kinds[kind].failed[SWEEP_FOR_EVER];

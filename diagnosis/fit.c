@@ -9,7 +9,7 @@
 
 bool fit_has_efforts(const struct fit *fit)
 {
-    return fit->awaited_count + fit->moved_count + fit->evicted_count > 0;
+    return fit->needs_region || fit->awaited_count + fit->moved_count + fit->evicted_count > 0;
 }
 
 /* Where each block lies once the plan is carried out, or GONE; the caller frees it. */
@@ -46,6 +46,19 @@ static uint64_t find_bottom(const struct oom *oom, const struct proof_plan *plan
     return bottom;
 }
 
+/* The part of [*start, *end) that is in the region of the address, be it held or new. */
+static void cut_to_region(const struct oom *oom, struct fit *fit, uint64_t *start, uint64_t *end)
+{
+    struct device_region region = {fit->address, oom_region_bytes(oom, fit->need_bytes)};
+    fit->needs_region = !oom_has_region(oom, fit->address, fit->need_bytes);
+    for (size_t i = 0; i < oom->region_count && !fit->needs_region; i++) {
+        region = oom->regions[i].address <= fit->address ? oom->regions[i] : region;
+    }
+    const uint64_t region_end = region.address + region.size_bytes;
+    *start = region.address > *start ? region.address : *start;
+    *end = region_end < *end ? region_end : *end;
+}
+
 /* What is free around the address of the plan. */
 static void measure_hole(const struct oom *oom, const struct proof_plan *plan, struct fit *fit)
 {
@@ -61,6 +74,9 @@ static void measure_hole(const struct oom *oom, const struct proof_plan *plan, s
         }
     }
     free(places);
+    if (oom->promised.grows) {
+        cut_to_region(oom, fit, &start, &end);
+    }
     CHECK(start <= plan->address && plan->address + fit->need_bytes <= end);
     fit->hole_address = start;
     fit->hole_bytes = end - start;

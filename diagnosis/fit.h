@@ -14,13 +14,14 @@ struct fit {
     uint64_t address;     /* meaningless when need_bytes is 0 */
     uint64_t hole_address, hole_bytes; /* around the address, once the plan is carried out */
     uint64_t awaited_count, evicted_count, evicted_bytes, moved_count, moved_bytes;
+    bool needs_region;                               /* the hole is a new region */
     uint64_t waits_done, moves_done, evictions_done; /* 0 with lanes: nobody knows whose they are */
 };
 
 /* After a premature verdict of the run.  O(blocks) beside the plan, which is made again.  With
  * lanes nobody knows which call did what. */
 void fit_take(const struct run *run, bool has_lanes, struct fit *fit);
-/* Whether the plan awaits, moves or evicts something first. */
+/* Whether the plan awaits, moves, evicts or takes something first. */
 bool fit_has_efforts(const struct fit *fit);
 
 #endif

@@ -171,6 +171,11 @@ static size_t describe_pins(const struct evidence *evidence, const struct pins *
 void pins_describe(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     struct pins pins;
+    /* There the ends of regions keep holes small as well. */
+    if (evidence->contract->regions.grows) {
+        diagnosis_describe(diagnosis, " No hole spans two regions.");
+        return;
+    }
     find_pins(evidence, &pins);
     bool *is_named = calloc(pins.count + 1, sizeof *is_named);
     CHECK(is_named != NULL);

@@ -95,6 +95,18 @@ enum placement {
     PLACEMENT_PAGES       /* any free granules, neighbours or not: address is not read */
 };
 
+/* Memory in regions: parts of the device that the target takes and gives back as it needs them, as
+ * the extensions of a BFC allocator, arenas, and the segments of a caching allocator.  Regions that
+ * lie next to each other stay two.  Only with ranges that have no headers, and without
+ * defragmentation, programs and target.retire. */
+struct target_regions {
+    bool grows; /* every block lies in one region; before an OOM it takes a new one if one with room
+                   for the request is to be had */
+    bool trims; /* before it asks for that one it gives back every region that holds no block */
+    uint64_t step_bytes; /* the region for a request has the size of its block, rounded up to a
+                            multiple of this; a multiple of the granule; 0 = one granule */
+};
+
 /* What the allocator promises; the oracle judges it by exactly this. */
 struct target_contract {
     uint64_t granule_bytes; /* power of two; addresses and block sizes are multiples of it */
@@ -127,6 +139,7 @@ struct target_contract {
     bool evicts_until_fits; /* it unloads one idle program after the other and stops as soon as the
                                request fits: an OOM of a request that may evict leaves none */
     bool counts_owners; /* the stats say who has the memory: free, used, evictable and held bytes */
+    struct target_regions regions; /* all zero = the whole device is its own from the start */
 };
 
 enum device_result {
@@ -138,6 +151,13 @@ enum device_result {
                        destination, the overlap of source and destination, and the image hold
                        nothing of use.  Only where contract.resumes. */
 };
+
+/* [address, address + size_bytes) of the device. */
+struct device_region {
+    uint64_t address, size_bytes;
+};
+/* Regions begin at multiples of it, so that a block at the start of one has any alignment. */
+#define TARGET_REGION_ALIGN_BYTES (UINT64_C(1) << 21)
 
 /* The allocator's only way to act on the world.  Owned by the harness, valid from open() until
  * close() returns.  Any call may be refused; a refused call has no effect. */
@@ -182,6 +202,14 @@ struct device_services {
     void (*unmap)(void *context, uint64_t address, uint64_t bytes);
     enum device_result (*map)(void *context, uint64_t address, uint64_t bytes);
     enum device_result (*stage_copy)(void *context, uint64_t stage, uint64_t to);
+    /* since ABI version 4: size_bytes of this structure tells whether they are there */
+    /* Takes a region of the device: the lowest one of so many bytes that no region held meets, at a
+     * multiple of TARGET_REGION_ALIGN_BYTES.  OK sets *region; it may have fewer bytes than asked,
+     * at least 1.  REFUSED: there is none. */
+    enum device_result (*region_take)(void *context, uint64_t bytes, struct device_region *region);
+    /* Gives back the whole region that begins at address.  Cannot be refused.  close() gives back
+     * every one. */
+    void (*region_give)(void *context, uint64_t address);
 };
 
 enum target_result {

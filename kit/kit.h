@@ -40,6 +40,14 @@ void *kit_host_alloc(struct kit_host *host, size_t bytes);
 /* bytes are those of the allocation; memory may be NULL. */
 void kit_host_free(struct kit_host *host, void *memory, size_t bytes);
 
+/* The upstream of an allocator in layers: regions of the device, as device_services.region_take and
+ * region_give have them, for one that declares kit_allocator.regions: its offsets lie in regions
+ * that it holds.  A region may be shorter than asked.  false: there is none, or the device refused
+ * it.  Valid from open to close. */
+bool kit_region_take(struct kit_host *host, uint64_t bytes, struct device_region *region);
+/* The whole region that begins at the offset.  close() gives back all that are left. */
+void kit_region_give(struct kit_host *host, uint64_t offset);
+
 /* What an allocator is opened with; valid during open, but for what the fields say. */
 struct kit_setup {
     uint64_t capacity_bytes; /* offsets are [0, capacity_bytes) */
@@ -48,7 +56,7 @@ struct kit_setup {
                                 aligned to region_align_bytes, until close; NULL for the others */
     struct kit_host *host;   /* valid until close */
     struct target_contract *contract;  /* filled in; open may change what its options change, as
-                                          granule_bytes and rounding */
+                                          granule_bytes, rounding and regions */
     const struct target_setup *target; /* as the harness gave it */
     const char *option_help;           /* as kit_open got it */
 };
@@ -72,6 +80,7 @@ struct kit_allocator {
     enum placement placement;
     uint64_t header_bytes; /* before each block: see target_contract; what allocate is asked for
                               leaves them out, what block_bytes says counts them */
+    struct target_regions regions; /* grows: allocate_offset and largest_free_bytes are there */
 
     /* NULL: it is open.  Otherwise one line that says why not, valid until the kit has read it;
      * close is then not called. */
@@ -93,8 +102,8 @@ struct kit_allocator {
     /* What the block at offset takes, a multiple of the granule: at least size_bytes, at most what
      * rounding allows.  NULL: size_bytes.  Called once, after the block was allocated. */
     uint64_t (*block_bytes)(void *state, uint64_t offset, uint64_t size_bytes);
-    /* The largest free range.  NULL: the largest one between blocks, or all that is free where
-     * nobody knows where they lie. */
+    /* The largest free range; of one that grows, in a region that it holds.  NULL: the largest one
+     * between blocks, or all that is free where nobody knows where they lie. */
     uint64_t (*largest_free_bytes)(void *state);
 
     /* Bytes [offset, offset + bytes) of the block at place, which is what allocate returned; for

@@ -21,6 +21,17 @@ void kit_host_free(struct kit_host *host, void *memory, size_t bytes)
     }
 }
 
+bool kit_region_take(struct kit_host *host, uint64_t bytes, struct device_region *region)
+{
+    const struct device_services *device = host->device;
+    return device->region_take(device->context, bytes, region) == DEVICE_OK;
+}
+
+void kit_region_give(struct kit_host *host, uint64_t offset)
+{
+    host->device->region_give(host->device->context, offset);
+}
+
 void kit_call_begin(struct target_instance *instance)
 {
     instance->host.is_refused = false;
@@ -54,6 +65,12 @@ static bool has_calls(const struct kit_allocator *allocator)
             allocator->free != NULL);
 }
 
+static bool grows_rightly(const struct kit_allocator *allocator)
+{
+    return !allocator->regions.grows ||
+           (allocator->allocate_offset != NULL && allocator->largest_free_bytes != NULL);
+}
+
 /* NULL, or why the allocator cannot have this granule. */
 static const char *choose_granule(const struct kit_allocator *allocator,
                                   const struct target_setup *setup, uint64_t *granule)
@@ -63,6 +80,9 @@ static const char *choose_granule(const struct kit_allocator *allocator,
     *granule = setup->granule_bytes != 0 ? setup->granule_bytes : own;
     if (!is_power(*granule)) {
         return "the granule is no power of two";
+    }
+    if (!grows_rightly(allocator)) {
+        return "a plug-in that grows needs allocate_offset and largest_free_bytes";
     }
     if (allocator->is_granule_fixed && *granule != own) {
         return "this target has a granule of its own; leave the granule out";
@@ -160,7 +180,8 @@ enum target_result kit_open(const struct kit_allocator *allocator, const char *o
                                        .order = {MITIGATION_DRAIN},
                                        .rounding = allocator->rounding,
                                        .placement = allocator->placement,
-                                       .header_bytes = allocator->header_bytes};
+                                       .header_bytes = allocator->header_bytes,
+                                       .regions = allocator->regions};
     why = make_state(made);
     if (why == NULL) {
         why = open_allocator(made, option_help, setup, &promised);

@@ -24,6 +24,7 @@
  *     static constexpr target_rounding rounding
  *     static constexpr target_limits limits
  *     static constexpr std::uint64_t header_bytes
+ *     static constexpr target_regions regions, for one that takes them with kit_region_take
  *     static constexpr const char *option_help
  *
  * A constructor refuses by an exception, whose what() is the reason.  std::bad_alloc out of
@@ -77,6 +78,13 @@ template <class Class, class = void> struct header_of {
 };
 template <class Class> struct header_of<Class, std::void_t<decltype(Class::header_bytes)>> {
     static constexpr std::uint64_t value = Class::header_bytes;
+};
+
+template <class Class, class = void> struct regions_of {
+    static constexpr target_regions value{};
+};
+template <class Class> struct regions_of<Class, std::void_t<decltype(Class::regions)>> {
+    static constexpr target_regions value = Class::regions;
 };
 
 template <class Class, class = void> struct options_of {
@@ -199,6 +207,7 @@ template <class Class> struct calls {
         made.granule_bytes = granule_of<Class>::value;
         made.rounding = rounding_of<Class>::value;
         made.header_bytes = header_of<Class>::value;
+        made.regions = regions_of<Class>::value;
         made.open = open;
         made.close = close;
         if constexpr (uses_pointers) {

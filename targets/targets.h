@@ -12,8 +12,9 @@
 /* The targets of targets/list.h, then those of targets/plants/list.h; ends with NULL. */
 extern const struct target *const targets[];
 
-/* The target of that name, one with a race (targets/threaded/races.h) and an adapter
- * (targets/adapters/adapters.h) included; NULL when there is none. */
+/* The target of that name, one with a race (targets/threaded/races.h), one of
+ * targets/segments/segments.h and an adapter (targets/adapters/adapters.h) included; NULL when
+ * there is none. */
 const struct target *target_find(const char *name);
 
 #endif

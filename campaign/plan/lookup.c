@@ -7,6 +7,7 @@
 #include "scenarios/scenarios.h"
 #include "targets/adapters/adapters.h"
 #include "targets/plugin.h"
+#include "targets/segments/segments.h"
 #include "targets/targets.h"
 #include "targets/threaded/races.h"
 
@@ -82,7 +83,7 @@ static enum exit_code lookup_library(const char *name, const struct target **tar
 
 static const char *find_nearest_target(const char *name)
 {
-    const struct target *const *const tables[] = {targets, races, adapters};
+    const struct target *const *const tables[] = {targets, races, segments_plants, adapters};
     const char *names[NAME_COUNT_MAX];
     size_t count = 0;
     for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {

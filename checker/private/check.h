@@ -25,6 +25,14 @@ struct block {
 struct piece {
     json_int_t size, key, count;
 };
+/* Of a contract that grows.  Each pair of ranges is the start and the end of a region. */
+struct regions {
+    json_t *array;
+    json_int_t (*ranges)[2]; /* range_count of them, ascending and disjoint */
+    size_t range_count;
+    json_int_t align, step;
+    bool are_there, trims, may_grow; /* may_grow: a new region may be had */
+};
 struct check {
     enum certificate_result result; /* once something is wrong, nothing after it counts */
     char *reason;
@@ -43,6 +51,7 @@ struct check {
     size_t block_count, item_count, span_count, defrag,
         letter; /* letter: the next one of the log */
     int is_plain;
+    struct regions regions;
 };
 
 static inline json_int_t round_up(json_int_t value, json_int_t unit)
@@ -109,6 +118,17 @@ size_t pieces_make_types(struct check *check, json_int_t least, json_int_t *slac
  * nowhere.
  */
 size_t spans_find_slide(struct check *check);
+
+/* --- regions.c --- */
+
+/* Reads the members that are there where the contract grows, and requires what goes with them:
+ * after the rest of the document. */
+void regions_read(struct check *check);
+/* Whether the request may lie at address, as far as regions decide: in one that is held, or at the
+ * start of a new one. */
+bool regions_take(const struct check *check, json_int_t address);
+/* The lowest place for the request in some region, or NOWHERE. */
+json_int_t regions_find_place(const struct check *check);
 
 /* --- trivial.c --- */
 

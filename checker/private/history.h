@@ -63,13 +63,26 @@ struct list {
 };
 
 enum answer { ANSWER_OK, ANSWER_NO_MEMORY, ANSWER_INVALID, ANSWER_FAILED, ANSWER_SKIPPED };
-enum { REFUSED_COPY = 1, REFUSED_WAIT = 2, REFUSED_UNLOAD = 4, REFUSED_HOST_MEMORY = 8 };
+enum {
+    REFUSED_COPY = 1,
+    REFUSED_WAIT = 2,
+    REFUSED_UNLOAD = 4,
+    REFUSED_HOST_MEMORY = 8,
+    REFUSED_REGION = 16
+};
 
 /* Something that came to be while an op ran: of the block or event of that op. */
 struct change {
-    enum { CHANGE_MOVED, CHANGE_EVICTED, CHANGE_DONE, CHANGE_DUE } kind;
+    enum {
+        CHANGE_MOVED,
+        CHANGE_EVICTED,
+        CHANGE_DONE,
+        CHANGE_DUE,
+        CHANGE_GIVEN, /* a region; of no op */
+        CHANGE_TAKEN
+    } kind;
     uint32_t op;
-    uint64_t value; /* the new address, or the time */
+    uint64_t value, end; /* the new address, or the time; the start and the end of a region */
 };
 
 struct observed {
@@ -84,6 +97,8 @@ struct promise {
     struct rounding rounding;
     int defrag; /* by its index in "none|slide|repack" */
     int drains, evicts, program_evicts_program;
+    int grows, trims;
+    uint64_t step; /* 0 unless it grows */
     int placement; /* by its index in "ranges|hidden|pages" */
     uint64_t header;
 };

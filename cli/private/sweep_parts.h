@@ -9,7 +9,7 @@
 #include "cli/arguments.h"
 #include "reports/reporter.h"
 
-enum { FAULTS_REFUSING = ((1u << FAULT_CALL_COUNT) - 1u) | 1u << FAULT_ANY };
+enum { FAULTS_REFUSING = ((1u << FAULT_CALL_COUNT) - 1u) | 1u << FAULT_ANY | 1u << FAULT_REGION };
 
 struct sweeping {
     const struct arguments *arguments;

@@ -69,7 +69,7 @@ static void describe_alignment(const struct evidence *evidence, uint64_t align,
 static void find_out_of_place(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     const struct op *op = evidence->op;
-    if (op == NULL || evidence->missing_bytes > 0 ||
+    if (op == NULL || evidence->missing_bytes > 0 || evidence->contract->regions.grows ||
         evidence->largest_hole_bytes < evidence->requested_bytes) {
         return;
     }

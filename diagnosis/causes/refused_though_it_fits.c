@@ -142,6 +142,10 @@ static const struct defect evict = {
     "evict", "eviction that was left out, or that ended early",
     "unload idle programs one by one, and search and move again after each, until the request fits"};
 
+static const struct defect grow = {
+    "grow", "a region that was not taken, or empty ones that were not given back before",
+    "give back every empty region, then ask for one of the size of the block in whole steps"};
+
 /* The first that the plan needs and the call did nothing of; else the last that it needs.  A call
  * that evicts has come to the last of them, and must try the others again behind each program. */
 static const struct defect *find_defect_of_efforts(const struct fit *fit)
@@ -151,7 +155,8 @@ static const struct defect *find_defect_of_efforts(const struct fit *fit)
         uint64_t needed, done;
     } efforts[] = {{&drain, fit->awaited_count, fit->waits_done},
                    {&defragment, fit->moved_count, fit->moves_done},
-                   {&evict, fit->evicted_count, fit->evictions_done}};
+                   {&evict, fit->evicted_count, fit->evictions_done},
+                   {&grow, fit->needs_region, 0}};
     const struct defect *last = NULL;
     if (fit->evictions_done > 0) {
         return &evict;
@@ -199,6 +204,10 @@ static void describe_plan(const struct fit *fit, struct diagnosis *diagnosis)
     if (fit->moved_count > 0) {
         diagnosis_describe(diagnosis, "%s moving blocks (%" PRIu64 ", %s)", separator,
                            fit->moved_count, diagnosis_size(fit->moved_bytes).text);
+        separator = ", then";
+    }
+    if (fit->needs_region) {
+        diagnosis_describe(diagnosis, "%s taking it from the device", separator);
     }
 }
 
@@ -210,13 +219,15 @@ static void describe_hole(const struct evidence *evidence, struct diagnosis *dia
     diagnosis_number(diagnosis, "hole_address", fit->hole_address);
     diagnosis_number(diagnosis, "hole_bytes", fit->hole_bytes);
     diagnosis_number(diagnosis, "spare_bytes", spare);
-    diagnosis_describe(diagnosis, "A hole of %s at 0x%" PRIx64 " %s %s (%s",
+    diagnosis_describe(diagnosis, "A %s of %s at 0x%" PRIx64 " %s %s (%s",
+                       fit->needs_region ? "new region" : "hole",
                        diagnosis_size(fit->hole_bytes).text, fit->hole_address,
                        is_at_once ? "takes the" : "would take the",
                        evidence->op != NULL && fit->stack_bytes > 0 ? "program's image" : "request",
                        diagnosis_size(fit->need_bytes).text);
     if (spare > 0) {
-        diagnosis_describe(diagnosis, "; the hole is %s larger)", diagnosis_size(spare).text);
+        diagnosis_describe(diagnosis, "; the %s is %s larger)",
+                           fit->needs_region ? "region" : "hole", diagnosis_size(spare).text);
     } else {
         diagnosis_describe(diagnosis, "; exactly its size)");
     }

@@ -13,6 +13,8 @@
 
 #define GRANULE_BYTES_MAX ((uint64_t)1 << 30)
 #define HEADER_BYTES_MAX ((uint64_t)1 << 20)
+/* No device is larger. */
+#define REGION_STEP_BYTES_MAX ((uint64_t)1 << 50)
 /* The first ABI version whose contract has a rounding. */
 #define ABI_VERSION_OF_ROUNDING 3u
 
@@ -79,15 +81,43 @@ static const char *find_sleep_flaw(const struct target *target,
     if (contract->sleeps != SLEEP_NONE && (target->sleep == NULL || target->wake == NULL)) {
         return "it promises to sleep but lacks sleep() or wake()";
     }
-    return contract->sleeps != SLEEP_NONE && contract->placement != PLACEMENT_RANGES
-               ? "it sleeps, and its blocks have no address that could stay"
+    return contract->sleeps != SLEEP_NONE &&
+                   (contract->placement != PLACEMENT_RANGES || contract->regions.grows)
+               ? "it sleeps, and its blocks have no address that could stay, or it grows in regions"
                : NULL;
 }
 
-static bool is_sound_contract(const struct target *target, const struct target_contract *contract,
-                              char *reason, size_t reason_bytes)
+/* NULL, or what is wrong with its regions.  `count`: how many it holds when it is open. */
+static const char *find_regions_flaw(const struct target *target,
+                                     const struct target_contract *contract, size_t count)
 {
+    const struct target_regions *regions = &contract->regions;
+    if (!regions->grows) {
+        return regions->trims || regions->step_bytes != 0 || count != 0
+                   ? "it gives regions back, has a step of them or holds one, but does not grow"
+                   : NULL;
+    }
+    if (contract->defrag != DEFRAG_NONE || contract->programs || target->retire != NULL) {
+        return "it grows in regions, which goes with neither moves, programs nor retire()";
+    }
+    if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0) {
+        return "it grows in regions, and its blocks have no address, or headers";
+    }
+    return contract->granule_bytes > TARGET_REGION_ALIGN_BYTES
+               ? "its granule is larger than 2 MiB, to which regions are aligned"
+           : regions->step_bytes % contract->granule_bytes != 0 ||
+                   regions->step_bytes > REGION_STEP_BYTES_MAX
+               ? "the step of its regions is above 2^50, or no multiple of the granule"
+               : NULL;
+}
+
+static bool is_sound_contract(const struct host *host, char *reason, size_t reason_bytes)
+{
+    const struct target *target = host->target;
+    const struct target_contract *contract = &host->contract;
     const char *what = NULL;
+    size_t region_count = 0;
+    (void)device_regions(host->device, &region_count);
     if (contract->granule_bytes == 0 ||
         (contract->granule_bytes & (contract->granule_bytes - 1)) != 0 ||
         contract->granule_bytes > GRANULE_BYTES_MAX) {
@@ -106,6 +136,7 @@ static bool is_sound_contract(const struct target *target, const struct target_c
         what = find_placement_flaw(contract);
         what = what == NULL ? find_sleep_flaw(target, contract) : what;
         what = what == NULL ? rounding_flaw(&contract->rounding) : what;
+        what = what == NULL ? find_regions_flaw(target, contract, region_count) : what;
     }
     what = what == NULL ? find_newer_flaw(contract) : what;
     if (what != NULL) {
@@ -196,7 +227,7 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
     }
     host_memory_opened(device_host_memory(host->device));
     const uint64_t granule = host->contract.granule_bytes;
-    bool is_good = is_sound_contract(target, &host->contract, reason, reason_bytes);
+    bool is_good = is_sound_contract(host, reason, reason_bytes);
     if (is_good && setup->capacity_bytes % granule != 0) {
         snprintf(reason, reason_bytes,
                  "the capacity is not a multiple of the granule (%" PRIu64 ")", granule);
@@ -207,6 +238,9 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
         return false;
     }
     host->model = model_create(setup->capacity_bytes, &host->contract, timeline);
+    size_t region_count = 0;
+    const struct device_region *regions = device_regions(host->device, &region_count);
+    model_set_regions(host->model, regions, region_count);
     device_set_resumes(host->device, host->contract.resumes);
     device_set_images(host->device, &(struct device_images){find_image_owner, host->model});
     return true;

@@ -20,19 +20,23 @@ enum device_call_kind {
     DEVICE_CALL_WAIT,
     DEVICE_CALL_UNLOAD,
     DEVICE_CALL_HOST_ALLOC,
-    DEVICE_CALL_MAP
+    DEVICE_CALL_MAP,
+    DEVICE_CALL_REGION_TAKE,
+    DEVICE_CALL_REGION_GIVE
 };
 struct device_call {
     enum device_call_kind kind;
     enum device_result result;
-    uint64_t from; /* copy, stage_out; event of wait; program of unload; stage of stage_in */
-    uint64_t to;   /* copy, stage_in, map; stage of stage_out, 0 when it was refused */
-    uint64_t bytes;
+    uint64_t from; /* copy, stage_out, region_give; event of wait; program of unload; stage of
+                      stage_in; bytes asked of region_take */
+    uint64_t to;   /* copy, stage_in, map, region_take; stage of stage_out, 0 when it was refused */
+    uint64_t bytes;            /* region_take: granted, 0 when it was refused */
     uint64_t completed_before; /* timeline_completed_count when the call began */
     uint32_t owner;            /* stage_in: whose bytes lead; UINT32_MAX = nobody's */
 };
-enum { DEVICE_CALL_KIND_COUNT = DEVICE_CALL_MAP + 1 };
-/* What the fault is called that refuses such calls: FAULT_COPY..FAULT_HOST_MEMORY. */
+enum { DEVICE_CALL_KIND_COUNT = DEVICE_CALL_REGION_GIVE + 1 };
+/* What the fault is called that refuses such calls: see fault_refuses().  A region that is given
+ * back is never refused. */
 enum fault_kind device_call_refusal(enum device_call_kind kind);
 
 /* Creates the device; capacity_bytes >= 1. */
@@ -68,10 +72,16 @@ bool device_left_range(const struct device *device);
 uint64_t device_mapped_bytes(const struct device *device);
 /* Stages that were not ended. */
 size_t device_stage_count(const struct device *device);
+/* The regions that the target holds now, ascending and disjoint; valid until the next call. */
+const struct device_region *device_regions(const struct device *device, size_t *count);
+/* Grows with each region that is taken or given back. */
+uint64_t device_region_changes(const struct device *device);
+/* Whether ever something was given back that was no region, and where. */
+bool device_gave_wrongly(const struct device *device, uint64_t *address);
 
 /* The fault strikes the call-th call of its kind from now (1 = the next; 0: it is disarmed), once
  * or for ever.  Of calls that are refused only the refusing kinds take notice
- * (FAULT_COPY..FAULT_HOST_MEMORY, FAULT_ANY); FAULT_CLOCK_JUMP counts every call but host_alloc,
+ * (fault_refuses(), FAULT_ANY); FAULT_CLOCK_JUMP counts every call but host_alloc,
  * and FAULT_POLL_JUMP completed_count and event_done, unless there is a device_waiter.
  * FAULT_UNLOAD_BUSY for ever: the next unload after each busy time is granted.  FAULT_COPY_HALF for
  * ever: the same call halves what is left, until that is at most 64 KiB. */
@@ -108,8 +118,8 @@ struct device_waiter {
     void (*gave_back)(void *context, const void *memory, size_t bytes); /* host memory */
 };
 void device_set_waiter(struct device *device, const struct device_waiter *waiter);
-/* Which kinds of call were refused during this op for a fault: bit per
- * FAULT_COPY..FAULT_HOST_MEMORY. */
+/* Which kinds of call were refused during this op for a fault: bit per kind that fault_refuses().
+ * FAULT_REGION is among them where a region was granted short. */
 uint32_t device_faults_fired(const struct device *device);
 /* Which faults struck during this op: bit per fault_kind.  A fault strikes when it comes to its
  * call, even where there is nothing to spoil: a wait for an event that is done already cannot lose

@@ -35,7 +35,7 @@ bool faults_goes_on(struct device_faults *faults, enum fault_kind kind)
 
 bool faults_refuse(struct device_faults *faults, enum fault_kind call)
 {
-    CHECK((unsigned)call < FAULT_CALL_COUNT);
+    CHECK(fault_refuses(call));
     const bool strikes_it = faults_strike(faults, call) != NULL;
     const bool strikes_any = faults_strike(faults, FAULT_ANY) != NULL;
     CHECK_COSTLY(!strikes_any || (faults->struck & 1u << FAULT_ANY) != 0);

@@ -162,6 +162,20 @@ static enum device_result guarded_stage_copy(void *context, uint64_t stage, uint
     return leave_changed_guard(context, device->stage_copy(device->context, stage, to));
 }
 
+static enum device_result guarded_region_take(void *context, uint64_t bytes,
+                                              struct device_region *region)
+{
+    const struct device_services *device = enter_guard(context);
+    return leave_changed_guard(context, device->region_take(device->context, bytes, region));
+}
+
+static void guarded_region_give(void *context, uint64_t address)
+{
+    const struct device_services *device = enter_guard(context);
+    device->region_give(device->context, address);
+    leave_guard(context);
+}
+
 struct guarded_device *guarded_device_create(struct device_guard *guard,
                                              const struct device_services *device)
 {
@@ -186,6 +200,8 @@ struct guarded_device *guarded_device_create(struct device_guard *guard,
         .unmap = guarded_unmap,
         .map = guarded_map,
         .stage_copy = guarded_stage_copy,
+        .region_take = guarded_region_take,
+        .region_give = guarded_region_give,
     };
     return guarded;
 }

@@ -227,5 +227,7 @@ struct device_services device_offered(struct device *device)
         .unmap = device_unmap,
         .map = device_map,
         .stage_copy = device_stage_copy,
+        .region_take = device_region_take,
+        .region_give = device_region_give,
     };
 }

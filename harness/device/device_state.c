@@ -36,6 +36,7 @@ void device_destroy(struct device *device)
     host_memory_deinit(&device->host_memory);
     free(device->stages);
     free(device->half_unloaded);
+    free(device->regions);
     free(device->calls);
     free(device);
 }
@@ -119,9 +120,10 @@ struct host_memory *device_host_memory(struct device *device)
 enum fault_kind device_call_refusal(enum device_call_kind kind)
 {
     static const enum fault_kind refusals[DEVICE_CALL_KIND_COUNT] = {
-        [DEVICE_CALL_COPY] = FAULT_COPY,     [DEVICE_CALL_STAGE_OUT] = FAULT_COPY,
-        [DEVICE_CALL_STAGE_IN] = FAULT_COPY, [DEVICE_CALL_WAIT] = FAULT_WAIT,
-        [DEVICE_CALL_UNLOAD] = FAULT_UNLOAD, [DEVICE_CALL_HOST_ALLOC] = FAULT_HOST_MEMORY,
+        [DEVICE_CALL_COPY] = FAULT_COPY,          [DEVICE_CALL_STAGE_OUT] = FAULT_COPY,
+        [DEVICE_CALL_STAGE_IN] = FAULT_COPY,      [DEVICE_CALL_WAIT] = FAULT_WAIT,
+        [DEVICE_CALL_UNLOAD] = FAULT_UNLOAD,      [DEVICE_CALL_HOST_ALLOC] = FAULT_HOST_MEMORY,
+        [DEVICE_CALL_REGION_TAKE] = FAULT_REGION, [DEVICE_CALL_REGION_GIVE] = FAULT_REGION,
         [DEVICE_CALL_MAP] = FAULT_COPY,
     };
     CHECK((unsigned)kind < DEVICE_CALL_KIND_COUNT);

@@ -5,6 +5,8 @@
 
 /* "faulting", as a number that no other part of a seed uses. */
 #define FAULTING_STREAM UINT64_C(0x6661756C74696E67)
+/* The same for what came later: with it, too, a seed means the same as before. */
+#define REGIONS_STREAM UINT64_C(0x726567696F6E73)
 #define DELAY_MIN_NS UINT64_C(1000)
 #define DELAY_MAX_NS UINT64_C(10000000000)
 enum { FOR_EVER_PERCENT = 10, RETIRE_PARTS = 256 };
@@ -24,12 +26,16 @@ void faulting_init(struct faulting *faulting, const struct fault_options *option
     CHECK((options->kinds & ~FAULTING_ALL) == 0);
     *faulting = (struct faulting){0};
     random_init(&faulting->random, random_derive(seed, FAULTING_STREAM));
+    struct random later;
+    random_init(&later, random_derive(seed, REGIONS_STREAM));
     for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
-        /* Drawn whether wished for or not: allowing one kind does not change what the others do. */
-        const bool is_on = random_chance(&faulting->random, FAULTING_ON_PERCENT, 100);
-        const uint64_t period = random_log_uniform(&faulting->random, FAULTING_PERIOD_MIN,
-                                                   FAULTING_PERIOD_MAX);
         const unsigned kind = kind_drawn_at(i);
+        const bool is_later = kind != FAULTING_RETIRE && fault_is_of_regions((enum fault_kind)kind);
+        struct random *random = is_later ? &later : &faulting->random;
+        /* Drawn whether wished for or not: allowing one kind does not change what the others do. */
+        const bool is_on = random_chance(random, FAULTING_ON_PERCENT, 100);
+        const uint64_t period = random_log_uniform(random, FAULTING_PERIOD_MIN,
+                                                   FAULTING_PERIOD_MAX);
         const bool is_wished = (options->kinds >> kind & 1) != 0;
         faulting->kinds[kind].period = is_on && is_wished ? (uint32_t)period : 0;
     }
@@ -97,8 +103,14 @@ static struct op make_retire(struct faulting *faulting, const struct model *mode
     return op;
 }
 
-static bool may_strike(const struct faulting *faulting, unsigned kind, uint32_t op_number)
+static bool may_strike(const struct faulting *faulting, unsigned kind,
+                       const struct scenario_view *view)
 {
+    const uint32_t op_number = view->op_number;
+    if (kind < FAULT_KIND_COUNT && fault_is_of_regions((enum fault_kind)kind) &&
+        !model_contract(view->hosts[0])->regions.grows) {
+        return false;
+    }
     if (faulting->kinds[kind].period == 0 || faulting->kinds[kind].disarm_at != 0) {
         return false;
     }
@@ -126,7 +138,7 @@ bool faulting_next(struct faulting *faulting, const struct scenario_view *view, 
         return true;
     }
     for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
-        if (!may_strike(faulting, i, view->op_number) ||
+        if (!may_strike(faulting, i, view) ||
             !random_chance(&faulting->random, 1, faulting->kinds[i].period)) {
             continue;
         }

@@ -62,11 +62,19 @@ size_t model_dying_count(const struct model *model);
 size_t model_event_count(const struct model *model);
 uint32_t model_event_op(const struct model *model, size_t index);
 
+/* The regions that the target holds now, ascending and disjoint; none where its contract does not
+ * grow. */
+const struct device_region *model_regions(const struct model *model, size_t *count);
+/* The one that holds all of [address, address + size_bytes), size_bytes >= 1; NULL: none does. */
+const struct device_region *model_region_of(const struct model *model, uint64_t address,
+                                            uint64_t size_bytes);
+
 uint64_t model_capacity_bytes(const struct model *model);
 uint64_t model_granule_bytes(const struct model *model);
 uint64_t model_in_use_bytes(const struct model *model); /* live, dying, images */
 uint64_t model_reserved_bytes(const struct model *model);
-uint64_t model_free_bytes(const struct model *model);         /* capacity - in use - reserved */
+uint64_t model_free_bytes(const struct model *model); /* capacity - in use - reserved */
+/* Of a contract that grows: of the regions held, and no hole spans two. */
 uint64_t model_largest_hole_bytes(const struct model *model); /* O(blocks), kept until a change */
 uint64_t model_hole_count(const struct model *model);         /* the same */
 uint64_t model_now_ns(const struct model *model);

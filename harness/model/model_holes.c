@@ -9,19 +9,23 @@ static void add_hole(uint64_t bytes, uint64_t *largest, uint64_t *count)
     CHECK_COSTLY((*count > 0) == (*largest > 0));
 }
 
-static void measure_holes(const struct model *model, uint64_t *largest, uint64_t *count)
+/* Of [start, end), which no block sticks out of. */
+static void add_holes(const struct model *model, uint64_t start, uint64_t end, uint64_t *largest,
+                      uint64_t *count)
 {
-    uint64_t at = model->counters.reserved_bytes;
+    uint64_t at = start;
     struct span_cursor cursor;
     struct span span;
-    *largest = *count = 0;
-    for (bool found = span_map_first(&model->map, &cursor); found;
+    for (bool found = span_map_find(&model->map, start, &cursor); found;
          found = span_map_next(&model->map, &cursor)) {
         span_map_get(&model->map, &cursor, &span);
+        if (span.start >= end) {
+            break;
+        }
         add_hole(span.start > at ? span.start - at : 0, largest, count);
         at = span.end;
     }
-    add_hole(model->capacity_bytes > at ? model->capacity_bytes - at : 0, largest, count);
+    add_hole(end > at ? end - at : 0, largest, count);
 }
 
 /* The cache is not part of what the model says: it may be filled through a const pointer. */
@@ -32,10 +36,15 @@ static void update_holes(const struct model *model)
     }
     uint64_t largest = 0;
     uint64_t count = 0;
-    if (model->contract.placement == PLACEMENT_RANGES) {
-        measure_holes(model, &largest, &count);
-    } else { /* nobody is told where they are: all that is free counts as one */
+    for (size_t i = 0; i < model->region_count; i++) {
+        const struct device_region *region = &model->regions[i];
+        add_holes(model, region->address, region->address + region->size_bytes, &largest, &count);
+    }
+    if (model->contract.placement != PLACEMENT_RANGES) {
+        /* nobody is told where they are: all that is free counts as one */
         add_hole(model_free_bytes(model), &largest, &count);
+    } else if (!model->contract.regions.grows) {
+        add_holes(model, model->counters.reserved_bytes, model->capacity_bytes, &largest, &count);
     }
     struct model *cache = (struct model *)(uintptr_t)model;
     cache->largest_hole_bytes = largest;

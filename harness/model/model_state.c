@@ -40,6 +40,7 @@ void model_destroy(struct model *model)
     free(model->waiters.heads);
     free(model->waiters.nodes);
     free(model->gone);
+    free(model->regions);
     free(model);
 }
 

@@ -66,6 +66,8 @@ void model_strand(struct model *model, uint32_t slot);
 bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t *other);
 /* The target sleeps from here on, or is awake again. */
 void model_set_asleep(struct model *model, bool is_asleep);
+/* The target holds these regions now, as device_regions() has them. */
+void model_set_regions(struct model *model, const struct device_region *regions, size_t count);
 /* From here on events complete in an order that has nothing to do with when they are due. */
 void model_set_unordered(struct model *model);
 /* Where it is not known in which order calls took effect the peak is somewhere in between.  Never

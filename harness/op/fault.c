@@ -46,6 +46,9 @@ static const struct fault_info faults[FAULT_KIND_COUNT] = {
     [FAULT_POLL_JUMP] = {.name = "poll_jump",
                          .summary = "events complete between two looks at them",
                          .has_delay = true},
+    [FAULT_REGION] = {.name = "region", .summary = "the device refuses a new region of memory"},
+    [FAULT_REGION_SHORT] = {.name = "region_short",
+                            .summary = "a new region has half of the bytes that were asked for"},
 };
 
 const struct fault_info *fault_info(enum fault_kind kind)

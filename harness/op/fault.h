@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Order is part of the byte format of fuzz inputs: append only.  The first four refuse; they also
- * name the kinds of device call that can be refused (device_faults_fired). */
+/* Order is part of the byte format of fuzz inputs: append only.  The first four and FAULT_REGION
+ * refuse; they also name the kinds of device call that can be refused (device_faults_fired). */
 enum fault_kind {
     FAULT_COPY = 0,    /* copy, map, stage_out, stage_in or stage_copy is refused */
     FAULT_WAIT,        /* event_wait is refused */
@@ -32,11 +32,14 @@ enum fault_kind {
     FAULT_ANY,          /* whichever call that can be refused: it is */
     FAULT_POLL_JUMP,    /* event_done or completed_count, of one client: before it the clock jumps
                            ahead by delay_ns */
+    FAULT_REGION,       /* region_take is refused */
+    FAULT_REGION_SHORT, /* region_take: the region has half of the bytes */
     FAULT_KIND_COUNT
 };
 enum {
     FAULT_CALL_COUNT = 4
-}; /* kinds of call that can be refused: FAULT_COPY..FAULT_HOST_MEMORY */
+}; /* kinds of call that every target makes and that can be refused: FAULT_COPY..FAULT_HOST_MEMORY
+    */
 
 struct fault_info {
     const char *name;    /* as in .ops text: "copy_half" */
@@ -46,6 +49,16 @@ struct fault_info {
                             DEVICE_PARTIAL */
 };
 const struct fault_info *fault_info(enum fault_kind kind);
+/* Whether it stands for calls of one kind that are refused: the kinds of device_faults_fired. */
+static inline bool fault_refuses(enum fault_kind kind)
+{
+    return (unsigned)kind < FAULT_CALL_COUNT || kind == FAULT_REGION;
+}
+/* Whether it strikes nothing but region_take, which only targets that grow call. */
+static inline bool fault_is_of_regions(enum fault_kind kind)
+{
+    return kind == FAULT_REGION || kind == FAULT_REGION_SHORT;
+}
 /* The kind of that name, or FAULT_KIND_COUNT. */
 enum fault_kind fault_find(const char *name);
 

@@ -62,8 +62,9 @@ static void append_list(struct writing *text, const struct certificate_list *lis
 /* The version without what only some contracts have is written for all others. */
 static uint64_t find_version(const struct oom *oom)
 {
-    return oom->placement != PLACEMENT_RANGES || oom->header_bytes > 0 ? CERTIFICATE_VERSION_MAX
-                                                                       : CERTIFICATE_VERSION;
+    const bool is_plain = oom->placement == PLACEMENT_RANGES && oom->header_bytes == 0 &&
+                          !oom->promised.grows;
+    return is_plain ? CERTIFICATE_VERSION : CERTIFICATE_VERSION_MAX;
 }
 
 static void append_contract(struct writing *text, const struct oom *oom)
@@ -78,12 +79,47 @@ static void append_contract(struct writing *text, const struct oom *oom)
         json_add_string(text, "placement", placement_name(oom->placement));
         json_add_number(text, "header", oom->header_bytes);
     }
+    if (oom->promised.grows) {
+        json_add_boolean(text, "grows", true);
+        json_add_boolean(text, "trims", oom->promised.trims);
+        append_size(text, "step", oom->promised.step_bytes);
+    }
     json_unnest(text, '}');
     json_break(text, 1);
     json_nest(text, "refused", '{');
     for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
         json_add_boolean(text, fault_info((enum fault_kind)i)->name,
                          (oom->faults_fired >> i & 1) != 0);
+    }
+    if (oom->promised.grows) {
+        json_add_boolean(text, fault_info(FAULT_REGION)->name,
+                         (oom->faults_fired >> FAULT_REGION & 1) != 0);
+    }
+    json_unnest(text, '}');
+}
+
+static void append_regions(struct writing *text, const struct oom *oom)
+{
+    append_size(text, "region_align", oom->region_align_bytes);
+    json_nest(text, "regions", '[');
+    for (size_t i = 0; i < oom->region_count; i++) {
+        const struct device_region *region = &oom->regions[i];
+        json_nest(text, NULL, '[');
+        json_add_number(text, NULL, region->address);
+        json_add_number(text, NULL, region->address + region->size_bytes);
+        json_unnest(text, ']');
+    }
+    json_unnest(text, ']');
+}
+
+static void append_device(struct writing *text, const struct oom *oom)
+{
+    json_break(text, 1);
+    json_nest(text, "device", '{');
+    append_size(text, "capacity", oom->capacity_bytes);
+    append_size(text, "granule", oom->granule_bytes);
+    if (oom->promised.grows) {
+        append_regions(text, oom);
     }
     json_unnest(text, '}');
 }
@@ -267,11 +303,7 @@ void certificate_print(const struct oom *oom, const struct proof *proof,
     }
     json_break(text, 1);
     json_add_string(text, "claim", verdict_name(proof->claim));
-    json_break(text, 1);
-    json_nest(text, "device", '{');
-    append_size(text, "capacity", oom->capacity_bytes);
-    append_size(text, "granule", oom->granule_bytes);
-    json_unnest(text, '}');
+    append_device(text, oom);
     append_contract(text, oom);
     append_request(text, oom);
     append_blocks(text, oom);

@@ -221,6 +221,86 @@ static bool placement_exists_at(const struct oom *oom, uint64_t now_ns, size_t i
            placement_exists_at(oom, now_ns, i + 1, evicted | UINT64_C(1) << i);
 }
 
+/* --- regions --- */
+
+static bool ends_above(const struct device_region *region, uint64_t address)
+{
+    return region->address + region->size_bytes > address;
+}
+
+/* Whether a block lies there at now_ns. */
+static bool is_occupied(const struct oom *oom, uint64_t now_ns, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        if (!is_dead(block, now_ns) && block->address < end &&
+            start < block->address + block->size_bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the request fits at `address` or the next aligned place above, within the region. */
+static bool fits_in_region(const struct oom *oom, uint64_t now_ns,
+                           const struct device_region *region, uint64_t address)
+{
+    const uint64_t start = round_up(address, oom->request.align_bytes);
+    const uint64_t end = start + round_up(oom->request.size_bytes, oom->granule_bytes);
+    return start >= region->address && end <= region->address + region->size_bytes &&
+           !is_occupied(oom, now_ns, start, end);
+}
+
+/* At the start of some region held, or above some block in it. */
+static bool fits_in_some_region(const struct oom *oom, uint64_t now_ns)
+{
+    for (size_t i = 0; i < oom->region_count; i++) {
+        const struct device_region *region = &oom->regions[i];
+        if (fits_in_region(oom, now_ns, region, region->address)) {
+            return true;
+        }
+        for (size_t k = 0; k < oom->block_count; k++) {
+            const struct oom_block *block = &oom->blocks[k];
+            if (fits_in_region(oom, now_ns, region, block->address + block->size_bytes)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The new region may lie there: what meets it was given back, for no block lies in it. */
+static bool may_take_region(const struct oom *oom, uint64_t now_ns, uint64_t address)
+{
+    const uint64_t step = oom->promised.step_bytes;
+    const uint64_t need = round_up(oom->request.size_bytes, oom->granule_bytes);
+    const uint64_t end = address + (need + step - 1) / step * step;
+    if (end > oom->capacity_bytes || was_refused(oom, FAULT_REGION)) {
+        return false;
+    }
+    for (size_t i = 0; i < oom->region_count; i++) {
+        const struct device_region *region = &oom->regions[i];
+        const uint64_t region_end = region->address + region->size_bytes;
+        if (region->address < end && ends_above(region, address) &&
+            (!oom->promised.trims || is_occupied(oom, now_ns, region->address, region_end))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The lowest place of a new region is the bottom, or the first above some region. */
+static bool fits_with_regions(const struct oom *oom, uint64_t now_ns)
+{
+    bool fits = fits_in_some_region(oom, now_ns) || may_take_region(oom, now_ns, 0);
+    for (size_t i = 0; i < oom->region_count && !fits; i++) {
+        const struct device_region *region = &oom->regions[i];
+        fits = may_take_region(
+            oom, now_ns, round_up(region->address + region->size_bytes, oom->region_align_bytes));
+    }
+    return fits;
+}
+
 /* --- the times --- */
 
 /* 0 and every time at which a queued free completes.  The result is their count; 0 when there are
@@ -263,7 +343,7 @@ enum verdict_kind exhaustive_judge(const struct oom *oom)
 {
     uint64_t waits[EXHAUSTIVE_WAITS_MAX];
     if (oom->placement != PLACEMENT_RANGES || oom->block_count > EXHAUSTIVE_BLOCKS_MAX ||
-        !is_small(oom)) {
+        oom->region_count > EXHAUSTIVE_REGIONS_MAX || !is_small(oom)) {
         return VERDICT_NONE;
     }
     const size_t wait_count = find_waits(oom, waits);
@@ -271,7 +351,8 @@ enum verdict_kind exhaustive_judge(const struct oom *oom)
         return VERDICT_NONE;
     }
     for (size_t i = 0; i < wait_count && oom->request.size_bytes <= oom->capacity_bytes; i++) {
-        if (placement_exists_at(oom, waits[i], 0, 0)) {
+        if (oom->promised.grows ? fits_with_regions(oom, waits[i])
+                                : placement_exists_at(oom, waits[i], 0, 0)) {
             return VERDICT_PREMATURE;
         }
     }

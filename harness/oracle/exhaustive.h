@@ -10,6 +10,7 @@
 
 enum {
     EXHAUSTIVE_BLOCKS_MAX = 32,
+    EXHAUSTIVE_REGIONS_MAX = 32,
     EXHAUSTIVE_LOOSE_MAX = 6, /* blocks that move, come back or are evicted in some state: 3^6 ways
                                  to evict some and place some */
     EXHAUSTIVE_WAITS_MAX = 5  /* times until which it may wait, 0 (it does not) included */

@@ -6,6 +6,7 @@
 #include "harness/device/span_map.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void reserve_blocks(struct oom *oom, const struct model *model)
 {
@@ -64,6 +65,24 @@ static void take_blocks(struct oom *oom, const struct model *model)
     oom->block_count = count;
 }
 
+static void take_regions(struct oom *oom, const struct model *model)
+{
+    const struct target_contract *contract = model_contract(model);
+    const struct device_region *regions = model_regions(model, &oom->region_count);
+    oom->promised = contract->regions;
+    oom->region_align_bytes = TARGET_REGION_ALIGN_BYTES;
+    if (oom->promised.step_bytes == 0) {
+        oom->promised.step_bytes = contract->granule_bytes;
+    }
+    if (oom->region_count > oom->region_capacity) {
+        oom->region_capacity = oom->region_count * 2;
+        oom->regions = array_resized(oom->regions, oom->region_capacity * sizeof *oom->regions);
+    }
+    if (oom->region_count > 0) {
+        memcpy(oom->regions, regions, oom->region_count * sizeof *regions);
+    }
+}
+
 /* Where nothing moves, what a block was aligned to says nothing of the range that it takes. */
 static void hide_places(struct oom *oom)
 {
@@ -90,6 +109,7 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     oom->request = *request;
     reserve_blocks(oom, model);
     take_blocks(oom, model);
+    take_regions(oom, model);
     hide_places(oom);
 }
 
@@ -112,7 +132,27 @@ void oom_deinit(struct oom *oom)
 {
     free(oom->blocks);
     free(oom->due_times_ns);
+    free(oom->regions);
     *oom = (struct oom){0};
+}
+
+uint64_t oom_region_bytes(const struct oom *oom, uint64_t block_bytes)
+{
+    const uint64_t step = oom->promised.step_bytes;
+    const uint64_t bytes = block_bytes < oom->capacity_bytes ? block_bytes : oom->capacity_bytes;
+    return (bytes + (step - 1)) / step * step;
+}
+
+bool oom_has_region(const struct oom *oom, uint64_t address, uint64_t size_bytes)
+{
+    for (size_t i = 0; i < oom->region_count; i++) {
+        const struct device_region *region = &oom->regions[i];
+        if (address >= region->address && address - region->address < region->size_bytes &&
+            size_bytes <= region->size_bytes - (address - region->address)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 uint64_t oom_reserved_bytes(const struct oom *oom)

@@ -53,6 +53,12 @@ struct oom {
     struct oom_block *blocks; /* block_count of them, ascending, disjoint; then those in host
                                  memory, which are there under DEFRAG_REPACK alone */
     size_t block_count, block_capacity;
+    /* A contract that grows: the regions that are held now, ascending and disjoint; each block lies
+     * in one.  defrag is none then, and there is no stack. */
+    struct target_regions promised; /* step_bytes is not 0 */
+    uint64_t region_align_bytes;    /* where regions begin; not below the alignments of blocks */
+    struct device_region *regions;  /* region_count of them */
+    size_t region_count, region_capacity;
     uint64_t *due_times_ns; /* scratch of oom_take */
     size_t due_time_capacity;
 };
@@ -69,6 +75,12 @@ static inline bool oom_block_is_absent(const struct oom_block *block)
 {
     return block->address == OOM_IN_HOST_MEMORY;
 }
+
+/* The bytes of the region that it would take for a block of so many: at most the capacity and a
+ * step. */
+uint64_t oom_region_bytes(const struct oom *oom, uint64_t block_bytes);
+/* Whether a region that is held now has all of [address, address + size_bytes). */
+bool oom_has_region(const struct oom *oom, uint64_t address, uint64_t size_bytes);
 
 /* What the programs that execute now reserve at the bottom. */
 uint64_t oom_reserved_bytes(const struct oom *oom);

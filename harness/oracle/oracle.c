@@ -164,7 +164,8 @@ static enum oom_class classify_oom(const struct reach *reach)
     for (size_t i = 0; i < reach->range_count; i++) {
         const struct reach_range *range = &reach->ranges[i];
         is_aligned = is_aligned || (range->is_movable && range->align_bytes > oom->granule_bytes);
-        is_held = is_held || (!range->is_movable && oom->blocks[range->block].hold_count > 0);
+        is_held = is_held || (!range->is_movable && range->block != REACH_FENCE &&
+                              oom->blocks[range->block].hold_count > 0);
     }
     return is_aligned ? OOM_ALIGNED : is_held ? OOM_HELD : OOM_PLAIN;
 }
@@ -244,7 +245,9 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     size_print_field(all, all_text);
     settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
     explain_verdict(oracle, verdict, "no %s offers more than %s of the %s free",
-                    reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks" : "hole",
+                    reach->oom->promised.grows      ? "hole of a region, and no new region,"
+                    : reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks"
+                                                    : "hole",
                     largest_text, all_text);
     return true;
 }
@@ -384,6 +387,24 @@ static size_t count_returns(const struct proof_plan *plan)
     return count - (size_t)plan->staged_count;
 }
 
+/* Where the request fits into no region that is held. */
+static void explain_region(const struct oom *oom, uint64_t address, struct verdict *verdict)
+{
+    const uint64_t end = address + oom_region_bytes(oom, oom->request.size_bytes);
+    size_t given_count = 0;
+    if (oom_has_region(oom, address, oom->request.size_bytes)) {
+        return;
+    }
+    for (size_t i = 0; i < oom->region_count; i++) {
+        const struct device_region *region = &oom->regions[i];
+        given_count += region->address < end && address < region->address + region->size_bytes;
+    }
+    if (given_count > 0) {
+        append_reason(verdict, "give back empty regions (%zu), ", given_count);
+    }
+    append_reason(verdict, "take a region, ");
+}
+
 /* What to do, in the order of the plan, without what it does not need. */
 static void explain_plan(const struct oom *oom, const struct proof_plan *plan,
                          struct verdict *verdict)
@@ -410,6 +431,9 @@ static void explain_plan(const struct oom *oom, const struct proof_plan *plan,
     }
     if (returned_count > 0) {
         append_reason(verdict, "bring blocks back from host memory (%zu), ", returned_count);
+    }
+    if (oom->promised.grows) {
+        explain_region(oom, plan->address, verdict);
     }
     append_reason(verdict, verdict->reason[0] == '\0' ? "with no mitigation " : "then ");
     if (oom->placement != PLACEMENT_RANGES) {

@@ -147,6 +147,8 @@ static void begin_moves(struct move_order *order, const struct reach *reach, con
     for (size_t i = 0; i < reach->range_count; i++) {
         if (reach->ranges[i].start == OOM_IN_HOST_MEMORY) {
             order->progress[i] = STAGED;
+        } else if (reach->ranges[i].size_bytes == 0) {
+            order->progress[i] = AT_HOME; /* a fence */
         } else {
             occupy_place(order, i, reach->ranges[i].start, reach->ranges[i].size_bytes);
             order->progress[i] = to[i] != reach->ranges[i].start ? WAITING : AT_HOME;

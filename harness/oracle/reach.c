@@ -2,8 +2,10 @@
 
 #include "harness/base/align.h"
 #include "harness/base/array.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const struct reach_gap reach_before_all = {.last = SIZE_MAX};
 
@@ -52,14 +54,109 @@ bool reach_may_evict(const struct oom *oom, const struct oom_block *block, uint6
            block->op != oom->request.own_op && may_evict_at_all(oom);
 }
 
+/* --- regions: fences between the places where a block may lie --- */
+
+/* The most ranges that a reach of it has. */
+static size_t find_range_count_max(const struct oom *oom)
+{
+    return oom->block_count + (oom->promised.grows ? 2 * (oom->region_count + 1) : 0);
+}
+
+/* Blocks that are still to be put between fences. */
+struct fencing {
+    struct reach *reach;
+    const struct reach_range *blocks; /* block_count of them; next is the first one */
+    size_t block_count, next;
+    bool may_take;
+};
+
+static void put_fence(struct reach *reach, uint64_t start, uint64_t end)
+{
+    CHECK(start <= end);
+    reach->ranges[reach->range_count++] = (struct reach_range){
+        .start = start, .size_bytes = end - start, .align_bytes = 1, .block = REACH_FENCE};
+}
+
+static void take_longer(struct device_region *longest, uint64_t address, uint64_t size_bytes)
+{
+    if (size_bytes > longest->size_bytes) {
+        *longest = (struct device_region){address, size_bytes};
+    }
+}
+
+/* What is free from start to end, but for the empty regions from `first` up to, not including,
+ * `last`, which are given back. */
+static void put_run(const struct fencing *fencing, uint64_t start, uint64_t end, size_t first,
+                    size_t last)
+{
+    const struct oom *oom = fencing->reach->oom;
+    struct device_region longest = {start, 0};
+    for (size_t i = first; i < last; i++) {
+        take_longer(&longest, oom->regions[i].address, oom->regions[i].size_bytes);
+    }
+    const uint64_t at = align_up(start, oom->region_align_bytes);
+    if (fencing->may_take && at < end) {
+        const uint64_t step = oom->promised.step_bytes;
+        take_longer(&longest, at, (end - at) / step * step);
+    }
+    put_fence(fencing->reach, start, longest.address);
+    put_fence(fencing->reach, longest.address + longest.size_bytes, end);
+}
+
+static bool has_block_below(const struct fencing *fencing, uint64_t end)
+{
+    return fencing->next < fencing->block_count && fencing->blocks[fencing->next].start < end;
+}
+
+static void put_regions(struct fencing *fencing)
+{
+    struct reach *reach = fencing->reach;
+    const struct oom *oom = reach->oom;
+    uint64_t start = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < oom->region_count; i++) {
+        const struct device_region *region = &oom->regions[i];
+        const uint64_t end = region->address + region->size_bytes;
+        if (oom->promised.trims && !has_block_below(fencing, end)) {
+            continue;
+        }
+        put_run(fencing, start, region->address, first, i);
+        while (has_block_below(fencing, end)) {
+            reach->ranges[reach->range_count++] = fencing->blocks[fencing->next++];
+        }
+        start = end;
+        first = i + 1;
+    }
+    put_run(fencing, start, oom->capacity_bytes, first, oom->region_count);
+}
+
+/* Puts unmovable ranges (REACH_FENCE) around the blocks, so that the gaps are the holes of the
+ * regions, and, in each run of free memory between regions with blocks, the longest place that a
+ * new region or an empty one has.  Both begin at a multiple of region_align_bytes, so the longest
+ * takes whatever another one there would.  may_take: new regions may be had. */
+static void put_fences(struct reach *reach, bool may_take)
+{
+    const size_t behind = find_range_count_max(reach->oom) - reach->range_count;
+    struct fencing fencing = {.reach = reach,
+                              .blocks = &reach->ranges[behind],
+                              .block_count = reach->range_count,
+                              .may_take = may_take};
+    CHECK(reach->defrag == DEFRAG_NONE);
+    CHECK(reach->bottom == 0);
+    memmove(&reach->ranges[behind], reach->ranges, reach->range_count * sizeof *reach->ranges);
+    reach->range_count = 0;
+    put_regions(&fencing);
+    CHECK(fencing.next == fencing.block_count); /* each block lies in a region */
+}
+
 /* --- the state --- */
 
-static void reserve_reach(struct reach *reach, size_t block_count)
+static void reserve_reach(struct reach *reach, size_t range_count)
 {
-    if (block_count <= reach->range_capacity && reach->tops != NULL) {
+    if (range_count <= reach->range_capacity && reach->tops != NULL) {
         return;
     }
-    reach->range_capacity = block_count * 2 + 1;
+    reach->range_capacity = range_count * 2 + 1;
     reach->ranges = array_resized(reach->ranges, reach->range_capacity * sizeof *reach->ranges);
     reach->tops = array_resized(reach->tops, (reach->range_capacity + 1) * sizeof *reach->tops);
 }
@@ -104,7 +201,7 @@ static void take_block(struct reach *reach, const struct reach_limits *limits, s
 
 void reach_decide(struct reach *reach, const struct oom *oom, const struct reach_limits *limits)
 {
-    reserve_reach(reach, oom->block_count);
+    reserve_reach(reach, find_range_count_max(oom));
     reach->oom = oom;
     reach->defrag = limits->moves && !was_refused(oom, FAULT_COPY) ? oom->defrag : DEFRAG_NONE;
     reach->until_ns = limits->until_ns;
@@ -119,6 +216,9 @@ void reach_decide(struct reach *reach, const struct oom *oom, const struct reach
     reach->frees_awaited = reach->programs_evicted = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
         take_block(reach, limits, i);
+    }
+    if (oom->promised.grows) {
+        put_fences(reach, !was_refused(oom, FAULT_REGION));
     }
 }
 

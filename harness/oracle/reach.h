@@ -12,10 +12,14 @@ struct reach_limits {
     const bool *stays;  /* by block: idle programs that stay all the same; NULL = none */
 };
 
+/* Where a contract grows: no block, but what lies between the places for one; it may have 0 bytes.
+ */
+#define REACH_FENCE UINT32_MAX
+
 /* A block that is still there. */
 struct reach_range {
     uint64_t start, size_bytes, align_bytes;
-    uint32_t block; /* index into oom->blocks */
+    uint32_t block; /* index into oom->blocks; REACH_FENCE */
     bool is_movable;
 };
 
@@ -50,8 +54,8 @@ bool reach_is_too_large(const struct reach *reach);
 /* An unmovable block below bottom: no mitigation helps.  NULL: there is none. */
 const struct reach_range *reach_fixed_below(const struct reach *reach);
 
-/* One span [start, end) between unmovable blocks, and the movable ranges first..last (not included)
- * that lie in it; start and end are not below bottom. */
+/* One span [start, end) between unmovable blocks (or fences), and the movable ranges first..last
+ * (not included) that lie in it; start and end are not below bottom. */
 struct reach_gap {
     uint64_t start, end;
     size_t first, last;

@@ -28,21 +28,32 @@ void relations_deinit(struct relations *relations)
     reach_deinit(&relations->reach);
 }
 
-/* relations->other becomes *oom, with blocks of its own. */
+/* relations->other becomes *oom, with blocks and regions of its own. */
 static struct oom *copy_state(struct relations *relations, const struct oom *oom)
 {
     struct oom *other = &relations->other;
     struct oom_block *blocks = other->blocks;
+    struct device_region *regions = other->regions;
     size_t capacity = other->block_capacity;
+    size_t region_capacity = other->region_capacity;
     if (blocks == NULL || oom->block_count > capacity) {
         capacity = oom->block_count * 2 + 1;
         blocks = array_resized(blocks, capacity * sizeof *blocks);
     }
+    if (oom->region_count > region_capacity) {
+        region_capacity = oom->region_count * 2;
+        regions = array_resized(regions, region_capacity * sizeof *regions);
+    }
     *other = *oom;
     other->blocks = blocks;
     other->block_capacity = capacity;
+    other->regions = regions;
+    other->region_capacity = region_capacity;
     other->due_times_ns = NULL;
     other->due_time_capacity = 0;
+    if (oom->region_count > 0) {
+        memcpy(regions, oom->regions, oom->region_count * sizeof *regions);
+    }
     if (oom->block_count > 0) {
         memcpy(blocks, oom->blocks, oom->block_count * sizeof *blocks);
     }
@@ -88,6 +99,16 @@ static uint64_t double_bytes(uint64_t bytes)
     return bytes > UINT64_MAX / 2 ? UINT64_MAX : bytes * 2;
 }
 
+static void double_regions(struct oom *oom)
+{
+    oom->region_align_bytes = double_bytes(oom->region_align_bytes);
+    oom->promised.step_bytes = double_bytes(oom->promised.step_bytes);
+    for (size_t i = 0; i < oom->region_count; i++) {
+        oom->regions[i].address = double_bytes(oom->regions[i].address);
+        oom->regions[i].size_bytes = double_bytes(oom->regions[i].size_bytes);
+    }
+}
+
 static const struct oom *make_doubled(struct relations *relations, const struct oom *oom)
 {
     if (oom->capacity_bytes > UINT64_MAX / 8 || oom->request.align_bytes > UINT64_MAX / 8) {
@@ -102,6 +123,7 @@ static const struct oom *make_doubled(struct relations *relations, const struct 
     request->asked_bytes = double_bytes(request->asked_bytes);
     request->align_bytes = double_bytes(request->align_bytes);
     request->stack_bytes = double_bytes(request->stack_bytes);
+    double_regions(other);
     for (size_t i = 0; i < other->block_count; i++) {
         struct oom_block *block = &other->blocks[i];
         block->address = oom_block_is_absent(block) ? OOM_IN_HOST_MEMORY
@@ -238,7 +260,7 @@ static const struct oom *make_permuted(struct relations *relations, const struct
     while (lowest < reach->range_count && reach->ranges[lowest].is_movable) {
         lowest++;
     }
-    if (lowest == reach->range_count || reach_is_too_large(reach) ||
+    if (oom->promised.grows || lowest == reach->range_count || reach_is_too_large(reach) ||
         reach_fixed_below(reach) != NULL) {
         return NULL;
     }

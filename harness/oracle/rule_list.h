@@ -13,7 +13,7 @@
  *   last two roads, and host memory by again_breaks; what open() answers under a sweep (status,
  *   message, host memory) is judged in harness/sweep/.
  * - `plant` is a target that breaks exactly this rule: targets/plants/list.h,
- *   targets/threaded/list.h. */
+ *   targets/threaded/list.h, targets/segments/list.h. */
 /* clang-format off */
 RULE(PREMATURE, premature,
      "the target reports out-of-memory only when nothing fits after every mitigation",
@@ -163,4 +163,8 @@ RULE(OWNERSHIP, ownership,
      "each byte has one owner: free, used, evictable and held bytes add up to the limit",
      JUDGE(rules_judge_ownership),
      "plant_ownership")
+RULE(REGION, region,
+     "each block lies in one region that the target holds, and close gives back all of them",
+     JUDGE(rules_judge_region),
+     "segments_across")
 /* clang-format on */

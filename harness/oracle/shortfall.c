@@ -35,14 +35,22 @@ struct shortfall {
     enum slack slack;
 };
 
-enum { MISSING_DRAIN = 1, MISSING_DEFRAGMENT = 2, MISSING_EVICT = 4, MISSING_ALL = 7 };
+enum {
+    MISSING_DRAIN = 1,
+    MISSING_DEFRAGMENT = 2,
+    MISSING_EVICT = 4,
+    MISSING_ALL = 7, /* where nothing grows */
+    MISSING_TRIM = 8,
+    MISSING_GROW = 16,
+    MISSING_ANY = 31
+};
 
 /* --- as text --- */
 
 static void print_mitigations(const char *begin, unsigned mitigations, char *text,
                               size_t text_bytes)
 {
-    static const char *const names[] = {"drain", "defragment", "evict"};
+    static const char *const names[] = {"drain", "defragment", "evict", "trim", "grow"};
     const char *separator = begin;
     size_t used = 0;
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -81,14 +89,14 @@ static bool find_shortfall(const char *name, struct shortfall *found)
 {
     enum { HOLE_COUNT = SUBJECT_COUNT * 2 * SLACK_COUNT };
     char text[VERDICT_MECHANISM_BYTES];
-    for (unsigned i = 0; i < HOLE_COUNT + 2 * MISSING_ALL; i++) {
+    for (unsigned i = 0; i < HOLE_COUNT + 2 * MISSING_ANY; i++) {
         const unsigned bits = i < HOLE_COUNT ? 0 : i - HOLE_COUNT;
         *found = (struct shortfall){
             .subject = i % SUBJECT_COUNT,
             .is_aligned = i / SUBJECT_COUNT % 2 != 0,
             .slack = i / SUBJECT_COUNT / 2 % SLACK_COUNT,
-            .missing = i >= HOLE_COUNT && bits < MISSING_ALL ? bits + 1 : 0,
-            .done = bits >= MISSING_ALL ? bits - MISSING_ALL + 1 : 0,
+            .missing = i >= HOLE_COUNT && bits < MISSING_ANY ? bits + 1 : 0,
+            .done = bits >= MISSING_ANY ? bits - MISSING_ANY + 1 : 0,
         };
         print_shortfall(found, text);
         if (strcmp(text, name) == 0) {
@@ -147,8 +155,21 @@ static bool fits_after(struct oracle *oracle, const struct oom *oom, unsigned mi
     limited.evicts = oom->evicts && (mitigations & MISSING_EVICT) != 0;
     limited.program_evicts_program = oom->program_evicts_program &&
                                      (mitigations & MISSING_EVICT) != 0;
+    limited.promised.trims = oom->promised.trims && (mitigations & MISSING_TRIM) != 0;
+    limited.faults_fired |= (mitigations & MISSING_GROW) != 0 ? 0 : 1u << FAULT_REGION;
     oracle_judge(oracle, &limited, SHORTFALL_NODES_MAX, &verdict);
     return verdict.kind == VERDICT_PREMATURE;
+}
+
+/* The first of these after which it fits; the last one needs no question. */
+static unsigned find_first(struct oracle *oracle, const struct oom *oom, const unsigned *sets,
+                           size_t count)
+{
+    size_t i = 0;
+    while (i + 1 < count && !fits_after(oracle, oom, sets[i])) {
+        i++;
+    }
+    return sets[i];
 }
 
 /* The fewest mitigations; of as few the documented order decides. */
@@ -160,22 +181,28 @@ static unsigned find_missing(struct oracle *oracle, const struct oom *oom)
                                         MISSING_EVICT,
                                         MISSING_DRAIN | MISSING_DEFRAGMENT,
                                         MISSING_DRAIN | MISSING_EVICT,
-                                        MISSING_DEFRAGMENT | MISSING_EVICT};
-    for (size_t i = 0; i < sizeof by_count / sizeof by_count[0]; i++) {
-        if (fits_after(oracle, oom, by_count[i])) {
-            return by_count[i];
-        }
-    }
-    return MISSING_ALL;
+                                        MISSING_DEFRAGMENT | MISSING_EVICT,
+                                        MISSING_ALL};
+    static const unsigned growing[] = {0,
+                                       MISSING_DRAIN,
+                                       MISSING_GROW,
+                                       MISSING_DRAIN | MISSING_GROW,
+                                       MISSING_TRIM | MISSING_GROW,
+                                       MISSING_DRAIN | MISSING_TRIM | MISSING_GROW};
+    return oom->promised.grows
+               ? find_first(oracle, oom, growing, sizeof growing / sizeof growing[0])
+               : find_first(oracle, oom, by_count, sizeof by_count / sizeof by_count[0]);
 }
 
 /* The room of the largest hole beyond the request, which fits. */
 static uint64_t find_spare_bytes(const struct oom *oom, struct reach *reach)
 {
     const struct reach_limits nothing = {0};
+    struct oom held = *oom; /* holes of new regions do not count */
     struct reach_gap gap = reach_before_all;
     uint64_t largest = 0;
-    reach_decide(reach, oom, &nothing);
+    held.faults_fired |= 1u << FAULT_REGION;
+    reach_decide(reach, &held, &nothing);
     if (oom->placement != PLACEMENT_RANGES) {
         return sums_free_bytes(reach) - reach->need;
     }
@@ -196,7 +223,8 @@ static enum slack find_slack(uint64_t spare_bytes, uint64_t need_bytes)
 static unsigned join_done(const struct shortfall_done *done)
 {
     return (done->drained ? MISSING_DRAIN : 0u) | (done->defragmented ? MISSING_DEFRAGMENT : 0u) |
-           (done->evicted ? MISSING_EVICT : 0u);
+           (done->evicted ? MISSING_EVICT : 0u) | (done->trimmed ? MISSING_TRIM : 0u) |
+           (done->grown ? MISSING_GROW : 0u);
 }
 
 void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *reach,

@@ -11,7 +11,7 @@
 
 /* What the target did for the request before it refused it. */
 struct shortfall_done {
-    bool drained, defragmented, evicted;
+    bool drained, defragmented, evicted, trimmed, grown;
 };
 
 /* Names it for an out-of-memory that the oracle found premature: the fewest mitigations after which

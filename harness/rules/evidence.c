@@ -39,6 +39,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_ROW_LEFT] = "row that was left",
         [SIGHT_MITIGATION] = "mitigation",
         [SIGHT_KEPT] = "program that was kept",
+        [SIGHT_REGION] = "region that was given back",
         [SIGHT_REPORT] = "report",
         [SIGHT_SLEEP] = "memory of the device",
         [SIGHT_WAKE] = "host memory after a wake",

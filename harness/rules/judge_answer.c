@@ -36,7 +36,7 @@ static bool check_new_block(const struct evidence *answer)
 {
     return rule_judge(RULE_HANDLE, answer) && rule_judge(RULE_TOO_SMALL, answer) &&
            rule_judge(RULE_OUTSIDE, answer) && rule_judge(RULE_MISALIGNED, answer) &&
-           rule_judge(RULE_OVERLAP, answer);
+           rule_judge(RULE_OVERLAP, answer) && rule_judge(RULE_REGION, answer);
 }
 
 /* The model has no room for the answer: the block in the slot is there.  Returns false. */

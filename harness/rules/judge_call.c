@@ -11,6 +11,7 @@
 #include "harness/rules/private/judge_moved.h"
 #include "harness/rules/private/judge_oom.h"
 #include "harness/rules/private/judge_order.h"
+#include "harness/rules/private/judge_regions.h"
 #include "harness/rules/private/judge_reported.h"
 #include "harness/rules/private/judge_sleep.h"
 #include "harness/rules/private/rules.h"
@@ -116,6 +117,9 @@ static void judge_reports(struct judge *judge, struct host *host, const struct c
     const bool in_full = call->op.kind == OP_REPORT || call->result != TARGET_OK;
     struct target_stats stats = {0};
     host->target->stats(host->instance, &stats);
+    if (!judge_regions(judge, host, NULL)) {
+        return;
+    }
     if (judge_counters(judge, host, &stats, in_full) && call->op.kind == OP_REPORT) {
         (void)judge_report(judge, host);
     }
@@ -153,13 +157,16 @@ void judge_empty_heap(struct judge *judge, struct host *host)
     struct target_stats stats = {0};
     host->target->stats(host->instance, &stats);
     CHECK(model_in_use_bytes(host->model) == model_retired_bytes(host->model));
-    judge_counters(judge, host, &stats, true);
+    if (judge_regions(judge, host, NULL)) {
+        judge_counters(judge, host, &stats, true);
+    }
 }
 
 void judge_closed(struct judge *judge, struct host *host)
 {
     check_polls(judge, host);
     judge_host_closed(judge, host);
+    judge_regions_closed(judge, host);
 }
 
 void judge_regret(struct judge *judge, uint64_t count)

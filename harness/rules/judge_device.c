@@ -6,6 +6,7 @@
 #include "harness/rules/private/judge_log.h"
 #include "harness/rules/private/judge_order.h"
 #include "harness/rules/private/judge_place.h"
+#include "harness/rules/private/judge_regions.h"
 #include "harness/rules/private/rules.h"
 
 /* --- copies and stages --- */
@@ -96,6 +97,8 @@ static bool absorb_device_call(struct judge *judge, struct host *host, const str
         judge->spent.moved_bytes += made->bytes;
         *moved = true;
         return judge_written(&copy, NULL) && check_source(&copy);
+    case DEVICE_CALL_REGION_GIVE:
+        return judge_region_given(judge, host, call, made);
     default:
         return true;
     }
@@ -122,5 +125,5 @@ bool judge_device_calls(struct judge *judge, struct host *host, const struct cal
     } else if (is_good) {
         judge_absorb_all(judge);
     }
-    return judge_bounds(judge, host) && is_good;
+    return judge_bounds(judge, host) && is_good && judge_regions(judge, host, call);
 }

@@ -33,6 +33,10 @@ static bool has_effect(const struct judge *judge, const struct host *host,
     }
     /* Host memory that was granted is not in the log. */
     CHECK(made->kind != DEVICE_CALL_HOST_ALLOC);
+    /* Any call may see that a block is gone, and that its region is empty. */
+    if (made->kind == DEVICE_CALL_REGION_GIVE) {
+        return false;
+    }
     return made->kind != DEVICE_CALL_WAIT ||
            (completed_after > made->completed_before && !judge->is_overlapping &&
             device_faults_struck(host->device) == 0);

@@ -100,6 +100,8 @@ static struct shortfall_done find_done(const struct device *device)
             done.defragmented = done.defragmented || calls[i].kind == DEVICE_CALL_COPY ||
                                 calls[i].kind == DEVICE_CALL_STAGE_IN;
             done.evicted = done.evicted || calls[i].kind == DEVICE_CALL_UNLOAD;
+            done.trimmed = done.trimmed || calls[i].kind == DEVICE_CALL_REGION_GIVE;
+            done.grown = done.grown || calls[i].kind == DEVICE_CALL_REGION_TAKE;
         }
     }
     return done;

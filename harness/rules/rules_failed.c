@@ -35,6 +35,7 @@ static bool break_effort(const struct evidence *evidence)
         [DEVICE_CALL_WAIT] = "awaited an event",
         [DEVICE_CALL_UNLOAD] = "evicted a program",
         [DEVICE_CALL_MAP] = "took memory of the device",
+        [DEVICE_CALL_REGION_TAKE] = "took a region",
     };
     return evidence_break(evidence, RULE_FAILED_CHANGED,
                           "%s failed, and %s although no such failure needs that",

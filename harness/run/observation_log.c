@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where a block was when it was told last. */
 struct told_place {
@@ -19,6 +20,8 @@ struct told_place {
 struct told_host {
     struct told_place *places; /* by slot; capacity of them */
     size_t capacity;
+    struct device_region *regions; /* region_count of them, ascending */
+    size_t region_count, region_capacity;
 };
 
 struct observation_log {
@@ -42,6 +45,7 @@ void observation_log_destroy(struct observation_log *log)
     }
     for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         free(log->hosts[i].places);
+        free(log->hosts[i].regions);
     }
     free(log->due_ns);
     free(log);
@@ -63,6 +67,11 @@ static void append_host(struct writing *text, const struct target_contract *cont
     if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0) {
         json_add_string(text, "placement", placement_name(contract->placement));
         json_add_number(text, "header", contract->header_bytes);
+    }
+    if (contract->regions.grows) {
+        const uint64_t step = contract->regions.step_bytes;
+        json_add_boolean(text, "trims", contract->regions.trims);
+        json_add_number(text, "step", step != 0 ? step : contract->granule_bytes);
     }
     json_unnest(text, '}');
 }
@@ -204,13 +213,82 @@ static void append_device_calls(struct writing *text, struct told_host *host, co
 static void append_refused(struct writing *text, const struct device *device)
 {
     bool is_open = false;
-    for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
-        if ((device_faults_fired(device) >> i & 1) != 0) {
+    for (unsigned i = 0; i < FAULT_KIND_COUNT; i++) {
+        if (fault_refuses((enum fault_kind)i) && (device_faults_fired(device) >> i & 1) != 0) {
             begin_entry(text, "refused", &is_open);
             json_add_string(text, NULL, fault_info((enum fault_kind)i)->name);
         }
     }
     end_list(text, is_open);
+}
+
+/* --- regions --- */
+
+/* An out-of-memory is judged by those that were held when it was answered. */
+static const struct device_region *find_regions(const struct run *run, const struct op *op,
+                                                size_t *count)
+{
+    const bool is_oom = run->observation.skipped == 0 &&
+                        run->observation.result == TARGET_NO_MEMORY;
+    *count = run->judge.oom.region_count;
+    return is_oom ? run->judge.oom.regions : model_regions(run->models[op->host], count);
+}
+
+static bool has_region(const struct device_region *regions, size_t count,
+                       const struct device_region *region)
+{
+    size_t i = 0;
+    while (i < count && regions[i].address < region->address) {
+        i++;
+    }
+    return i < count && regions[i].address == region->address &&
+           regions[i].size_bytes == region->size_bytes;
+}
+
+static void append_given(struct writing *text, const struct told_host *host,
+                         const struct device_region *regions, size_t count)
+{
+    bool is_open = false;
+    for (size_t i = 0; i < host->region_count; i++) {
+        if (!has_region(regions, count, &host->regions[i])) {
+            begin_entry(text, "given", &is_open);
+            json_add_number(text, NULL, host->regions[i].address);
+        }
+    }
+    end_list(text, is_open);
+}
+
+static void append_taken(struct writing *text, const struct told_host *host,
+                         const struct device_region *regions, size_t count)
+{
+    bool is_open = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!has_region(host->regions, host->region_count, &regions[i])) {
+            begin_entry(text, "taken", &is_open);
+            json_nest(text, NULL, '[');
+            json_add_number(text, NULL, regions[i].address);
+            json_add_number(text, NULL, regions[i].address + regions[i].size_bytes);
+            json_unnest(text, ']');
+        }
+    }
+    end_list(text, is_open);
+}
+
+static void append_regions(struct writing *text, struct told_host *host, const struct run *run,
+                           const struct op *op)
+{
+    size_t count = 0;
+    const struct device_region *regions = find_regions(run, op, &count);
+    append_given(text, host, regions, count);
+    append_taken(text, host, regions, count);
+    if (count > host->region_capacity) {
+        host->region_capacity = 2 * count;
+        host->regions = array_resized(host->regions, host->region_capacity * sizeof *host->regions);
+    }
+    if (count > 0) {
+        memcpy(host->regions, regions, count * sizeof *regions);
+    }
+    host->region_count = count;
 }
 
 /* --- events --- */
@@ -319,6 +397,7 @@ static void append_effects(struct writing *text, struct observation_log *log, co
         note_answer(host, run->models[op->host],
                     is_execution(info) ? op->ref : run->observation.op);
     }
+    append_regions(text, host, run, op);
     append_done(text, log, run, device);
     if (device_faults_struck(device) != 0 || (op->flags & OP_COLLECTIVE) != 0) {
         append_due(text, log, run->timeline);

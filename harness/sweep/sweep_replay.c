@@ -17,7 +17,8 @@ enum {
     MAP = 1u << DEVICE_CALL_MAP,
     WAIT = 1u << DEVICE_CALL_WAIT,
     UNLOAD = 1u << DEVICE_CALL_UNLOAD,
-    HOST = 1u << DEVICE_CALL_HOST_ALLOC
+    HOST = 1u << DEVICE_CALL_HOST_ALLOC,
+    REGION = 1u << DEVICE_CALL_REGION_TAKE
 };
 
 static const uint8_t calls_of[FAULT_KIND_COUNT] = {
@@ -36,9 +37,11 @@ static const uint8_t calls_of[FAULT_KIND_COUNT] = {
     [FAULT_EVENT_OTHERS] = WAIT,
     [FAULT_UNLOAD_BUSY] = UNLOAD,
     [FAULT_UNLOAD_HALF] = UNLOAD,
-    [FAULT_CLOCK_JUMP] = COPY | MAP | WAIT | UNLOAD,
-    [FAULT_ANY] = COPY | MAP | WAIT | UNLOAD | HOST,
+    [FAULT_CLOCK_JUMP] = COPY | MAP | WAIT | UNLOAD | REGION,
+    [FAULT_ANY] = COPY | MAP | WAIT | UNLOAD | HOST | REGION,
     [FAULT_POLL_JUMP] = 0, /* it strikes no call that can be refused */
+    [FAULT_REGION] = REGION,
+    [FAULT_REGION_SHORT] = REGION,
 };
 
 uint32_t sweep_calls_of(enum fault_kind kind)

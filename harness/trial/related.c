@@ -106,8 +106,8 @@ static bool has_same_contract(const struct pair *pair)
     const struct target_contract *b = model_contract(run_model(pair->other, 0));
     return b->granule_bytes == a->granule_bytes * 2 && rounding_is_plain(&a->rounding) &&
            rounding_is_plain(&b->rounding) && a->defrag == b->defrag &&
-           a->queues_frees == b->queues_frees && a->drains == b->drains &&
-           a->programs == b->programs && a->evicts == b->evicts &&
+           a->queues_frees == b->queues_frees && a->drains == b->drains && !a->regions.grows &&
+           !b->regions.grows && a->programs == b->programs && a->evicts == b->evicts &&
            a->program_evicts_program == b->program_evicts_program && a->resumes == b->resumes &&
            a->sleeps == b->sleeps && a->limit == TARGET_LIMIT_DEVICE &&
            b->limit == TARGET_LIMIT_DEVICE;

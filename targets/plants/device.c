@@ -153,6 +153,19 @@ static void bent_host_free(void *context, void *memory, size_t bytes)
     plant->device.host_free(plant->device.context, memory, bytes);
 }
 
+static enum device_result bent_region_take(void *context, uint64_t bytes,
+                                           struct device_region *region)
+{
+    struct plant *plant = context;
+    return plant->device.region_take(plant->device.context, bytes, region);
+}
+
+static void bent_region_give(void *context, uint64_t address)
+{
+    struct plant *plant = context;
+    plant->device.region_give(plant->device.context, address);
+}
+
 struct device_services plant_make_services(struct plant *plant)
 {
     return (struct device_services){
@@ -172,5 +185,7 @@ struct device_services plant_make_services(struct plant *plant)
         .unmap = bent_unmap,
         .map = bent_map,
         .stage_copy = bent_stage_copy,
+        .region_take = bent_region_take,
+        .region_give = bent_region_give,
     };
 }

@@ -101,6 +101,16 @@ FACTS = {
     'blocks': [BLOCK], 'proof': Members}
 
 
+# Of a contract that grows, beside the others.
+REGIONS = {'device': {'region_align': POWER, 'regions': [(COUNT, COUNT)]},
+           'contract': {'grows': {True}, 'trims': bool, 'step': range(1, 2**50 + 1)}, 'refused': {'region': bool}}
+
+
+def has_regions(document):
+    parts = ((document.get(name), REGIONS[name]) for name in REGIONS)
+    return document.version == 3 and any(type(part) is Members and part.keys() & shape.keys() for part, shape in parts)
+
+
 def read_document(text):
     document = read_json(text)
     require(type(document) is Members, 'this is not an object', ValueError)
@@ -110,6 +120,8 @@ def read_document(text):
     shape = {'list': type(None) if named is None else LIST} if document.version >= 2 else {}
     if document.version == 3:
         shape['contract'] = FACTS['contract'] | PLACED
+    if has_regions(document):
+        shape |= {name: (FACTS | shape)[name] | REGIONS[name] for name in REGIONS}
     match(document, HEAD | FACTS | shape, 'certificate')
     require(named is None or re.fullmatch('[0-9a-f]{64}', named.sha256)
             and type(named.options) is Members
@@ -124,6 +136,8 @@ def read_document(text):
         check_facts(document.device, document.request, document.blocks)
     else:
         check_unplaced(document)
+    if has_regions(document):
+        check_regions(document.device, document.contract, document.request, document.blocks)
     return document
 
 
@@ -173,6 +187,20 @@ def check_facts(device, request, blocks):
         'the request or the capacity cannot be, or two blocks are of one op')
 
 
+def check_regions(device, contract, request, blocks):
+    """Refuses regions that cannot be."""
+    edges = [0, *(edge for region in device.regions for edge in region), device.capacity]
+    require(all((
+        edges == sorted(edges) and all(start < end for start, end in device.regions),
+        all(start % device.region_align == 0 for start, _ in device.regions),
+        device.region_align >= max(device.granule, request.align) and contract.step % device.granule == 0,
+        contract.defrag == 'none' and request['class'] == 'buffer',
+        all(block.kind in ('buffer', 'output') for block in blocks))), 'the regions cannot be')
+    for i, block in enumerate(blocks):
+        require(any(start <= block.address and block.address + block.size <= end for start, end in device.regions),
+                f'blocks[{i}] lies in no region')
+
+
 class State:
     """The state that decides: all that is due at `time` (or T) was awaited, and `evict` (or all
     that may go) was evicted.  blocks: those that are not gone, and movable: those of them that may
@@ -215,6 +243,29 @@ class State:
     def measure(self, unit=1):
         """The need and have, in whole units."""
         return sum(size // unit for size, _ in self.items), sum(c // unit for c in self.lengths)
+
+    def is_in_region(self, start):
+        """Whether the request may lie there, as far as regions decide: within one that is held, or at the start of a new
+        one.  What the new one meets was given back, so no block is left in it."""
+        device, contract, refused = self.document.device, self.document.contract, self.document.refused
+        if not has_regions(self.document) or any(low <= start and start + self.need <= high
+                                                 for low, high in device.regions):
+            return True
+        end = start + up(self.need, contract.step)
+        met = [(low, high) for low, high in device.regions if low < end and start < high]
+        is_empty = all(block.address >= high or block.address < low
+                       for low, high in met for block in self.blocks.values())
+        return (start % device.region_align == 0 and end <= self.capacity and not (refused.region or refused.host_memory)
+                and (not met or contract.trims and is_empty))
+
+    def fits_in_regions(self):
+        """Tries the lowest places above each block, and in each region and new region."""
+        device, align = self.document.device, self.request.align
+        starts = {0, *(up(end, device.region_align) for _, end in device.regions),
+                  *(start for start, _ in device.regions),
+                  *(up(block.address + block.size, align) for block in self.blocks.values())}
+        where = {i: block.address for i, block in self.blocks.items()}
+        return any(self.is_in_region(start) and self.is_free(where, start, self.need, align) for start in starts)
 
     def fits_in_place(self):
         """Whether there is a placement in which the movable blocks stay between the same fixed ones
@@ -350,7 +401,7 @@ class State:
                 where, move.to, block.size, block.align), 'proof: where a move ends')
             where[move.block] = move.to
         is_met = address == -1 if state.need == 0 else state.is_free(
-            where, address, state.need, state.request.align, self.header)
+            where, address, state.need, state.request.align, self.header) and state.is_in_region(address)
         return is_met and all(at >= state.bottom for at in where.values())
 
     def is_free(self, where, start, size, align, header=0):
@@ -396,7 +447,8 @@ MEMBERS = {
 # Of each kind of proof: the claim, the defrag that it is for, its members, and whether it holds.
 PROOFS = {
     'stack': ('justified', DEFRAG, '', lambda state: state.is_stuck),
-    'spans': ('justified', {'none', 'slide'}, '', lambda state: not state.fits_in_place()),
+    'spans': ('justified', {'none', 'slide'}, '', lambda state: not (
+        state.fits_in_regions() if has_regions(state.document) else state.fits_in_place())),
     'rounding': ('justified', {'repack'}, 'unit need have', State.is_rounding),
     'search': ('justified', {'repack'}, 'least plain log', State.is_search),
     'table': ('justified', {'repack'}, 'sets', State.is_table),

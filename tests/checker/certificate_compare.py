@@ -64,6 +64,13 @@ def list_replays(hbmstress, folder):
                      '--shrink-budget 0 --out'.split(), name], folder)
         path = next((folder / name / 'repros').glob('premature-*.ops'))
         replays += [(path, ('-t', *target.split())) for target in TARGETS]
+    # A target that grows; its lists have none of the options of the others.
+    for capacity in ('48M', '96M'):
+        run_quietly([hbmstress, 'run', 'queued_free_race', *'-t segments --seed 5 --seeds 1 --ops 400 --faults all --keep 1 '
+                     '--capacity'.split(), capacity, '--out', 'segments-' + capacity], folder)
+        replays += [(path, ()) for path in sorted((folder / ('segments-' + capacity) / 'kept').glob('*.ops'))]
+    for options in ('empty=keep', 'trims=no'):
+        replays += [(path, ('-t', 'segments', '-O', options)) for path, _ in replays[-2:]]
     return replays
 
 

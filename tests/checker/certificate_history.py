@@ -19,7 +19,7 @@ KINDS = {'alloc': 'size align? tag? unpadded? retry?', 'output': 'size align? ta
          'switch': 'op? point to|event', 'sleep': '', 'wake': ''}
 CALLS = ('copy', 'wait', 'unload', 'host_memory', 'any', 'copy_half', 'copy_late', 'wait_timeout', 'event_lost',
          'event_late', 'event_early', 'event_doubled', 'event_order', 'event_others', 'unload_busy', 'unload_half',
-         'clock_jump', 'poll_jump')
+         'clock_jump', 'poll_jump', 'region', 'region_short')
 ROUNDINGS = {'any': (), 'granule': ('overhead',), 'classes': ('smallest', 'overhead')}
 REQUESTS = ('alloc', 'output', 'load', 'execute')
 MAKE_BLOCKS = ('alloc', 'output', 'load', 'donate', 'retire')
@@ -174,11 +174,12 @@ def hash_list(history, number):
 HOST = {'granule': range(1, 2**30 + 1), 'rounding': str, 'defrag': {'none', 'slide', 'repack'}, 'drains': bool,
         'evicts': bool, 'program_evicts_program': bool, 'placement': {'ranges', 'hidden', 'pages'},
         'header': range(2**20 + 1)}
+GROWING_HOST = HOST | {'trims': bool, 'step': COUNT}
 LOG_HEAD = {'format': str, 'version': int, 'target': str, 'options': Members, 'capacity': range(1, 2**50 + 1),
-            'hosts': [HOST]}
+            'hosts': [Members]}
 LINE = {'op': OP, 'answer': {'ok', 'no_memory', 'invalid', 'failed', 'skipped'}, 'now': str}
 OPTIONAL = {'address': COUNT, 'size': COUNT, 'moved': [(OP, TIME)], 'evicted': [OP], 'done': [OP], 'due': [(OP, str)],
-            'refused': [{'copy', 'wait', 'unload', 'host_memory'}]}
+            'given': [COUNT], 'taken': [(COUNT, COUNT)], 'refused': [{'copy', 'wait', 'unload', 'host_memory', 'region'}]}
 
 
 def read_time(text):
@@ -195,7 +196,7 @@ def read_log(list_text, text):
         check_log_head(log.head, history)
         require(len(log.lines) <= len(history.ops), 'the list has fewer ops')
         for i, line in enumerate(log.lines):
-            read_log_line(line, i, history.ops)
+            read_log_line(line, i, history.ops, log.head.hosts)
     except (Refuted, ValueError) as error:
         raise ValueError(f'log: {error}') from None
     return log
@@ -212,6 +213,7 @@ def check_log_head(head, history):
         history.head['target'], history.options, history.head['capacity'], int(history.head['hosts'])),
         'target, options, capacity or hosts are not those of the list')
     for host in head.hosts:
+        match(host, GROWING_HOST if host.keys() & GROWING_HOST.keys() - HOST.keys() else HOST, 'hosts')
         host.rounding = read_rounding(host.rounding)
         require(host.granule & host.granule - 1 == 0, 'a granule is no power of two')
 
@@ -220,12 +222,15 @@ def makes_event(op):
     return op.kind == 'execute' or op.kind in ('use', 'free_after') and 'event' not in op
 
 
-def read_log_line(line, i, ops):
+def read_log_line(line, i, ops, hosts):
     require(type(line) is Members, f'line {i + 2} is not an object')
     match(line, LINE | {name: OPTIONAL[name] for name in line if name in OPTIONAL}, f'line {i + 2}')
     require(line.op == i, f'line {i + 2} is not that of op {i}')
     has_block = line.answer == 'ok' and ops[i].kind in ANSWER_BLOCKS
     require(('address' in line, 'size' in line) == (has_block, has_block), f'line {i + 2}: address or size')
+    grows = 'step' in hosts[ops[i].get('host', 0)]
+    require(grows or not line.keys() & {'given', 'taken'}, f'line {i + 2}: the target does not grow')
+    require(all(start < end for start, end in line.get('taken', ())), f'line {i + 2}: this is no region')
     line.now = read_time(line.now)
     line.due = {event: NEVER if time == 'never' else read_time(time) for event, time in line.get('due', ())}
     made = [op for op in (*(made for made, _ in line.get('moved', ())), *line.get('evicted', ()))]
@@ -267,6 +272,7 @@ class Replay:
         self.history, self.log, self.host = history, log, host
         self.contract = log.head.hosts[host]
         self.blocks, self.due, self.done = {}, {}, set()
+        self.regions = {}
 
     def run(self, number):
         """Takes the lines up to that of the op."""
@@ -274,12 +280,21 @@ class Replay:
         for op, line in zip(self.history.ops, self.log.lines[:number + 1]):
             self.make_event(op, line, before)
             if op.get('host', 0) == self.host:
+                self.take_regions(line)
                 self.apply(op, line)
             self.due |= line.due
             self.done |= set(line.get('done', ()))
             if 'done' in line or op.kind in ENDS:
                 self.blocks = {made: block for made, block in self.blocks.items() if not self.is_gone(block)}
             before = line.now
+
+    def take_regions(self, line):
+        for start in line.get('given', ()):
+            require(self.regions.pop(start, None) is not None, 'log: a region is given back that was not taken')
+        for start, end in line.get('taken', ()):
+            require(not any(start < high and low < end for low, high in self.regions.items()),
+                    'log: a region lies on another one')
+            self.regions[start] = end
 
     def make_event(self, op, line, before):
         delay = op.get('delay', 0)
@@ -435,7 +450,8 @@ def compare_list(document, history):
     require(op.kind in REQUESTS and op.get('host', 0) == named.host, 'list: the op asks for nothing, or on another host')
     require(named.target == head.get('target') and named.options == history.options, 'list: target or options differ')
     require(document.device.capacity == head.get('capacity')
-            and head.get('granule', document.device.granule) == document.device.granule, 'list: the device is another')
+            and head.get('granule', document.device.granule) == document.device.granule
+            and document.device.get('region_align', 2**21) == 2**21, 'list: the device is another')
     compare_asked(document, history, op)
 
 
@@ -453,7 +469,9 @@ def compare_asked(document, history, op):
 def compare_log(document, history, log):
     named = document.list
     replay = Replay(history, log, named.host)
-    contract = {name: replay.contract[name] for name in document.contract}
+    promised = replay.contract | ({'grows': True} if 'step' in replay.contract else {})
+    require(('grows' in document.contract) == ('grows' in promised), 'log: the target grows, or does not')
+    contract = {name: promised[name] for name in document.contract}
     require(replay.contract.granule == document.device.granule and contract == document.contract,
             'log: the granule or contract is another')
     if history.has_lanes:
@@ -464,6 +482,8 @@ def compare_log(document, history, log):
         require(document.refused == {kind: kind in refused for kind in document.refused}, 'log: refused differs')
         replay.run(named.op)
         compare_blocks(document, replay.show_blocks())
+        regions = sorted([start, end] for start, end in replay.regions.items())
+        require(document.device.get('regions', []) == regions, 'log: the regions are others')
         compare_request(document, replay, False)
 
 

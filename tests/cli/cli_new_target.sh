@@ -6,6 +6,7 @@
 build=$(realpath "$2")
 compiler=$3
 padded=$(realpath "$(dirname "$0")/new_target_padded.cpp")
+arenas=$(realpath "$(dirname "$0")/new_target_arenas.cpp")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 
@@ -107,4 +108,12 @@ for variant in GIVES_POINTERS GIVES_OPTIONAL; do
     expect_exit 2 run deep_holds --target ./$variant.so --target-option opens=no --capacity 64M --out verdicts
     expect_text err.txt "it was told not to open"
 done
+
+# A layered one: its upstream is the kit.
+"$cpp" -std=c++17 "${strict[@]}" -Wconversion -Wshadow -o arenas.so "$arenas" "${kit[@]}" || fail "arenas do not compile"
+"$cpp" -std=c++17 "${strict[@]}" -Wconversion -Wshadow -DKEEPS_EMPTY -o keeping.so "$arenas" "${kit[@]}" || fail "arenas that stay do not compile"
+expect_exit 0 run queued_free_race --target ./arenas.so --capacity 64M --seed 1 --ops 1500 --faults all --out arenas
+expect_exit 0 run queued_free_race --target ./arenas.so --capacity 64M --seed 1 --ops 40 --sweep --out arenas-swept
+expect_exit 1 run queued_free_race --target ./keeping.so --capacity 64M --seed 1 --ops 1500 --faults none --out keeping
+expect_text out.txt "fits after trim and grow"
 finish

@@ -148,7 +148,7 @@ START_TEST(what_the_target_did_in_vain_names_a_request_that_fits_at_once_then)
     static const struct row at_once = {"m.........", REQUEST_BUFFER, 8, 1, 0, NULL};
     static const struct row later = {"dddd....", REQUEST_BUFFER, 6, 1, 0, NULL};
     const struct shortfall_done drained = {.drained = true};
-    const struct shortfall_done all = {true, true, true};
+    const struct shortfall_done all = {.drained = true, .defragmented = true, .evicted = true};
     const struct shortfall_done evicted = {.evicted = true};
     char name[VERDICT_MECHANISM_BYTES];
     name_row(&at_once, &everything, &drained, name);

@@ -67,12 +67,34 @@ static void host_free(void *context, void *memory, size_t bytes)
     free(memory);
 }
 
+/* Regions are places one after the other, which are not used again. */
+static enum device_result region_take(void *context, uint64_t bytes, struct device_region *region)
+{
+    (void)context;
+    if (world.refuses_regions) {
+        return DEVICE_REFUSED;
+    }
+    *region = (struct device_region){world.region_end, bytes};
+    world.region_end += bytes;
+    world.region_count++;
+    return DEVICE_OK;
+}
+
+static void region_give(void *context, uint64_t address)
+{
+    (void)context;
+    ck_assert_uint_lt(address, world.region_end);
+    world.region_count--;
+}
+
 static const struct device_services services = {.size_bytes = sizeof services,
                                                 .completed_count = completed_count,
                                                 .event_done = event_done,
                                                 .event_wait = event_wait,
                                                 .host_alloc = host_alloc,
-                                                .host_free = host_free};
+                                                .host_free = host_free,
+                                                .region_take = region_take,
+                                                .region_give = region_give};
 
 /* --- the allocator --- */
 

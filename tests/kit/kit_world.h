@@ -22,6 +22,8 @@ struct world {
     uint64_t host_count; /* of host_alloc */
     uint64_t refused_at; /* the host_alloc that is refused, from 1; 0 = none */
     uint64_t host_bytes; /* not given back yet */
+    bool refuses_regions;
+    uint64_t region_count, region_end; /* held; where the last one ended */
     bool is_taken[WORLD_PLACE_COUNT];
     uint64_t free_count; /* of the allocator's free */
     struct target_instance *instance;

@@ -3,3 +3,4 @@
 SUITE(kit)
 SUITE(kit_blocks)
 SUITE(kit_refusals)
+SUITE(kit_regions)

@@ -20,7 +20,7 @@ const struct device_fault *faults_strike(struct device_faults *faults, enum faul
 /* Whether the fault was armed for ever and has begun to strike: calls that go on with a begun one
  * are not counted. */
 bool faults_goes_on(struct device_faults *faults, enum fault_kind kind);
-/* Counts one call of this kind (FAULT_COPY..FAULT_HOST_MEMORY) for the faults that refuse it. */
+/* Counts one call of this kind, which fault_refuses(), for the faults that refuse it. */
 bool faults_refuse(struct device_faults *faults, enum fault_kind call);
 /* The same for the times in which no unload is granted. */
 bool faults_are_busy(struct device_faults *faults, uint64_t now_ns);

@@ -56,6 +56,11 @@ struct device {
     bool hung, is_runaway;
     bool is_in_op;
     bool left_range;
+    struct device_region *regions; /* region_count of them, ascending */
+    size_t region_count, region_capacity;
+    uint64_t region_changes;
+    bool gave_wrongly;
+    uint64_t wrong_address; /* that was given back first, while no region began there */
 };
 
 /* --- its stages --- */
@@ -163,6 +168,10 @@ enum device_result device_stage_copy(void *context, uint64_t stage_id, uint64_t 
 /* Those that give memory back and take it again. */
 void device_unmap(void *context, uint64_t address, uint64_t bytes);
 enum device_result device_map(void *context, uint64_t address, uint64_t bytes);
+
+/* Those that take and give back regions. */
+enum device_result device_region_take(void *context, uint64_t bytes, struct device_region *region);
+void device_region_give(void *context, uint64_t address);
 
 /* All of them, as the target gets them. */
 struct device_services device_offered(struct device *device);

@@ -46,6 +46,8 @@ struct model {
     uint64_t tag_bytes[OP_TAG_COUNT], tag_counts[OP_TAG_COUNT];
     struct model_gone *gone;
     size_t gone_count, gone_capacity;
+    struct device_region *regions; /* region_count of them, as model_regions() has them */
+    size_t region_count, region_capacity;
     uint64_t largest_hole_bytes, hole_count; /* valid when holes_known */
     uint64_t in_use_before_bytes; /* after this host's last op, for the peak's upper bound */
     uint64_t completed_count;     /* completed events of the timeline that this model took in */

@@ -40,6 +40,8 @@ enum sight {
                          it was asked for */
     SIGHT_MITIGATION, /* a mitigation, `made`, of a request, before it changed anything */
     SIGHT_KEPT,       /* after an out-of-memory the idle program in the slot is still loaded */
+    SIGHT_REGION,     /* the region [address, address + size_bytes) that is given back, where the
+                         block in the slot lies; SLOT_NONE: no region begins there */
     SIGHT_REPORT,     /* everything that the target can be asked about */
     SIGHT_SLEEP,      /* how much memory the target has, asleep or awake */
     SIGHT_WAKE,       /* what is left in host memory after a wake */
@@ -64,7 +66,7 @@ struct evidence {
     uint64_t reservable_bytes;    /* SIGHT_STACK: of the size_bytes that it takes */
     const struct verdict *proof;  /* SIGHT_STACK: of the oracle, as if the stack had been refused
                                      then; NULL: it was not asked */
-    uint64_t count;               /* of regretted requests */
+    uint64_t count;               /* of regretted requests; of regions that are still held */
     const char *mechanism;  /* of the finding; NULL: what was looked at tells it (enum sight) */
     bool may_evict;         /* some call that may evict this program is under way */
     bool has_moved;         /* something was copied or staged */

@@ -1,0 +1,96 @@
+#include "harness/rules/private/judge_regions.h"
+
+#include "harness/rules/private/rules.h"
+
+/* Whether the call may have ended the block: the model has not taken that in yet. */
+static bool is_ended_by(const struct call *call, uint32_t slot)
+{
+    const uint8_t kind = call == NULL ? OP_KIND_COUNT : call->op.kind;
+    return call != NULL && slot == call->slot && call->result == TARGET_OK &&
+           (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_RELEASE);
+}
+
+bool judge_region_given(struct judge *judge, const struct host *host, const struct call *call,
+                        const struct device_call *given)
+{
+    struct span span;
+    struct evidence evidence = {.judge = judge,
+                                .host = host,
+                                .call = call,
+                                .sight = SIGHT_REGION,
+                                .address = given->from,
+                                .size_bytes = given->bytes};
+    const uint64_t end = given->from + given->bytes;
+    for (uint64_t at = given->from; host->contract.regions.grows &&
+                                    span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
+        evidence.slot = (uint32_t)span.owner;
+        if (!is_ended_by(call, evidence.slot) && !rule_judge(RULE_REGION, &evidence)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool judge_each_block(struct judge *judge, const struct host *host, const struct call *call,
+                             bool *is_one_ended)
+{
+    struct span_cursor cursor;
+    struct span span;
+    const struct span_map *map = model_map(host->model);
+    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
+        span_map_get(map, &cursor, &span);
+        const struct evidence evidence = {.judge = judge,
+                                          .host = host,
+                                          .call = call,
+                                          .sight = SIGHT_PLACE,
+                                          .slot = (uint32_t)span.owner,
+                                          .address = span.start,
+                                          .size_bytes = span.end - span.start};
+        if (is_ended_by(call, evidence.slot)) {
+            *is_one_ended = true;
+        } else if (!rule_judge(RULE_REGION, &evidence)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Nothing was given back that is no region. */
+static bool judge_wrong_gift(struct judge *judge, const struct host *host)
+{
+    struct evidence evidence = {
+        .judge = judge, .host = host, .sight = SIGHT_REGION, .slot = SLOT_NONE};
+    return !device_gave_wrongly(host->device, &evidence.address) ||
+           rule_judge(RULE_REGION, &evidence);
+}
+
+bool judge_regions(struct judge *judge, struct host *host, const struct call *call)
+{
+    const uint64_t changes = device_region_changes(host->device);
+    bool is_one_ended = false;
+    size_t count = 0;
+    if (!host->contract.regions.grows || !judge_wrong_gift(judge, host)) {
+        return !host->contract.regions.grows;
+    }
+    if (changes == host->region_changes) {
+        return true;
+    }
+    const struct device_region *regions = device_regions(host->device, &count);
+    model_set_regions(host->model, regions, count);
+    const bool is_good = judge_each_block(judge, host, call, &is_one_ended);
+    host->region_changes = is_one_ended ? host->region_changes : changes;
+    return is_good;
+}
+
+void judge_regions_closed(struct judge *judge, const struct host *host)
+{
+    struct evidence evidence = {.judge = judge, .host = host, .sight = SIGHT_CLOSE};
+    if (!host->contract.regions.grows || !judge_wrong_gift(judge, host)) {
+        return;
+    }
+    size_t count = 0;
+    (void)device_regions(host->device, &count);
+    evidence.count = count;
+    (void)rule_judge(RULE_REGION, &evidence);
+}
