@@ -11,7 +11,8 @@ BEGIN {
     allowed["formats"] = "formats harness"
     allowed["reports"] = "reports harness"
     allowed["diagnosis"] = "diagnosis harness"
-    below = "explore harness checker targets scenarios formats reports diagnosis"
+    allowed["infer"] = "infer harness"
+    below = "explore harness checker targets scenarios formats reports diagnosis infer"
     allowed["campaign"] = "campaign " below
     allowed["cli"] = "cli campaign " below
     allowed["fuzz"] = "fuzz campaign " below

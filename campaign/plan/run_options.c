@@ -370,7 +370,8 @@ const struct run_option_row run_option_rows[] = {
      .set = set_job},
     {.name = "--out",
      .argument = "DIR",
-     .summary = "write results.jsonl, repros/ and certificates/ to DIR (default of run: out)",
+     .summary = "write results.jsonl, repros/ and certificates/ to DIR (default of run: out); of "
+                "infer the op list of each experiment",
      .set = set_out},
     {.name = "--baseline",
      .argument = "FILE",

@@ -2,7 +2,7 @@
  * counts in granules, because its sizes have 32 bits, and aligns to nothing more. */
 #include "kit/target.hpp"
 
-#include "offsetAllocator.hpp"
+#include <offsetAllocator.hpp>
 
 #include <map>
 

@@ -3,7 +3,7 @@
  * say, so there are none. */
 #include "kit/kit.h"
 
-#include "tlsf.h"
+#include <tlsf.h>
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,0 +1,463 @@
+#include "cli/infer_print.h"
+
+#include "cli/wrap.h"
+#include "harness/base/json.h"
+#include "harness/base/shell.h"
+#include "harness/base/size.h"
+#include "harness/op/ops_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of the contract to copy, of what follows a verdict, and where lines end. */
+enum { CODE_INDENT = 4, VERDICT_WIDTH = 18, TEXT_WIDTH = 100 };
+
+static const char *name_result(uint32_t result)
+{
+    static const char *const names[] = {[TARGET_OK] = "ok",
+                                        [TARGET_NO_MEMORY] = "out of memory",
+                                        [TARGET_INVALID] = "invalid",
+                                        [TARGET_FAILED] = "failed"};
+    return result < sizeof names / sizeof *names ? names[result] : "no result";
+}
+
+static const struct trace *find_trace(const struct infer_result *result,
+                                      enum experiment_number number)
+{
+    return &result->inference->declared[number];
+}
+
+static size_t count_ops(const struct infer_result *result)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
+        count += result->inference->declared[i].ops.count;
+    }
+    return count;
+}
+
+static size_t count_made(const struct infer_result *result)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
+        count += result->inference->declared[i].why[0] == '\0';
+    }
+    return count;
+}
+
+/* --- the contract to copy --- */
+
+/* What shows the line, and its bounds. */
+static void append_ground(const struct infer_result *result, const struct inference_line *line,
+                          struct writing *text)
+{
+    if (line->experiment == EXPERIMENT_COUNT || line->verdict == INFERENCE_OPEN) {
+        writing_append_format(text, "not shown: %s",
+                              line->seen[0] == '\0' ? "no experiment asks" : line->seen);
+        return;
+    }
+    const struct experiment *experiment = &experiments[line->experiment];
+    writing_append_format(text, "%s: %s", experiment->name, experiment->bounds);
+    if (find_trace(result, line->experiment)->why[0] != '\0') {
+        writing_append_format(text, " (not made: %s)", find_trace(result, line->experiment)->why);
+    }
+}
+
+/* A comment in C, in lines of a bounded width. */
+static void append_comment(const struct infer_result *result, const struct inference_line *line,
+                           struct writing *text)
+{
+    const int indent = line->is_member ? 2 * CODE_INDENT : CODE_INDENT;
+    struct writing words;
+    writing_init(&words);
+    if (!line->is_member) {
+        writing_append_format(&words, "%s: %s.  Experiment ", line->name, line->inferred);
+    }
+    append_ground(result, line, &words);
+    writing_append_format(text, "%*s/* ", indent, "");
+    wrap_append(text, writing_string(&words), (size_t)indent + 3, TEXT_WIDTH - 3);
+    writing_append(text, " */\n");
+    writing_deinit(&words);
+}
+
+static void append_contract(const struct infer_result *result, struct writing *text)
+{
+    writing_append(text, "A contract to copy\n\n{\n");
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const struct inference_line *line = &result->lines[i];
+        if (line->is_member) {
+            writing_append_format(text, "    .%s = %s,\n", line->name, inference_value(line));
+            append_comment(result, line, text);
+        }
+    }
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const struct inference_line *line = &result->lines[i];
+        if (!line->is_member && line->verdict != INFERENCE_OPEN) {
+            append_comment(result, line, text);
+        }
+    }
+    writing_append(text, "}\n\n");
+}
+
+/* --- declared and inferred --- */
+
+/* An op of an experiment: "op 17 of drain, alloc size=64K". */
+static void append_op(const struct infer_result *result, const struct inference_line *line,
+                      struct writing *text)
+{
+    const struct trace *trace = find_trace(result, line->experiment);
+    char op[OP_TEXT_BYTES];
+    if (line->op < trace->ops.count) {
+        writing_append_format(text, "op %" PRIu32 " of %s: %s", line->op,
+                              experiments[line->experiment].name,
+                              op_print(&trace->ops.ops[line->op], op));
+    } else {
+        writing_append_format(text, "the end of %s", experiments[line->experiment].name);
+    }
+}
+
+/* Where the list of the experiment was saved. */
+static void append_repeat(const struct infer_result *result, enum experiment_number number,
+                          struct writing *text)
+{
+    char path[FILENAME_MAX], word[SHELL_WORD_BYTES(FILENAME_MAX)];
+    if (result->directory != NULL && find_trace(result, number)->ops.count > 0) {
+        (void)snprintf(path, sizeof path, "%s/%s.ops", result->directory, experiments[number].name);
+        writing_append_format(text, "    repeat    hbmstress replay %s\n", shell_word(path, word));
+    }
+}
+
+/* What ended the process in an experiment. */
+static void append_deaths(const struct infer_result *result, struct writing *text)
+{
+    for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
+        const struct trace *trace = find_trace(result, (enum experiment_number)i);
+        if (trace->is_dead) {
+            writing_append_format(text, "\n  %s\n    seen      ", experiments[i].name);
+            writing_append_visible(text, trace->why);
+            writing_append(text, "\n");
+            append_repeat(result, (enum experiment_number)i, text);
+        }
+    }
+}
+
+static void append_refutation(const struct infer_result *result, const struct inference_line *line,
+                              struct writing *text)
+{
+    writing_append_format(text, "\n  %s\n    in        ", line->name);
+    append_op(result, line, text);
+    writing_append_format(text, "\n    expected  %s\n    seen      ", line->expected);
+    writing_append_visible(text, line->seen);
+    writing_append(text, "\n");
+    append_repeat(result, line->experiment, text);
+}
+
+static const char *name_verdict(const struct inference_line *line)
+{
+    switch (line->verdict) {
+    case INFERENCE_KEPT:
+        return "kept";
+    case INFERENCE_REFUTED:
+        return "REFUTED";
+    case INFERENCE_UNDECLARED:
+        return line->is_member ? "not declared" : "measured";
+    case INFERENCE_OPEN:
+        break;
+    }
+    return "not observable";
+}
+
+/* "drains = true, inferred false". */
+static void append_words(const struct inference_line *line, struct writing *text)
+{
+    const bool is_same = strcmp(line->inferred, line->declared) == 0;
+    const bool is_open = line->verdict == INFERENCE_OPEN;
+    writing_append(text, line->name);
+    if (line->is_member) {
+        writing_append_format(text, " = %s", line->declared);
+    }
+    if (line->inferred[0] != '\0' && !is_same) {
+        writing_append_format(text, "%s%s",
+                              !line->is_member                        ? ": "
+                              : line->verdict == INFERENCE_UNDECLARED ? ", kept so far: "
+                                                                      : ", inferred ",
+                              line->inferred);
+    }
+    if (line->seen[0] != '\0' && (is_open || !line->is_member)) {
+        writing_append_format(text, " (%s)", line->seen);
+    }
+}
+
+static void append_comparison(const struct infer_result *result, struct writing *text)
+{
+    struct writing words;
+    writing_init(&words);
+    writing_append(text, "Declared and inferred\n\n");
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        writing_clear(&words);
+        append_words(&result->lines[i], &words);
+        writing_append_format(text, "  %-*s", VERDICT_WIDTH - 2, name_verdict(&result->lines[i]));
+        wrap_append(text, writing_string(&words), VERDICT_WIDTH, TEXT_WIDTH);
+        writing_append(text, "\n");
+    }
+    writing_deinit(&words);
+}
+
+static void append_refutations(const struct infer_result *result, struct writing *text)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        if (result->lines[i].verdict == INFERENCE_REFUTED) {
+            append_refutation(result, &result->lines[i], text);
+        }
+    }
+    for (size_t i = RULE_NONE + 1; i < RULE_COUNT; i++) {
+        if (result->rules[i].verdict == INFERENCE_REFUTED) {
+            append_refutation(result, &result->rules[i], text);
+        }
+    }
+    append_deaths(result, text);
+    writing_append(text, "\n");
+}
+
+/* Nothing describes the sizes, so here they are. */
+static void append_sizes(const struct infer_result *result, struct writing *text)
+{
+    const struct trace *trace = find_trace(result, EXPERIMENT_sizes);
+    if (strstr(result->lines[FIELD_rounding].inferred, "ANY") == NULL || trace->ops.count == 0) {
+        return;
+    }
+    writing_append(text, "Sizes: no rounding describes them\n\n");
+    for (size_t op = 0; op < trace->ops.count; op++) {
+        if (trace->ops.ops[op].kind == OP_ALLOC && trace->sights[op].seen.result == TARGET_OK) {
+            writing_append_format(text, "  %12" PRIu64 "  %12" PRIu64 "\n",
+                                  trace->ops.ops[op].size_bytes, trace->sights[op].seen.size_bytes);
+        }
+    }
+    writing_append(text, "\n");
+}
+
+/* --- options --- */
+
+static void append_values(const struct infer_option *option, struct writing *text)
+{
+    for (size_t i = 0; i < option->values.count; i++) {
+        writing_append(text, i == 0 ? "" : "|");
+        writing_append_visible(text, option->values.values[i]);
+        writing_append(text, option->is_refused[i] ? " (refused)" : "");
+    }
+    if (option->values.is_open) {
+        writing_append(text, option->values.count == 0 ? "any text" : "|any text");
+    }
+}
+
+/* Whether it changes nothing but what is declared, and so what is judged. */
+static bool is_declaration(const struct infer_option *option)
+{
+    for (size_t i = 0; i < EFFECT_COUNT; i++) {
+        if (option->is_changed[i] && i != EFFECT_CONTRACT && i != EFFECT_FINDINGS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void append_effects(const struct infer_option *option, struct writing *text)
+{
+    const char *separator = "changes ";
+    if (option->tried_count < 1 || (option->values.count == 0 && option->values.is_open)) {
+        writing_append(text, "not tried");
+        return;
+    }
+    if (is_declaration(option)) {
+        writing_append(text, option->is_changed[EFFECT_CONTRACT]
+                                 ? "changes what is declared, and nothing that is done"
+                                 : "does nothing that these experiments can observe");
+        return;
+    }
+    for (size_t i = 0; i < EFFECT_COUNT; i++) {
+        if (option->is_changed[i]) {
+            writing_append(text, separator);
+            writing_append(text, effect_name((enum effect)i));
+            separator = ", ";
+        }
+    }
+}
+
+static void append_options(const struct infer_result *result, struct writing *text)
+{
+    if (result->option_count == 0) {
+        return;
+    }
+    writing_append(text, "Options\n\n");
+    for (size_t i = 0; i < result->option_count; i++) {
+        writing_append(text, "  ");
+        writing_append_visible(text, result->options[i].values.key);
+        writing_append(text, "=");
+        append_values(&result->options[i], text);
+        writing_append(text, ": ");
+        append_effects(&result->options[i], text);
+        writing_append(text, "\n");
+    }
+    writing_append(text, "\n");
+}
+
+void infer_print_text(const struct infer_result *result, struct writing *text)
+{
+    char capacity[SIZE_TEXT_BYTES];
+    size_print(result->setup->capacity_bytes, capacity);
+    writing_append(text, "infer ");
+    writing_append_visible(text, result->setup->target);
+    writing_append_format(text, ", capacity %s: %zu of %d experiments made, %zu ops\n\n", capacity,
+                          count_made(result), (int)EXPERIMENT_COUNT, count_ops(result));
+    append_contract(result, text);
+    append_comparison(result, text);
+    append_refutations(result, text);
+    append_sizes(result, text);
+    append_options(result, text);
+    if (result->refuted_count == 0) {
+        writing_append(text, "no promise is refuted");
+    } else {
+        writing_append_format(text, "promises refuted: %zu", result->refuted_count);
+    }
+    if (result->dead_count > 0) {
+        writing_append_format(text, "; experiments that the target did not survive: %zu",
+                              result->dead_count);
+    }
+    writing_append(text, "\n");
+}
+
+/* --- JSON lines --- */
+
+static void append_pairs(const struct trace *trace, struct writing *text)
+{
+    json_nest(text, "sizes", '[');
+    for (size_t op = 0; op < trace->ops.count; op++) {
+        if (trace->ops.ops[op].kind == OP_ALLOC && trace->sights[op].seen.result == TARGET_OK) {
+            json_nest(text, NULL, '[');
+            json_add_number(text, NULL, trace->ops.ops[op].size_bytes);
+            json_add_number(text, NULL, trace->sights[op].seen.size_bytes);
+            json_unnest(text, ']');
+        }
+    }
+    json_unnest(text, ']');
+}
+
+static void append_calls(const struct sight *sight, struct writing *text)
+{
+    json_nest(text, "calls", '[');
+    for (const char *at = sight->calls; *at != '\0'; at++) {
+        json_add_string(text, NULL, *at == 'w' ? "wait" : *at == 'm' ? "move" : "unload");
+    }
+    json_unnest(text, ']');
+}
+
+static void append_experiment(const struct infer_result *result, enum experiment_number number,
+                              struct writing *text)
+{
+    const struct trace *trace = find_trace(result, number);
+    const struct sight *asked = trace_asked(trace);
+    json_open(text, "experiment");
+    json_add_string(text, "name", experiments[number].name);
+    json_add_string(text, "question", experiments[number].question);
+    json_add_string(text, "bounds", experiments[number].bounds);
+    json_add_boolean(text, "made", trace->why[0] == '\0');
+    if (trace->why[0] != '\0') {
+        json_add_string(text, trace->is_dead ? "died" : "why", trace->why);
+    }
+    json_add_number(text, "ops", trace->ops.count);
+    if (asked != NULL) {
+        json_add_number(text, "op", trace->asked);
+        json_add_string(text, "result", name_result(asked->seen.result));
+        append_calls(asked, text);
+    }
+    if (number == EXPERIMENT_sizes) {
+        append_pairs(trace, text);
+    }
+    json_close(text);
+}
+
+static void append_line(const struct infer_result *result, const struct inference_line *line,
+                        struct writing *text)
+{
+    json_open(text, "field");
+    json_add_string(text, "field", line->name);
+    json_add_boolean(text, "member", line->is_member);
+    if (line->declared[0] == '\0') {
+        json_add_null(text, "declared");
+    } else {
+        json_add_string(text, "declared", line->declared);
+    }
+    if (line->inferred[0] == '\0') {
+        json_add_null(text, "inferred");
+    } else {
+        json_add_string(text, "inferred", line->inferred);
+    }
+    json_add_string(text, "verdict", inference_verdict_name(line->verdict));
+    if (line->experiment != EXPERIMENT_COUNT) {
+        json_add_string(text, "experiment", experiments[line->experiment].name);
+    }
+    if (line->experiment != EXPERIMENT_COUNT &&
+        line->op < find_trace(result, line->experiment)->ops.count) {
+        json_add_number(text, "op", line->op);
+    }
+    if (line->expected[0] != '\0') {
+        json_add_string(text, "expected", line->expected);
+    }
+    if (line->seen[0] != '\0') {
+        json_add_string(text, "seen", line->seen);
+    }
+    json_close(text);
+}
+
+static void append_option(const struct infer_option *option, struct writing *text)
+{
+    json_open(text, "option");
+    json_add_string(text, "key", option->values.key);
+    json_nest(text, "values", '[');
+    for (size_t i = 0; i < option->values.count; i++) {
+        if (!option->is_refused[i]) {
+            json_add_string(text, NULL, option->values.values[i]);
+        }
+    }
+    json_unnest(text, ']');
+    json_nest(text, "changes", '[');
+    for (size_t i = 0; i < EFFECT_COUNT; i++) {
+        if (option->is_changed[i]) {
+            json_add_string(text, NULL, effect_name((enum effect)i));
+        }
+    }
+    json_unnest(text, ']');
+    json_add_boolean(text, "other_values", option->values.is_open);
+    json_close(text);
+}
+
+void infer_print_json(const struct infer_result *result, struct writing *text)
+{
+    json_open(text, "start");
+    json_add_string(text, "subcommand", "infer");
+    setup_add_target_json(result->setup, text);
+    json_add_number(text, "capacity_bytes", result->setup->capacity_bytes);
+    json_close(text);
+    for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
+        append_experiment(result, (enum experiment_number)i, text);
+    }
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        append_line(result, &result->lines[i], text);
+    }
+    for (size_t i = RULE_NONE + 1; i < RULE_COUNT; i++) {
+        if (result->rules[i].verdict == INFERENCE_REFUTED) {
+            append_line(result, &result->rules[i], text);
+        }
+    }
+    for (size_t i = 0; i < result->option_count; i++) {
+        append_option(&result->options[i], text);
+    }
+    json_open(text, "end");
+    json_add_number(text, "experiments", count_made(result));
+    json_add_number(text, "ops", count_ops(result));
+    json_add_number(text, "refuted", result->refuted_count);
+    json_add_number(text, "died", result->dead_count);
+    json_add_number(text, "exit", (uint64_t)result->exit_code);
+    json_close(text);
+}

@@ -1,0 +1,35 @@
+/* What is inferred, one row each: FLAG for a bool of struct target_contract, FIELD for another
+ * member, FACT for what that has no member for.
+ *
+ *     FLAG(name, experiment that shows it; COUNT: none does)
+ *
+ * A row needs infer_NAME (infer/private/fields.h), and a FIELD declare_NAME. */
+/* clang-format off */
+FIELD(granule_bytes, sizes)
+FIELD(defrag, repack)
+FLAG(queues_frees, dying_blocks)
+FLAG(drains, drain_several)
+FLAG(programs, evict)
+FLAG(evicts, evict_several)
+FLAG(program_evicts_program, evict_for_program)
+FLAG(documented_messages, error_texts)
+FLAG(thread_safe, COUNT)
+FLAG(resumes, partial_copy)
+FIELD(order, order_drain_move)
+FIELD(rounding, sizes)
+FIELD(placement, sizes)
+FIELD(header_bytes, sizes)
+FIELD(sleeps, COUNT)
+FIELD(counting, sizes)
+FIELD(limit, COUNT)
+FLAG(order_binds, order_drain_move)
+FLAG(evicts_until_fits, evict_several)
+FLAG(counts_owners, sizes)
+FIELD(regions, largest_request)
+FACT(largest_request, largest_request)
+FACT(largest_alignment, largest_alignment)
+FACT(capacities, capacities)
+FACT(coalesces, coalesce)
+FACT(survives_failures, invalid_requests)
+FACT(grows, host_memory)
+FACT(trims, host_memory)

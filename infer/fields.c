@@ -1,0 +1,273 @@
+/* The lines of what is declared and inferred: one for each row of infer/field_list.h. */
+#include "infer/private/fields.h"
+#include "infer/blame.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- what rows share --- */
+
+enum answer field_answer(const struct trace *trace, char letter)
+{
+    const struct sight *sight = trace_asked(trace);
+    if (sight == NULL || sight->seen.skipped != 0 || trace->why[0] != '\0') {
+        return ANSWER_OPEN;
+    }
+    if (sight->seen.result == TARGET_NO_MEMORY) {
+        return ANSWER_NO;
+    }
+    return sight->seen.result == TARGET_OK && strchr(sight->calls, letter) != NULL ? ANSWER_YES
+                                                                                   : ANSWER_OPEN;
+}
+
+const char *field_print_flag(bool value)
+{
+    return value ? "true" : "false";
+}
+
+void field_infer(struct inference_line *line, const char *text)
+{
+    (void)snprintf(line->inferred, sizeof line->inferred, "%s", text);
+}
+
+void field_compare(struct inference_line *line, enum answer answer)
+{
+    const bool is_declared = strcmp(line->declared, "true") == 0;
+    if (answer == ANSWER_OPEN) {
+        line->verdict = INFERENCE_OPEN;
+        return;
+    }
+    field_infer(line, field_print_flag(answer == ANSWER_YES));
+    line->verdict = answer == ANSWER_YES && !is_declared ? INFERENCE_UNDECLARED : INFERENCE_KEPT;
+}
+
+enum answer field_join(enum answer first, enum answer second)
+{
+    if (first == ANSWER_NO || second == ANSWER_NO) {
+        return ANSWER_NO;
+    }
+    return first == ANSWER_YES || second == ANSWER_YES ? ANSWER_YES : ANSWER_OPEN;
+}
+
+bool field_claim_is_kept(const struct trace *trace)
+{
+    return trace->is_opened && !trace->is_dead && trace->why[0] == '\0' &&
+           trace->findings.count == 0;
+}
+
+const struct trace *field_trace(const struct inference *inference, enum experiment_number number)
+{
+    return inference->claimed[number].is_opened ? &inference->claimed[number]
+                                                : &inference->declared[number];
+}
+
+/* --- what is declared --- */
+
+void declare_granule_bytes(const struct target_contract *contract, char *text)
+{
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%" PRIu64, contract->granule_bytes);
+}
+
+void declare_defrag(const struct target_contract *contract, char *text)
+{
+    static const char *const names[] = {[DEFRAG_NONE] = "DEFRAG_NONE",
+                                        [DEFRAG_SLIDE] = "DEFRAG_SLIDE",
+                                        [DEFRAG_REPACK] = "DEFRAG_REPACK"};
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%s", names[contract->defrag]);
+}
+
+void field_print_order(const enum mitigation *order, char text[INFERENCE_TEXT_BYTES])
+{
+    static const char *const names[] = {[MITIGATION_NONE] = "MITIGATION_NONE",
+                                        [MITIGATION_DRAIN] = "MITIGATION_DRAIN",
+                                        [MITIGATION_DEFRAGMENT] = "MITIGATION_DEFRAGMENT",
+                                        [MITIGATION_EVICT] = "MITIGATION_EVICT"};
+    size_t used = (size_t)snprintf(text, INFERENCE_TEXT_BYTES, "{");
+    for (size_t i = 0; i < MITIGATION_ORDER_COUNT && order[i] != MITIGATION_NONE; i++) {
+        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "%s%s",
+                                 i == 0 ? "" : ", ", names[order[i]]);
+    }
+    (void)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "%s}", used == 1 ? "0" : "");
+}
+
+void field_print_rounding(const struct target_rounding *rounding, char text[INFERENCE_TEXT_BYTES])
+{
+    static const char *const names[] = {[ROUNDING_GRANULE] = "ROUNDING_GRANULE",
+                                        [ROUNDING_ANY] = "ROUNDING_ANY",
+                                        [ROUNDING_CLASSES] = "ROUNDING_CLASSES"};
+    size_t used = (size_t)snprintf(text, INFERENCE_TEXT_BYTES, "{.kind = %s",
+                                   names[rounding->kind]);
+    if (rounding->kind == ROUNDING_CLASSES) {
+        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used, ", .steps = %" PRIu32,
+                                 rounding->steps);
+    }
+    if (rounding->smallest_bytes > 0) {
+        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used,
+                                 ", .smallest_bytes = %" PRIu64, rounding->smallest_bytes);
+    }
+    if (rounding->overhead_bytes > 0) {
+        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used,
+                                 ", .overhead_bytes = %" PRIu64, rounding->overhead_bytes);
+    }
+    (void)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "}");
+}
+
+void declare_order(const struct target_contract *contract, char *text)
+{
+    field_print_order(contract->order, text);
+}
+
+void declare_rounding(const struct target_contract *contract, char *text)
+{
+    field_print_rounding(&contract->rounding, text);
+}
+
+/* --- lines --- */
+
+/* A flag is declared by itself; a fact by nobody. */
+enum { NO_OFFSET = -1 };
+static const struct {
+    const char *name;
+    ptrdiff_t flag_offset; /* of a flag, in the contract; NO_OFFSET */
+    void (*declare)(const struct target_contract *contract, char *text);
+    void (*infer)(const struct inference *inference, struct inference_line *line);
+    enum experiment_number experiment;
+} fields[] = {
+#define FLAG(name, experiment) \
+    {#name, offsetof(struct target_contract, name), NULL, infer_##name, EXPERIMENT_##experiment},
+#define FIELD(name, experiment) \
+    {#name, NO_OFFSET, declare_##name, infer_##name, EXPERIMENT_##experiment},
+#define FACT(name, experiment) {#name, NO_OFFSET, NULL, infer_##name, EXPERIMENT_##experiment},
+#include "infer/field_list.h"
+#undef FLAG
+#undef FIELD
+#undef FACT
+};
+
+static bool is_member(enum inference_field field)
+{
+    return fields[field].flag_offset != NO_OFFSET || fields[field].declare != NULL;
+}
+
+void inference_declared(enum inference_field field, const struct target_contract *contract,
+                        char text[INFERENCE_TEXT_BYTES])
+{
+    if (fields[field].declare != NULL) {
+        fields[field].declare(contract, text);
+    } else if (fields[field].flag_offset != NO_OFFSET) {
+        bool flag;
+        memcpy(&flag, (const char *)contract + fields[field].flag_offset, sizeof flag);
+        (void)snprintf(text, INFERENCE_TEXT_BYTES, "%s", field_print_flag(flag));
+    }
+}
+
+const struct target_contract *inference_contract(const struct inference *inference)
+{
+    size_t i = 0;
+    while (i + 1 < EXPERIMENT_COUNT && !inference->declared[i].is_opened) {
+        i++;
+    }
+    return &inference->declared[i].contract;
+}
+
+const char *inference_verdict_name(enum inference_verdict verdict)
+{
+    static const char *const names[] = {"kept", "refuted", "undeclared", "open"};
+    return names[verdict];
+}
+
+/* The first finding against the field, or against the rule where that has no field; NULL: none. */
+static const struct run_finding *find_refutation(const struct inference *inference,
+                                                 enum inference_field field, enum rule rule,
+                                                 enum experiment_number *number)
+{
+    for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
+        const struct trace *trace = &inference->declared[i];
+        for (size_t j = 0; j < trace->findings.count; j++) {
+            const struct run_finding *finding = &trace->findings.findings[j];
+            if (blame_counts((enum experiment_number)i, finding) &&
+                blame_find(inference, (enum experiment_number)i, finding) == field &&
+                (field != FIELD_COUNT || finding->verdict.rule == rule)) {
+                *number = (enum experiment_number)i;
+                return finding;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void refute(struct inference_line *line, enum experiment_number number,
+                   const struct run_finding *finding)
+{
+    line->verdict = INFERENCE_REFUTED;
+    line->experiment = number;
+    line->op = finding->verdict.op;
+    (void)snprintf(line->expected, sizeof line->expected, "%s",
+                   rule_info(finding->verdict.rule)->summary);
+    (void)snprintf(line->seen, sizeof line->seen, "%s: %s", rule_info(finding->verdict.rule)->name,
+                   finding->verdict.reason);
+}
+
+/* What is left of a promise that was refuted though the experiment made for it saw nothing wrong.
+ */
+static void weaken(struct inference_line *line, enum inference_field field)
+{
+    const bool is_same = strcmp(line->inferred, line->declared) == 0 || line->inferred[0] == '\0';
+    if (is_same && is_member(field)) {
+        field_infer(line, field == FIELD_defrag          ? "DEFRAG_NONE"
+                          : field == FIELD_rounding      ? "{.kind = ROUNDING_ANY}"
+                          : field == FIELD_granule_bytes ? "1"
+                          : field == FIELD_header_bytes  ? "0"
+                          : field == FIELD_regions       ? "{.grows = false}"
+                                                         : "false");
+    } else if (field == FIELD_survives_failures) {
+        field_infer(line, "not all");
+    }
+}
+
+void inference_read(const struct inference *inference, enum inference_field field,
+                    struct inference_line *line)
+{
+    enum experiment_number number = EXPERIMENT_COUNT;
+    *line = (struct inference_line){.name = fields[field].name,
+                                    .is_member = is_member(field),
+                                    .experiment = fields[field].experiment,
+                                    .op = OP_NONE};
+    inference_declared(field, inference_contract(inference), line->declared);
+    fields[field].infer(inference, line);
+    if (line->op == OP_NONE && line->experiment != EXPERIMENT_COUNT) {
+        line->op = inference->declared[line->experiment].asked;
+    }
+    if (line->verdict == INFERENCE_OPEN && line->seen[0] == '\0' &&
+        line->experiment != EXPERIMENT_COUNT) {
+        (void)snprintf(line->seen, sizeof line->seen, "%s",
+                       inference->declared[line->experiment].why);
+    }
+    const struct run_finding *finding = find_refutation(inference, field, RULE_NONE, &number);
+    if (finding != NULL) {
+        refute(line, number, finding);
+        weaken(line, field);
+    }
+}
+
+void inference_read_rule(const struct inference *inference, enum rule rule,
+                         struct inference_line *line)
+{
+    enum experiment_number number = EXPERIMENT_COUNT;
+    *line = (struct inference_line){
+        .name = rule_info(rule)->name, .experiment = EXPERIMENT_COUNT, .op = OP_NONE};
+    const struct run_finding *finding = find_refutation(inference, FIELD_COUNT, rule, &number);
+    (void)snprintf(line->declared, sizeof line->declared, "%s", rule_info(rule)->summary);
+    if (finding != NULL) {
+        refute(line, number, finding);
+    }
+}
+
+const char *inference_value(const struct inference_line *line)
+{
+    const bool is_better = line->verdict == INFERENCE_REFUTED ||
+                           line->verdict == INFERENCE_UNDECLARED;
+    return is_better && line->inferred[0] != '\0' ? line->inferred : line->declared;
+}

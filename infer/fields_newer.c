@@ -1,0 +1,86 @@
+/* Members of the contract that only the rules of the harness judge: each is kept as long as no
+ * experiment breaks its rule. */
+#include "infer/private/fields.h"
+
+#include "harness/op/setup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- what is declared --- */
+
+void declare_placement(const struct target_contract *contract, char *text)
+{
+    static const char *const names[] = {"PLACEMENT_RANGES", "PLACEMENT_HIDDEN", "PLACEMENT_PAGES"};
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%s", names[contract->placement]);
+}
+
+void declare_header_bytes(const struct target_contract *contract, char *text)
+{
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%" PRIu64, contract->header_bytes);
+}
+
+void declare_sleeps(const struct target_contract *contract, char *text)
+{
+    static const char *const names[] = {"SLEEP_NONE", "SLEEP_KEEPS", "SLEEP_DISCARDS"};
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%s", names[contract->sleeps]);
+}
+
+void declare_counting(const struct target_contract *contract, char *text)
+{
+    size_t used = (size_t)snprintf(text, INFERENCE_TEXT_BYTES, "{%u", contract->counting[0]);
+    for (unsigned i = 1; i < TARGET_COUNTER_COUNT; i++) {
+        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used, ", %u",
+                                 contract->counting[i]);
+    }
+    (void)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "}");
+}
+
+void declare_limit(const struct target_contract *contract, char *text)
+{
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%s",
+                   contract->limit == TARGET_LIMIT_DEVICE ? "TARGET_LIMIT_DEVICE"
+                                                          : "TARGET_LIMIT_PROCESS");
+}
+
+void declare_regions(const struct target_contract *contract, char *text)
+{
+    const struct target_regions *regions = &contract->regions;
+    (void)snprintf(
+        text, INFERENCE_TEXT_BYTES, "{.grows = %s, .trims = %s, .step_bytes = %" PRIu64 "}",
+        field_print_flag(regions->grows), field_print_flag(regions->trims), regions->step_bytes);
+}
+
+/* --- what is inferred --- */
+
+/* A finding against it is looked for with those of all fields. */
+static void keep_declared(struct inference_line *line)
+{
+    field_infer(line, line->declared);
+    line->verdict = INFERENCE_KEPT;
+}
+
+#define INFER_DECLARED(name)                                                          \
+    void infer_##name(const struct inference *inference, struct inference_line *line) \
+    {                                                                                 \
+        (void)inference;                                                              \
+        keep_declared(line);                                                          \
+    }
+INFER_DECLARED(placement)
+INFER_DECLARED(header_bytes)
+INFER_DECLARED(counting)
+INFER_DECLARED(limit)
+INFER_DECLARED(regions)
+INFER_DECLARED(order_binds)
+INFER_DECLARED(evicts_until_fits)
+INFER_DECLARED(counts_owners)
+
+void infer_sleeps(const struct inference *inference, struct inference_line *line)
+{
+    if (inference_contract(inference)->sleeps == SLEEP_NONE) {
+        keep_declared(line);
+        return;
+    }
+    line->verdict = INFERENCE_OPEN;
+    (void)snprintf(line->seen, sizeof line->seen, "no experiment puts it to sleep");
+}

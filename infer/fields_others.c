@@ -1,0 +1,231 @@
+/* What the experiments show of sizes, words, failures and limits. */
+#include "infer/private/fields.h"
+#include "infer/size_fit.h"
+
+#include "harness/base/check.h"
+#include "harness/base/size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- what a claim shows --- */
+
+void infer_documented_messages(const struct inference *inference, struct inference_line *line)
+{
+    const struct trace *trace = field_trace(inference, EXPERIMENT_error_texts);
+    const struct sight *sight = trace_asked(trace);
+    if (sight == NULL || sight->seen.result != TARGET_NO_MEMORY) {
+        line->verdict = INFERENCE_OPEN;
+        return;
+    }
+    (void)snprintf(line->seen, sizeof line->seen, "\"%.400s\"", sight->message);
+    field_compare(line, field_claim_is_kept(trace) ? ANSWER_YES : ANSWER_NO);
+}
+
+void infer_thread_safe(const struct inference *inference, struct inference_line *line)
+{
+    (void)inference;
+    line->verdict = INFERENCE_OPEN;
+    (void)snprintf(line->seen, sizeof line->seen,
+                   "one client makes every call: hbmstress run --lanes interleaves several");
+}
+
+/* Whether a call was done in part in the op that is asked about, and gone on with. */
+static enum answer read_resuming(const struct trace *trace)
+{
+    const struct sight *sight = trace_asked(trace);
+    if (trace->is_dead) {
+        return ANSWER_NO;
+    }
+    if (sight == NULL || sight->partial_count == 0) {
+        return ANSWER_OPEN;
+    }
+    return trace->findings.count == 0 && sight->seen.result == TARGET_OK ? ANSWER_YES : ANSWER_NO;
+}
+
+void infer_resumes(const struct inference *inference, struct inference_line *line)
+{
+    const enum answer copy = read_resuming(field_trace(inference, EXPERIMENT_partial_copy));
+    const enum answer unload = read_resuming(field_trace(inference, EXPERIMENT_partial_unload));
+    if (copy == ANSWER_OPEN) {
+        line->experiment = EXPERIMENT_partial_unload;
+    }
+    field_compare(line, field_join(copy, unload));
+    if (line->verdict == INFERENCE_OPEN) {
+        (void)snprintf(line->seen, sizeof line->seen,
+                       "it made no copy and no unload that could be done in part");
+    }
+}
+
+/* --- sizes --- */
+
+static uint64_t find_granule(const struct inference *inference)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
+        const struct trace *trace = &inference->declared[i];
+        for (size_t op = 0; op < trace->ops.count; op++) {
+            all |= trace->sights[op].seen.address | trace->sights[op].seen.size_bytes;
+        }
+    }
+    return all & (~all + 1);
+}
+
+void infer_granule_bytes(const struct inference *inference, struct inference_line *line)
+{
+    const uint64_t granule = find_granule(inference);
+    if (granule == 0) {
+        line->verdict = INFERENCE_OPEN;
+        return;
+    }
+    (void)snprintf(line->inferred, sizeof line->inferred, "%" PRIu64, granule);
+    (void)snprintf(line->seen, sizeof line->seen,
+                   "every address and size is a multiple of %" PRIu64, granule);
+}
+
+static bool is_placed(const struct trace *trace, size_t op)
+{
+    return trace->ops.ops[op].kind == OP_ALLOC && trace->sights[op].seen.skipped == 0 &&
+           trace->sights[op].seen.result == TARGET_OK;
+}
+
+void infer_rounding(const struct inference *inference, struct inference_line *line)
+{
+    const struct trace *trace = &inference->declared[EXPERIMENT_sizes];
+    struct size_pair *pairs = calloc(trace->ops.count + 1, sizeof *pairs);
+    size_t count = 0;
+    CHECK(pairs != NULL);
+    for (size_t op = 0; op < trace->ops.count; op++) {
+        if (is_placed(trace, op)) {
+            pairs[count++] = (struct size_pair){trace->ops.ops[op].size_bytes,
+                                                trace->sights[op].seen.size_bytes};
+        }
+    }
+    const uint64_t largest = count == 0 ? 0 : pairs[count - 1].asked_bytes;
+    const struct size_fit fit = size_fit_find(pairs, count, trace->contract.granule_bytes,
+                                              largest / 2 + 1);
+    free(pairs);
+    if (count == 0) {
+        line->verdict = INFERENCE_OPEN;
+        return;
+    }
+    const struct target_contract inferred = {.rounding = fit.rounding};
+    field_print_rounding(&inferred.rounding, line->inferred);
+    line->verdict = trace->contract.rounding.kind == ROUNDING_ANY &&
+                            fit.rounding.kind != ROUNDING_ANY
+                        ? INFERENCE_UNDECLARED
+                        : INFERENCE_KEPT;
+    (void)snprintf(line->seen, sizeof line->seen,
+                   "%zu blocks, each within %" PRIu64 " bytes of what it allows", count,
+                   fit.slack_bytes);
+}
+
+/* --- what the contract has no member for --- */
+
+static void infer_size(struct inference_line *line, uint64_t bytes)
+{
+    line->verdict = bytes == 0 ? INFERENCE_OPEN : INFERENCE_UNDECLARED;
+    if (bytes != 0) {
+        size_print(bytes, line->inferred);
+    }
+}
+
+void infer_largest_request(const struct inference *inference, struct inference_line *line)
+{
+    const struct trace *trace = &inference->declared[EXPERIMENT_largest_request];
+    infer_size(line, trace->facts[FACT_LARGEST_REQUEST]);
+    (void)snprintf(line->seen, sizeof line->seen, "%s",
+                   trace->facts[FACT_LARGEST_REQUEST] == 0 ? "no request was granted" : "");
+}
+
+void infer_largest_alignment(const struct inference *inference, struct inference_line *line)
+{
+    const struct trace *trace = &inference->declared[EXPERIMENT_largest_alignment];
+    const struct sight *asked = trace_asked(trace);
+    infer_size(line, trace->facts[FACT_LARGEST_ALIGN]);
+    if (asked != NULL && asked->verdict == VERDICT_JUSTIFIED) {
+        (void)snprintf(line->seen, sizeof line->seen, "the device has no place for more");
+    }
+}
+
+void infer_capacities(const struct inference *inference, struct inference_line *line)
+{
+    const uint64_t *facts = inference->declared[EXPERIMENT_capacities].facts;
+    char low[SIZE_TEXT_BYTES], high[SIZE_TEXT_BYTES];
+    infer_size(line, facts[FACT_SMALLEST_CAPACITY]);
+    size_print(facts[FACT_SMALLEST_CAPACITY], low);
+    size_print(facts[FACT_LARGEST_CAPACITY], high);
+    if (line->verdict != INFERENCE_OPEN) {
+        (void)snprintf(line->inferred, sizeof line->inferred, "%s to %s", low, high);
+    }
+}
+
+void infer_coalesces(const struct inference *inference, struct inference_line *line)
+{
+    const struct trace *trace = &inference->declared[EXPERIMENT_coalesce];
+    const struct sight *asked = trace_asked(trace);
+    line->verdict = INFERENCE_OPEN;
+    if (asked == NULL || asked->seen.skipped != 0) {
+        return;
+    }
+    const struct sight *later = trace_sight(trace, trace->asked + 2);
+    line->verdict = INFERENCE_UNDECLARED;
+    field_infer(line, asked->seen.result == TARGET_OK && asked->calls[0] == '\0' ? "at once"
+                      : asked->seen.result == TARGET_OK                          ? "when it must"
+                      : later != NULL && later->seen.result == TARGET_OK ? "late: when asked again"
+                                                                         : "no");
+}
+
+/* A call failed, and everything was compared after it. */
+void infer_survives_failures(const struct inference *inference, struct inference_line *line)
+{
+    static const enum experiment_number numbers[] = {
+        EXPERIMENT_invalid_requests, EXPERIMENT_refused_copy, EXPERIMENT_refused_wait,
+        EXPERIMENT_refused_unload, EXPERIMENT_refused_host_memory};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const struct trace *trace = &inference->declared[numbers[i]];
+        for (size_t op = 0; op < trace->ops.count; op++) {
+            count += trace->sights[op].seen.skipped == 0 &&
+                     trace->sights[op].seen.result != TARGET_OK;
+        }
+    }
+    line->verdict = count == 0 ? INFERENCE_OPEN : INFERENCE_KEPT;
+    field_infer(line, count == 0 ? "" : "places, sizes, contents, counters, report");
+    (void)snprintf(line->seen, sizeof line->seen, "%zu calls failed", count);
+}
+
+static const uint64_t *host_facts(const struct inference *inference)
+{
+    const struct trace *trace = &inference->declared[EXPERIMENT_host_memory];
+    return trace->why[0] == '\0' && trace->facts[FACT_BLOCK_COUNT] > 0 ? trace->facts : NULL;
+}
+
+void infer_grows(const struct inference *inference, struct inference_line *line)
+{
+    const uint64_t *facts = host_facts(inference);
+    line->verdict = facts == NULL ? INFERENCE_OPEN : INFERENCE_UNDECLARED;
+    if (facts != NULL) {
+        field_infer(line, facts[FACT_HOST_FULL] > facts[FACT_HOST_OPEN] ? "its host memory" : "no");
+        (void)snprintf(line->seen, sizeof line->seen,
+                       "host memory of %" PRIu64 " bytes after open, %" PRIu64 " with %" PRIu64
+                       " blocks",
+                       facts[FACT_HOST_OPEN], facts[FACT_HOST_FULL], facts[FACT_BLOCK_COUNT]);
+    }
+}
+
+void infer_trims(const struct inference *inference, struct inference_line *line)
+{
+    const uint64_t *facts = host_facts(inference);
+    line->verdict = facts == NULL || facts[FACT_HOST_FULL] <= facts[FACT_HOST_OPEN]
+                        ? INFERENCE_OPEN
+                        : INFERENCE_UNDECLARED;
+    if (line->verdict != INFERENCE_OPEN) {
+        field_infer(line, facts[FACT_HOST_END] < facts[FACT_HOST_FULL] ? "its host memory" : "no");
+        (void)snprintf(line->seen, sizeof line->seen,
+                       "host memory of %" PRIu64 " bytes with %" PRIu64 " blocks, %" PRIu64
+                       " after the last free",
+                       facts[FACT_HOST_FULL], facts[FACT_BLOCK_COUNT], facts[FACT_HOST_END]);
+    }
+}

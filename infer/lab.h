@@ -1,0 +1,98 @@
+/* Where an experiment is made: a run of the target that is judged as usual, and the few words in
+ * which experiments are written.  Each op that it makes is noted in a trace. */
+#ifndef INFER_LAB_H
+#define INFER_LAB_H
+
+#include "infer/trace.h"
+
+/* What is known of the target before an experiment: its own experiments find it. */
+struct limits {
+    uint64_t largest_request_bytes; /* 0 = not known: the capacity */
+    uint64_t largest_align_bytes;   /* 0 = not known: 2 MiB */
+};
+
+/* A block that lies on the device. */
+struct lab_block {
+    uint64_t address, size_bytes;
+    uint32_t op;
+    bool is_unit; /* a buffer of one unit */
+};
+
+/* The ops that were begun, in memory that outlives the process where the caller shares it: what is
+ * left of an experiment that the target does not survive. */
+enum { JOURNAL_OP_COUNT_MAX = 1 << 15 };
+struct journal {
+    uint32_t count; /* ops that were begun; those beyond the bound are not kept */
+    struct op ops[JOURNAL_OP_COUNT_MAX];
+};
+
+struct lab {
+    struct run *run;
+    struct trace *trace;
+    struct journal *journal; /* NULL: nobody reads one */
+    const struct target *target;
+    const struct setup *setup;
+    struct limits limits;
+    uint64_t granule_bytes, capacity_bytes;
+    uint64_t unit_bytes;      /* of the usual block: a sixteenth of the device, if it is granted */
+    struct lab_block *blocks; /* block_count of them, by address: since lab_fill() */
+    size_t block_count, block_capacity;
+};
+
+/* Opens the target.  trace is initialised and outlives the lab.  False: the target refused;
+ * trace->why says why. */
+bool lab_open(struct lab *lab, const struct target *target, const struct setup *setup,
+              const struct limits *limits, struct trace *trace);
+/* Frees all, judges the last promises, and closes the target. */
+void lab_close(struct lab *lab);
+
+/* The experiment cannot be made, because of `why`; what was seen by now stays. */
+void lab_give_up(struct lab *lab, const char *why);
+bool lab_is_over(const struct lab *lab);
+
+/* --- one op each; the number of the op --- */
+
+uint32_t lab_step(struct lab *lab, const struct op *op);
+uint32_t lab_alloc(struct lab *lab, uint64_t size_bytes);
+uint32_t lab_alloc_aligned(struct lab *lab, uint64_t size_bytes, unsigned align_log2);
+/* An alloc that the experiment is about. */
+uint32_t lab_ask(struct lab *lab, uint64_t size_bytes);
+uint32_t lab_load(struct lab *lab, uint64_t image_bytes, uint64_t stack_bytes);
+/* OP_FREE, OP_HOLD, OP_RELEASE, OP_TOUCH, OP_UNLOAD of what op `ref` made. */
+uint32_t lab_name(struct lab *lab, enum op_kind kind, uint32_t ref);
+/* OP_FREE_AFTER, OP_USE, OP_EXECUTE, until an event after delay_ns (DELAY_NEVER: a lost one). */
+uint32_t lab_until(struct lab *lab, enum op_kind kind, uint32_t ref, uint64_t delay_ns);
+/* From here on each call that the fault strikes meets it, or only the next; false: it is disarmed.
+ */
+void lab_fault(struct lab *lab, enum fault_kind kind, bool is_for_ever);
+void lab_disarm(struct lab *lab, enum fault_kind kind);
+/* Counters and the report are compared, if the target has a report. */
+void lab_report(struct lab *lab);
+/* The last op was granted. */
+bool lab_was_granted(const struct lab *lab);
+
+/* --- many --- */
+
+/* Fills the device with blocks of one unit, the rest with what fits.  Then blocks are set. */
+void lab_fill(struct lab *lab);
+/* Looks where all blocks lie. */
+void lab_look(struct lab *lab);
+/* The index in blocks of the first of `count` units that touch each other, none of them below
+ * index `from`; it gives up and returns block_count where there are none. */
+size_t lab_find_row(struct lab *lab, size_t from, size_t count);
+/* Every block but those at indices free[count] gets an external reference: it may not move. */
+void lab_hold_others(struct lab *lab, const size_t *free, size_t count);
+/* In a full device: a block between two holes of its size, all else held.  The index of the block;
+ * block_count where it gave up. */
+size_t lab_make_slide(struct lab *lab);
+/* So many programs of one unit each, idle, and a full device in which no buffer may move. */
+void lab_load_and_fill(struct lab *lab, size_t count);
+/* Gives up unless a request of so many units may be granted: the limits say so.  False: it gave up.
+ */
+bool lab_may_ask(struct lab *lab, uint64_t units);
+/* The last request again, so many times. */
+void lab_ask_again(struct lab *lab, size_t times);
+/* Reads what every block of blocks holds, as far as it is still there. */
+void lab_touch_all(struct lab *lab);
+
+#endif

@@ -1,0 +1,54 @@
+/* What the functions that infer the fields of infer/field_list.h share. */
+#ifndef INFER_PRIVATE_FIELDS_H
+#define INFER_PRIVATE_FIELDS_H
+
+#include "infer/inference.h"
+
+/* Each sets what it infers, the verdict, and where another experiment than the row's shows it, that
+ * one. */
+#define FLAG(name, experiment) \
+    void infer_##name(const struct inference *inference, struct inference_line *line);
+#define FIELD(name, experiment) FLAG(name, experiment)
+#define FACT(name, experiment) FLAG(name, experiment)
+#include "infer/field_list.h"
+#undef FLAG
+#undef FIELD
+#undef FACT
+
+/* What the contract says of a FIELD, in C. */
+#define FLAG(name, experiment)
+#define FIELD(name, experiment) \
+    void declare_##name(const struct target_contract *contract, char *text);
+#define FACT(name, experiment)
+#include "infer/field_list.h"
+#undef FLAG
+#undef FIELD
+#undef FACT
+
+/* What one request shows of a mitigation. */
+enum answer {
+    ANSWER_OPEN = 0, /* nothing: it was not made, or needed no mitigation */
+    ANSWER_YES,      /* granted after the device call that the mitigation makes */
+    ANSWER_NO        /* refused */
+};
+/* letter: the device call, as a sight has it. */
+enum answer field_answer(const struct trace *trace, char letter);
+/* Both must say yes. */
+enum answer field_join(enum answer first, enum answer second);
+
+/* Sets what was inferred, in C. */
+void field_infer(struct inference_line *line, const char *text);
+/* The same of a flag, and compares it with what is declared. */
+void field_compare(struct inference_line *line, enum answer answer);
+
+/* The trace of the experiment: with its claim, where the contract does not make it. */
+const struct trace *field_trace(const struct inference *inference, enum experiment_number number);
+/* A claim was kept: its experiment was made to its end, and no finding speaks against it. */
+bool field_claim_is_kept(const struct trace *trace);
+
+/* As they stand in a contract. */
+const char *field_print_flag(bool value);
+void field_print_order(const enum mitigation *order, char text[INFERENCE_TEXT_BYTES]);
+void field_print_rounding(const struct target_rounding *rounding, char text[INFERENCE_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,322 @@
+/* What is inferred of targets whose behaviour is known: one that keeps what it says, and some that
+ * say more, or less, than they keep. */
+#include "infer/inference.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* All experiments on one target, and the lines that follow. */
+struct studied {
+    struct inference inference;
+    struct inference_line lines[FIELD_COUNT];
+};
+
+static void make_claimed(struct studied *studied, const struct setup *setup,
+                         const struct limits *limits, int number)
+{
+    struct inference *inference = &studied->inference;
+    const enum claim claim = experiment_claim((enum experiment_number)number);
+    struct target claiming;
+    if (claim != CLAIM_NONE && !claim_is_declared(claim, inference_contract(inference))) {
+        claim_make(claim, inference->target, &claiming);
+        experiment_make((enum experiment_number)number, &claiming, setup, limits, NULL,
+                        &inference->claimed[number]);
+    }
+}
+
+/* option: "KEY=VALUE", or NULL. */
+static void study_target(struct studied *studied, const struct target *target, const char *option)
+{
+    struct setup setup;
+    struct limits limits = {0, 0};
+    struct inference *inference = &studied->inference;
+    char key[SETUP_NAME_BYTES] = "";
+    setup_init(&setup);
+    setup.capacity_bytes = UINT64_C(1) << 20;
+    (void)snprintf(setup.target, sizeof setup.target, "%s", target->name);
+    if (option != NULL) {
+        memcpy(key, option, strcspn(option, "="));
+        ck_assert(setup_set_option(&setup, key, strchr(option, '=') + 1));
+    }
+    *inference = (struct inference){target, experiment_traces_create(), experiment_traces_create()};
+    for (int i = 0; i < EXPERIMENT_COUNT; i++) {
+        if (i == EXPERIMENT_LIMIT_COUNT) {
+            limits = experiment_limits(inference->declared);
+        }
+        experiment_make((enum experiment_number)i, inference->target, &setup, &limits, NULL,
+                        &inference->declared[i]);
+    }
+    for (int i = 0; i < EXPERIMENT_COUNT; i++) {
+        make_claimed(studied, &setup, &limits, i);
+    }
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        inference_read(inference, (enum inference_field)i, &studied->lines[i]);
+    }
+}
+
+static void study(struct studied *studied, const char *name, const char *option)
+{
+    study_target(studied, target_find(name), option);
+}
+
+static void forget(struct studied *studied)
+{
+    experiment_traces_destroy(studied->inference.declared);
+    experiment_traces_destroy(studied->inference.claimed);
+}
+
+/* The fields that are refuted, "drains order"; rules that have no field besides. */
+static const char *print_refuted(const struct studied *studied)
+{
+    static char text[512];
+    int used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        if (studied->lines[i].verdict == INFERENCE_REFUTED) {
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", used == 0 ? "" : " ",
+                             studied->lines[i].name);
+        }
+    }
+    for (int i = RULE_NONE + 1; i < RULE_COUNT; i++) {
+        struct inference_line line;
+        inference_read_rule(&studied->inference, (enum rule)i, &line);
+        if (line.verdict == INFERENCE_REFUTED) {
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", used == 0 ? "" : " ",
+                             line.name);
+        }
+    }
+    return text;
+}
+
+static const struct {
+    const char *target, *option, *refuted;
+} cases[] = {
+    {"hbm", NULL, ""},
+    {"hbm", "defrag=none", ""},
+    {"hbm", "defrag=slide", ""},
+    {"hbm", "drains=no", ""},
+    {"hbm", "evicts=no", ""},
+    {"hbm", "order=evict,defragment,drain", ""},
+    {"hbm", "order=defragment,evict,drain", ""},
+    {"hbm", "program_evicts_program=yes", ""},
+    {"hbm", "granule=64K", ""},
+    {"first_fit", NULL, ""},
+    {"first_fit", "rounding=pow2", ""},
+    {"first_fit", "drains=yes", "drains"},
+    {"first_fit", "evicts=yes", "evicts"},
+    {"first_fit", "defrag=slide", "defrag"},
+    {"null", NULL, ""},
+    {"null", "slot=4K", ""},
+    {"threaded", NULL, ""},
+    {"threaded", "defrag=none", ""},
+    {"plant_premature_undrained", NULL, "drains"},
+    {"plant_premature_stalled", NULL, "drains"},
+    {"plant_premature_unretried", NULL, "drains"},
+    {"plant_premature_moved_unretried", NULL, "defrag"},
+    {"plant_premature_defragmented_once", NULL, "defrag"},
+    {"plant_premature_evicted_once", NULL, "evicts"},
+    {"plant_moved_unasked", NULL, "defrag"},
+    {"plant_wrong_eviction", NULL, "program_evicts_program"},
+    {"plant_regret_evicts_first", NULL, "order"},
+    {"plant_too_large_classes", NULL, "rounding"},
+    {"plant_message", NULL, "documented_messages"},
+    {"plant_reused_early", NULL, "queues_frees"},
+    {"plant_premature_reserve", NULL, "premature"},
+    {"plant_premature_last_hole", NULL, "premature"},
+    {"plant_retry", NULL, "retry"},
+};
+
+START_TEST(what_is_not_kept_is_refuted_and_nothing_else)
+{
+    struct studied studied;
+    study(&studied, cases[_i].target, cases[_i].option);
+    ck_assert_msg(strcmp(print_refuted(&studied), cases[_i].refuted) == 0, "%s %s refutes '%s'",
+                  cases[_i].target, cases[_i].option == NULL ? "" : cases[_i].option,
+                  print_refuted(&studied));
+    forget(&studied);
+}
+END_TEST
+
+static void expect_line(const struct studied *studied, enum inference_field field,
+                        enum inference_verdict verdict, const char *inferred)
+{
+    const struct inference_line *line = &studied->lines[field];
+    ck_assert_msg(line->verdict == verdict, "%s is %s", line->name,
+                  inference_verdict_name(line->verdict));
+    ck_assert_str_eq(line->inferred, inferred);
+}
+
+/* libhbm that promises less than it keeps. */
+static enum target_result open_modestly(const struct target_setup *setup,
+                                        const struct device_services *services,
+                                        struct target_instance **instance,
+                                        struct target_contract *contract, char *reason,
+                                        size_t reason_bytes)
+{
+    const enum target_result result = target_hbm.open(setup, services, instance, contract, reason,
+                                                      reason_bytes);
+    contract->drains = contract->documented_messages = contract->resumes = false;
+    contract->rounding.kind = ROUNDING_ANY;
+    return result;
+}
+
+START_TEST(what_is_kept_without_a_promise_is_told)
+{
+    struct studied studied;
+    struct target modest = target_hbm;
+    modest.open = open_modestly;
+    study_target(&studied, &modest, NULL);
+    ck_assert_str_eq(print_refuted(&studied), "");
+    expect_line(&studied, FIELD_drains, INFERENCE_UNDECLARED, "true");
+    expect_line(&studied, FIELD_documented_messages, INFERENCE_UNDECLARED, "true");
+    expect_line(&studied, FIELD_resumes, INFERENCE_UNDECLARED, "true");
+    expect_line(&studied, FIELD_rounding, INFERENCE_UNDECLARED, "{.kind = ROUNDING_GRANULE}");
+    ck_assert_str_eq(inference_value(&studied.lines[FIELD_drains]), "true");
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(claims_that_are_not_kept_are_not_inferred)
+{
+    struct studied studied;
+    study(&studied, "null", NULL);
+    expect_line(&studied, FIELD_queues_frees, INFERENCE_KEPT, "false");
+    expect_line(&studied, FIELD_documented_messages, INFERENCE_KEPT, "false");
+    expect_line(&studied, FIELD_largest_request, INFERENCE_UNDECLARED, "64K");
+    expect_line(&studied, FIELD_rounding, INFERENCE_KEPT,
+                "{.kind = ROUNDING_CLASSES, .steps = 1, .smallest_bytes = 65536}");
+    forget(&studied);
+    study(&studied, "threaded", NULL);
+    expect_line(&studied, FIELD_resumes, INFERENCE_KEPT, "false");
+    expect_line(&studied, FIELD_defrag, INFERENCE_KEPT, "DEFRAG_SLIDE");
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(the_order_of_mitigations_is_seen_in_the_device_calls)
+{
+    struct studied studied;
+    study(&studied, "hbm", "order=evict,drain,defragment");
+    expect_line(&studied, FIELD_order, INFERENCE_KEPT,
+                "{MITIGATION_EVICT, MITIGATION_DRAIN, MITIGATION_DEFRAGMENT}");
+    forget(&studied);
+    study(&studied, "plant_regret_evicts_first", NULL);
+    expect_line(&studied, FIELD_order, INFERENCE_REFUTED,
+                "{MITIGATION_EVICT, MITIGATION_DRAIN, MITIGATION_DEFRAGMENT}");
+    forget(&studied);
+}
+END_TEST
+
+/* A target that promises one thing more than it keeps. */
+static const struct boast {
+    const char *target, *refuted;
+    void (*boast)(struct target_contract *contract);
+} * boast_now;
+
+static void boast_queues(struct target_contract *contract)
+{
+    contract->queues_frees = true;
+}
+
+static void boast_messages(struct target_contract *contract)
+{
+    contract->documented_messages = true;
+}
+
+static void boast_resumes(struct target_contract *contract)
+{
+    contract->resumes = true;
+}
+
+static void boast_rivalry(struct target_contract *contract)
+{
+    contract->program_evicts_program = true;
+}
+
+static void boast_repack(struct target_contract *contract)
+{
+    contract->defrag = DEFRAG_REPACK;
+}
+
+static void boast_granule(struct target_contract *contract)
+{
+    contract->granule_bytes *= 2;
+}
+
+static void boast_rounding(struct target_contract *contract)
+{
+    contract->rounding = (struct target_rounding){0};
+}
+
+static void boast_order(struct target_contract *contract)
+{
+    contract->order[0] = MITIGATION_EVICT;
+    contract->order[2] = MITIGATION_DRAIN;
+}
+
+static const struct boast boasts[] = {
+    {"null", "queues_frees", boast_queues}, {"threaded", "documented_messages", boast_messages},
+    {"threaded", "resumes", boast_resumes}, {"threaded", "program_evicts_program", boast_rivalry},
+    {"threaded", "defrag", boast_repack},   {"first_fit", "granule_bytes", boast_granule},
+    {"null", "rounding", boast_rounding},   {"hbm", "order", boast_order},
+};
+
+static enum target_result open_boasting(const struct target_setup *setup,
+                                        const struct device_services *services,
+                                        struct target_instance **instance,
+                                        struct target_contract *contract, char *reason,
+                                        size_t reason_bytes)
+{
+    const enum target_result result = target_find(boast_now->target)
+                                          ->open(setup, services, instance, contract, reason,
+                                                 reason_bytes);
+    if (result == TARGET_OK) {
+        boast_now->boast(contract);
+    }
+    return result;
+}
+
+START_TEST(each_promise_too_much_is_refuted)
+{
+    struct studied studied;
+    boast_now = &boasts[_i];
+    struct target boasting = *target_find(boast_now->target);
+    boasting.open = open_boasting;
+    study_target(&studied, &boasting, NULL);
+    ck_assert_msg(strstr(print_refuted(&studied), boast_now->refuted) != NULL,
+                  "%s with too much of %s refutes '%s'", boast_now->target, boast_now->refuted,
+                  print_refuted(&studied));
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(a_refuted_promise_is_not_copied)
+{
+    struct studied studied;
+    study(&studied, "first_fit", "drains=yes");
+    const struct inference_line *line = &studied.lines[FIELD_drains];
+    ck_assert_str_eq(line->declared, "true");
+    ck_assert_str_eq(inference_value(line), "false");
+    ck_assert_uint_lt(line->op, studied.inference.declared[line->experiment].ops.count);
+    ck_assert_ptr_nonnull(strstr(line->seen, "premature"));
+    forget(&studied);
+}
+END_TEST
+
+Suite *suite_of_inference(void);
+Suite *suite_of_inference(void)
+{
+    Suite *suite = suite_create("inference");
+    TCase *tests = tcase_create("inference");
+    tcase_add_loop_test(tests, what_is_not_kept_is_refuted_and_nothing_else, 0,
+                        sizeof cases / sizeof *cases);
+    tcase_add_test(tests, what_is_kept_without_a_promise_is_told);
+    tcase_add_test(tests, claims_that_are_not_kept_are_not_inferred);
+    tcase_add_test(tests, the_order_of_mitigations_is_seen_in_the_device_calls);
+    tcase_add_loop_test(tests, each_promise_too_much_is_refuted, 0, sizeof boasts / sizeof *boasts);
+    tcase_add_test(tests, a_refuted_promise_is_not_copied);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

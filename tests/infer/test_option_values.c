@@ -1,0 +1,86 @@
+/* Each form in which option_help lists values gives the values that can be tried. */
+#include "infer/option_values.h"
+#include "tests/helpers/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "a,b | c ..." of what the line lists. */
+static const char *print_values(const char *help)
+{
+    static char text[512];
+    struct option_values values;
+    ck_assert(option_values_next(&help, &values));
+    int used = snprintf(text, sizeof text, "%s:", values.key);
+    for (size_t i = 0; i < values.count; i++) {
+        used += snprintf(text + used, sizeof text - (size_t)used, " %s", values.values[i]);
+    }
+    (void)snprintf(text + used, sizeof text - (size_t)used, "%s", values.is_open ? " ..." : "");
+    return text;
+}
+
+START_TEST(bars_part_values)
+{
+    ck_assert_str_eq(print_values("defrag=none|slide|repack\n"), "defrag: none slide repack");
+    ck_assert_str_eq(print_values("defrag=none"), "defrag: none");
+}
+END_TEST
+
+START_TEST(a_list_is_tried_in_both_directions)
+{
+    ck_assert_str_eq(print_values("order=drain,defragment,evict\n"),
+                     "order: drain,defragment,evict evict,defragment,drain");
+}
+END_TEST
+
+START_TEST(a_number_is_tried_with_a_few)
+{
+    ck_assert_str_eq(print_values("granule=N\n"), "granule: 1 4K 64K");
+}
+END_TEST
+
+START_TEST(any_text_is_not_tried)
+{
+    ck_assert_str_eq(print_values("limit=<bytes>\n"), "limit: ...");
+    ck_assert_str_eq(print_values("with=PLANT,...\n"), "with: ...");
+    ck_assert_str_eq(print_values("mode=fast|<number>\n"), "mode: fast ...");
+    ck_assert_str_eq(print_values("mode=\n"), "mode: ...");
+}
+END_TEST
+
+START_TEST(lines_follow_each_other)
+{
+    const char *help = "a=1|2\nnot an option\nb=x\n";
+    struct option_values values;
+    ck_assert(option_values_next(&help, &values));
+    ck_assert_str_eq(values.key, "a");
+    ck_assert(option_values_next(&help, &values));
+    ck_assert_str_eq(values.key, "b");
+    ck_assert(!option_values_next(&help, &values));
+    help = NULL;
+    ck_assert(!option_values_next(&help, &values));
+}
+END_TEST
+
+START_TEST(what_a_setup_cannot_hold_is_left_out)
+{
+    char line[256] = "k=a|";
+    memset(line + 4, 'x', 100);
+    ck_assert_str_eq(print_values(line), "k: a ...");
+}
+END_TEST
+
+Suite *suite_of_option_values(void);
+Suite *suite_of_option_values(void)
+{
+    Suite *suite = suite_create("option_values");
+    TCase *tests = tcase_create("option_values");
+    tcase_add_test(tests, bars_part_values);
+    tcase_add_test(tests, a_list_is_tried_in_both_directions);
+    tcase_add_test(tests, a_number_is_tried_with_a_few);
+    tcase_add_test(tests, any_text_is_not_tried);
+    tcase_add_test(tests, lines_follow_each_other);
+    tcase_add_test(tests, what_a_setup_cannot_hold_is_left_out);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
