@@ -108,17 +108,21 @@ bool judge_device_calls(struct judge *judge, struct host *host, const struct cal
                         bool *moved)
 {
     size_t count = 0;
-    const struct device_call *calls = device_calls(host->device, &count);
+    (void)device_calls(host->device, &count);
     bool is_good = true;
     for (size_t i = 0; i < count && is_good; i++) {
-        judge_absorb_until(judge, calls[i].completed_before);
-        if (calls[i].result != DEVICE_OK && calls[i].result != DEVICE_PARTIAL) {
-            continue;
-        }
+        /* A free that was kept back until now may add to the log, which may move. */
+        size_t now_count = 0;
+        const struct device_call *calls = device_calls(host->device, &now_count);
+        const struct device_call made = calls[i];
         const uint64_t after = i + 1 < count ? calls[i + 1].completed_before
                                              : timeline_completed_count(judge->timeline);
-        is_good = judge_order(judge, host, call, &calls[i], after, *moved) &&
-                  absorb_device_call(judge, host, call, &calls[i], moved);
+        judge_absorb_until(judge, made.completed_before);
+        if (made.result != DEVICE_OK && made.result != DEVICE_PARTIAL) {
+            continue;
+        }
+        is_good = judge_order(judge, host, call, &made, after, *moved) &&
+                  absorb_device_call(judge, host, call, &made, moved);
     }
     if (is_good && call->result == TARGET_NO_MEMORY) {
         judge_absorb_until(judge, device_seen_count(host->device));

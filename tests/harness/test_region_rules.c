@@ -20,16 +20,21 @@ static struct run *open_run(char reason[RUN_REASON_BYTES])
     return run_create(&growing_target, &setup, reason);
 }
 
-static void start_growing(void)
+static void start_with(bool queues_frees)
 {
     char reason[RUN_REASON_BYTES] = "";
     prepare();
     script.contract = (struct target_contract){.granule_bytes = G,
-                                               .queues_frees = true,
-                                               .drains = true,
+                                               .queues_frees = queues_frees,
+                                               .drains = queues_frees,
                                                .regions = {.grows = true, .trims = true}};
     script.run = open_run(reason);
     ck_assert_msg(script.run != NULL, "%s", reason);
+}
+
+static void start_growing(void)
+{
+    start_with(true);
 }
 
 /* --- acts --- */
@@ -157,6 +162,20 @@ START_TEST(a_queued_free_keeps_its_region)
 }
 END_TEST
 
+START_TEST(a_free_that_was_kept_back_empties_its_region_when_it_comes)
+{
+    start_with(false);
+    KEEPS(alloc_after(take_two_units, 0, 8));
+    KEEPS(on_for(OP_FREE_AFTER, 0, 100));
+    script.act = give_first_unit; /* inside the free, which nothing but the event brings about */
+    KEEPS(complete(1));
+    ck_assert_int_eq(script.free_calls[1], 1);
+    KEEPS(alloc_at(UNIT, 8));
+    BREAKS(alloc_at(0, 8), RULE_REGION);
+    stop();
+}
+END_TEST
+
 START_TEST(the_last_release_of_a_freed_block_empties_its_region)
 {
     start_growing();
@@ -267,6 +286,7 @@ Suite *suite_of_region_rules(void)
     tcase_add_test(tests, holes_end_where_regions_do);
     tcase_add_test(tests, a_region_is_given_back_when_no_block_lies_there);
     tcase_add_test(tests, a_queued_free_keeps_its_region);
+    tcase_add_test(tests, a_free_that_was_kept_back_empties_its_region_when_it_comes);
     tcase_add_test(tests, the_last_release_of_a_freed_block_empties_its_region);
     tcase_add_test(tests, only_what_is_a_region_is_given_back);
     tcase_add_test(tests, close_gives_back_every_region);
