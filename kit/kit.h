@@ -99,8 +99,9 @@ struct kit_allocator {
     void *(*allocate)(void *state, uint64_t size_bytes, uint64_t align_bytes);
     void (*free)(void *state, void *pointer, uint64_t size_bytes);
 
-    /* What the block at offset takes, a multiple of the granule: at least size_bytes, at most what
-     * rounding allows.  NULL: size_bytes.  Called once, after the block was allocated. */
+    /* What the block at offset (of a pointer that is in no region: the pointer) takes, a multiple
+     * of the granule: at least size_bytes and the header, at most what rounding allows.  NULL: just
+     * these two.  Called once, after the block was allocated. */
     uint64_t (*block_bytes)(void *state, uint64_t offset, uint64_t size_bytes);
     /* The largest free range; of one that grows, in a region that it holds.  NULL: the largest one
      * between blocks, or all that is free where nobody knows where they lie. */
@@ -157,9 +158,12 @@ enum target_result kit_write(struct target_instance *instance, uint64_t handle, 
     .report = kit_report, .message = kit_message
 
 /* Exports hbmstress_target for the kit_allocator that the designated initialisers after summary
- * make.  name, summary and option_help are string literals. */
-#define KIT_TARGET(name_, summary_, ...) KIT_TARGET_WITH_OPTIONS(name_, summary_, NULL, __VA_ARGS__)
-#define KIT_TARGET_WITH_OPTIONS(name_, summary_, option_help_, ...)                          \
+ * make.  name, summary and option_help are string literals.  members: further ones of the table, in
+ * parentheses, as (.limits = {.largest_align_bytes = 64}). */
+#define KIT_TARGET(name_, summary_, ...) KIT_TARGET_WITH(name_, summary_, NULL, (), __VA_ARGS__)
+#define KIT_TARGET_WITH_OPTIONS(name_, summary_, option_help_, ...) \
+    KIT_TARGET_WITH(name_, summary_, option_help_, (), __VA_ARGS__)
+#define KIT_TARGET_WITH(name_, summary_, option_help_, members_, ...)                        \
     static enum target_result kit_target_open(                                               \
         const struct target_setup *setup, const struct device_services *device,              \
         struct target_instance **instance, struct target_contract *contract, char *reason,   \
@@ -171,7 +175,8 @@ enum target_result kit_write(struct target_instance *instance, uint64_t handle, 
     }                                                                                        \
     extern const struct target hbmstress_target;                                             \
     const struct target hbmstress_target = {                                                 \
-        KIT_TABLE(name_, summary_, option_help_, kit_target_open)}
+        KIT_TABLE(name_, summary_, option_help_, kit_target_open), KIT_MEMBERS members_}
+#define KIT_MEMBERS(...) __VA_ARGS__
 
 #ifdef __cplusplus
 }

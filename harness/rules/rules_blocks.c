@@ -11,8 +11,11 @@ bool rules_judge_too_small(const struct evidence *evidence)
     return (evidence->size_bytes >= header_bytes &&
             evidence->size_bytes - header_bytes >= evidence->asked_bytes) ||
            evidence_break(evidence, RULE_TOO_SMALL,
-                          "the block has %" PRIu64 " bytes for a request of %" PRIu64,
-                          evidence->size_bytes, evidence->asked_bytes);
+                          header_bytes == 0
+                              ? "the block has %" PRIu64 " bytes for a request of %" PRIu64
+                              : "the block has %" PRIu64 " bytes for a request of %" PRIu64
+                                " behind a header of %" PRIu64,
+                          evidence->size_bytes, evidence->asked_bytes, header_bytes);
 }
 
 /* The size of a donated block was judged when it was made. */

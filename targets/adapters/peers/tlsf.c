@@ -68,34 +68,15 @@ static uint64_t find_block_bytes(void *state, uint64_t offset, uint64_t size_byt
     return tlsf_block_size(tlsf->pool + offset) + WORD_BYTES;
 }
 
-static const struct kit_allocator allocator = {
-    .state_bytes = sizeof(struct tlsf),
-    .granule_bytes = WORD_BYTES,
-    .is_granule_fixed = true,
+KIT_TARGET_WITH(
+    "tlsf", "TLSF 3.1 over one pool", NULL,
+    (.limits = {.largest_capacity_bytes = CAPACITY_BYTES_MAX, .largest_align_bytes = WORD_BYTES}),
+
+    .state_bytes = sizeof(struct tlsf), .granule_bytes = WORD_BYTES, .is_granule_fixed = true,
     /* What is left of a range and too small for a block stays with the one before. */
     .rounding = {.kind = ROUNDING_CLASSES,
                  .steps = 32,
                  .smallest_bytes = BLOCK_BYTES_MIN,
                  .overhead_bytes = WORD_BYTES + BLOCK_BYTES_MIN},
-    .header_bytes = WORD_BYTES,
-    .open = open_tlsf,
-    .close = close_tlsf,
-    .allocate_offset = allocate,
-    .free_offset = free_block,
-    .block_bytes = find_block_bytes,
-};
-
-static enum target_result open_target(const struct target_setup *setup,
-                                      const struct device_services *device,
-                                      struct target_instance **instance,
-                                      struct target_contract *contract, char *reason,
-                                      size_t reason_bytes)
-{
-    return kit_open(&allocator, NULL, setup, device, instance, contract, reason, reason_bytes);
-}
-
-extern const struct target hbmstress_target;
-const struct target hbmstress_target = {
-    KIT_TABLE("tlsf", "TLSF 3.1 over one pool", NULL, open_target),
-    .limits = {.largest_capacity_bytes = CAPACITY_BYTES_MAX, .largest_align_bytes = WORD_BYTES},
-};
+    .header_bytes = WORD_BYTES, .open = open_tlsf, .close = close_tlsf, .allocate_offset = allocate,
+    .free_offset = free_block, .block_bytes = find_block_bytes);
