@@ -81,9 +81,8 @@ static const char *find_sleep_flaw(const struct target *target,
     if (contract->sleeps != SLEEP_NONE && (target->sleep == NULL || target->wake == NULL)) {
         return "it promises to sleep but lacks sleep() or wake()";
     }
-    return contract->sleeps != SLEEP_NONE &&
-                   (contract->placement != PLACEMENT_RANGES || contract->regions.grows)
-               ? "it sleeps, and its blocks have no address that could stay, or it grows in regions"
+    return contract->sleeps != SLEEP_NONE && contract->placement != PLACEMENT_RANGES
+               ? "it sleeps, and its blocks have no address that could stay"
                : NULL;
 }
 
@@ -102,6 +101,10 @@ static const char *find_regions_flaw(const struct target *target,
     }
     if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0) {
         return "it grows in regions, and its blocks have no address, or headers";
+    }
+    if (contract->sleeps != SLEEP_NONE || contract->limit != TARGET_LIMIT_DEVICE ||
+        contract->order_binds) {
+        return "it grows in regions, and sleeps, has a limit of its own or binds its order";
     }
     return contract->granule_bytes > TARGET_REGION_ALIGN_BYTES
                ? "its granule is larger than 2 MiB, to which regions are aligned"
