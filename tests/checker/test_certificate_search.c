@@ -1,6 +1,7 @@
 /* The proofs that nothing can be packed, against every placement of small cases: what is accepted
  * is true, and the log of a walk that tried everything is accepted. */
 #include "checker/certificate_check.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -333,7 +334,7 @@ START_TEST(a_whole_log_is_accepted_and_no_log_when_there_is_a_packing)
     const bool is_plain = _i % 2 == 1, is_aligned = _i / 2 == 1;
     int accepted = 0, packable = 0;
     random_state = (uint64_t)_i + 1;
-    for (int round = 0; round < ROUND_COUNT; round++) {
+    for (uint64_t round = 0; round < draws_count(ROUND_COUNT, 1); round++) {
         const struct packing packing = make_packing(is_aligned, is_aligned ? 6 : ITEM_MAX,
                                                     is_aligned ? 13 : 14);
         if (packing.slack < 0) {
@@ -552,7 +553,7 @@ START_TEST(a_table_is_accepted_with_its_number_of_sets_and_never_when_there_is_a
 {
     int accepted = 0, packable = 0;
     random_state = 17 + (uint64_t)_i;
-    for (int round = 0; round < ROUND_COUNT; round++) {
+    for (uint64_t round = 0; round < draws_count(ROUND_COUNT, 1); round++) {
         const struct packing packing = make_packing(_i == 0, _i == 0 ? 6 : 7, 13);
         bool has_found = false;
         if (packing.slack < 0) {
@@ -664,7 +665,7 @@ START_TEST(fills_are_accepted_with_what_they_lose_and_never_when_there_is_a_pack
 {
     int accepted = 0, packable = 0;
     random_state = 29 + (uint64_t)_i;
-    for (int round = 0; round < ROUND_COUNT; round++) {
+    for (uint64_t round = 0; round < draws_count(ROUND_COUNT, 1); round++) {
         const struct packing packing = make_packing(_i == 0, _i == 0 ? 6 : ITEM_MAX, 13);
         const bool has_packing = can_pack(&packing);
         packable += has_packing;
@@ -762,7 +763,7 @@ START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
 {
     int accepted = 0;
     random_state = 13;
-    for (int round = 0; round < ROUND_COUNT; round++) {
+    for (uint64_t round = 0; round < draws_count(ROUND_COUNT, 1); round++) {
         const struct packing packing = make_packing(false, ITEM_MAX, 14);
         for (int unit = 1; unit < 9; unit++) {
             int need = 0, have = 0;

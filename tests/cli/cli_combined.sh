@@ -47,7 +47,7 @@ pair() { # SCENARIO PLANT SIGNATURE PLANT SIGNATURE
             continue
         fi
         bound=$((2 * (first > second ? first : second)))
-        run_plants "$1" "$seed" "$bound" "$2" "plant_$4"
+        run_plants "$1" "$seed" "$bound" "$2" "plant_$4" --shrink-budget 100
         if is_found "$3" && is_found "$5"; then
             good=$((good + 1))
         fi

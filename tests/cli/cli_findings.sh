@@ -105,7 +105,7 @@ tail -n 1 regret/results.jsonl | grep -q '"regret":{"requests":[1-9]' || fail "t
 grep '"type":"scenario"' regret/results.jsonl | grep -q '"regret":{"requests":[1-9]' ||
     fail "the scenario says nothing of regret"
 regret 0 --regret-max 100000000
-regret 1 --regret-max 0
+regret 1 --regret-max 0 --shrink-budget 50
 expect_text out.txt "BROKEN regret"
 repro=$(find regret/repros -name 'regret-*.ops' | head -n 1)
 expect_text "$repro" "regret_max 0"
@@ -114,7 +114,7 @@ expect_text out.txt "BROKEN regret"
 expect_exit 0 replay "$repro" --regret-max 100000000
 expect_text out.txt "regret: "
 printf '[eviction_pressure]\nregret_max = 0\nops = 3000\n' >regret.ini
-expect_exit 1 run --job regret.ini --seed 1 --out regret
+expect_exit 1 run --job regret.ini --seed 1 --out regret --shrink-budget 0
 expect_text out.txt "BROKEN regret"
 expect_exit 0 run --job regret.ini --seed 1 --out regret --regret-max 100000000
 

@@ -109,12 +109,12 @@ for names in 'a b:a_b' 'a/b:a b' 'a_b:a:b'; do
     printf '[%s]\nscenario = slow_leak\n[%s]\nscenario = slow_leak\nseeds = 1\n' "$first" "$second" >same.ini
     expect_refusal 2 "same.ini:3: the files of '$second' would be called the same as those of '$first'" run --job same.ini
     expect_refusal 2 "same.ini:3: " run --job same.ini --sweep --ops 5
-    expect_exit 0 run "$second" --job same.ini
+    expect_exit 0 run "$second" --job same.ini --ops 100
 done
 printf '[slow_leak.x]\nscenario = slow_leak\n[x]\nscenario = all\n' >same.ini
 expect_refusal 2 "same.ini:3: the files of 'slow_leak.x' would be called" run --job same.ini --ops 50
 # The same scenario twice on the command line is one part.
-expect_exit 0 run slow_leak slow_leak --lanes none --seeds 1 --seed 1 --json
+expect_exit 0 run slow_leak slow_leak --lanes none --seeds 1 --seed 1 --ops 100 --json
 [ "$(grep -c '"type":"scenario"' out.txt)" = 1 ] || fail "a scenario that is named twice runs twice"
 
 # --- the seed: of the command line, else of the file, else of the commit, else drawn from the clock ----------------

@@ -6,6 +6,7 @@
 #include "harness/oracle/reach.h"
 #include "tests/harness/plan_simulator.h"
 #include "tests/harness/random_oom.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -104,7 +105,7 @@ static void make_unplaced(struct oom *oom, enum placement placement)
     }
 }
 
-static void collect_certificates(struct collection *collection, uint64_t seed, int part)
+static void collect_certificates(struct collection *collection, uint64_t seed, uint64_t part)
 {
     static const struct random_oom_wish wishes[] = {
         {.granules_max = 40, .block_count_max = 14, .has_alignments = true},
@@ -115,11 +116,11 @@ static void collect_certificates(struct collection *collection, uint64_t seed, i
     struct random random;
     random_init(&random, seed);
     memset(collection, 0, sizeof *collection);
-    for (int i = 0; i < SMALL_COUNT / part; i++) {
+    for (uint64_t i = 0; i < SMALL_COUNT / part; i++) {
         random_oom_draw(&random, &wishes[i % 2], &oom);
         check_valid(collection, oracle, &oom, BUDGET);
     }
-    for (int i = 0; i < UNPLACED_COUNT / part; i++) {
+    for (uint64_t i = 0; i < UNPLACED_COUNT / part; i++) {
         random_oom_draw(&random, &wishes[i % 2], &oom);
         oom.defrag = DEFRAG_NONE;
         make_unplaced(&oom, (enum placement)(i % 3));
@@ -127,11 +128,11 @@ static void collect_certificates(struct collection *collection, uint64_t seed, i
         oom.placement = PLACEMENT_RANGES;
         oom.header_bytes = 0;
     }
-    for (int i = 0; i < TIGHT_COUNT / part; i++) {
+    for (uint64_t i = 0; i < TIGHT_COUNT / part; i++) {
         random_oom_draw_tight(&random, i % 3 == 0, &oom);
         check_valid(collection, oracle, &oom, i % 8 == 0 ? BUDGET_SMALL : BUDGET);
     }
-    for (int i = 0; i < ALIGNED_COUNT / part; i++) {
+    for (uint64_t i = 0; i < ALIGNED_COUNT / part; i++) {
         random_oom_draw_aligned(&random, 8, &oom);
         check_valid(collection, oracle, &oom, i % 2 == 0 ? BUDGET_TABLES : BUDGET);
     }
@@ -152,12 +153,12 @@ static struct collection collection; /* large */
 
 START_TEST(every_kind_of_proof_occurs_and_is_valid)
 {
-    collect_certificates(&collection, 1, 1);
+    collect_certificates(&collection, 1, draws_period());
     for (unsigned kind = PROOF_NONE + 1; kind < PROOF_KIND_COUNT; kind++) {
         const char *name = proof_kind_name((enum proof_kind)kind);
         printf("certificate: %6" PRIu64 " valid, by %s\n", collection.count[kind], name);
-        ck_assert_msg(collection.count[kind] >= 10, "%s occurred %" PRIu64 " times", name,
-                      collection.count[kind]);
+        ck_assert_msg(collection.count[kind] >= draws_count(10, 1), "%s occurred %" PRIu64 " times",
+                      name, collection.count[kind]);
     }
     collection_deinit(&collection);
 }
@@ -854,9 +855,10 @@ static void print_tally(const char *name, const struct tally *tally)
 }
 
 /* HBMSTRESS_EXHAUSTIVE=1 corrupts twenty times as many, for nightly runs. */
-static int corrupted_count(void)
+static uint64_t corrupted_count(void)
 {
-    return getenv("HBMSTRESS_EXHAUSTIVE") != NULL ? 20 * CORRUPTED_COUNT : CORRUPTED_COUNT;
+    return getenv("HBMSTRESS_EXHAUSTIVE") != NULL ? 20 * CORRUPTED_COUNT
+                                                  : draws_count(CORRUPTED_COUNT, 1);
 }
 
 START_TEST(a_corrupted_certificate_is_noticed_or_still_right)
@@ -866,7 +868,8 @@ START_TEST(a_corrupted_certificate_is_noticed_or_still_right)
     struct random random;
     random_init(&random, 3);
     collect_certificates(&collection, 2, BASE_PART);
-    for (int i = 0; i < corrupted_count(); i++) {
+    const uint64_t count = corrupted_count();
+    for (uint64_t i = 0; i < count; i++) {
         const enum way way = (enum way)(i % WAY_COUNT);
         corrupt_one(&random, oracle, way, &tallies[way]);
     }
@@ -1089,8 +1092,9 @@ START_TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
 {
     struct forgery forgery = {.oracle = oracle_create()};
     char reason[CERTIFICATE_REASON_BYTES];
+    const uint64_t count = draws_count(FORGED_COUNT, 1);
     random_init(&forgery.random, 4);
-    for (int i = 0; i < FORGED_COUNT; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         draw_premature(&forgery, i % 8 == 0);
         forge_numbers(&forgery);
         for (uint64_t granules = 1; granules <= 30; granules++) {
@@ -1107,11 +1111,11 @@ START_TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
         forge_log(&forgery, false);
         forge_log(&forgery, true);
     }
-    ck_assert_uint_gt(forgery.fills_count, FORGED_COUNT / 10);
+    ck_assert_uint_gt(forgery.fills_count, count / 10);
     printf("certificate: %" PRIu64 " forged proofs are refused, whose logs had %" PRIu64
            " letters that passed\n",
            forgery.attempt_count, forgery.letter_count);
-    ck_assert_uint_gt(forgery.letter_count, FORGED_COUNT);
+    ck_assert_uint_gt(forgery.letter_count, count);
     oracle_destroy(forgery.oracle);
     oom_deinit(&forgery.oom);
     reach_deinit(&forgery.reach);

@@ -2,6 +2,7 @@
 #include "harness/generate/generate.h"
 #include "harness/run/run.h"
 #include "targets/targets.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -45,7 +46,7 @@ static void generate_ops(struct run *run, uint64_t seed, uint64_t count,
 START_TEST(almost_every_op_acts)
 {
     struct run_totals totals = {0};
-    for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
+    for (uint64_t seed = 1; seed <= draws_count(SEED_COUNT, 1); seed++) {
         struct run *run = open_run("hbm", UINT64_C(64) << 20, seed % 2 == 0 ? "slide" : "repack");
         generate_ops(run, seed, OP_COUNT, &(struct generate_limits){0});
         run_totals_add(&totals, run_totals(run));

@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/base/random.h"
 #include "harness/oracle/oracle.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <inttypes.h>
@@ -507,7 +508,8 @@ START_TEST(random_heaps_are_judged_as_by_z3)
 {
     static const char *const names[] = {
         [DEFRAG_NONE] = "none", [DEFRAG_SLIDE] = "slide", [DEFRAG_REPACK] = "repack"};
-    const uint64_t questions = getenv("HBMSTRESS_EXHAUSTIVE") != NULL ? QUESTIONS_LONG : QUESTIONS;
+    const uint64_t questions = getenv("HBMSTRESS_EXHAUSTIVE") != NULL ? QUESTIONS_LONG
+                                                                      : draws_count(QUESTIONS, 1);
     struct oracle *oracle = oracle_create();
     struct tally tally = {0};
     uint64_t undecided = 0;

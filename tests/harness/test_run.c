@@ -7,6 +7,7 @@
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/deadly.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -92,7 +93,7 @@ START_TEST(a_recorded_list_is_the_run_again)
 {
     const char *const names[] = {"hbm", "first_fit"};
     for (int i = 0; i < 2; i++) {
-        for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
+        for (uint64_t seed = 1; seed <= draws_count(SEED_COUNT, 1); seed++) {
             struct trial trial;
             run_one(names[i], scenarios[_i], seed, &trial);
             check_replay(names[i], &trial.setup, &trial.ops, &trial);
@@ -184,12 +185,19 @@ static void check_shrunk(const struct target *target, const struct trial *trial,
     op_list_deinit(&result.ops);
 }
 
+/* A short run has other plants in each scenario than in the next one. */
+static bool is_drawn(int target, int scenario)
+{
+    return (uint64_t)(target + scenario) % draws_period() == 0;
+}
+
 START_TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget)
 {
     int found = 0;
     for (int i = 0; targets[i] != NULL; i++) {
         struct trial trial;
-        if (targets[i]->breaks == NULL || strcmp(targets[i]->breaks, "replay") == 0 ||
+        if (!is_drawn(i, _i) || targets[i]->breaks == NULL ||
+            strcmp(targets[i]->breaks, "replay") == 0 ||
             strcmp(targets[i]->breaks, "relation") == 0 || is_deadly(targets[i])) {
             continue;
         }

@@ -1,11 +1,12 @@
 /* The reference allocator under every scenario, with every mitigation and without waiting or
  * evicting: no promise broken, no OOM premature, none left unknown.  HBMSTRESS_SEEDS (10 by
- * default) says how many seeds of each; without a mitigation it is a third, and of a scenario with
- * long trials also. */
+ * default, in a short run 3) says how many seeds of each; without a mitigation it is a third, and
+ * of a scenario with long trials also. */
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -17,7 +18,7 @@ static uint64_t seed_count(void)
 {
     const char *text = getenv("HBMSTRESS_SEEDS");
     const uint64_t count = text == NULL ? 0 : strtoull(text, NULL, 10);
-    return count == 0 ? 10 : count;
+    return count == 0 ? draws_count(10, 1) : count;
 }
 
 /* off: an option of hbm that is turned off; NULL: none. */

@@ -7,6 +7,7 @@
 #include "harness/trial/lane_trial.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/races.h"
 #include "tests/helpers/suite.h"
 
@@ -18,7 +19,7 @@
 
 enum {
     PEEK_RUN_COUNT = 200,
-    PEEK_SEEN_MIN = 190,
+    PEEK_SEEN_PERCENT_MIN = 95,
     RIGHT_SCHEDULE_COUNT = 500,
     HBM_LIST_COUNT = 200,
     HBM_SCHEDULE_COUNT = 20,
@@ -53,13 +54,13 @@ static const struct race_list *list_find(const char *name)
     return &race_lists[i];
 }
 
-/* How many of PEEK_RUN_COUNT runs of the list, each a search of its own for one schedule, end with
+/* How many of run_count runs of the list, each a search of its own for one schedule, end with
  * a race. */
-static uint32_t count_races(const struct target *target, const struct setup *setup,
-                            const struct op_list *ops, bool checks_order)
+static uint64_t count_races(const struct target *target, const struct setup *setup,
+                            const struct op_list *ops, uint64_t run_count, bool checks_order)
 {
-    uint32_t seen_count = 0;
-    for (uint64_t seed = 0; seed < PEEK_RUN_COUNT; seed++) {
+    uint64_t seen_count = 0;
+    for (uint64_t seed = 0; seed < run_count; seed++) {
         struct trial trial;
         struct lanes_found found;
         char reason[RUN_REASON_BYTES] = "";
@@ -85,8 +86,10 @@ START_TEST(a_read_without_the_mutex_is_found_in_nearly_every_schedule)
     struct op_list ops;
     load_plugin(&plugin, THREADED_EXPLORED);
     read_list(list_find("race_peek_unlocked"), "peek_unlocked", &setup, &ops);
-    ck_assert_uint_ge(count_races(plugin.target, &setup, &ops, true), PEEK_SEEN_MIN);
-    ck_assert_uint_eq(count_races(plugin.target, &setup, &ops, false), 0);
+    const uint64_t count = draws_count(PEEK_RUN_COUNT, 1);
+    ck_assert_uint_ge(100 * count_races(plugin.target, &setup, &ops, count, true),
+                      PEEK_SEEN_PERCENT_MIN * count);
+    ck_assert_uint_eq(count_races(plugin.target, &setup, &ops, count, false), 0);
     op_list_deinit(&ops);
     plugin_unload(&plugin);
 }
@@ -117,16 +120,17 @@ START_TEST(the_right_target_has_no_race)
     char reason[RUN_REASON_BYTES] = "";
     load_plugin(&plugin, THREADED_EXPLORED);
     read_list(&race_lists[_i], "none", &setup, &ops);
+    const uint64_t count = draws_count(RIGHT_SCHEDULE_COUNT, 1);
     const struct lanes_search how = {.strategy = &strategy_portfolio,
                                      .seed = 1,
                                      .checks_order = true,
-                                     .schedule_count_max = RIGHT_SCHEDULE_COUNT,
+                                     .schedule_count_max = count,
                                      .backend = SCHEDULER_FIBERS};
     ck_assert_msg(lanes_search(plugin.target, &setup, &ops, &how, NULL, &trial, &found, reason),
                   "%s", reason);
     ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: op %u: %s: %s", race_lists[_i].target,
                   trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
-    ck_assert_uint_eq(found.schedule_count, RIGHT_SCHEDULE_COUNT);
+    ck_assert_uint_eq(found.schedule_count, count);
     trial_deinit(&trial);
     op_list_deinit(&ops);
     plugin_unload(&plugin);
@@ -192,7 +196,7 @@ START_TEST(libhbm_has_neither_race_nor_deadlock)
 {
     struct plugin plugin = {0};
     load_plugin(&plugin, HBM_EXPLORED);
-    for (uint64_t seed = (uint64_t)_i + 1; seed <= HBM_LIST_COUNT;
+    for (uint64_t seed = (uint64_t)_i + 1; seed <= draws_count(HBM_LIST_COUNT, 1);
          seed += (uint64_t)scenario_count()) {
         const struct verdict verdict = try_hbm(plugin.target, scenarios[_i], seed);
         ck_assert_msg(!is_of_threads(verdict.rule), "%s seed %" PRIu64 " op %u: %s: %s",
