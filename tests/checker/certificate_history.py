@@ -8,7 +8,7 @@ from certificate_check import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, ma
 NEVER = 2**64 - 1
 GROUP_MAX = 2**16 - 1
 OP = range(0, 2**32)
-SCALES = {'': 1, 'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40, 'P': 2**50}
+SCALES = {'': 1, 'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40, 'P': 2**50, 'E': 2**60}
 UNITS = {'ns': 1, 'us': 10**3, 'ms': 10**6, 's': 10**9, 'm': 60 * 10**9, 'h': 3600 * 10**9}
 # The fields of each kind: `?` may be absent, and of `a|b` there is exactly one.
 KINDS = {'alloc': 'size align? tag? unpadded? retry?', 'output': 'size align? tag? unpadded? retry?', 'free': 'block',
