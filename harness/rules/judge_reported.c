@@ -41,7 +41,8 @@ bool judge_counters(struct judge *judge, const struct host *host, const struct t
     const struct evidence evidence = {
         .judge = judge, .host = host, .stats = stats, .with_holes = with_holes};
     note_counters(judge, host);
-    return rule_judge(RULE_COUNTERS, &evidence) && rule_judge(RULE_OWNERSHIP, &evidence) &&
+    return rule_judge(RULE_COUNTERS, &evidence) &&
+           (!host->contract.counts_owners || rule_judge(RULE_OWNERSHIP, &evidence)) &&
            rule_judge(RULE_NOT_COALESCED, &evidence);
 }
 

@@ -82,9 +82,28 @@ static bool is_of_empty_heap(const struct evidence *evidence)
            evidence->with_holes && is_empty(evidence->host->model);
 }
 
+/* What every op is asked, and nearly always the answer: each counter is exact, which is right
+ * whatever the contract says of it, unless late ones are followed. */
+static bool is_exact(const struct evidence *evidence)
+{
+    const struct target_stats *stats = evidence->stats;
+    const struct model_counters *is = model_counters(evidence->host->model);
+    return !evidence->with_holes && evidence->judge->histories == NULL &&
+           stats->bytes_in_use == is->in_use_bytes && stats->num_allocs == is->block_count &&
+           stats->bytes_limit == model_capacity_bytes(evidence->host->model) &&
+           stats->bytes_reserved == is->reserved_bytes &&
+           stats->peak_bytes_reserved == is->peak_reserved_bytes &&
+           stats->peak_bytes_in_use >= is->peak_low_bytes &&
+           stats->peak_bytes_in_use <= is->peak_high_bytes &&
+           stats->largest_alloc_size == is->largest_block_bytes;
+}
+
 bool rules_judge_counters(const struct evidence *evidence)
 {
     const struct host *host = evidence->host;
+    if (is_exact(evidence)) {
+        return true;
+    }
     const bool is_late = host->contract.counting[TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] ==
                          TARGET_COUNT_LATE;
     const bool without_hole = is_of_empty_heap(evidence) || (!evidence->with_holes && !is_late);

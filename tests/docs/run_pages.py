@@ -10,7 +10,7 @@ paths are masked.  A fence tagged `sh norun` is only parsed.  A command in anoth
 is refused.
 
 The commands of a page run one after the other in an empty directory of their own, with links to the folders of the
-source tree, the built programs on PATH and the built kit for pkg-config.  Options: --deadline SECONDS a command (60), --jobs N pages at a time.
+source tree, the built programs on PATH and the built kit for pkg-config.  Options: --deadline SECONDS a command (180), --jobs N pages at a time.
 Exits with 0 when every page holds, 1 when one does not, 2 on bad usage.
 """
 import argparse
@@ -352,7 +352,7 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('build', type=pathlib.Path, metavar='BUILD_DIRECTORY')
     parser.add_argument('pages', type=pathlib.Path, nargs='*', metavar='PAGE')
-    parser.add_argument('--deadline', type=float, default=60, metavar='SECONDS')
+    parser.add_argument('--deadline', type=float, default=180, metavar='SECONDS')
     parser.add_argument('--jobs', type=int, default=len(os.sched_getaffinity(0)), metavar='N')
     arguments = parser.parse_intermixed_args()
     if not any(os.path.exists(os.path.join(folder, 'hbmstress')) for folder in program_folders(arguments.build)):
