@@ -39,47 +39,47 @@ static void make_stamp(const struct block *block, const struct piece *piece,
     memcpy(bytes, words, STAMP_BYTES);
 }
 
-static const struct block *find_stamped(const struct host *host, uint32_t slot)
+static bool write_piece(const struct host *host, const struct block *block,
+                        const struct piece *piece)
+{
+    unsigned char stamp[STAMP_BYTES];
+    make_stamp(block, piece, stamp);
+    return host->target->write(host->instance, block->handle, piece->at, stamp, piece->count) ==
+           TARGET_OK;
+}
+
+static bool has_piece(const struct host *host, const struct block *block, const struct piece *piece)
+{
+    unsigned char stamp[STAMP_BYTES], found[STAMP_BYTES] = {0};
+    make_stamp(block, piece, stamp);
+    return host->target->read(host->instance, block->handle, piece->at, found, piece->count) ==
+               TARGET_OK &&
+           memcmp(found, stamp, piece->count) == 0;
+}
+
+static bool do_pieces(const struct host *host, uint32_t slot,
+                      bool (*piece_is_good)(const struct host *host, const struct block *block,
+                                            const struct piece *piece))
 {
     const struct block *block = model_block(host->model, slot);
-    return stamps_apply(host) && block->kind != BLOCK_PROGRAM && block->is_known ? block : NULL;
+    struct piece pieces[2];
+    bool is_good = true;
+    if (!stamps_apply(host) || block->kind == BLOCK_PROGRAM || !block->is_known) {
+        return true;
+    }
+    find_pieces(block, pieces);
+    for (int i = 0; i < 2 && is_good; i++) {
+        is_good = pieces[i].count == 0 || piece_is_good(host, block, &pieces[i]);
+    }
+    return is_good;
 }
 
 bool stamps_write(const struct host *host, uint32_t slot)
 {
-    const struct block *block = find_stamped(host, slot);
-    bool is_good = true;
-    struct piece pieces[2];
-    if (block == NULL) {
-        return true;
-    }
-    find_pieces(block, pieces);
-    for (int i = 0; i < 2 && is_good; i++) {
-        unsigned char stamp[STAMP_BYTES];
-        make_stamp(block, &pieces[i], stamp);
-        is_good = pieces[i].count == 0 ||
-                  host->target->write(host->instance, block->handle, pieces[i].at, stamp,
-                                      pieces[i].count) == TARGET_OK;
-    }
-    return is_good;
+    return do_pieces(host, slot, write_piece);
 }
 
 bool stamps_are_there(const struct host *host, uint32_t slot)
 {
-    const struct block *block = find_stamped(host, slot);
-    bool is_good = true;
-    struct piece pieces[2];
-    if (block == NULL) {
-        return true;
-    }
-    find_pieces(block, pieces);
-    for (int i = 0; i < 2 && is_good; i++) {
-        unsigned char stamp[STAMP_BYTES], found[STAMP_BYTES] = {0};
-        make_stamp(block, &pieces[i], stamp);
-        is_good = pieces[i].count == 0 ||
-                  (host->target->read(host->instance, block->handle, pieces[i].at, found,
-                                      pieces[i].count) == TARGET_OK &&
-                   memcmp(found, stamp, pieces[i].count) == 0);
-    }
-    return is_good;
+    return do_pieces(host, slot, has_piece);
 }
