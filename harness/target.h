@@ -140,6 +140,16 @@ struct target_contract {
                                request fits: an OOM of a request that may evict leaves none */
     bool counts_owners; /* the stats say who has the memory: free, used, evictable and held bytes */
     struct target_regions regions; /* all zero = the whole device is its own from the start */
+    /* A block is of the stream of its request.  It ends as soon as it is freed and all that it
+     * still waits for was enqueued on that stream: it counts as free, and requests of its stream
+     * may have its memory at once.  Other streams may have it once that is done.  With queued
+     * frees alone, and without moves, programs, regions and sleep. */
+    bool stream_ordered;
+    /* Recorded programs (record_begin): nobody gets the memory of a block that was asked for in a
+     * recording before the recording is dropped, whether the block was freed or not; but requests
+     * of the same recording do.  A freed one counts as free, and it does not move.  With placement
+     * ranges, and without moves, programs, regions and sleep. */
+    bool records;
 };
 
 enum device_result {
@@ -210,6 +220,9 @@ struct device_services {
     /* Gives back the whole region that begins at address.  Cannot be refused.  close() gives back
      * every one. */
     void (*region_give)(void *context, uint64_t address);
+    /* The stream on which the event was enqueued: 0..63, 0 where nobody named one.  Events of one
+     * stream complete in the order of their ids. */
+    uint32_t (*event_stream)(void *context, uint64_t event);
 };
 
 enum target_result {
@@ -249,6 +262,7 @@ struct target_request {
     enum block_kind kind;
     uint32_t tag;
     const char *tag_name; /* valid until close(); "" when the tag has no name, never NULL */
+    uint32_t stream;      /* since ABI version 4: 0..63; 0 unless contract.stream_ordered */
 };
 struct target_program {
     uint64_t id; /* what device_services.unload takes; never 0; as a block's */
@@ -409,6 +423,14 @@ struct target {
      * sleep again at once, host memory after the next wake is no more than after this one. */
     enum target_result (*sleep)(struct target_instance *instance);
     enum target_result (*wake)(struct target_instance *instance);
+
+    /* optional, all or none (contract.records).  From begin to end every request belongs to the
+     * recording, and what it records writes to their memory each time that it is played.  One is
+     * open at a time.  id names the recording: never 0, never used again.  record_drop ends one
+     * that is not open; blocks of it that live go on as others. */
+    enum target_result (*record_begin)(struct target_instance *instance, uint64_t id);
+    enum target_result (*record_end)(struct target_instance *instance, uint64_t id);
+    enum target_result (*record_drop)(struct target_instance *instance, uint64_t id);
 };
 
 #endif
