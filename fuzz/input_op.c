@@ -121,7 +121,8 @@ void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op)
     const struct op_kind_info *info = op_kind_info(op->kind);
     op->lane = (uint8_t)(op->lane % lane_count);
     op->host = (uint8_t)(op->host % setup->host_count);
-    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~OP_FOR_EVER;
+    /* Version 1 has no streams. */
+    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~(OP_FOR_EVER | OP_ON_STREAM);
     op->flags &= (uint8_t) ~(
         (has_reference(op) ? 0 : OP_RELATIVE) | (info->can_be_fitted ? 0 : OP_FITTED) |
         (info->can_be_refused ? 0 : OP_RETRY) | (op->kind == OP_EXECUTE ? 0 : OP_COLLECTIVE) |

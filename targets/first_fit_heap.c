@@ -66,8 +66,7 @@ void first_fit_unlink(struct first_fit_heap *heap, struct first_fit_node *node)
     heap->stats.bytes_in_use -= node->size_bytes;
 }
 
-/* Takes the waits away whose events are done. */
-static void poll_waits(struct first_fit_heap *heap, struct first_fit_node *node)
+void first_fit_poll(struct first_fit_heap *heap, struct first_fit_node *node)
 {
     for (struct first_fit_wait **link = &node->waits; *link != NULL;) {
         struct first_fit_wait *wait = *link;
@@ -101,7 +100,7 @@ void first_fit_collect(struct first_fit_heap *heap)
     struct first_fit_node *below = NULL;
     for (struct first_fit_node *node = heap->highest; node != NULL; node = below) {
         below = node->below;
-        poll_waits(heap, node);
+        first_fit_poll(heap, node);
         if (node->kind == BLOCK_PROGRAM && node->waits != NULL &&
             node->stack_bytes > heap->reserved_bytes) {
             heap->reserved_bytes = node->stack_bytes;

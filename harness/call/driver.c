@@ -110,7 +110,7 @@ static void prepare_on_program(const struct host *host, struct timeline *timelin
 }
 
 /* The event of free_after and use: a named one, or a new one. */
-static void name_event(struct timeline *timeline, struct call *call)
+static void name_event(const struct host *host, struct timeline *timeline, struct call *call)
 {
     const struct op *op = &call->op;
     if (op->kind != OP_FREE_AFTER && op->kind != OP_USE) {
@@ -124,7 +124,11 @@ static void name_event(struct timeline *timeline, struct call *call)
     call->event = (uint64_t)call->number + 1;
     call->event_delay_ns = op->delay_ns;
     call->makes_event = true;
-    timeline_add(timeline, call->event, op->delay_ns);
+    if (host->contract.stream_ordered) {
+        timeline_enqueue(timeline, call->event, op_stream(op), op->delay_ns);
+    } else {
+        timeline_add(timeline, call->event, op->delay_ns);
+    }
 }
 
 static void call_on_time(struct host *host, struct timeline *timeline, struct call *call)
@@ -244,6 +248,7 @@ static struct target_request make_request(const struct host *host, const struct 
         .kind = kind,
         .tag = op->tag,
         .tag_name = tag_name(setup, op->tag),
+        .stream = host->contract.stream_ordered ? op_stream(op) : 0,
     };
 }
 
@@ -404,7 +409,7 @@ uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const s
                           .result = TARGET_OK};
     host_begin_call(host);
     device_pin(host->device, call->is_pinned);
-    name_event(timeline, call);
+    name_event(host, timeline, call);
     if (!call->skipped) {
         prepare_call(host, timeline, call, &handle);
     }
@@ -441,7 +446,7 @@ void driver_end_call(struct host *host, struct timeline *timeline, const struct 
     }
     find_range(host, call);
     if (call->skipped && call->makes_event) {
-        timeline_complete(timeline, call->event); /* nothing waits for it */
+        timeline_cancel(timeline, call->event); /* nothing waits for it */
     }
 }
 

@@ -176,6 +176,14 @@ static void guarded_region_give(void *context, uint64_t address)
     leave_guard(context);
 }
 
+static uint32_t guarded_event_stream(void *context, uint64_t event)
+{
+    const struct device_services *device = enter_guard(context);
+    const uint32_t stream = device->event_stream(device->context, event);
+    leave_guard(context);
+    return stream;
+}
+
 struct guarded_device *guarded_device_create(struct device_guard *guard,
                                              const struct device_services *device)
 {
@@ -202,6 +210,7 @@ struct guarded_device *guarded_device_create(struct device_guard *guard,
         .stage_copy = guarded_stage_copy,
         .region_take = guarded_region_take,
         .region_give = guarded_region_give,
+        .event_stream = guarded_event_stream,
     };
     return guarded;
 }

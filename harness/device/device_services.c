@@ -53,6 +53,12 @@ static bool service_event_done(void *context, uint64_t event)
     return is_runaway(device) || timeline_state(device->timeline, event) == EVENT_DONE;
 }
 
+static uint32_t service_event_stream(void *context, uint64_t event)
+{
+    const struct device *device = context;
+    return timeline_stream(device->timeline, event);
+}
+
 static uint64_t service_clock_ns(void *context)
 {
     struct device *device = context;
@@ -229,5 +235,6 @@ struct device_services device_offered(struct device *device)
         .stage_copy = device_stage_copy,
         .region_take = device_region_take,
         .region_give = device_region_give,
+        .event_stream = service_event_stream,
     };
 }

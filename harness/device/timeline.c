@@ -14,6 +14,8 @@ struct event {
     bool was_lost;            /* when it completed nothing but OP_COMPLETE could have done it */
     uint64_t completed_index; /* once it is done: which completion it was */
     bool is_lost;             /* for good: nothing starts it */
+    bool is_enqueued;         /* on a stream */
+    uint8_t stream;
 };
 struct due {
     uint64_t due_ns;
@@ -130,7 +132,7 @@ static void set_due(struct timeline *timeline, uint64_t event, uint64_t due_ns)
     }
 }
 
-void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
+static void add_pending(struct timeline *timeline, uint64_t event)
 {
     CHECK(event >= 1);
     if (event >= timeline->event_capacity) {
@@ -147,10 +149,70 @@ void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
     timeline->events[event].state = EVENT_PENDING;
     timeline->events[event].pending_index = (uint32_t)timeline->pending_count;
     timeline->pending[timeline->pending_count++] = event;
+}
+
+void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
+{
+    add_pending(timeline, event);
     set_due(timeline, event, compute_due(timeline, delay_ns));
     if (delay_ns == 0) {
         timeline_complete(timeline, event);
     }
+}
+
+/* --- streams --- */
+
+static bool are_in_one_stream(const struct timeline *timeline, uint64_t event, uint64_t other)
+{
+    const struct event *one = &timeline->events[event];
+    const struct event *two = &timeline->events[other];
+    return one->is_enqueued && two->is_enqueued && one->stream == two->stream;
+}
+
+/* Of the pending events of its stream before it, when the last is due; 0 = there is none. */
+static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
+{
+    uint64_t due_ns = 0;
+    for (size_t i = 0; i < timeline->pending_count; i++) {
+        const uint64_t other = timeline->pending[i];
+        if (other < event && are_in_one_stream(timeline, event, other) &&
+            timeline->events[other].due_ns > due_ns) {
+            due_ns = timeline->events[other].due_ns;
+        }
+    }
+    return due_ns;
+}
+
+/* The pending events of its stream after it are due no earlier than it is. */
+static void delay_successors(struct timeline *timeline, uint64_t event)
+{
+    const uint64_t due_ns = timeline->events[event].due_ns;
+    for (size_t i = 0; timeline->events[event].is_enqueued && i < timeline->pending_count; i++) {
+        const uint64_t other = timeline->pending[i];
+        if (other > event && are_in_one_stream(timeline, event, other) &&
+            timeline->events[other].due_ns < due_ns) {
+            set_due(timeline, other, due_ns);
+        }
+    }
+}
+
+void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream, uint64_t delay_ns)
+{
+    CHECK(stream < OP_STREAM_COUNT_MAX);
+    add_pending(timeline, event);
+    timeline->events[event].is_enqueued = true;
+    timeline->events[event].stream = (uint8_t)stream;
+    const uint64_t before_ns = find_due_before(timeline, event);
+    const uint64_t due_ns = compute_due(timeline, delay_ns);
+    set_due(timeline, event, due_ns > before_ns ? due_ns : before_ns);
+    if (delay_ns == 0 && before_ns == 0) {
+        timeline_complete(timeline, event);
+    }
+}
+
+uint32_t timeline_stream(const struct timeline *timeline, uint64_t event)
+{
+    return event < timeline->event_capacity ? timeline->events[event].stream : 0;
 }
 
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
@@ -172,6 +234,7 @@ void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay
     CHECK_COSTLY(due_ns >= timeline->events[event].due_ns);
     set_due(timeline, event, due_ns);
     timeline->events[event].is_lost = timeline->events[event].is_lost || delay_ns == DELAY_NEVER;
+    delay_successors(timeline, event);
 }
 
 enum event_state timeline_state(const struct timeline *timeline, uint64_t event)
@@ -185,11 +248,8 @@ uint64_t timeline_due_ns(const struct timeline *timeline, uint64_t event)
     return timeline->events[event].due_ns;
 }
 
-void timeline_complete(struct timeline *timeline, uint64_t event)
+static void complete_alone(struct timeline *timeline, uint64_t event)
 {
-    if (timeline_state(timeline, event) != EVENT_PENDING) {
-        return;
-    }
     struct event *done = &timeline->events[event];
     CHECK(timeline->pending_count > 0);
     CHECK(timeline->pending[done->pending_index] == event);
@@ -202,6 +262,31 @@ void timeline_complete(struct timeline *timeline, uint64_t event)
     timeline->completed = array_grown(timeline->completed, timeline->completed_count,
                                       &timeline->completed_capacity, sizeof event);
     timeline->completed[timeline->completed_count++] = event;
+}
+
+/* The pending event of its stream that was enqueued first; the event itself where it is on none. */
+static uint64_t find_first_in_stream(const struct timeline *timeline, uint64_t event)
+{
+    uint64_t first = event;
+    for (size_t i = 0; timeline->events[event].is_enqueued && i < timeline->pending_count; i++) {
+        const uint64_t other = timeline->pending[i];
+        first = other < first && are_in_one_stream(timeline, event, other) ? other : first;
+    }
+    return first;
+}
+
+void timeline_complete(struct timeline *timeline, uint64_t event)
+{
+    while (timeline_state(timeline, event) == EVENT_PENDING) {
+        complete_alone(timeline, find_first_in_stream(timeline, event));
+    }
+}
+
+void timeline_cancel(struct timeline *timeline, uint64_t event)
+{
+    if (timeline_state(timeline, event) == EVENT_PENDING) {
+        complete_alone(timeline, event);
+    }
 }
 
 static void advance_to(struct timeline *timeline, uint64_t to_ns)

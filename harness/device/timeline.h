@@ -13,6 +13,15 @@ uint64_t timeline_now_ns(const struct timeline *timeline);
 enum event_state { EVENT_UNKNOWN = 0, EVENT_PENDING, EVENT_DONE };
 /* Makes an event that completes delay_ns from now (DELAY_NEVER: lost). */
 void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
+/* The same, enqueued on a stream, 0..63: it completes after all events that were enqueued there
+ * before it.  Whoever completes one completes those too; one that is late or lost delays all later
+ * ones.  O(pending). */
+void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream,
+                      uint64_t delay_ns);
+/* Takes back the event that was added last: it is done, and completes no other. */
+void timeline_cancel(struct timeline *timeline, uint64_t event);
+/* On which it was enqueued; 0 = on none, too, and for an event that nobody knows. */
+uint32_t timeline_stream(const struct timeline *timeline, uint64_t event);
 /* A pending event that was added as lost now gets its due time, delay_ns from now. */
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
 /* The same for an event of a collective: see OP_COLLECTIVE. */

@@ -19,6 +19,8 @@ const char *lanes_why_not(const struct target_contract *contract)
 {
     return !contract->thread_safe    ? "its contract does not allow calls from several threads"
            : !contract->queues_frees ? "it accepts no queued frees, so its calls cannot overlap"
+           : contract->stream_ordered || contract->records
+               ? "streams and recordings are not followed while calls overlap"
            : contract->regions.grows ? "which regions it holds is not followed while calls overlap"
            : contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0
                ? "its blocks have no addresses, or headers"

@@ -32,10 +32,12 @@ struct block {
     uint32_t hold_count; /* external references */
     uint32_t use_count;  /* unfinished uses; programs: unfinished executions */
     uint32_t wait_count; /* unfinished events that a dying block waits for, uses not counted */
+    uint32_t away_count; /* of these and of the uses: on other streams than its own */
     uint32_t live_index; /* place in its host's live list; UINT32_MAX = not in it */
     uint8_t state;       /* enum block_state */
     uint8_t kind;        /* enum block_kind */
     uint8_t tag;
+    uint8_t stream; /* of its request; contract.stream_ordered */
     bool is_known;  /* the client has a handle: not freed, not unloaded, not donated */
     bool is_absent; /* LIVE or DYING, but its contents are in host memory: it takes no range now */
 };
@@ -107,6 +109,14 @@ size_t model_slot_count(const struct model *model);
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns);
 /* Busy programs, unloaded ones included.  They are what keeps the stack reserved. */
 size_t model_busy_count(const struct model *model);
+/* Kept memory, contract.stream_ordered: blocks that are GONE, and of which something on their
+ * stream is not done.  Requests of that stream may have it: it may lie under other blocks.  index <
+ * model_kept_count. */
+size_t model_kept_count(const struct model *model);
+const struct block *model_kept(const struct model *model, size_t index);
+uint32_t model_kept_slot(const struct model *model, size_t index);
+/* Whether a request of that stream may have the memory that this one of them left. */
+bool model_is_open_to(const struct block *kept, uint32_t stream);
 /* Absent blocks: index < model_absent_count.  A return takes its block out and changes the order of
  * the others. */
 size_t model_absent_count(const struct model *model);

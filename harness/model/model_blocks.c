@@ -35,7 +35,7 @@ static void release_slot(struct model *model, uint32_t slot)
     slot_list_add(&model->free_slots, slot);
 }
 
-/* --- lists that know a block's place: it is in at most one of live, programs and dying --- */
+/* --- lists that know a block's place: it is in at most one of live, programs, dying, kept --- */
 
 static void add_to_list(struct model *model, struct slot_list *list, uint32_t slot)
 {
@@ -92,6 +92,7 @@ static struct block make_block(const struct model *model, const struct model_new
         .state = BLOCK_LIVE,
         .kind = (uint8_t)what->kind,
         .tag = what->tag,
+        .stream = what->stream,
         .hold_count = what->kind == BLOCK_RETIRED,
         .is_known = what->kind != BLOCK_RETIRED,
     };
@@ -122,14 +123,23 @@ void model_settle(struct model *model, uint32_t slot)
     CHECK(slot < model->block_count);
     struct block *block = &model->blocks[slot];
     CHECK(block->state != BLOCK_DYING || !block->is_known);
-    if (block->state != BLOCK_DYING || block->use_count > 0 || block->hold_count > 0 ||
-        block->wait_count > 0) {
+    const bool is_over = block->use_count == 0 && block->wait_count == 0;
+    if (block->state == BLOCK_GONE && is_over && !block->is_known &&
+        block->live_index != SLOT_NONE) {
+        remove_from_list(model, &model->kept, slot);
+        release_slot(model, slot);
+    }
+    if (block->state != BLOCK_DYING || block->hold_count > 0 || !model_has_ended(model, block)) {
         return;
     }
     model_displace(model, slot);
     remove_from_list(model, &model->dying, slot);
     block->state = BLOCK_GONE;
-    release_slot(model, slot);
+    if (is_over) {
+        release_slot(model, slot);
+    } else {
+        add_to_list(model, &model->kept, slot);
+    }
 }
 
 void model_free(struct model *model, uint32_t slot, uint64_t event)

@@ -31,7 +31,10 @@ void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use
     } else {
         waiters->free_node = waiters->nodes[node].next;
     }
-    waiters->nodes[node] = (struct waiter){slot, waiters->heads[event], is_use};
+    struct block *block = &model->blocks[slot];
+    const bool is_away = timeline_stream(model->timeline, event) != block->stream;
+    block->away_count += is_away;
+    waiters->nodes[node] = (struct waiter){slot, waiters->heads[event], is_use, is_away};
     waiters->heads[event] = node;
 }
 
@@ -55,10 +58,7 @@ static void end_one_use(struct model *model, uint32_t slot)
     CHECK_COSTLY(slot < model->block_count);
     struct block *block = &model->blocks[slot];
     CHECK(block->use_count > 0);
-    if (--block->use_count > 0) {
-        return;
-    }
-    if (block->kind == BLOCK_PROGRAM) {
+    if (--block->use_count == 0 && block->kind == BLOCK_PROGRAM) {
         slot_list_take(&model->busy, slot);
         model_count_reserved(model);
     }
@@ -79,6 +79,8 @@ void model_complete(struct model *model, uint64_t event)
         const struct waiter waiter = waiters->nodes[node];
         waiters->nodes[node].next = waiters->free_node;
         waiters->free_node = node;
+        CHECK_COSTLY(model->blocks[waiter.slot].away_count >= waiter.is_away);
+        model->blocks[waiter.slot].away_count -= waiter.is_away;
         if (waiter.is_use) {
             end_one_use(model, waiter.slot);
         } else {

@@ -37,6 +37,7 @@ void model_destroy(struct model *model)
     free(model->dying.slots);
     free(model->busy.slots);
     free(model->absent.slots);
+    free(model->kept.slots);
     free(model->waiters.heads);
     free(model->waiters.nodes);
     free(model->gone);
@@ -113,7 +114,7 @@ void model_set_asleep(struct model *model, bool is_asleep)
 
 bool model_is_idle(const struct model *model)
 {
-    if (model->dying.count + model->busy.count + model->absent.count > 0) {
+    if (model->dying.count + model->busy.count + model->absent.count + model->kept.count > 0) {
         return false;
     }
     for (size_t i = 0; i < model->live.count; i++) {

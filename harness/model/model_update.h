@@ -32,7 +32,7 @@ void model_forget_gone(struct model *model);
 struct model_new {
     uint64_t requested_bytes, align_bytes, stack_bytes, stack_requested_bytes;
     enum block_kind kind;
-    uint8_t tag;
+    uint8_t tag, stream;
 };
 /* False: the range intersects that of slot *other, and nothing changed.  Else *slot is the new
  * block's.  A retired block is held for ever, and neither its op nor any list leads to it. */

@@ -10,6 +10,7 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
                   .has_size = true,
                   .has_align = true,
                   .has_tag = true,
+                  .has_stream = true,
                   .has_unpadded = true,
                   .makes_block = true,
                   .can_be_fitted = true,
@@ -18,6 +19,7 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
                    .has_size = true,
                    .has_align = true,
                    .has_tag = true,
+                   .has_stream = true,
                    .has_unpadded = true,
                    .makes_block = true,
                    .can_be_fitted = true,
@@ -27,11 +29,13 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
                        .has_block = true,
                        .has_event = true,
                        .has_delay = true,
+                       .has_stream = true,
                        .makes_event = true},
     [OP_USE] = {.name = "use",
                 .has_block = true,
                 .has_event = true,
                 .has_delay = true,
+                .has_stream = true,
                 .makes_event = true},
     [OP_HOLD] = {.name = "hold", .has_block = true},
     [OP_RELEASE] = {.name = "release", .has_block = true},
@@ -89,6 +93,21 @@ struct op op_make(enum op_kind kind)
     return (struct op){.kind = (uint8_t)kind, .ref = OP_NONE, .event = OP_NONE};
 }
 
+void op_set_stream(struct op *op, uint32_t stream)
+{
+    CHECK(stream < OP_STREAM_COUNT_MAX);
+    op->flags = (uint8_t)(stream == 0 ? op->flags & ~OP_ON_STREAM : op->flags | OP_ON_STREAM);
+    op->stream = (uint16_t)stream;
+}
+
+/* What is asked of several hosts alike has a group in its place. */
+static bool has_stream(const struct op *op, const struct op_kind_info *info)
+{
+    return (op->flags & OP_ON_STREAM) != 0 && (op->flags & (OP_COLLECTIVE | OP_SPMD)) == 0 &&
+           info->has_stream && op->event == OP_NONE && op->stream > 0 &&
+           op->stream < OP_STREAM_COUNT_MAX;
+}
+
 void op_clear_unused(struct op *op)
 {
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
@@ -99,7 +118,8 @@ void op_clear_unused(struct op *op)
     op->size_bytes = info->has_size || info->has_point ? op->size_bytes : 0;
     op->tag = info->has_tag || info->has_point ? op->tag : 0;
     op->align_log2 = info->has_align ? op->align_log2 : 0;
-    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
+    op->flags &= (uint8_t) ~(has_stream(op, info) ? 0 : OP_ON_STREAM);
+    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD | OP_ON_STREAM)) != 0 ? op->group : 0;
     const bool waits = op->kind != OP_FAULT || fault_info((enum fault_kind)op->tag)->has_delay;
     op->delay_ns = has_amount && op->event == OP_NONE && waits ? op->delay_ns : 0;
 }

@@ -62,12 +62,21 @@ enum op_flag {
      * Skipped unless that one, on the same host and of no group, was answered out of memory.  Where
      * lanes are run the op before is that of its lane, and time is not pinned. */
     OP_RETRY = 1u << 5,
-    OP_FLAG_MASK = 63u
+    /* On the stream `stream`: what a target of which contract.stream_ordered is told of the
+     * request, or of the op's own event.  Without it the stream is 0. */
+    OP_ON_STREAM = 1u << 6,
+    OP_FLAG_MASK = 127u
 };
 #define COLLECTIVE_BOUND_NS UINT64_C(5000000000) /* 5 s: how long peers wait for a missing host */
 
 /* Alignments go up to 2 MiB: what every allocator we know of accepts. */
-enum { OP_TAG_COUNT = 256, OP_HOST_COUNT_MAX = 64, OP_LANE_COUNT_MAX = 64, OP_ALIGN_LOG2_MAX = 21 };
+enum {
+    OP_TAG_COUNT = 256,
+    OP_HOST_COUNT_MAX = 64,
+    OP_LANE_COUNT_MAX = 64,
+    OP_STREAM_COUNT_MAX = 64,
+    OP_ALIGN_LOG2_MAX = 21
+};
 
 /* ref and event name the op (its index in the list) that made the block, program or event.
  * A removed op therefore never redirects another one: ops that name it are skipped. */
@@ -80,7 +89,10 @@ struct op {
     uint32_t event; /* OP_NONE: an own event after delay_ns */
     uint8_t tag; /* index into the list's tag names; OP_FAULT: enum fault_kind; OP_SWITCH: a lane */
     uint8_t align_log2; /* 0 = the granule */
-    uint16_t group;     /* with OP_COLLECTIVE or OP_SPMD: which one, any number */
+    union {
+        uint16_t group;  /* with OP_COLLECTIVE or OP_SPMD: which one, any number */
+        uint16_t stream; /* with OP_ON_STREAM: 1..63; of a job of several hosts it spans all */
+    };
     uint64_t size_bytes;
     union {
         uint64_t delay_ns;       /* virtual time; DELAY_NEVER */
@@ -100,6 +112,7 @@ struct op_kind_info {
     bool has_size, has_align, has_tag, has_unpadded, has_stack, has_delay, has_address, has_point;
     bool has_block, has_program, has_event; /* ref to a block, ref to a program, event */
     bool event_required;                    /* has_event, and there is no own event instead */
+    bool has_stream;                        /* OP_ON_STREAM, where it names no event */
     bool makes_block, makes_program, makes_event;
     bool can_be_fitted;  /* OP_FITTED */
     bool can_be_refused; /* a request, which may end out of memory; OP_RETRY */
@@ -110,9 +123,18 @@ const struct op_kind_info *op_kind_info(enum op_kind kind);
 enum op_kind op_kind_find(const char *name, size_t name_length);
 
 /* Clears the fields that the kind does not have: references become OP_NONE, numbers 0; so does a
- * delay next to a named event, and a group that no flag asks for.  op->kind is one, and the tag of
- * an OP_FAULT an enum fault_kind; flags stay. */
+ * delay next to a named event, and a group that no flag asks for; OP_ON_STREAM goes with a stream
+ * that is 0, is none or the op does not have.  op->kind is one, and the tag of an OP_FAULT an enum
+ * fault_kind; other flags stay. */
 void op_clear_unused(struct op *op);
+
+/* On which it is. */
+static inline uint32_t op_stream(const struct op *op)
+{
+    return (op->flags & OP_ON_STREAM) != 0 ? op->stream : 0;
+}
+/* stream 0..63; the op has one. */
+void op_set_stream(struct op *op, uint32_t stream);
 
 /* Whether a request on the same lane and host asks for the same; retries or not. */
 bool op_asks_same(const struct op *a, const struct op *b);

@@ -132,6 +132,9 @@ static void append_common(char *text, const struct op *op)
     if ((op->flags & OP_SPMD) != 0) {
         text_append(text, " spmd=%u", op->group);
     }
+    if ((op->flags & OP_ON_STREAM) != 0) {
+        text_append(text, " stream=%u", op->stream);
+    }
 }
 
 const char *op_print(const struct op *op, char text[OP_TEXT_BYTES])

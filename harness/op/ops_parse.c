@@ -61,7 +61,7 @@ static bool parse_op_line(struct parser *parser, struct word label)
     }
     struct op op = op_make(kind);
     op.size_bytes = kind == OP_FAULT ? 1 : 0; /* the next call, unless nth= says another */
-    parser->names_fault = parser->names_delay = parser->names_lane = false;
+    parser->names_fault = parser->names_delay = parser->names_lane = parser->names_stream = false;
     if (!parser_fields(parser, &op)) {
         return false;
     }

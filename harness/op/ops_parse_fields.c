@@ -105,6 +105,17 @@ static bool parse_collective(struct parser *parser, struct word value, struct op
     return parse_group(parser, value, op, OP_COLLECTIVE);
 }
 
+static bool parse_stream(struct parser *parser, struct word value, struct op *op)
+{
+    uint64_t number = 0;
+    if (!parser_number(parser, value, OP_STREAM_COUNT_MAX - 1, &number)) {
+        return false;
+    }
+    parser->names_stream = true;
+    op_set_stream(op, (uint32_t)number);
+    return true;
+}
+
 /* --- sizes and durations --- */
 
 static bool parse_size(struct parser *parser, struct word value, struct op *op)
@@ -249,6 +260,7 @@ static const struct field {
     {"align", ITS_KINDS, offsetof(struct op_kind_info, has_align), parse_align},
     {"tag", ITS_KINDS, offsetof(struct op_kind_info, has_tag), parse_tag},
     {"retry", ITS_KINDS, offsetof(struct op_kind_info, can_be_refused), parse_retry},
+    {"stream", ITS_KINDS, offsetof(struct op_kind_info, has_stream), parse_stream},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 static_assert(FIELD_COUNT <= 32, "a bit each in parser_fields()");
@@ -308,6 +320,20 @@ static bool finish_fault(struct parser *parser, struct op *op)
     return true;
 }
 
+static bool finish_stream(struct parser *parser, const struct op *op)
+{
+    if (!parser->names_stream) {
+        return true;
+    }
+    if ((op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0) {
+        return parser_fail(parser, parser->line, "an op of several hosts (%s=) has no stream=",
+                           (op->flags & OP_SPMD) != 0 ? "spmd" : "collective");
+    }
+    return op->event == OP_NONE ||
+           parser_fail(parser, parser->line,
+                       "an op with event= has no stream=: the event is on that of its own op");
+}
+
 /* Once all fields are read, in whatever order. */
 static bool finish_fields(struct parser *parser, struct op *op)
 {
@@ -318,6 +344,9 @@ static bool finish_fields(struct parser *parser, struct op *op)
         return parser_fail(
             parser, parser->line,
             "a switch needs either to=, the lane that runs next, or event=, the event that completes");
+    }
+    if (!finish_stream(parser, op)) {
+        return false;
     }
     return op->event == OP_NONE || !op_kind_info(op->kind)->has_delay || op->delay_ns == 0 ||
            parser_fail(parser, parser->line, "an op accepts either event= or delay=, not both");

@@ -62,8 +62,11 @@ static void append_list(struct writing *text, const struct certificate_list *lis
 /* The version without what only some contracts have is written for all others. */
 static uint64_t find_version(const struct oom *oom)
 {
-    const bool is_plain = oom->placement == PLACEMENT_RANGES && oom->header_bytes == 0 &&
-                          !oom->promised.grows;
+    bool is_plain = oom->placement == PLACEMENT_RANGES && oom->header_bytes == 0 &&
+                    !oom->promised.grows;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        is_plain = is_plain && !oom->blocks[i].is_kept;
+    }
     return is_plain ? CERTIFICATE_VERSION : CERTIFICATE_VERSION_MAX;
 }
 
@@ -156,7 +159,10 @@ static void append_block(struct writing *text, const struct oom *oom, const stru
     json_nest(text, NULL, '{');
     json_add_number(text, "op", block->op);
     json_add_string(text, "kind", kinds[block->kind]);
-    json_add_string(text, "state", block->state == BLOCK_LIVE ? "live" : "dying");
+    json_add_string(text, "state",
+                    block->is_kept               ? "kept"
+                    : block->state == BLOCK_LIVE ? "live"
+                                                 : "dying");
     append_or_none(text, "address", block->address, OOM_IN_HOST_MEMORY);
     append_size(text, "size", block->size_bytes);
     append_size(text, "align", block->align_bytes);

@@ -111,6 +111,9 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     take_blocks(oom, model);
     take_regions(oom, model);
     hide_places(oom);
+    if (oom->placement == PLACEMENT_RANGES) {
+        (void)oom_add_kept(oom, model);
+    }
 }
 
 void oom_add_absent(struct oom *oom, const struct model *model)
@@ -133,6 +136,7 @@ void oom_deinit(struct oom *oom)
     free(oom->blocks);
     free(oom->due_times_ns);
     free(oom->regions);
+    free(oom->kept);
     *oom = (struct oom){0};
 }
 

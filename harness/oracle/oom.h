@@ -17,6 +17,7 @@ struct oom_request {
     uint64_t align_bytes; /* at least the granule */
     uint64_t stack_bytes; /* programs: rounded up to granules */
     uint32_t own_op;      /* the program that is executed or loaded again; OP_NONE */
+    uint32_t stream;      /* contract.stream_ordered */
 };
 
 /* The address of a block whose contents are in host memory alone: it takes no range now, and may be
@@ -37,6 +38,8 @@ struct oom_block {
     uint32_t hold_count;
     uint8_t kind;  /* enum block_kind */
     uint8_t state; /* BLOCK_LIVE or BLOCK_DYING */
+    bool is_kept;  /* dying: a piece of memory that is kept for another stream than the request's;
+                      there may be several of one op */
 };
 
 /* An open value apart from its blocks, which oom_take grows and oom_deinit frees; zero is a valid
@@ -59,14 +62,21 @@ struct oom {
     uint64_t region_align_bytes;    /* where regions begin; not below the alignments of blocks */
     struct device_region *regions;  /* region_count of them */
     size_t region_count, region_capacity;
+    struct oom_block *kept; /* scratch of oom_add_kept */
+    size_t kept_capacity;
     uint64_t *due_times_ns; /* scratch of oom_take */
     size_t due_time_capacity;
 };
 
-/* Takes the state from the model; *oom keeps its memory from one call to the next.  O(blocks +
- * events). */
+/* Takes the state from the model, with places what is kept for other streams too (oom_add_kept).
+ * *oom keeps its memory from one call to the next.  O(blocks + events). */
 void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request,
               uint32_t faults_fired);
+/* From the same model as oom_take(): memory that is kept for other streams than that of the
+ * request is among the blocks, as what dies with the last event that it is kept for.  With places,
+ * in pieces of which no two meet, and which meet no block; else a piece for each, though it may
+ * have been given out again.  False: there is none. */
+bool oom_add_kept(struct oom *oom, const struct model *model);
 /* After oom_take() from the same model: the blocks that are in host memory are among the others. */
 void oom_add_absent(struct oom *oom, const struct model *model);
 void oom_deinit(struct oom *oom);

@@ -50,6 +50,7 @@ static struct oom *copy_state(struct relations *relations, const struct oom *oom
     other->regions = regions;
     other->region_capacity = region_capacity;
     other->due_times_ns = NULL;
+    other->kept = NULL;
     other->due_time_capacity = 0;
     if (oom->region_count > 0) {
         memcpy(regions, oom->regions, oom->region_count * sizeof *regions);

@@ -12,6 +12,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
     static const char *const names[] = {
         [SIGHT_ANSWER] = "answer",
         [SIGHT_CLASH] = "answer on another block",
+        [SIGHT_STREAM] = "memory of another stream",
         [SIGHT_DONATION] = "donation",
         [SIGHT_IMAGE] = "image",
         [SIGHT_STACK] = "stack",

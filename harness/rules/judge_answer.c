@@ -47,6 +47,24 @@ static bool check_clash(struct evidence answer, uint32_t slot)
     return rule_judge(RULE_REUSED_EARLY, &answer) && rule_judge(RULE_OVERLAP, &answer);
 }
 
+/* The new block lies on no memory that is kept for another stream. */
+static bool check_kept(struct evidence answer)
+{
+    const struct model *model = answer.host->model;
+    const uint64_t end = answer.address + answer.size_bytes;
+    answer.sight = SIGHT_STREAM;
+    for (size_t i = 0; i < model_kept_count(model); i++) {
+        const struct block *kept = model_kept(model, i);
+        answer.other = model_kept_slot(model, i);
+        if (kept->address < end && answer.address < kept->address + kept->size_bytes &&
+            !model_is_open_to(kept, op_stream(&answer.call->op)) &&
+            !rule_judge(RULE_REUSED_EARLY, &answer)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A new block's contents are written where it is when no call is under way: until then it may be
  * moved.  A block without an address that cannot be written does not read as it should. */
 static void stamp_new(const struct judge *judge, const struct host *host, uint32_t slot)
@@ -96,13 +114,14 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
         .stack_requested_bytes = op->kind == OP_LOAD ? op->stack_bytes : 0,
         .kind = kind,
         .tag = op->tag,
+        .stream = (uint8_t)op_stream(op),
     };
     uint32_t slot = SLOT_NONE;
     uint32_t other = SLOT_NONE;
     if (!model_add(host->model, &what, &call->block, &slot, &other)) {
         return check_clash(answer, other);
     }
-    if (!check_loaded_stack(answer, what.stack_bytes)) {
+    if (!check_kept(answer) || !check_loaded_stack(answer, what.stack_bytes)) {
         return false;
     }
     model_reserve_briefly(host->model, what.stack_bytes);

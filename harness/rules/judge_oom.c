@@ -136,6 +136,21 @@ static void restore_broken(struct judge *judge, const struct verdict *broken)
     memcpy(verdict->reason, broken->reason, sizeof verdict->reason);
 }
 
+/* Without places nobody sees whether memory that is kept for other streams was given out again
+ * there.  The verdict stands if it is the same with all of it and with none of it. */
+static void ask_oracle_twice(struct judge *judge, const struct host *host,
+                             const struct oom_request *request)
+{
+    struct verdict *verdict = judge->verdict;
+    oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
+    if (verdict->kind != VERDICT_JUSTIFIED) {
+        return;
+    }
+    oom_take(&judge->oom, host->model, request, device_faults_fired(host->device));
+    oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
+    verdict->kind = verdict->kind == VERDICT_PREMATURE ? VERDICT_NONE : verdict->kind;
+}
+
 bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call)
 {
     const struct oom_request request = judge_request(host, call);
@@ -154,9 +169,14 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
         oom_add_absent(&judge->oom, host->model);
     }
     const struct verdict before = *verdict;
-    oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
+    if (host->contract.placement != PLACEMENT_RANGES && oom_add_kept(&judge->oom, host->model)) {
+        ask_oracle_twice(judge, host, &request);
+    } else {
+        oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
+    }
     judge->oom_kind = verdict->kind;
     if (verdict->kind == VERDICT_NONE) { /* it depends on places that are hidden */
+        *verdict = before;
         return judge_text(judge, host, call);
     }
     if (ask_others(judge, verdict)) {

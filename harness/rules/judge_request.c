@@ -29,6 +29,7 @@ struct oom_request judge_request(const struct host *host, const struct call *cal
         .asked_bytes = op->size_bytes,
         .align_bytes = judge_align_bytes(host, op),
         .own_op = OP_NONE,
+        .stream = host->contract.stream_ordered ? op_stream(op) : 0,
     };
     if (op->kind == OP_LOAD) {
         /* Above 2^63 it was invalid already: the sum cannot overflow. */

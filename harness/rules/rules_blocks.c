@@ -170,6 +170,15 @@ bool rules_judge_reused_early(const struct evidence *evidence)
         return model_block(evidence->host->model, evidence->other)->state != BLOCK_DYING ||
                break_clash(evidence, RULE_REUSED_EARLY, "dying");
     }
+    if (evidence->sight == SIGHT_STREAM) {
+        const struct block *kept = model_block(evidence->host->model, evidence->other);
+        return evidence_break(
+            evidence, RULE_REUSED_EARLY,
+            "[0x%" PRIx64 ", +%" PRIu64 ") for stream %" PRIu32 " lies on block %" PRIu32
+            " at 0x%" PRIx64 ", freed on stream %u, where its events are not done",
+            evidence->address, evidence->size_bytes, op_stream(&evidence->call->op), kept->op,
+            kept->address, kept->stream);
+    }
     const struct block *block = evidence_block(evidence);
     return block->state != BLOCK_DYING || evidence->may_be_absent || is_released_last(evidence) ||
            evidence_break(evidence, RULE_REUSED_EARLY,

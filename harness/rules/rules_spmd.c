@@ -40,7 +40,8 @@ static bool add_sizes(const struct reach *reach, const struct call *call, uint64
 static enum judge_sums find_sums(struct judge *judge, const struct host *host,
                                  const struct call *call)
 {
-    if (model_absent_count(host->model) > 0 || call->op.align_log2 != 0) {
+    if (model_absent_count(host->model) > 0 || model_kept_count(host->model) > 0 ||
+        call->op.align_log2 != 0) {
         return JUDGE_SUMS_DO_NOT_DECIDE;
     }
     if (!judge_is_request(&call->op)) {

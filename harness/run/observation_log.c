@@ -73,6 +73,9 @@ static void append_host(struct writing *text, const struct target_contract *cont
         json_add_boolean(text, "trims", contract->regions.trims);
         json_add_number(text, "step", step != 0 ? step : contract->granule_bytes);
     }
+    if (contract->stream_ordered) {
+        json_add_boolean(text, "stream_ordered", true);
+    }
     json_unnest(text, '}');
 }
 

@@ -109,7 +109,8 @@ static bool has_same_contract(const struct pair *pair)
            a->queues_frees == b->queues_frees && a->drains == b->drains && !a->regions.grows &&
            !b->regions.grows && a->programs == b->programs && a->evicts == b->evicts &&
            a->program_evicts_program == b->program_evicts_program && a->resumes == b->resumes &&
-           a->sleeps == b->sleeps && a->limit == TARGET_LIMIT_DEVICE &&
+           a->sleeps == b->sleeps && a->stream_ordered == b->stream_ordered &&
+           a->records == b->records && a->limit == TARGET_LIMIT_DEVICE &&
            b->limit == TARGET_LIMIT_DEVICE;
 }
 

@@ -3,6 +3,7 @@
 #include "harness/generate/faulting.h"
 #include "harness/generate/retrying.h"
 #include "harness/generate/sleeping.h"
+#include "harness/generate/streaming.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/limits.h"
 
@@ -44,6 +45,7 @@ struct source {
     struct faulting faulting;
     struct retrying retrying;
     struct sleeping sleeping;
+    struct streaming streaming;
 };
 
 static bool takes_option(const struct target *target, const char *key)
@@ -81,6 +83,7 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     faulting_init(&source->faulting, &plan->faults, plan->setup->seed);
     retrying_init(&source->retrying, plan->setup->seed);
     sleeping_init(&source->sleeping, &plan->faults, plan->setup->seed);
+    streaming_init(&source->streaming, plan->setup->seed);
     strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
     plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
     keep_to_target(plan, drawn);
@@ -102,9 +105,15 @@ static bool source_next(struct source *source, const struct run *run, struct op 
 {
     struct scenario_view view;
     run_view(run, &view);
-    return retry_last(source, run, op) || faulting_next(&source->faulting, &view, op) ||
-           sleeping_next(&source->sleeping, &view, op) ||
-           source->scenario->next(source->state, &source->random, &view, op);
+    if (retry_last(source, run, op) || faulting_next(&source->faulting, &view, op) ||
+        sleeping_next(&source->sleeping, &view, op)) {
+        return true;
+    }
+    if (!source->scenario->next(source->state, &source->random, &view, op)) {
+        return false;
+    }
+    streaming_place(&source->streaming, &view, op);
+    return true;
 }
 
 static void tell_chosen(const struct trial_plan *plan, const struct op *op)

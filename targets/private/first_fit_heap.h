@@ -27,6 +27,7 @@ struct first_fit_node {
     uint64_t vain_in_call; /* number of the call in which the device did not let it go */
     uint32_t hold_count;
     uint32_t tag;
+    uint32_t stream; /* of its request, where that matters */
     enum block_kind kind;
     bool is_dying;
     bool is_evicted; /* a program without an image: among heap.evicted, linked by `below` */
@@ -74,6 +75,8 @@ void first_fit_link(struct first_fit_heap *heap, struct first_fit_node *node,
 void first_fit_unlink(struct first_fit_heap *heap, struct first_fit_node *node);
 /* Gives back the host memory of a node that is not linked. */
 void first_fit_drop(struct first_fit_heap *heap, struct first_fit_node *node);
+/* Takes away those of its waits whose events are done. */
+void first_fit_poll(struct first_fit_heap *heap, struct first_fit_node *node);
 /* Lets a dying block go if nothing keeps it. */
 void first_fit_settle(struct first_fit_heap *heap, struct first_fit_node *node);
 /* The block stays until event (0: none) is done.  False: host memory was refused. */

@@ -1,7 +1,7 @@
 /* The state of a model, as model_*.c share it: its life and what it says of itself (model_state.c),
  * blocks (model_blocks.c) and their places (model_places.c), events and what waits for them
- * (model_events.c), counters (model_counters.c), holes (model_holes.c) and invariants
- * (model_invariants.c). */
+ * (model_events.c), memory that is kept (model_kept.c), counters (model_counters.c), holes
+ * (model_holes.c) and invariants (model_invariants.c). */
 #ifndef HARNESS_MODEL_PRIVATE_MODEL_STATE_H
 #define HARNESS_MODEL_PRIVATE_MODEL_STATE_H
 
@@ -14,8 +14,8 @@
 /* What an event ends: one node per use, execution or wait. */
 struct waiter {
     uint32_t slot;
-    uint32_t next; /* of the same event; SLOT_NONE ends */
-    bool is_use;
+    uint32_t next;        /* of the same event; SLOT_NONE ends */
+    bool is_use, is_away; /* the event is on another stream than the block */
 };
 struct waiter_lists {
     uint32_t *heads; /* by event id */
@@ -39,7 +39,7 @@ struct model {
     uint32_t *slot_by_op;
     uint64_t op_capacity;
     struct span_map map;
-    struct slot_list live, programs, dying, busy, absent;
+    struct slot_list live, programs, dying, busy, absent, kept;
     struct waiter_lists waiters;
     struct model_counters counters;
     uint64_t retired_count, retired_bytes;
@@ -103,7 +103,7 @@ static inline void raise_to(uint64_t *most, uint64_t value)
 
 /* --- what the parts do for each other --- */
 
-/* A dying block with nothing left to wait for gives its room back. */
+/* A dying block with nothing left to wait for gives its room back; a kept one is forgotten. */
 void model_settle(struct model *model, uint32_t slot);
 
 /* Takes the range into the map; false: slot *other lies there. */
@@ -114,6 +114,9 @@ void model_displace(struct model *model, uint32_t slot);
 
 /* At the instant that the model shows: what completed later is not done yet. */
 bool model_is_pending(const struct model *model, uint64_t event);
+/* Of what a freed block waits for, nothing is in the way of those who may have its memory. */
+bool model_has_ended(const struct model *model, const struct block *block);
+
 /* The block waits for the event, which is pending, or is used until then. */
 void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use);
 

@@ -23,8 +23,9 @@ struct parser {
     struct op_list *list;
     uint64_t *labels; /* of the ops so far, ascending */
     size_t label_capacity;
-    bool names_fault, names_delay, names_lane; /* the op under way has call=, delay=, to= */
-    uint32_t heads_named;                      /* bit per row of heads[] */
+    /* the op under way has call=, delay=, to=, stream= */
+    bool names_fault, names_delay, names_lane, names_stream;
+    uint32_t heads_named; /* bit per row of heads[] */
     bool tags_named[OP_TAG_COUNT];
     struct ops_file_error *error;
 };
