@@ -80,10 +80,14 @@ static enum plugin_result check_groups(const struct target *target,
                                      {"write()", target->write != NULL}};
     const struct field sleeps[] = {{"sleep()", target->sleep != NULL},
                                    {"wake()", target->wake != NULL}};
+    const struct field recordings[] = {{"record_begin()", target->record_begin != NULL},
+                                       {"record_end()", target->record_end != NULL},
+                                       {"record_drop()", target->record_drop != NULL}};
     if (check_group(holds, 2, reason) != PLUGIN_OK ||
         check_group(programs, 3, reason) != PLUGIN_OK ||
         check_group(contents, 2, reason) != PLUGIN_OK ||
-        check_group(sleeps, 2, reason) != PLUGIN_OK) {
+        check_group(sleeps, 2, reason) != PLUGIN_OK ||
+        check_group(recordings, 3, reason) != PLUGIN_OK) {
         return PLUGIN_INCONSISTENT;
     }
     if (target->defragment != NULL && target->locate == NULL) {

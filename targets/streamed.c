@@ -1,7 +1,8 @@
 /* A stream-ordered allocator, as the memory pools of an accelerator's driver are: what was freed
  * behind unfinished work of a stream serves requests of that stream at once, and those of others
- * once the work is done.  It takes the highest place that fits.  The option drains changes what it
- * does before it gives up; declares=no changes only what it declares.
+ * once the work is done.  What was asked for while a program was recorded stays with the recording.
+ * It takes the highest place that fits.  The option drains changes what it does before it gives up;
+ * declares=no changes only what it declares of streams.
  *
  * Its plants are the same allocator with one defect each. */
 #include "targets/private/first_fit_heap.h"
@@ -13,22 +14,27 @@
 
 static const char option_help[] = "granule=N\n"
                                   "drains=yes|no\n"
+                                  "records=yes|no\n"
                                   "declares=yes|no\n";
 
 enum { MESSAGE_BYTES = 128, ALIGN_LOG2_MAX = 21 };
 
 enum defect {
     DEFECT_NONE = 0,
-    DEFECT_CROSSED, /* what waits for one stream serves every stream */
-    DEFECT_FORGETS, /* what waits for a stream serves none */
-    DEFECT_STUCK,   /* it serves its own stream for good, and no other */
-    DEFECT_USES     /* a use on another stream keeps nothing */
+    DEFECT_CROSSED,  /* what waits for one stream serves every stream */
+    DEFECT_FORGETS,  /* what waits for a stream serves none */
+    DEFECT_STUCK,    /* it serves its own stream for good, and no other */
+    DEFECT_USES,     /* a use on another stream keeps nothing */
+    DEFECT_REUSED,   /* what is freed in a recording serves others once the recording has ended */
+    DEFECT_FREED,    /* the same of what is freed after it has ended */
+    DEFECT_UNDROPPED /* what was freed in a recording is not given back with it */
 };
 
 struct target_instance {
     struct first_fit_heap heap; /* blocks */
     struct first_fit_node
-        *kept; /* freed, and something on its stream is not done; linked by below */
+        *kept;          /* freed, and something on its stream is not done; linked by below */
+    uint64_t recording; /* that is open; 0 = none */
     bool drains;
     enum defect defect;
     char message[MESSAGE_BYTES];
@@ -43,8 +49,8 @@ static enum target_result open_instance(const struct target_setup *setup,
                                         size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
-    struct target_contract declared = {.granule_bytes = 512, .queues_frees = true};
-    declared.stream_ordered = true;
+    struct target_contract declared = {
+        .granule_bytes = 512, .queues_frees = true, .stream_ordered = true, .records = true};
     declared.granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes
                                                        : declared.granule_bytes;
     for (uint32_t i = 0; i < setup->option_count; i++) {
@@ -53,6 +59,8 @@ static enum target_result open_instance(const struct target_setup *setup,
                                  ? option_read_granule(option, &declared.granule_bytes, &reason)
                              : option_is(option, "drains")
                                  ? option_read_flag(option, &declared.drains, &reason)
+                             : option_is(option, "records")
+                                 ? option_read_flag(option, &declared.records, &reason)
                              : option_is(option, "declares")
                                  ? option_read_flag(option, &declared.stream_ordered, &reason)
                                  : option_refuse_key(option, option_help, &reason);
@@ -127,12 +135,28 @@ static void settle(struct target_instance *instance, struct first_fit_node *node
         return;
     }
     first_fit_unlink(&instance->heap, node);
-    if (node->waits == NULL) {
+    if (instance->defect == DEFECT_FREED && instance->recording == 0) {
+        node->recording = 0;
+    }
+    if (node->waits == NULL && node->recording == 0) {
         first_fit_drop(&instance->heap, node);
         return;
     }
     node->below = instance->kept;
     instance->kept = node;
+}
+
+/* Forgets memory that is kept for nobody any more. */
+static void sweep_kept(struct target_instance *instance)
+{
+    for (struct first_fit_node **link = &instance->kept; *link != NULL;) {
+        first_fit_poll(&instance->heap, *link);
+        if ((*link)->waits == NULL && (*link)->recording == 0 && instance->defect != DEFECT_STUCK) {
+            drop_kept(instance, link);
+        } else {
+            link = &(*link)->below;
+        }
+    }
 }
 
 /* Takes in what the device has finished. */
@@ -145,14 +169,7 @@ static void collect(struct target_instance *instance)
         return;
     }
     heap->completed_count = completed;
-    for (struct first_fit_node **link = &instance->kept; *link != NULL;) {
-        first_fit_poll(heap, *link);
-        if ((*link)->waits == NULL && instance->defect != DEFECT_STUCK) {
-            drop_kept(instance, link);
-        } else {
-            link = &(*link)->below;
-        }
-    }
+    sweep_kept(instance);
     struct first_fit_node *below = NULL;
     for (struct first_fit_node *node = heap->highest; node != NULL; node = below) {
         below = node->below;
@@ -200,9 +217,10 @@ static const struct first_fit_node *find_kept(const struct target_instance *inst
                                               const struct wanted *wanted, uint64_t address)
 {
     for (const struct first_fit_node *kept = instance->kept; kept != NULL; kept = kept->below) {
-        const bool is_open = instance->defect == DEFECT_CROSSED ||
+        const bool is_recorded = kept->recording != 0 && kept->recording != instance->recording;
+        const bool is_open = kept->waits == NULL || instance->defect == DEFECT_CROSSED ||
                              (kept->stream == wanted->stream && instance->defect != DEFECT_FORGETS);
-        if (!is_open && address < kept->address + kept->size_bytes &&
+        if ((is_recorded || !is_open) && address < kept->address + kept->size_bytes &&
             kept->address < address + wanted->size_bytes) {
             return kept;
         }
@@ -285,6 +303,7 @@ static enum target_result target_alloc(struct target_instance *instance,
     const struct first_fit_node like = {.size_bytes = wanted.size_bytes,
                                         .tag = request->tag,
                                         .stream = request->stream,
+                                        .recording = instance->recording,
                                         .kind = request->kind};
     struct first_fit_node *node = first_fit_add(heap, &like, address, above);
     if (node == NULL) {
@@ -349,6 +368,45 @@ static enum target_result target_donate(struct target_instance *instance, uint64
     return TARGET_OK;
 }
 
+/* --- recordings --- */
+
+static enum target_result target_record_begin(struct target_instance *instance, uint64_t id)
+{
+    collect(instance);
+    instance->recording = id;
+    return TARGET_OK;
+}
+
+/* Takes the blocks of a list out of a recording. */
+static void leave_recording(struct first_fit_node *node, uint64_t id)
+{
+    for (; node != NULL; node = node->below) {
+        node->recording = node->recording == id ? 0 : node->recording;
+    }
+}
+
+static enum target_result target_record_end(struct target_instance *instance, uint64_t id)
+{
+    collect(instance);
+    if (instance->defect == DEFECT_REUSED) {
+        leave_recording(instance->kept, id);
+    }
+    instance->recording = 0;
+    sweep_kept(instance);
+    return TARGET_OK;
+}
+
+static enum target_result target_record_drop(struct target_instance *instance, uint64_t id)
+{
+    collect(instance);
+    if (instance->defect != DEFECT_UNDROPPED) {
+        leave_recording(instance->kept, id);
+    }
+    leave_recording(instance->heap.highest, id);
+    sweep_kept(instance);
+    return TARGET_OK;
+}
+
 static void target_stats(struct target_instance *instance, struct target_stats *stats)
 {
     collect(instance);
@@ -387,10 +445,15 @@ static const char *target_message(struct target_instance *instance)
                                   .release = target_release,                                    \
                                   .donate = target_donate,                                      \
                                   .stats = target_stats,                                        \
+                                  .record_begin = target_record_begin,                          \
+                                  .record_end = target_record_end,                              \
+                                  .record_drop = target_record_drop,                            \
                                   .message = target_message}
 
-STREAMED_TARGET(target_streamed, DEFECT_NONE, option_help, "streamed",
-                "what was freed on a stream serves that stream at once, others later", NULL);
+STREAMED_TARGET(
+    target_streamed, DEFECT_NONE, option_help, "streamed",
+    "what was freed on a stream serves that stream at once, others later; what was recorded stays",
+    NULL);
 
 #define STREAMED_PLANT(name_, defect_, summary_, breaks_) \
     STREAMED_TARGET(plant_##name_, defect_, NULL, "plant_" #name_, summary_, breaks_)
@@ -407,3 +470,11 @@ STREAMED_PLANT(stream_stuck, DEFECT_STUCK,
 STREAMED_PLANT(stream_uses, DEFECT_USES,
                "streamed, but a use on another stream keeps no block that is freed",
                "reused_early");
+STREAMED_PLANT(record_reused, DEFECT_REUSED,
+               "streamed, but what is freed while it is recorded serves others after that",
+               "recorded");
+STREAMED_PLANT(record_freed, DEFECT_FREED,
+               "streamed, but what was recorded serves others when it is freed later", "recorded");
+STREAMED_PLANT(record_undropped, DEFECT_UNDROPPED,
+               "streamed, but what was freed in a recording is lost when that is dropped",
+               "premature");

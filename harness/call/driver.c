@@ -183,6 +183,18 @@ static bool may_sleep(const struct host *host)
            !model_is_asleep(host->model) && model_is_idle(host->model);
 }
 
+static void prepare_recording(const struct host *host, struct call *call)
+{
+    const struct model *model = host->model;
+    const bool is_open = model_open_recording(model) != OP_NONE;
+    if (call->op.kind == OP_RECORD_DROP) {
+        call->skipped = !model_has_recording(model, call->op.ref);
+    } else {
+        call->skipped = !host->contract.records || host->clients != NULL ||
+                        is_open != (call->op.kind == OP_RECORD_END);
+    }
+}
+
 static void prepare_call(struct host *host, struct timeline *timeline, struct call *call,
                          uint64_t *handle)
 {
@@ -223,6 +235,11 @@ static void prepare_call(struct host *host, struct timeline *timeline, struct ca
         return;
     case OP_WAKE:
         call->skipped = !model_is_asleep(host->model) || host->clients != NULL;
+        return;
+    case OP_RECORD:
+    case OP_RECORD_END:
+    case OP_RECORD_DROP:
+        prepare_recording(host, call);
         return;
     default:
         prepare_on_block(host, call, handle);
@@ -285,6 +302,18 @@ static enum target_result call_retire(struct host *host, struct call *call)
     return host->target->retire(host->instance, call->op.address, call->op.size_bytes);
 }
 
+static enum target_result call_recording(struct host *host, const struct call *call)
+{
+    const struct target *target = host->target;
+    const uint32_t number = call->op.kind == OP_RECORD       ? call->number
+                            : call->op.kind == OP_RECORD_END ? model_open_recording(host->model)
+                                                             : call->op.ref;
+    const uint64_t id = device_id(host->device, number);
+    return call->op.kind == OP_RECORD       ? target->record_begin(host->instance, id)
+           : call->op.kind == OP_RECORD_END ? target->record_end(host->instance, id)
+                                            : target->record_drop(host->instance, id);
+}
+
 static enum target_result dispatch_call(struct host *host, const struct setup *setup,
                                         uint64_t handle, struct call *call)
 {
@@ -318,6 +347,10 @@ static enum target_result dispatch_call(struct host *host, const struct setup *s
         return target->sleep(host->instance);
     case OP_WAKE:
         return target->wake(host->instance);
+    case OP_RECORD:
+    case OP_RECORD_END:
+    case OP_RECORD_DROP:
+        return call_recording(host, call);
     default: /* of time, of the device, or of what the target says anyway */
         return TARGET_OK;
     }

@@ -12,6 +12,10 @@ static uint32_t resolve_ref(const struct model *model, const struct op_kind_info
         const size_t count = model_program_count(model);
         return count == 0 || ref == OP_NONE ? OP_NONE : model_program(model, ref % count)->op;
     }
+    if (info->has_recording) {
+        const size_t count = model_recording_count(model);
+        return count == 0 || ref == OP_NONE ? OP_NONE : model_recording(model, ref % count);
+    }
     const size_t count = model_live_count(model);
     return count == 0 || ref == OP_NONE ? OP_NONE : model_live(model, ref % count)->op;
 }

@@ -86,21 +86,26 @@ static const char *find_sleep_flaw(const struct target *target,
                : NULL;
 }
 
-/* NULL, or what does not go with memory that is kept for a stream. */
-static const char *find_streams_flaw(const struct target *target,
-                                     const struct target_contract *contract)
+/* NULL, or what does not go with memory that is kept for a stream or a recording. */
+static const char *find_kept_flaw(const struct target *target,
+                                  const struct target_contract *contract)
 {
-    if (!contract->stream_ordered) {
-        return NULL;
+    if (contract->records && (target->record_begin == NULL || target->record_end == NULL ||
+                              target->record_drop == NULL)) {
+        return "it promises recordings but lacks record_begin(), record_end() or record_drop()";
     }
-    if (!contract->queues_frees || target->use == NULL) {
+    if (contract->records && contract->placement != PLACEMENT_RANGES) {
+        return "it promises recordings, and its blocks have no address that could be kept";
+    }
+    if (contract->stream_ordered && (!contract->queues_frees || target->use == NULL)) {
         return "its frees are ordered by streams, but it does not accept both queued frees and uses";
     }
-    return contract->defrag != DEFRAG_NONE || contract->programs || target->retire != NULL ||
-                   contract->regions.grows || contract->sleeps != SLEEP_NONE ||
-                   contract->order_binds
-               ? "its frees are ordered by streams, and it moves, grows, sleeps, binds its order, "
-                 "or has programs or retire()"
+    const bool does_more = contract->defrag != DEFRAG_NONE || contract->programs ||
+                           target->retire != NULL || contract->regions.grows ||
+                           contract->sleeps != SLEEP_NONE || contract->order_binds;
+    return (contract->stream_ordered || contract->records) && does_more
+               ? "it has streams or recordings, and it moves, grows, sleeps, binds its order, or has "
+                 "programs or retire()"
                : NULL;
 }
 
@@ -157,7 +162,7 @@ static bool is_sound_contract(const struct host *host, char *reason, size_t reas
         what = find_placement_flaw(contract);
         what = what == NULL ? find_sleep_flaw(target, contract) : what;
         what = what == NULL ? rounding_flaw(&contract->rounding) : what;
-        what = what == NULL ? find_streams_flaw(target, contract) : what;
+        what = what == NULL ? find_kept_flaw(target, contract) : what;
         what = what == NULL ? find_regions_flaw(target, contract, region_count) : what;
     }
     what = what == NULL ? find_newer_flaw(contract) : what;

@@ -13,7 +13,7 @@ static void drop_what_is_for_one(struct op_list *ops)
     CHECK(keep != NULL);
     for (size_t i = 0; i < ops->count; i++) {
         const uint8_t kind = ops->ops[i].kind;
-        keep[i] = kind != OP_RETIRE && kind != OP_SLEEP && kind != OP_WAKE;
+        keep[i] = kind != OP_RETIRE && kind != OP_SLEEP && kind != OP_WAKE && kind < OP_RECORD;
     }
     op_list_filter(ops, keep);
     free(keep);

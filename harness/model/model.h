@@ -29,6 +29,7 @@ struct block {
     uint64_t stack_bytes;    /* programs: as asked, rounded up to granules */
     uint64_t stack_requested_bytes;
     uint32_t op;         /* the op that made it */
+    uint32_t recording;  /* OP_RECORD of the recording to which it belongs; OP_NONE */
     uint32_t hold_count; /* external references */
     uint32_t use_count;  /* unfinished uses; programs: unfinished executions */
     uint32_t wait_count; /* unfinished events that a dying block waits for, uses not counted */
@@ -109,14 +110,23 @@ size_t model_slot_count(const struct model *model);
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns);
 /* Busy programs, unloaded ones included.  They are what keeps the stack reserved. */
 size_t model_busy_count(const struct model *model);
-/* Kept memory, contract.stream_ordered: blocks that are GONE, and of which something on their
- * stream is not done.  Requests of that stream may have it: it may lie under other blocks.  index <
- * model_kept_count. */
+/* Kept memory: blocks that are GONE, and of which something on their stream is not done
+ * (contract.stream_ordered), or whose recording was not dropped (contract.records).  Requests of
+ * that stream and recording may have it: it may lie under other blocks.  index < model_kept_count.
+ */
 size_t model_kept_count(const struct model *model);
 const struct block *model_kept(const struct model *model, size_t index);
 uint32_t model_kept_slot(const struct model *model, size_t index);
-/* Whether a request of that stream may have the memory that this one of them left. */
-bool model_is_open_to(const struct block *kept, uint32_t stream);
+/* Why a request of that stream, as the op under way, may not have the memory that this one of them
+ * left. */
+enum kept_for { KEPT_FOR_NONE = 0, KEPT_FOR_STREAM, KEPT_FOR_RECORDING };
+enum kept_for model_kept_for(const struct model *model, const struct block *kept, uint32_t stream);
+/* Recordings, by their OP_RECORD: the one that is open (OP_NONE: none is), and those that ended and
+ * were not dropped, index < model_recording_count. */
+uint32_t model_open_recording(const struct model *model);
+size_t model_recording_count(const struct model *model);
+uint32_t model_recording(const struct model *model, size_t index);
+bool model_has_recording(const struct model *model, uint32_t op);
 /* Absent blocks: index < model_absent_count.  A return takes its block out and changes the order of
  * the others. */
 size_t model_absent_count(const struct model *model);

@@ -88,6 +88,7 @@ static struct block make_block(const struct model *model, const struct model_new
         .stack_requested_bytes = what->stack_requested_bytes,
         .promised_bytes = find_promised_bytes(&model->contract, what, at),
         .op = model->op,
+        .recording = model->open_recording,
         .live_index = SLOT_NONE,
         .state = BLOCK_LIVE,
         .kind = (uint8_t)what->kind,
@@ -123,7 +124,8 @@ void model_settle(struct model *model, uint32_t slot)
     CHECK(slot < model->block_count);
     struct block *block = &model->blocks[slot];
     CHECK(block->state != BLOCK_DYING || !block->is_known);
-    const bool is_over = block->use_count == 0 && block->wait_count == 0;
+    const bool is_over = block->use_count == 0 && block->wait_count == 0 &&
+                         block->recording == OP_NONE;
     if (block->state == BLOCK_GONE && is_over && !block->is_known &&
         block->live_index != SLOT_NONE) {
         remove_from_list(model, &model->kept, slot);

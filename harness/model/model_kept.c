@@ -1,4 +1,4 @@
-/* Memory of blocks that have ended for their own stream, and not yet for others. */
+/* Memory of blocks that have ended for their own stream or recording, and not yet for others. */
 #include "harness/base/check.h"
 #include "harness/model/private/model_state.h"
 
@@ -23,7 +23,62 @@ const struct block *model_kept(const struct model *model, size_t index)
     return &model->blocks[model_kept_slot(model, index)];
 }
 
-bool model_is_open_to(const struct block *kept, uint32_t stream)
+enum kept_for model_kept_for(const struct model *model, const struct block *kept, uint32_t stream)
 {
-    return kept->stream == stream;
+    if (kept->recording != OP_NONE && kept->recording != model->open_recording) {
+        return KEPT_FOR_RECORDING;
+    }
+    const bool is_pending = kept->use_count > 0 || kept->wait_count > 0;
+    return is_pending && kept->stream != stream ? KEPT_FOR_STREAM : KEPT_FOR_NONE;
+}
+
+/* --- recordings --- */
+
+uint32_t model_open_recording(const struct model *model)
+{
+    return model->open_recording;
+}
+
+size_t model_recording_count(const struct model *model)
+{
+    return model->recordings.count;
+}
+
+uint32_t model_recording(const struct model *model, size_t index)
+{
+    return slot_list_at(&model->recordings, index);
+}
+
+bool model_has_recording(const struct model *model, uint32_t op)
+{
+    size_t i = 0;
+    while (i < model->recordings.count && model_recording(model, i) != op) {
+        i++;
+    }
+    return i < model->recordings.count;
+}
+
+void model_begin_recording(struct model *model)
+{
+    CHECK(model->open_recording == OP_NONE);
+    model->open_recording = model->op;
+}
+
+void model_end_recording(struct model *model)
+{
+    CHECK(model->open_recording != OP_NONE);
+    slot_list_add(&model->recordings, model->open_recording);
+    model->open_recording = OP_NONE;
+}
+
+void model_drop_recording(struct model *model, uint32_t op)
+{
+    slot_list_take(&model->recordings, op);
+    for (size_t slot = 0; slot < model->block_count; slot++) {
+        struct block *block = &model->blocks[slot];
+        if (block->recording == op) {
+            block->recording = OP_NONE;
+            model_settle(model, (uint32_t)slot);
+        }
+    }
 }

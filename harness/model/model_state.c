@@ -15,7 +15,7 @@ struct model *model_create(uint64_t capacity_bytes, const struct target_contract
     model->capacity_bytes = capacity_bytes;
     model->contract = *contract;
     model->timeline = timeline;
-    model->last_op = OP_NONE;
+    model->last_op = model->open_recording = OP_NONE;
     model->waiters.free_node = SLOT_NONE;
     span_map_init(&model->map);
     return model;
@@ -38,6 +38,7 @@ void model_destroy(struct model *model)
     free(model->busy.slots);
     free(model->absent.slots);
     free(model->kept.slots);
+    free(model->recordings.slots);
     free(model->waiters.heads);
     free(model->waiters.nodes);
     free(model->gone);

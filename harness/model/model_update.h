@@ -64,6 +64,11 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
 void model_strand(struct model *model, uint32_t slot);
 /* An absent block is back; false as for model_add. */
 bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t *other);
+/* This op begins a recording; ends the one that is open; drops the one of that OP_RECORD, which
+ * ended. */
+void model_begin_recording(struct model *model);
+void model_end_recording(struct model *model);
+void model_drop_recording(struct model *model, uint32_t op);
 /* The target sleeps from here on, or is awake again. */
 void model_set_asleep(struct model *model, bool is_asleep);
 /* The target holds these regions now, as device_regions() has them. */

@@ -69,6 +69,9 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
     [OP_SWITCH] = {.name = "switch", .has_point = true},
     [OP_SLEEP] = {.name = "sleep"},
     [OP_WAKE] = {.name = "wake"},
+    [OP_RECORD] = {.name = "record"},
+    [OP_RECORD_END] = {.name = "record_end"},
+    [OP_RECORD_DROP] = {.name = "record_drop", .has_recording = true},
 };
 
 const struct op_kind_info *op_kind_info(enum op_kind kind)
@@ -113,7 +116,9 @@ void op_clear_unused(struct op *op)
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
     const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
                             info->has_address;
-    op->ref = info->has_block || info->has_program || info->has_point ? op->ref : OP_NONE;
+    op->ref = info->has_block || info->has_program || info->has_recording || info->has_point
+                  ? op->ref
+                  : OP_NONE;
     op->event = info->has_event || info->has_point ? op->event : OP_NONE;
     op->size_bytes = info->has_size || info->has_point ? op->size_bytes : 0;
     op->tag = info->has_tag || info->has_point ? op->tag : 0;

@@ -36,6 +36,10 @@ enum op_kind {
     OP_SLEEP,  /* skipped unless the target sleeps (contract.sleeps) and nothing is in use */
     OP_WAKE,   /* skipped unless it is asleep; all calls of the target but this one and OP_REPORT
                   are skipped then */
+    OP_RECORD, /* begins a recording; skipped unless the target records (contract.records), and
+                  while another one is open */
+    OP_RECORD_END,  /* of the one that is open */
+    OP_RECORD_DROP, /* ref: the OP_RECORD of one that is not open */
     OP_KIND_COUNT
 };
 
@@ -78,14 +82,15 @@ enum {
     OP_ALIGN_LOG2_MAX = 21
 };
 
-/* ref and event name the op (its index in the list) that made the block, program or event.
+/* ref and event name the op (its index in the list) that made the block, program, recording or
+ * event.
  * A removed op therefore never redirects another one: ops that name it are skipped. */
 struct op {
     uint8_t kind; /* enum op_kind */
     uint8_t lane; /* client thread, 0..63 */
     uint8_t host; /* machine of the SPMD job, 0..63 */
     uint8_t flags;
-    uint32_t ref;   /* block or program; OP_NONE */
+    uint32_t ref;   /* block, program or recording; OP_NONE */
     uint32_t event; /* OP_NONE: an own event after delay_ns */
     uint8_t tag; /* index into the list's tag names; OP_FAULT: enum fault_kind; OP_SWITCH: a lane */
     uint8_t align_log2; /* 0 = the granule */
@@ -111,6 +116,7 @@ struct op_kind_info {
     const char *name; /* as in .ops text: "free_after" */
     bool has_size, has_align, has_tag, has_unpadded, has_stack, has_delay, has_address, has_point;
     bool has_block, has_program, has_event; /* ref to a block, ref to a program, event */
+    bool has_recording;                     /* ref to one */
     bool event_required;                    /* has_event, and there is no own event instead */
     bool has_stream;                        /* OP_ON_STREAM, where it names no event */
     bool makes_block, makes_program, makes_event;

@@ -59,6 +59,9 @@ static void append_references(char *text, const struct op *op, const struct op_k
     if (info->has_block || info->has_program) {
         append_reference(text, info->has_block ? "block" : "program", op->ref, is_relative);
     }
+    if (info->has_recording) {
+        append_reference(text, "recording", op->ref, is_relative);
+    }
     if (info->has_event && (info->event_required || op->event != OP_NONE)) {
         append_reference(text, "event", op->event, is_relative);
     } else if (info->has_delay) {

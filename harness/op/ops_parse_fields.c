@@ -251,6 +251,7 @@ static const struct field {
     {"event", OP_SWITCH, 0, parse_event},
     {"block", ITS_KINDS, offsetof(struct op_kind_info, has_block), parse_ref},
     {"program", ITS_KINDS, offsetof(struct op_kind_info, has_program), parse_ref},
+    {"recording", ITS_KINDS, offsetof(struct op_kind_info, has_recording), parse_ref},
     {"event", ITS_KINDS, offsetof(struct op_kind_info, has_event), parse_event},
     {"delay", ITS_KINDS, offsetof(struct op_kind_info, has_delay), parse_delay},
     {"size", ITS_KINDS, offsetof(struct op_kind_info, has_size), parse_size},

@@ -73,7 +73,8 @@ struct oom {
 void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request,
               uint32_t faults_fired);
 /* From the same model as oom_take(): memory that is kept for other streams than that of the
- * request is among the blocks, as what dies with the last event that it is kept for.  With places,
+ * request is among the blocks, as what dies with the last event that it is kept for; that of
+ * recordings, as what is held and dies.  With places,
  * in pieces of which no two meet, and which meet no block; else a piece for each, though it may
  * have been given out again.  False: there is none. */
 bool oom_add_kept(struct oom *oom, const struct model *model);

@@ -1,5 +1,5 @@
-/* Memory that is kept for other streams than that of a request: to the request it is a queued free.
- */
+/* Memory that is kept for other streams and recordings than those of a request: to the request it
+ * is a queued free, or one that is held. */
 #include "harness/oracle/oom.h"
 
 #include "harness/base/array.h"
@@ -44,11 +44,15 @@ static void add_pieces(struct oom *oom, struct span_map *covered, const struct o
     }
 }
 
-/* The last to be free comes first: where two meet, the memory is free with the later one. */
+/* The last to be free comes first: where two meet, the memory is free with the later one.  What is
+ * kept for a recording is held. */
 static int compare_times(const void *a, const void *b)
 {
     const struct oom_block *left = a;
     const struct oom_block *right = b;
+    if (left->hold_count != right->hold_count) {
+        return left->hold_count > right->hold_count ? -1 : 1;
+    }
     if (left->freed_at_ns != right->freed_at_ns) {
         return left->freed_at_ns > right->freed_at_ns ? -1 : 1;
     }
@@ -68,7 +72,8 @@ static size_t list_kept(struct oom *oom, const struct model *model)
     size_t count = 0;
     for (size_t i = 0; i < model_kept_count(model); i++) {
         const struct block *block = model_kept(model, i);
-        if (model_is_open_to(block, oom->request.stream)) {
+        const enum kept_for why = model_kept_for(model, block, oom->request.stream);
+        if (why == KEPT_FOR_NONE) {
             continue;
         }
         oom->kept = array_grown(oom->kept, count, &oom->kept_capacity, sizeof *oom->kept);
@@ -78,6 +83,7 @@ static size_t list_kept(struct oom *oom, const struct model *model)
             .align_bytes = oom->granule_bytes,
             .freed_at_ns = oom->due_times_ns[model_kept_slot(model, i)],
             .op = block->op,
+            .hold_count = why == KEPT_FOR_RECORDING,
             .kind = block->kind,
             .state = BLOCK_DYING,
             .is_kept = true,

@@ -167,4 +167,8 @@ RULE(REGION, region,
      "each block lies in one region that the target holds, and close gives back all of them",
      JUDGE(rules_judge_region),
      "segments_across")
+RULE(RECORDED, recorded,
+     "memory that a recording writes to is given to nobody else before the recording is dropped",
+     JUDGE(rules_judge_recorded),
+     "plant_record_reused")
 /* clang-format on */

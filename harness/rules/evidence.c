@@ -13,6 +13,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_ANSWER] = "answer",
         [SIGHT_CLASH] = "answer on another block",
         [SIGHT_STREAM] = "memory of another stream",
+        [SIGHT_RECORDING] = "memory of a recording",
         [SIGHT_DONATION] = "donation",
         [SIGHT_IMAGE] = "image",
         [SIGHT_STACK] = "stack",

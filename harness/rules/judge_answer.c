@@ -47,18 +47,21 @@ static bool check_clash(struct evidence answer, uint32_t slot)
     return rule_judge(RULE_REUSED_EARLY, &answer) && rule_judge(RULE_OVERLAP, &answer);
 }
 
-/* The new block lies on no memory that is kept for another stream. */
+/* The new block lies on no memory that is kept for another stream or a recording. */
 static bool check_kept(struct evidence answer)
 {
     const struct model *model = answer.host->model;
     const uint64_t end = answer.address + answer.size_bytes;
-    answer.sight = SIGHT_STREAM;
     for (size_t i = 0; i < model_kept_count(model); i++) {
         const struct block *kept = model_kept(model, i);
+        const enum kept_for why = model_kept_for(model, kept, op_stream(&answer.call->op));
+        if (why == KEPT_FOR_NONE || kept->address >= end ||
+            answer.address >= kept->address + kept->size_bytes) {
+            continue;
+        }
         answer.other = model_kept_slot(model, i);
-        if (kept->address < end && answer.address < kept->address + kept->size_bytes &&
-            !model_is_open_to(kept, op_stream(&answer.call->op)) &&
-            !rule_judge(RULE_REUSED_EARLY, &answer)) {
+        answer.sight = why == KEPT_FOR_STREAM ? SIGHT_STREAM : SIGHT_RECORDING;
+        if (!rule_judge(why == KEPT_FOR_STREAM ? RULE_REUSED_EARLY : RULE_RECORDED, &answer)) {
             return false;
         }
     }
@@ -253,6 +256,15 @@ bool judge_take_success(struct judge *judge, struct host *host, const struct cal
         return judge_touched(judge, host, call);
     case OP_RETIRE:
         return take_retirement(judge, host, call);
+    case OP_RECORD:
+        model_begin_recording(host->model);
+        return true;
+    case OP_RECORD_END:
+        model_end_recording(host->model);
+        return true;
+    case OP_RECORD_DROP:
+        model_drop_recording(host->model, call->op.ref);
+        return true;
     default:
         return true;
     }

@@ -89,6 +89,16 @@ bool rules_judge_misaligned(const struct evidence *evidence)
                           evidence_block(evidence)->op, evidence->address);
 }
 
+bool rules_judge_recorded(const struct evidence *evidence)
+{
+    const struct block *kept = model_block(evidence->host->model, evidence->other);
+    return evidence_break(evidence, RULE_RECORDED,
+                          "[0x%" PRIx64 ", +%" PRIu64 ") lies on block %" PRIu32 " at 0x%" PRIx64
+                          ", to which recording %" PRIu32 " writes each time that it is played",
+                          evidence->address, evidence->size_bytes, kept->op, kept->address,
+                          kept->recording);
+}
+
 /* --- blocks on each other, and on the stack --- */
 
 static bool break_clash(const struct evidence *evidence, enum rule rule, const char *state)

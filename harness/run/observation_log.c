@@ -76,6 +76,9 @@ static void append_host(struct writing *text, const struct target_contract *cont
     if (contract->stream_ordered) {
         json_add_boolean(text, "stream_ordered", true);
     }
+    if (contract->records) {
+        json_add_boolean(text, "records", true);
+    }
     json_unnest(text, '}');
 }
 

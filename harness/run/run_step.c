@@ -373,11 +373,26 @@ static bool wake_up(struct run *run, struct host *host)
     return !model_is_asleep(host->model) || finish_step(run, host, OP_WAKE, OP_NONE);
 }
 
+static bool drop_recordings(struct run *run, struct host *host)
+{
+    if (model_open_recording(host->model) != OP_NONE &&
+        !finish_step(run, host, OP_RECORD_END, OP_NONE)) {
+        return false;
+    }
+    while (model_recording_count(host->model) > 0) {
+        if (!finish_step(run, host, OP_RECORD_DROP, model_recording(host->model, 0))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void finish_host(struct run *run, struct host *host)
 {
     CHECK_COSTLY(!run->is_broken);
     CHECK_COSTLY(host->index < run->setup.host_count);
-    if (!wake_up(run, host) || !release_all(run, host) || !free_all(run, host)) {
+    if (!wake_up(run, host) || !release_all(run, host) || !free_all(run, host) ||
+        !drop_recordings(run, host)) {
         return;
     }
     begin_verdict(run, (uint32_t)run->ops.count);

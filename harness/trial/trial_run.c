@@ -1,6 +1,7 @@
 #include "harness/trial/trial_run.h"
 
 #include "harness/generate/faulting.h"
+#include "harness/generate/recording.h"
 #include "harness/generate/retrying.h"
 #include "harness/generate/sleeping.h"
 #include "harness/generate/streaming.h"
@@ -46,6 +47,7 @@ struct source {
     struct retrying retrying;
     struct sleeping sleeping;
     struct streaming streaming;
+    struct recording recording;
 };
 
 static bool takes_option(const struct target *target, const char *key)
@@ -84,6 +86,7 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     retrying_init(&source->retrying, plan->setup->seed);
     sleeping_init(&source->sleeping, &plan->faults, plan->setup->seed);
     streaming_init(&source->streaming, plan->setup->seed);
+    recording_init(&source->recording, plan->setup->seed);
     strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
     plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
     keep_to_target(plan, drawn);
@@ -106,7 +109,8 @@ static bool source_next(struct source *source, const struct run *run, struct op 
     struct scenario_view view;
     run_view(run, &view);
     if (retry_last(source, run, op) || faulting_next(&source->faulting, &view, op) ||
-        sleeping_next(&source->sleeping, &view, op)) {
+        sleeping_next(&source->sleeping, &view, op) ||
+        recording_next(&source->recording, &view, op)) {
         return true;
     }
     if (!source->scenario->next(source->state, &source->random, &view, op)) {

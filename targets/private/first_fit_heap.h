@@ -27,7 +27,8 @@ struct first_fit_node {
     uint64_t vain_in_call; /* number of the call in which the device did not let it go */
     uint32_t hold_count;
     uint32_t tag;
-    uint32_t stream; /* of its request, where that matters */
+    uint32_t stream;    /* of its request, where that matters */
+    uint64_t recording; /* to which it belongs, where that matters; 0 = none */
     enum block_kind kind;
     bool is_dying;
     bool is_evicted; /* a program without an image: among heap.evicted, linked by `below` */

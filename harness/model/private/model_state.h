@@ -40,6 +40,8 @@ struct model {
     uint64_t op_capacity;
     struct span_map map;
     struct slot_list live, programs, dying, busy, absent, kept;
+    struct slot_list recordings; /* no slots: OP_RECORDs that ended */
+    uint32_t open_recording;
     struct waiter_lists waiters;
     struct model_counters counters;
     uint64_t retired_count, retired_bytes;

@@ -11,6 +11,7 @@ enum sight {
     SIGHT_ANSWER,    /* what the call was answered: its result, its handle, its range */
     SIGHT_CLASH,     /* the range of the answer is that of `other` */
     SIGHT_STREAM,    /* the range of the answer meets memory that `other` left to its stream */
+    SIGHT_RECORDING, /* the same of memory that `other` left to its recording */
     SIGHT_DONATION,  /* the answer to a donation of the block */
     SIGHT_IMAGE,     /* the answer to an execution of the block, whose image was there */
     SIGHT_STACK,     /* the stack of a program that was loaded or executed */
