@@ -106,7 +106,7 @@ static bool has_valid_references(const struct op_list *ops, size_t i)
 {
     const struct op *op = &ops->ops[i];
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
-    if ((info->has_block || info->has_program) && op->ref >= i) {
+    if ((info->has_block || info->has_program || info->has_recording) && op->ref >= i) {
         return false;
     }
     if (info->has_event && (op->event == OP_NONE ? info->event_required : op->event >= i)) {

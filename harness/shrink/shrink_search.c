@@ -217,6 +217,9 @@ static bool other_kind(struct search *search, const struct op *op, struct op *ot
     }
     other->host = op->host;
     other->lane = op->lane;
+    if (op_kind_info(other->kind)->has_stream) {
+        op_set_stream(other, op_stream(op));
+    }
     other->ref = op_kind_info(other->kind)->has_block ? op->ref : OP_NONE;
     other->size_bytes = op_kind_info(other->kind)->has_size ? op->size_bytes : 0;
     if (op->kind == OP_LOAD && op->stack_bytes <= UINT64_MAX - op->size_bytes) {

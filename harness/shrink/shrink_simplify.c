@@ -79,6 +79,7 @@ static void simplify_words(struct shrinker *shrinker, size_t i)
     op.tag = now.kind == OP_FAULT ? now.tag : 0;
     op.unpadded_bytes = info->has_unpadded ? 0 : now.unpadded_bytes;
     op.group = 0;
+    op.flags &= (uint8_t)~OP_ON_STREAM;
     if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
         return;
     }
@@ -89,7 +90,16 @@ static void simplify_words(struct shrinker *shrinker, size_t i)
     }
     op = now;
     op.tag = now.kind == OP_FAULT ? now.tag : 0;
-    (void)shrinker_try_op(shrinker, i, &op);
+    if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
+        return;
+    }
+    for (uint32_t stream = 0; stream < op_stream(&now); stream++) {
+        op = shrinker->result->ops.ops[i];
+        op_set_stream(&op, stream);
+        if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
+            return;
+        }
+    }
 }
 
 static void simplify_op(struct shrinker *shrinker, size_t i, uint64_t granule)
