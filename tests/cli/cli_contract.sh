@@ -69,6 +69,21 @@ keeps eviction_pressure hbm owners=yes
 breaks "ownership: sum" training_step plant_ownership
 breaks "ownership: used_bytes" training_step plant_ownership_forgets
 
+# --- frees that are ordered by streams, and recorded programs ----------------------------------------------------
+for drains in yes no; do
+    keeps crowded streamed "drains=$drains"
+    keeps queued_free_race streamed "drains=$drains" records=no
+done
+expect_text out.txt "not checked: error texts"
+breaks "reused_early: answer on another block" crowded streamed declares=no
+breaks "reused_early: memory of another stream" crowded plant_stream_crossed
+breaks "premature: buffer fits at once" crowded plant_stream_forgets
+breaks "premature: " crowded plant_stream_stuck
+breaks "reused_early: answer on another block" crowded plant_stream_uses
+breaks "recorded: memory of a recording" crowded plant_record_reused
+breaks "recorded: memory of a recording" crowded plant_record_freed
+breaks "premature: " crowded plant_record_undropped
+
 # --- a way that is none -----------------------------------------------------------------------------------------
 expect_refusal 2 "option counters=never: valid values are exact, at_most, late, absent" \
     run training_step --target first_fit --target-option counters=never --seed 1 --ops 10

@@ -109,6 +109,13 @@ static const struct ground grounds[] = {
     {"plant_order_keeps_programs", "eviction_pressure"},
     {"plant_ownership", "training_step"},
     {"plant_ownership_forgets", "training_step"},
+    {"plant_stream_crossed", "crowded"},
+    {"plant_stream_forgets", "crowded"},
+    {"plant_stream_stuck", "crowded"},
+    {"plant_stream_uses", "crowded"},
+    {"plant_record_reused", "crowded"},
+    {"plant_record_freed", "crowded"},
+    {"plant_record_undropped", "crowded"},
 };
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
 
