@@ -7,9 +7,15 @@
 static const json_int_t align_max = 1 << 30, capacity_max = INT64_C(1) << 50,
                         size_max = INT64_C(1) << 62;
 
+static bool is_power(json_int_t value)
+{
+    return (value & (value - 1)) == 0;
+}
+
 static bool is_valid_align(const struct check *check, json_int_t value)
 {
-    return is_in_range(value, check->granule, align_max, 1) && (value & (value - 1)) == 0;
+    const json_int_t most = check->aligns_naturally ? capacity_max : align_max;
+    return is_in_range(value, check->granule, most, 1) && is_power(value);
 }
 
 static void read_rest(struct check *check, struct block *block, const char *what)
@@ -91,26 +97,61 @@ static void read_placement(struct check *check, const char *placement, json_int_
     }
 }
 
+/* -1: the member is not there. */
+static void read_natural(struct check *check, int aligns_naturally)
+{
+    if (!check_require(check, aligns_naturally == -1 || check->version == 3,
+                       "contract: aligns_naturally is a member of version 3 alone")) {
+        check->result = CERTIFICATE_UNREADABLE;
+        return;
+    }
+    check->aligns_naturally = aligns_naturally == 1;
+    check_require(check, aligns_naturally != 0, "contract: aligns_naturally is true or not there");
+}
+
+/* A request of so many bytes lies at a multiple of them, unless it is larger than the device. */
+static void require_natural(struct check *check, json_int_t bytes, const char *defrag,
+                            bool is_program)
+{
+    bool has_program = is_program;
+    for (size_t i = 0; i < check->block_count; i++) {
+        has_program = has_program || check->blocks[i].is_program;
+    }
+    if (!check_require(
+            check,
+            check->placement == RANGES && check->header == 0 && !has_program &&
+                json_object_get(json_object_get(check->root, "contract"), "grows") == NULL &&
+                strcmp(defrag, "none") == 0,
+            "contract: it aligns naturally, without addresses or with headers, moves, programs or "
+            "regions")) {
+        return;
+    }
+    check_require(check, is_power(bytes) && bytes % check->granule == 0,
+                  "request: its bytes are no size class of a contract that aligns naturally");
+    check_require(check, bytes > check->capacity || check->align % bytes == 0,
+                  "request: it is aligned to less than its bytes");
+}
+
 void document_read(struct check *check, json_t *root)
 {
     const char *format, *defrag, *class, *placement = NULL;
     json_int_t bytes, header = -1;
     json_t *blocks, *about, *regions; /* what a contract that grows has is read by regions_read */
     json_int_t region_align, step;
-    int drains, evicts[2], copy, wait, unload, host_memory, grows, trims, region;
-    if (!check_unpack(check, root, "certificate",
-                      "{s:s,s:I,s:s,s:{s:I,s:I,s?I,s?o},s:{s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?b,s?I},"
-                      "s:{s:b,s:b,s:b,s:b,s?b},s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o,s?o}",
-                      "format", &format, "version", &check->version, "claim", &check->claim,
-                      "device", "capacity", &check->capacity, "granule", &check->granule,
-                      "region_align", &region_align, "regions", &regions, "contract", "defrag",
-                      &defrag, "drains", &drains, "evicts", &evicts[0], "program_evicts_program",
-                      &evicts[1], "placement", &placement, "header", &header, "grows", &grows,
-                      "trims", &trims, "step", &step, "refused", "copy", &copy, "wait", &wait,
-                      "unload", &unload, "host_memory", &host_memory, "region", &region, "request",
-                      "class", &class, "bytes", &bytes, "align", &check->align, "stack",
-                      &check->stack, "program", &check->own_program, "blocks", &blocks, "proof",
-                      &check->proof, "list", &check->list, "about", &about) ||
+    int drains, evicts[2], copy, wait, unload, host_memory, natural = -1, grows, trims, region;
+    if (!check_unpack(
+            check, root, "certificate",
+            "{s:s,s:I,s:s,s:{s:I,s:I,s?I,s?o},s:{s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?b,s?b,s?I},"
+            "s:{s:b,s:b,s:b,s:b,s?b},s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o,s?o}",
+            "format", &format, "version", &check->version, "claim", &check->claim, "device",
+            "capacity", &check->capacity, "granule", &check->granule, "region_align", &region_align,
+            "regions", &regions, "contract", "defrag", &defrag, "drains", &drains, "evicts",
+            &evicts[0], "program_evicts_program", &evicts[1], "placement", &placement, "header",
+            &header, "aligns_naturally", &natural, "grows", &grows, "trims", &trims, "step", &step,
+            "refused", "copy", &copy, "wait", &wait, "unload", &unload, "host_memory", &host_memory,
+            "region", &region, "request", "class", &class, "bytes", &bytes, "align", &check->align,
+            "stack", &check->stack, "program", &check->own_program, "blocks", &blocks, "proof",
+            &check->proof, "list", &check->list, "about", &about) ||
         !check_is_array(check, blocks, "blocks") ||
         !check_require(check,
                        strcmp(format, "hbmstress-certificate") == 0 &&
@@ -124,6 +165,7 @@ void document_read(struct check *check, json_t *root)
     }
     named_read(check);
     read_placement(check, placement, header, defrag);
+    read_natural(check, natural);
     const bool is_program = check_find_word(check, "request.class", class, "buffer|program") == 1;
     check->block_count = json_array_size(blocks);
     check_require(check,
@@ -151,6 +193,9 @@ void document_read(struct check *check, json_t *root)
     }
     if (check->placement == HIDDEN) {
         check_require(check, !is_program, "request: a program has a place to go to");
+    }
+    if (check->aligns_naturally && check->result == CERTIFICATE_VALID) {
+        require_natural(check, bytes, defrag, is_program);
     }
     if (check->result == CERTIFICATE_VALID) {
         regions_read(check);

@@ -111,12 +111,20 @@ static void compare_device(struct check *check, const struct list *list)
     }
 }
 
+/* The alignment that the document should have for one that was asked for. */
+static int64_t find_align(const struct check *check, int64_t asked)
+{
+    const json_t *request = json_object_get(check->root, "request");
+    const int64_t bytes = json_integer_value(json_object_get(request, "bytes"));
+    return check->aligns_naturally && bytes > asked && bytes <= check->capacity ? bytes : asked;
+}
+
 /* What the op asks for; what an execute needs depends on the state. */
 static void compare_request(struct check *check, const struct fact_request *fact, bool has_bytes)
 {
     json_t *request = json_object_get(check->root, "request");
     compare_word(check, request, "request", "class", fact->class);
-    compare_number(check, request, "request", "align", fact->align);
+    compare_number(check, request, "request", "align", find_align(check, fact->align));
     compare_number(check, request, "request", "stack", fact->stack);
     if (has_bytes) {
         compare_number(check, request, "request", "bytes", fact->bytes);
@@ -151,6 +159,8 @@ static void compare_contract(struct check *check, const struct promise *promise)
         compare_number(check, json_object_get(check->root, "contract"), "contract", "step",
                        (int64_t)promise->step);
     }
+    check_require(check, check->aligns_naturally == (promise->aligns_naturally != 0),
+                  "contract: aligns_naturally is not that of %s", check->source);
     check_require(check,
                   check->placement == (size_t)promise->placement &&
                       check->header == (json_int_t)promise->header,

@@ -134,17 +134,27 @@ static void put_block(struct replay *replay, size_t number, struct held block)
     replay->blocks[number] = block;
 }
 
+/* What the block of an op must be aligned to. */
+static uint64_t find_align(const struct replay *replay, const struct op *op, uint64_t most)
+{
+    const uint64_t granule = replay->promise->granule;
+    const uint64_t asked = op->align > granule ? op->align : granule;
+    const bool is_natural = replay->promise->aligns_naturally != 0;
+    return is_natural && most > asked && most <= replay->list->capacity ? most : asked;
+}
+
 static bool do_make(struct replay *replay, size_t number)
 {
     const struct op *op = &replay->list->ops[number];
     const struct observed *seen = &replay->log->lines[number];
     const uint64_t granule = replay->promise->granule;
+    const uint64_t most = rounding_most(&replay->promise->rounding, granule, op->size);
     put_block(replay, number,
               (struct held){.address = seen->address,
                             .size = seen->size,
-                            .align = op->align > granule ? op->align : granule,
+                            .align = find_align(replay, op, most),
                             .stack = (uint64_t)round_stack(op->stack, granule),
-                            .most = rounding_most(&replay->promise->rounding, granule, op->size)});
+                            .most = most});
     return true;
 }
 

@@ -140,6 +140,11 @@ struct target_contract {
                                request fits: an OOM of a request that may evict leaves none */
     bool counts_owners; /* the stats say who has the memory: free, used, evictable and held bytes */
     struct target_regions regions; /* all zero = the whole device is its own from the start */
+    /* The block of a request lies at a multiple of its size class, as a buddy allocator has it.
+     * Only with ranges that have no headers, and without defragmentation, programs and regions;
+     * every class is a power of two: rounding is ROUNDING_CLASSES of one step without overhead, and
+     * smallest_bytes is a power of two or 0. */
+    bool aligns_naturally;
     /* A block is of the stream of its request.  It ends as soon as it is freed and all that it
      * still waits for was enqueued on that stream: it counts as free, and requests of its stream
      * may have its memory at once.  Other streams may have it once that is done.  With queued

@@ -92,7 +92,9 @@ enum inference_field blame_find(const struct inference *inference, enum experime
     case RULE_TOO_LARGE:
         return FIELD_rounding;
     case RULE_MISALIGNED:
-        return is_off_granule(trace, op) ? FIELD_granule_bytes : FIELD_COUNT;
+        return is_off_granule(trace, op)          ? FIELD_granule_bytes
+               : trace->contract.aligns_naturally ? FIELD_aligns_naturally
+                                                  : FIELD_COUNT;
     case RULE_MOVED_UNASKED:
         return FIELD_defrag;
     case RULE_WRONG_EVICTION:

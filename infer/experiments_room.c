@@ -128,6 +128,38 @@ void experiment_two_holes(struct lab *lab)
     }
 }
 
+/* The lowest of three neighbours, at a multiple of two units. */
+static size_t find_aligned_row(struct lab *lab)
+{
+    size_t row = lab_find_row(lab, 0, 3);
+    while (!lab_is_over(lab) && lab->blocks[row].address % (2 * lab->unit_bytes) != 0) {
+        row = lab_find_row(lab, row + 1, 3);
+    }
+    return row;
+}
+
+/* Where the contract has no addresses, all are 0, and there is no such row. */
+void experiment_unaligned_hole(struct lab *lab)
+{
+    if (!lab_may_ask(lab, 2)) {
+        return;
+    }
+    lab_fill(lab);
+    const size_t row = find_aligned_row(lab);
+    if (lab_is_over(lab)) {
+        return;
+    }
+    const size_t blocks[] = {row, row + 1, row + 2};
+    lab_hold_others(lab, blocks, 3);
+    (void)lab_name(lab, OP_FREE, lab->blocks[row + 1].op);
+    (void)lab_name(lab, OP_FREE, lab->blocks[row + 2].op);
+    (void)lab_ask(lab, 2 * lab->unit_bytes);
+    if (!lab_was_granted(lab)) {
+        (void)lab_name(lab, OP_FREE, lab->blocks[row].op);
+        (void)lab_alloc(lab, 2 * lab->unit_bytes);
+    }
+}
+
 void experiment_coalesce(struct lab *lab)
 {
     lab_fill(lab);

@@ -75,6 +75,41 @@ INFER_DECLARED(order_binds)
 INFER_DECLARED(evicts_until_fits)
 INFER_DECLARED(counts_owners)
 
+/* Every block that was granted lies at a multiple of what it has. */
+static bool is_aligned_throughout(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->ops.count; i++) {
+        const struct observation *seen = &trace->sights[i].seen;
+        const uint8_t kind = trace->ops.ops[i].kind;
+        if ((kind == OP_ALLOC || kind == OP_OUTPUT) && seen->skipped == 0 &&
+            seen->result == TARGET_OK && seen->size_bytes > 0 &&
+            seen->address % seen->size_bytes != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The hole that is no multiple of its size from the bottom is refused, and the next one is not.  It
+ * goes with size classes that are the powers of two alone. */
+void infer_aligns_naturally(const struct inference *inference, struct inference_line *line)
+{
+    const struct trace *trace = &inference->declared[EXPERIMENT_unaligned_hole];
+    const struct target_rounding *rounding = &inference_contract(inference)->rounding;
+    const struct sight *asked = trace_asked(trace);
+    const bool has_powers = rounding->kind == ROUNDING_CLASSES && rounding->steps == 1 &&
+                            rounding->overhead_bytes == 0;
+    if (!has_powers || (asked != NULL && asked->seen.result == TARGET_OK)) {
+        field_compare(line, ANSWER_NO);
+        return;
+    }
+    const struct sight *later = asked == NULL ? NULL : trace_sight(trace, trace->asked + 2);
+    const bool is_kept = later != NULL && later->seen.result == TARGET_OK &&
+                         is_aligned_throughout(trace) &&
+                         is_aligned_throughout(&inference->declared[EXPERIMENT_sizes]);
+    field_compare(line, is_kept ? ANSWER_YES : ANSWER_OPEN);
+}
+
 void infer_sleeps(const struct inference *inference, struct inference_line *line)
 {
     if (inference_contract(inference)->sleeps == SLEEP_NONE) {

@@ -29,6 +29,9 @@ EXPERIMENT(small_holes, 0,
 EXPERIMENT(two_holes, 0,
            "is the only hole that fits found next to a smaller one?",
            "holes of two blocks and of one, all else held, a request of two blocks, eight times")
+EXPERIMENT(unaligned_hole, 0,
+           "does a hole fit that does not begin at a multiple of its size?",
+           "three blocks, the lowest at a multiple of two, all else held; the upper two freed, one request of two, then the lowest freed")
 EXPERIMENT(coalesce, 0,
            "do free neighbours become one hole?",
            "one full device, every second block freed, then the others")

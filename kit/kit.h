@@ -81,6 +81,8 @@ struct kit_allocator {
     uint64_t header_bytes; /* before each block: see target_contract; what allocate is asked for
                               leaves them out, what block_bytes says counts them */
     struct target_regions regions; /* grows: allocate_offset and largest_free_bytes are there */
+    bool aligns_naturally; /* each block lies at a multiple of its size class: see target_contract;
+                              align_bytes of allocate need not be so much */
 
     /* NULL: it is open.  Otherwise one line that says why not, valid until the kit has read it;
      * close is then not called. */

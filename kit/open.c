@@ -181,7 +181,8 @@ enum target_result kit_open(const struct kit_allocator *allocator, const char *o
                                        .rounding = allocator->rounding,
                                        .placement = allocator->placement,
                                        .header_bytes = allocator->header_bytes,
-                                       .regions = allocator->regions};
+                                       .regions = allocator->regions,
+                                       .aligns_naturally = allocator->aligns_naturally};
     why = make_state(made);
     if (why == NULL) {
         why = open_allocator(made, option_help, setup, &promised);

@@ -25,6 +25,7 @@
  *     static constexpr target_limits limits
  *     static constexpr std::uint64_t header_bytes
  *     static constexpr target_regions regions, for one that takes them with kit_region_take
+ *     static constexpr bool aligns_naturally
  *     static constexpr const char *option_help
  *
  * A constructor refuses by an exception, whose what() is the reason.  std::bad_alloc out of
@@ -85,6 +86,13 @@ template <class Class, class = void> struct regions_of {
 };
 template <class Class> struct regions_of<Class, std::void_t<decltype(Class::regions)>> {
     static constexpr target_regions value = Class::regions;
+};
+
+template <class Class, class = void> struct natural_of {
+    static constexpr bool value = false;
+};
+template <class Class> struct natural_of<Class, std::void_t<decltype(Class::aligns_naturally)>> {
+    static constexpr bool value = Class::aligns_naturally;
 };
 
 template <class Class, class = void> struct options_of {
@@ -208,6 +216,7 @@ template <class Class> struct calls {
         made.rounding = rounding_of<Class>::value;
         made.header_bytes = header_of<Class>::value;
         made.regions = regions_of<Class>::value;
+        made.aligns_naturally = natural_of<Class>::value;
         made.open = open;
         made.close = close;
         if constexpr (uses_pointers) {

@@ -101,6 +101,7 @@ struct promise {
     uint64_t step; /* 0 unless it grows */
     int placement; /* by its index in "ranges|hidden|pages" */
     uint64_t header;
+    int aligns_naturally;
 };
 
 struct log {

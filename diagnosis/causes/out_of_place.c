@@ -1,19 +1,39 @@
 #include "diagnosis/cause.h"
 #include "diagnosis/private/pins.h"
 #include "harness/base/align.h"
+#include "harness/op/rounding.h"
 
 #include <inttypes.h>
 
 enum { CONFIDENCE = 90 };
 
-static bool has_room(const struct evidence *evidence, uint64_t start, uint64_t end, uint64_t align)
+/* What the block of the request needs; align_bytes is 1 if any place will do. */
+struct need {
+    uint64_t size_bytes, align_bytes;
+};
+
+static struct need find_need(const struct evidence *evidence)
 {
-    const uint64_t at = align_up(start, align);
-    return at <= end && evidence->op->size_bytes <= end - at;
+    const struct op *op = evidence->op;
+    const struct target_contract *contract = evidence->contract;
+    const bool has_align = op_kind_info((enum op_kind)op->kind)->has_align;
+    struct need need = {op->size_bytes, has_align ? UINT64_C(1) << op->align_log2 : 1};
+    if (contract->aligns_naturally && op->size_bytes <= ROUNDING_BYTES_MAX) {
+        need.size_bytes = rounding_bytes_needed(&contract->rounding, contract->granule_bytes,
+                                                op->size_bytes);
+        need.align_bytes = need.size_bytes > need.align_bytes ? need.size_bytes : need.align_bytes;
+    }
+    return need;
 }
 
-/* Whether a hole has the size at a multiple of align. */
-static bool has_aligned_room(const struct evidence *evidence, uint64_t align)
+static bool has_room(const struct need *need, uint64_t start, uint64_t end)
+{
+    const uint64_t at = align_up(start, need->align_bytes);
+    return at <= end && need->size_bytes <= end - at;
+}
+
+/* Whether a hole has the size at a multiple of the alignment. */
+static bool has_aligned_room(const struct evidence *evidence, const struct need *need)
 {
     uint64_t end = evidence->stack_bytes;
     for (size_t i = 0; i < evidence->block_count; i++) {
@@ -21,12 +41,12 @@ static bool has_aligned_room(const struct evidence *evidence, uint64_t align)
         if (block->state == BLOCK_GONE || block->is_absent) {
             break;
         }
-        if (block->address > end && has_room(evidence, end, block->address, align)) {
+        if (block->address > end && has_room(need, end, block->address)) {
             return true;
         }
         end = block->address + block->size_bytes;
     }
-    return has_room(evidence, end, evidence->capacity_bytes, align);
+    return has_room(need, end, evidence->capacity_bytes);
 }
 
 static void find_stack(const struct evidence *evidence, struct diagnosis *diagnosis)
@@ -49,20 +69,21 @@ static void find_stack(const struct evidence *evidence, struct diagnosis *diagno
     diagnosis_describe(diagnosis, ".");
 }
 
-static void describe_alignment(const struct evidence *evidence, uint64_t align,
+static void describe_alignment(const struct evidence *evidence, const struct need *need,
                                struct diagnosis *diagnosis)
 {
     diagnosis->confidence = CONFIDENCE;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
-    diagnosis_number(diagnosis, "align_bytes", align);
+    diagnosis_number(diagnosis, "align_bytes", need->align_bytes);
     diagnosis_describe(
         diagnosis,
         "%s are free in %" PRIu64
-        " hole%s; the largest has %s. No hole has the requested %s at a multiple of %s.",
+        " hole%s; the largest has %s. No hole has %s%s at a multiple of %s.",
         diagnosis_size(evidence->free_bytes).text, evidence->hole_count,
         evidence->hole_count == 1 ? "" : "s", diagnosis_size(evidence->largest_hole_bytes).text,
-        diagnosis_size(evidence->requested_bytes).text, diagnosis_size(align).text);
+        evidence->contract->aligns_naturally ? "" : "the requested ",
+        diagnosis_size(need->size_bytes).text, diagnosis_size(need->align_bytes).text);
     pins_describe(evidence, diagnosis);
 }
 
@@ -73,10 +94,10 @@ static void find_out_of_place(const struct evidence *evidence, struct diagnosis 
         evidence->largest_hole_bytes < evidence->requested_bytes) {
         return;
     }
-    const bool is_aligned = op_kind_info((enum op_kind)op->kind)->has_align && op->align_log2 > 0;
-    const uint64_t align = is_aligned ? UINT64_C(1) << op->align_log2 : 1;
-    if (is_aligned && !has_aligned_room(evidence, align)) {
-        describe_alignment(evidence, align, diagnosis);
+    const struct need need = find_need(evidence);
+    if (need.align_bytes > 1 && need.size_bytes <= evidence->largest_hole_bytes &&
+        !has_aligned_room(evidence, &need)) {
+        describe_alignment(evidence, &need, diagnosis);
         return;
     }
     find_stack(evidence, diagnosis);

@@ -137,6 +137,26 @@ static const char *find_regions_flaw(const struct target *target,
                : NULL;
 }
 
+/* NULL, or what does not go with blocks that lie at multiples of their size. */
+static const char *find_natural_flaw(const struct target_contract *contract)
+{
+    const struct target_rounding *rounding = &contract->rounding;
+    if (!contract->aligns_naturally) {
+        return NULL;
+    }
+    if (rounding->kind != ROUNDING_CLASSES || rounding->steps != 1 ||
+        rounding->overhead_bytes != 0 ||
+        (rounding->smallest_bytes & (rounding->smallest_bytes - 1)) != 0) {
+        return "it aligns naturally, but its size classes are not the powers of two";
+    }
+    if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0) {
+        return "it aligns naturally, and its blocks have no address, or headers";
+    }
+    return contract->defrag != DEFRAG_NONE || contract->programs || contract->regions.grows
+               ? "it aligns naturally, which goes with neither moves, programs nor regions"
+               : NULL;
+}
+
 static bool is_sound_contract(const struct host *host, char *reason, size_t reason_bytes)
 {
     const struct target *target = host->target;
@@ -164,6 +184,7 @@ static bool is_sound_contract(const struct host *host, char *reason, size_t reas
         what = what == NULL ? rounding_flaw(&contract->rounding) : what;
         what = what == NULL ? find_kept_flaw(target, contract) : what;
         what = what == NULL ? find_regions_flaw(target, contract, region_count) : what;
+        what = what == NULL ? find_natural_flaw(contract) : what;
     }
     what = what == NULL ? find_newer_flaw(contract) : what;
     if (what != NULL) {

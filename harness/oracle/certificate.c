@@ -63,7 +63,7 @@ static void append_list(struct writing *text, const struct certificate_list *lis
 static uint64_t find_version(const struct oom *oom)
 {
     bool is_plain = oom->placement == PLACEMENT_RANGES && oom->header_bytes == 0 &&
-                    !oom->promised.grows;
+                    !oom->promised.grows && !oom->aligns_naturally;
     for (size_t i = 0; i < oom->block_count; i++) {
         is_plain = is_plain && !oom->blocks[i].is_kept;
     }
@@ -81,6 +81,9 @@ static void append_contract(struct writing *text, const struct oom *oom)
     if (find_version(oom) > CERTIFICATE_VERSION) {
         json_add_string(text, "placement", placement_name(oom->placement));
         json_add_number(text, "header", oom->header_bytes);
+    }
+    if (oom->aligns_naturally) {
+        json_add_boolean(text, "aligns_naturally", true);
     }
     if (oom->promised.grows) {
         json_add_boolean(text, "grows", true);

@@ -21,6 +21,19 @@ static bool is_stack_alone(const struct oom *oom)
     return oom->request.class == REQUEST_PROGRAM && oom->request.size_bytes == 0;
 }
 
+/* Where blocks align naturally, the next size class at a multiple of itself. */
+static void align_naturally(struct oom_request *request, uint64_t capacity_bytes)
+{
+    uint64_t size = request->size_bytes;
+    if ((size & (size - 1)) != 0) {
+        size = UINT64_C(2) << (63 - __builtin_clzll(size));
+    }
+    request->size_bytes = size;
+    request->align_bytes = size > request->asked_align_bytes && size <= capacity_bytes
+                               ? size
+                               : request->asked_align_bytes;
+}
+
 static enum verdict_kind judge_size(struct halving *halving, uint64_t granules)
 {
     struct oom other = *halving->oom; /* the blocks are shared, and nobody changes them */
@@ -29,6 +42,9 @@ static enum verdict_kind judge_size(struct halving *halving, uint64_t granules)
     uint64_t *size = is_stack_alone(&other) ? &other.request.stack_bytes
                                             : &other.request.size_bytes;
     *size = granules * other.granule_bytes;
+    if (other.aligns_naturally) {
+        align_naturally(&other.request, other.capacity_bytes);
+    }
     oracle_judge(halving->oracle, &other, share > 0 ? share : 1, &verdict);
     halving->nodes_left -= verdict.nodes < halving->nodes_left ? verdict.nodes
                                                                : halving->nodes_left;

@@ -105,6 +105,7 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     oom->drains = contract->drains;
     oom->evicts = contract->evicts;
     oom->program_evicts_program = contract->program_evicts_program;
+    oom->aligns_naturally = contract->aligns_naturally;
     oom->faults_fired = faults_fired;
     oom->request = *request;
     reserve_blocks(oom, model);

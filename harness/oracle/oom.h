@@ -14,10 +14,11 @@ struct oom_request {
     uint64_t size_bytes;  /* that its block needs, as rounding_bytes_needed() says; 0 = no block is
                              needed (a loaded program's stack alone) */
     uint64_t asked_bytes; /* what the error text must print; it decides nothing */
-    uint64_t align_bytes; /* at least the granule */
-    uint64_t stack_bytes; /* programs: rounded up to granules */
-    uint32_t own_op;      /* the program that is executed or loaded again; OP_NONE */
-    uint32_t stream;      /* contract.stream_ordered */
+    uint64_t asked_align_bytes; /* at least the granule; decides nothing: align_bytes may be more */
+    uint64_t align_bytes;       /* at least the granule */
+    uint64_t stack_bytes;       /* programs: rounded up to granules */
+    uint32_t own_op;            /* the program that is executed or loaded again; OP_NONE */
+    uint32_t stream;            /* contract.stream_ordered */
 };
 
 /* The address of a block whose contents are in host memory alone: it takes no range now, and may be
@@ -51,6 +52,9 @@ struct oom {
     uint64_t header_bytes;    /* below what must be aligned: the request's address is so much above
                                  the start of its range */
     bool drains, evicts, program_evicts_program;
+    bool aligns_naturally; /* the request is as large as its size class, a power of two, and aligned
+                              to it if that is no more than the device: what oracle_find_largest
+                              asks for is, too */
     uint32_t faults_fired; /* bit per fault_kind: these calls were refused during the op */
     struct oom_request request;
     struct oom_block *blocks; /* block_count of them, ascending, disjoint; then those in host

@@ -215,6 +215,21 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
                     method);
 }
 
+enum { ALIGNMENT_TEXT_BYTES = 80 };
+
+/* Where nothing moves, a hole that is large enough lies in the wrong place; "" where none is. */
+static const char *print_alignment(const struct reach *reach, uint64_t largest_bytes,
+                                   char text[ALIGNMENT_TEXT_BYTES])
+{
+    char size[SIZE_TEXT_BYTES];
+    text[0] = '\0';
+    if (reach->defrag == DEFRAG_NONE && largest_bytes >= reach->need) {
+        size_print_field(reach->align, size);
+        (void)snprintf(text, ALIGNMENT_TEXT_BYTES, ", and none has room at a multiple of %s", size);
+    }
+    return text;
+}
+
 /* Decides without moving a block between spans; true when that settles it. */
 static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
 {
@@ -240,15 +255,16 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     uint64_t all = 0;
     char largest_text[SIZE_TEXT_BYTES];
     char all_text[SIZE_TEXT_BYTES];
+    char align_text[ALIGNMENT_TEXT_BYTES];
     summarise_spans(reach, &largest, &all);
     size_print_field(largest, largest_text);
     size_print_field(all, all_text);
     settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
-    explain_verdict(oracle, verdict, "no %s offers more than %s of the %s free",
+    explain_verdict(oracle, verdict, "no %s offers more than %s of the %s free%s",
                     reach->oom->promised.grows      ? "hole of a region, and no new region,"
                     : reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks"
                                                     : "hole",
-                    largest_text, all_text);
+                    largest_text, all_text, print_alignment(reach, largest, align_text));
     return true;
 }
 

@@ -122,6 +122,7 @@ static const struct oom *make_doubled(struct relations *relations, const struct 
     other->header_bytes = double_bytes(oom->header_bytes);
     request->size_bytes = double_bytes(request->size_bytes);
     request->asked_bytes = double_bytes(request->asked_bytes);
+    request->asked_align_bytes = double_bytes(request->asked_align_bytes);
     request->align_bytes = double_bytes(request->align_bytes);
     request->stack_bytes = double_bytes(request->stack_bytes);
     double_regions(other);

@@ -3,10 +3,21 @@
 #include "harness/base/align.h"
 #include "harness/op/rounding.h"
 
-uint64_t judge_align_bytes(const struct host *host, const struct op *op)
+/* What the op asks for, at least the granule. */
+static uint64_t find_asked_align(const struct host *host, const struct op *op)
 {
     const uint64_t align = (uint64_t)1 << op->align_log2;
     return align > host->contract.granule_bytes ? align : host->contract.granule_bytes;
+}
+
+uint64_t judge_align_bytes(const struct host *host, const struct op *op)
+{
+    const uint64_t align = find_asked_align(host, op);
+    if (!host->contract.aligns_naturally) {
+        return align;
+    }
+    const uint64_t size = judge_needed_bytes(host, op->size_bytes);
+    return size > align && size <= model_capacity_bytes(host->model) ? size : align;
 }
 
 bool judge_is_request(const struct op *op)
@@ -27,6 +38,7 @@ struct oom_request judge_request(const struct host *host, const struct call *cal
     struct oom_request request = {
         .class = op->kind == OP_ALLOC || op->kind == OP_OUTPUT ? REQUEST_BUFFER : REQUEST_PROGRAM,
         .asked_bytes = op->size_bytes,
+        .asked_align_bytes = find_asked_align(host, op),
         .align_bytes = judge_align_bytes(host, op),
         .own_op = OP_NONE,
         .stream = host->contract.stream_ordered ? op_stream(op) : 0,

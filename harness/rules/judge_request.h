@@ -6,7 +6,9 @@
 #include "harness/oracle/oom.h"
 
 bool judge_is_request(const struct op *op);
-/* The alignment that the op asks for, at least the granule. */
+/* The alignment that the block must have: what the op asks for, at least the granule, and its size
+ * class where the contract aligns naturally.  What is larger than the device lies nowhere: it keeps
+ * what it asks for. */
 uint64_t judge_align_bytes(const struct host *host, const struct op *op);
 /* What a request of so many bytes needs by the host's contract. */
 uint64_t judge_needed_bytes(const struct host *host, uint64_t asked_bytes);

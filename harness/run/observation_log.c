@@ -68,6 +68,9 @@ static void append_host(struct writing *text, const struct target_contract *cont
         json_add_string(text, "placement", placement_name(contract->placement));
         json_add_number(text, "header", contract->header_bytes);
     }
+    if (contract->aligns_naturally) {
+        json_add_boolean(text, "aligns_naturally", true);
+    }
     if (contract->regions.grows) {
         const uint64_t step = contract->regions.step_bytes;
         json_add_boolean(text, "trims", contract->regions.trims);

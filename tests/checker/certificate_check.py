@@ -17,6 +17,7 @@ import sys
 DOCUMENT_BYTES_MAX, DEPTH_MAX, ITEMS_MAX, SIZE_MAX = 2**30, 2048, 8192, 2**62
 COUNT, POSITIVE, TIME = range(2**63), range(1, 2**63), range(-1, 2**63)
 BYTES, OP, POWER = range(SIZE_MAX + 1), range(2**32), {2**i for i in range(31)}
+LARGE_POWER = {2**i for i in range(51)}
 
 
 class Refuted(Exception):
@@ -88,6 +89,7 @@ DEFRAG = {'none', 'slide', 'repack'}
 HEAD = {'format': {'hbmstress-certificate'}, 'version': {1, 2, 3}}
 LIST = {'sha256': str, 'op': OP, 'host': range(64), 'target': str, 'options': object}
 PLACED = {'placement': {'ranges', 'hidden', 'pages'}, 'header': range(2**20 + 1)}
+NATURAL = {'aligns_naturally': {True}}
 BLOCK = {'op': OP, 'kind': {'buffer', 'output', 'program', 'retired'}, 'state': {'live', 'dying'},
          'address': TIME, 'size': BYTES[1:], 'align': POWER, 'stack': BYTES, 'holds': COUNT,
          'used_until': TIME, 'freed_at': TIME}
@@ -119,7 +121,11 @@ def read_document(text):
     named = document.get('list')
     shape = {'list': type(None) if named is None else LIST} if document.version >= 2 else {}
     if document.version == 3:
-        shape['contract'] = FACTS['contract'] | PLACED
+        is_natural = type(document.get('contract')) is Members and 'aligns_naturally' in document.contract
+        shape['contract'] = FACTS['contract'] | PLACED | (NATURAL if is_natural else {})
+        if is_natural:
+            shape['request'] = FACTS['request'] | {'align': LARGE_POWER}
+            shape['blocks'] = [BLOCK | {'align': LARGE_POWER}]
     if has_regions(document):
         shape |= {name: (FACTS | shape)[name] | REGIONS[name] for name in REGIONS}
     match(document, HEAD | FACTS | shape, 'certificate')
@@ -136,9 +142,21 @@ def read_document(text):
         check_facts(document.device, document.request, document.blocks)
     else:
         check_unplaced(document)
+    if 'aligns_naturally' in contract:
+        check_natural(document)
     if has_regions(document):
         check_regions(document.device, document.contract, document.request, document.blocks)
     return document
+
+
+def check_natural(document):
+    """Refuses what does not go with blocks that lie at multiples of their size class."""
+    device, contract, request = document.device, document.contract, document.request
+    kinds = {block.kind for block in document.blocks} | {request['class']}
+    require((contract.defrag, contract.placement, contract.header) == ('none', 'ranges', 0)
+            and 'program' not in kinds and 'grows' not in contract, 'contract: it aligns naturally')
+    require(request.bytes.bit_count() == 1 and request.bytes % device.granule == 0
+            and (request.bytes > device.capacity or request.align % request.bytes == 0), 'request: its alignment')
 
 
 def check_unplaced(document):

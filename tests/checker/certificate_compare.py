@@ -71,6 +71,11 @@ def list_replays(hbmstress, folder):
         replays += [(path, ()) for path in sorted((folder / ('segments-' + capacity) / 'kept').glob('*.ops'))]
     for options in ('empty=keep', 'trims=no'):
         replays += [(path, ('-t', 'segments', '-O', options)) for path, _ in replays[-2:]]
+    # Targets whose blocks align naturally, on a device that is no power of two.
+    for target in ('buddy', 'plant_buddy_late'):
+        run_quietly([hbmstress, 'run', 'queued_free_race', '-t', target, *'--seed 5 --seeds 1 --ops 400 --faults all --keep 1 '
+                     '--capacity 72M --out'.split(), target], folder)
+        replays += [(path, ()) for path in sorted((folder / target / 'kept').glob('*.ops'))]
     return replays
 
 

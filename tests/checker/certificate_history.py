@@ -174,7 +174,7 @@ def hash_list(history, number):
 HOST = {'granule': range(1, 2**30 + 1), 'rounding': str, 'defrag': {'none', 'slide', 'repack'}, 'drains': bool,
         'evicts': bool, 'program_evicts_program': bool, 'placement': {'ranges', 'hidden', 'pages'},
         'header': range(2**20 + 1)}
-GROWING_HOST = HOST | {'trims': bool, 'step': COUNT}
+NATURAL, GROWING = {'aligns_naturally': bool}, {'trims': bool, 'step': COUNT}
 LOG_HEAD = {'format': str, 'version': int, 'target': str, 'options': Members, 'capacity': range(1, 2**50 + 1),
             'hosts': [Members]}
 LINE = {'op': OP, 'answer': {'ok', 'no_memory', 'invalid', 'failed', 'skipped'}, 'now': str}
@@ -213,7 +213,8 @@ def check_log_head(head, history):
         history.head['target'], history.options, history.head['capacity'], int(history.head['hosts'])),
         'target, options, capacity or hosts are not those of the list')
     for host in head.hosts:
-        match(host, GROWING_HOST if host.keys() & GROWING_HOST.keys() - HOST.keys() else HOST, 'hosts')
+        more = [shape for shape in (NATURAL, GROWING) if host.keys() & shape.keys()]
+        match(host, functools.reduce(dict.__or__, more, HOST), 'hosts')
         host.rounding = read_rounding(host.rounding)
         require(host.granule & host.granule - 1 == 0, 'a granule is no power of two')
 
@@ -338,8 +339,10 @@ class Replay:
         self.blocks[op.number] = Members(block | members)
 
     def apply_alloc(self, op, line):
+        size = most(self.contract.rounding, op['size'], self.contract.granule)
         self.add('buffer' if op.kind == 'alloc' else 'output', op, line, asked=op['size'],
-                 align=max(op.get('align', 0), self.contract.granule))
+                 align=raise_align(max(op.get('align', 0), self.contract.granule), size, self.contract,
+                                   self.history.head['capacity']))
 
     apply_output = apply_alloc
 
@@ -419,7 +422,13 @@ class Replay:
             size = 0
         elif not asks_plainly(words):
             size = most(words, size, self.contract.granule)
-        return request | {'bytes': min(size, SIZE_MAX), 'program': program}
+        align = raise_align(request['align'], size, self.contract, self.history.head['capacity'])
+        return request | {'align': align, 'bytes': min(size, SIZE_MAX), 'program': program}
+
+
+def raise_align(align, size, contract, capacity):
+    """Where blocks align naturally, to the size that a block may have."""
+    return max(align, size) if contract.get('aligns_naturally') and size <= capacity else align
 
 
 def show_late(blocks):
@@ -457,6 +466,7 @@ def compare_list(document, history):
 
 def compare_asked(document, history, op):
     request = show_asked(op, document.device.granule)
+    request['align'] = raise_align(request['align'], document.request.bytes, document.contract, document.device.capacity)
     if op.kind == 'execute':
         load = history.ops[op.program] if op.program is not None else op
         require(load.kind == 'load', 'list: the op executes no program')
@@ -471,6 +481,8 @@ def compare_log(document, history, log):
     replay = Replay(history, log, named.host)
     promised = replay.contract | ({'grows': True} if 'step' in replay.contract else {})
     require(('grows' in document.contract) == ('grows' in promised), 'log: the target grows, or does not')
+    require(document.contract.get('aligns_naturally', False) == promised.setdefault('aligns_naturally', False),
+            'log: the target aligns naturally, or does not')
     contract = {name: promised[name] for name in document.contract}
     require(replay.contract.granule == document.device.granule and contract == document.contract,
             'log: the granule or contract is another')

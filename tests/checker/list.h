@@ -3,6 +3,7 @@
 SUITE(certificate_budget)
 SUITE(certificate_check)
 SUITE(certificate_moves)
+SUITE(certificate_natural)
 SUITE(certificate_regions)
 SUITE(certificate_search)
 SUITE(certificate_states)

@@ -84,6 +84,15 @@ breaks "recorded: memory of a recording" crowded plant_record_reused
 breaks "recorded: memory of a recording" crowded plant_record_freed
 breaks "premature: " crowded plant_record_undropped
 
+# --- natural alignment ------------------------------------------------------------------------------------------
+keeps fragmentation_storm buddy
+breaks "premature: " fragmentation_storm buddy declares=no
+breaks "misaligned: answer" fragmentation_storm plant_buddy_middle
+breaks "premature: " fragmentation_storm plant_buddy_unmerged
+breaks "premature: " queued_free_race plant_buddy_late
+expect_refusal 2 "aligns naturally, but its size classes are not the powers of two" \
+    run fragmentation_storm --target buddy --rounding granule --seed 1 --ops 10
+
 # --- a way that is none -----------------------------------------------------------------------------------------
 expect_refusal 2 "option counters=never: valid values are exact, at_most, late, absent" \
     run training_step --target first_fit --target-option counters=never --seed 1 --ops 10

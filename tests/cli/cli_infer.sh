@@ -34,6 +34,8 @@ done
 keeps first_fit
 keeps null
 keeps threaded
+keeps buddy
+expect_text out.txt "aligns_naturally"
 
 # What declares too much.
 refutes drains drain first_fit --target-option drains=yes

@@ -7,6 +7,7 @@ build=$(realpath "$2")
 compiler=$3
 padded=$(realpath "$(dirname "$0")/new_target_padded.cpp")
 arenas=$(realpath "$(dirname "$0")/new_target_arenas.cpp")
+natural=$(realpath "$(dirname "$0")/new_target_natural.cpp")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 
@@ -116,4 +117,11 @@ expect_exit 0 run queued_free_race --target ./arenas.so --capacity 64M --seed 1 
 expect_exit 0 run queued_free_race --target ./arenas.so --capacity 64M --seed 1 --ops 40 --sweep --out arenas-swept
 expect_exit 1 run queued_free_race --target ./keeping.so --capacity 64M --seed 1 --ops 1500 --faults none --out keeping
 expect_text out.txt "fits after trim and grow"
+
+# One whose blocks lie at multiples of their size.
+"$cpp" -std=c++17 "${strict[@]}" -Wconversion -Wshadow -o natural.so "$natural" "${kit[@]}" || fail "natural does not compile"
+"$cpp" -std=c++17 "${strict[@]}" -Wconversion -Wshadow -DLIES -o lying.so "$natural" "${kit[@]}" || fail "lying does not compile"
+expect_exit 0 run fragmentation_storm --target ./natural.so --capacity 72M --seed 1 --ops 1500 --out natural
+expect_exit 1 run fragmentation_storm --target ./lying.so --capacity 72M --seed 1 --ops 1500 --out lying
+expect_text out.txt "misaligned: answer"
 finish

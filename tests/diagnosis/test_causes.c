@@ -225,6 +225,20 @@ START_TEST(a_place_that_is_aligned_is_what_is_missing)
 }
 END_TEST
 
+START_TEST(a_multiple_of_the_size_class_is_what_is_missing)
+{
+    story_tell_ops("target buddy", "0: alloc size=16M\n1: alloc size=16M\n2: alloc size=16M\n"
+                                   "3: alloc size=16M\n4: free block=1\n5: free block=2\n"
+                                   "6: alloc size=30M\n");
+    const struct diagnosis *diagnosis = find_diagnosis("out_of_place");
+    ck_assert_ptr_null(find_diagnosis("rounded_up"));
+    ck_assert_ptr_nonnull(strstr(
+        diagnosis->text,
+        "in 1 hole; the largest has 32.00M. No hole has 32.00M at a multiple of 32.00M. In the way"));
+    story_end();
+}
+END_TEST
+
 START_TEST(a_size_class_that_does_not_fit_is_named)
 {
     story_tell_ops("target first_fit\noption rounding=pow2",
@@ -547,6 +561,7 @@ Suite *suite_of_causes(void)
     tcase_add_test(numbers, what_lies_where_the_stack_must_be_is_named);
     tcase_add_test(numbers, the_numbers_of_a_placement_point_to_a_defect);
     tcase_add_test(numbers, a_place_that_is_aligned_is_what_is_missing);
+    tcase_add_test(numbers, a_multiple_of_the_size_class_is_what_is_missing);
     tcase_add_test(numbers, a_size_class_that_does_not_fit_is_named);
     tcase_add_test(numbers, what_a_skipped_op_names_holds_nothing);
     tcase_add_test(numbers, a_host_that_has_freed_what_is_asked_for_has_it_no_more);
