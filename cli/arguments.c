@@ -59,6 +59,11 @@ static const char *set_language(struct arguments *arguments, const char *value)
     return option_set_text(&arguments->language, value);
 }
 
+static const char *set_returns(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->returns, value);
+}
+
 static const char *set_list(struct arguments *arguments, const char *value)
 {
     return option_set_text(&arguments->list, value);
@@ -187,6 +192,10 @@ static const struct option_row option_rows[] = {
      "for the DIR of a campaign: update the display until the campaign ends, or ctrl-C",
      set_follow},
     {"--lang", NULL, "LANGUAGE", "the language of the plug-in, c or c++ (default c)", set_language},
+    {"--returns", NULL, "WHAT",
+     "what your allocate returns: offsets into the device, or pointers into an arena (default "
+     "offsets)",
+     set_returns},
     {"--help", "-h", NULL, "print this text", set_help},
     {"--version", NULL, NULL, "print the version", set_version},
 };

@@ -21,7 +21,7 @@ struct arguments {
     const char *const *words; /* word_count: what is not an option */
     size_t word_count;
     const char *output, *format, *certificates, *resume, *what_if_out, *checkpoint_tags;
-    const char *language;                              /* of new-target */
+    const char *language, *returns;                    /* of new-target */
     const char *list, *observations;                   /* of certificates that are checked */
     uint64_t kv_bytes_per_token, kv_tokens_per_second; /* 0 = not given */
     uint64_t replay_count;                             /* --times; 0 = not given */

@@ -14,6 +14,13 @@ enum { NAME_LENGTH_MAX = 64 };
 
 static const char *const languages[] = {"c++", "c"}; /* cpp is nearer to the first */
 enum { LANGUAGE_COUNT = sizeof languages / sizeof *languages };
+static const char *const returned[] = {"offsets", "pointers"};
+enum { RETURNED_COUNT = sizeof returned / sizeof *returned };
+
+/* Which of the files are wanted. */
+struct skeleton {
+    const char *language, *returns;
+};
 
 /* --- what was asked for --- */
 
@@ -31,19 +38,38 @@ static enum exit_code check_name(const char *name)
     return EXIT_KEPT;
 }
 
-static enum exit_code check_language(const char *language)
+static bool is_one_of(const char *value, const char *const *values, size_t count)
 {
-    for (size_t i = 0; i < LANGUAGE_COUNT; i++) {
-        if (strcmp(languages[i], language) == 0) {
-            return EXIT_KEPT;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(values[i], value) == 0) {
+            return true;
         }
     }
-    return message_unknown("language", language,
-                           message_nearest(language, languages, LANGUAGE_COUNT),
-                           "valid languages: c, c++");
+    return false;
+}
+
+static enum exit_code check_skeleton(const struct skeleton *skeleton)
+{
+    if (!is_one_of(skeleton->language, languages, LANGUAGE_COUNT)) {
+        return message_unknown("language", skeleton->language,
+                               message_nearest(skeleton->language, languages, LANGUAGE_COUNT),
+                               "valid languages: c, c++");
+    }
+    if (!is_one_of(skeleton->returns, returned, RETURNED_COUNT)) {
+        return message_unknown("value of --returns", skeleton->returns,
+                               message_nearest(skeleton->returns, returned, RETURNED_COUNT),
+                               "valid values: offsets, pointers");
+    }
+    return EXIT_KEPT;
 }
 
 /* --- files --- */
+
+static bool is_wanted(const struct new_target_file *file, const struct skeleton *skeleton)
+{
+    return strcmp(file->language, skeleton->language) == 0 &&
+           (strcmp(file->returns, skeleton->returns) == 0 || strcmp(file->returns, "any") == 0);
+}
 
 /* The text with the target's name in place of what stands for it. */
 static void append_named(struct writing *text, const char *from, const char *name)
@@ -93,10 +119,10 @@ static bool write_file(const char *directory, const struct new_target_file *file
     return is_written;
 }
 
-static bool write_files(const char *directory, const char *language, const char *name)
+static bool write_files(const char *directory, const struct skeleton *skeleton, const char *name)
 {
     for (const struct new_target_file *file = new_target_files; file->language != NULL; file++) {
-        if (strcmp(file->language, language) == 0 && !write_file(directory, file, name)) {
+        if (is_wanted(file, skeleton) && !write_file(directory, file, name)) {
             return false;
         }
     }
@@ -104,11 +130,11 @@ static bool write_files(const char *directory, const char *language, const char 
 }
 
 /* Removes what write_files made of the directory, and the directory; errno stays. */
-static void remove_files(const char *directory, const char *language, const char *name)
+static void remove_files(const char *directory, const struct skeleton *skeleton, const char *name)
 {
     const int reason = errno;
     for (const struct new_target_file *file = new_target_files; file->language != NULL; file++) {
-        if (strcmp(file->language, language) == 0) {
+        if (is_wanted(file, skeleton)) {
             struct writing path;
             join_path(&path, directory, file, name);
             (void)unlink(writing_string(&path));
@@ -120,7 +146,7 @@ static void remove_files(const char *directory, const char *language, const char
 }
 
 /* Writes into a directory beside, which gets its name when all is there. */
-static enum exit_code write_target(const char *language, const char *name)
+static enum exit_code write_target(const struct skeleton *skeleton, const char *name)
 {
     char partial[NAME_LENGTH_MAX + sizeof ".partial"];
     struct stat status;
@@ -131,20 +157,20 @@ static enum exit_code write_target(const char *language, const char *name)
     if (mkdir(partial, 0777) != 0) {
         return message_fail(EXIT_USAGE, "%s: %s", partial, strerror(errno));
     }
-    if (!write_files(partial, language, name) || rename(partial, name) != 0) {
-        remove_files(partial, language, name);
+    if (!write_files(partial, skeleton, name) || rename(partial, name) != 0) {
+        remove_files(partial, skeleton, name);
         return message_fail(EXIT_HARNESS, "%s: %s", name, strerror(errno));
     }
     return EXIT_KEPT;
 }
 
-static enum exit_code print_next(const char *language, const char *name)
+static enum exit_code print_next(const struct skeleton *skeleton, const char *name)
 {
     struct writing text;
     struct output output;
     writing_init(&text);
     for (const struct new_target_file *file = new_target_files; file->language != NULL; file++) {
-        if (strcmp(file->language, language) == 0) {
+        if (is_wanted(file, skeleton)) {
             struct writing path;
             join_path(&path, name, file, name);
             writing_append_format(&text, "wrote %s\n", writing_string(&path));
@@ -165,24 +191,27 @@ static enum exit_code print_next(const char *language, const char *name)
 static enum exit_code new_target_subcommand(const struct arguments *arguments)
 {
     const char *name = arguments->words[0];
-    const char *language = arguments->language != NULL ? arguments->language : "c";
+    const struct skeleton skeleton = {
+        .language = arguments->language != NULL ? arguments->language : "c",
+        .returns = arguments->returns != NULL ? arguments->returns : "offsets",
+    };
     enum exit_code code = check_name(name);
-    code = code == EXIT_KEPT ? check_language(language) : code;
-    code = code == EXIT_KEPT ? write_target(language, name) : code;
-    return code == EXIT_KEPT ? print_next(language, name) : code;
+    code = code == EXIT_KEPT ? check_skeleton(&skeleton) : code;
+    code = code == EXIT_KEPT ? write_target(&skeleton, name) : code;
+    return code == EXIT_KEPT ? print_next(&skeleton, name) : code;
 }
 
-static const char *const options[] = {"--lang", NULL};
+static const char *const options[] = {"--lang", "--returns", NULL};
 
 const struct subcommand subcommand_new_target = {
     .name = "new-target",
     .summary = "write a plug-in to put your allocator into",
-    .usage = "NAME [--lang c|c++]",
+    .usage = "NAME [--lang c|c++] [--returns offsets|pointers]",
     .description =
         "Makes a new directory NAME with a source, a CMakeLists.txt and a README.md.  The plug-in builds\n"
-        "and keeps every promise as it is written; put your own allocator in place of its two calls\n"
+        "and keeps every promise as it is written; put your own allocator in place of its calls\n"
         "(docs/kit.md).\n\n"
-        "Example: hbmstress new-target mine --lang c++",
+        "Example: hbmstress new-target mine --lang c++ --returns pointers",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

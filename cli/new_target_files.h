@@ -8,6 +8,8 @@
 
 struct new_target_file {
     const char *language; /* "c" or "c++" */
+    const char
+        *returns; /* "offsets" or "pointers", what its allocate returns; "any": it has none */
     const char *name;
     const char *text;
 };

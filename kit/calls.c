@@ -12,34 +12,50 @@ enum { ALIGN_BYTES_MAX = 1 << 21 };
 static uint64_t call_allocate(struct target_instance *instance, uint64_t size, uint64_t align)
 {
     const struct kit_allocator *allocator = instance->allocator;
+    const uint64_t asked = size - instance->paid_bytes;
     if (allocator->allocate_offset != NULL) {
-        return allocator->allocate_offset(instance->state, size, align);
+        const uint64_t offset = allocator->allocate_offset(instance->state, asked, align);
+        return offset == KIT_NOTHING ? KIT_NOTHING : offset - instance->paid_bytes;
     }
-    const void *pointer = allocator->allocate(instance->state, size, align);
-    return pointer == NULL ? KIT_NOTHING
-                           : (uint64_t)((uintptr_t)pointer - (uintptr_t)instance->region);
+    const void *pointer = allocator->allocate(instance->state, asked, align);
+    return pointer == NULL
+               ? KIT_NOTHING
+               : (uint64_t)((uintptr_t)pointer - instance->origin) - instance->paid_bytes;
 }
 
-static void *place_of(const struct target_instance *instance, const struct target_block *block)
+/* What the allocator returned for the block at that address. */
+static uint64_t place_of(const struct target_instance *instance, uint64_t address)
 {
-    return (void *)((uintptr_t)instance->region + (uintptr_t)block->address);
+    return (uint64_t)instance->origin + address + instance->paid_bytes;
+}
+
+static void *pointer_of(const struct target_instance *instance, const struct target_block *block)
+{
+    return (void *)(uintptr_t)place_of(instance, block->address);
 }
 
 static void call_free(struct target_instance *instance, const struct target_block *block)
 {
     const struct kit_allocator *allocator = instance->allocator;
     if (allocator->allocate_offset != NULL) {
-        allocator->free_offset(instance->state, block->address, block->size_bytes);
+        allocator->free_offset(instance->state, place_of(instance, block->address),
+                               block->size_bytes);
         return;
     }
-    allocator->free(instance->state, place_of(instance, block), block->size_bytes);
+    allocator->free(instance->state, pointer_of(instance, block), block->size_bytes);
 }
 
-static uint64_t call_block_bytes(struct target_instance *instance, uint64_t offset, uint64_t size)
+static uint64_t call_block_bytes(struct target_instance *instance, uint64_t address, uint64_t size)
 {
     const struct kit_allocator *allocator = instance->allocator;
-    return allocator->block_bytes == NULL ? size + allocator->header_bytes
-                                          : allocator->block_bytes(instance->state, offset, size);
+    if (allocator->block_bytes != NULL) {
+        return allocator->block_bytes(instance->state, place_of(instance, address),
+                                      size - instance->paid_bytes);
+    }
+    const uint64_t taken = allocator->takes_class
+                               ? kit_class_bytes(&instance->rounding, instance->granule_bytes, size)
+                               : size;
+    return taken + instance->header_bytes;
 }
 
 /* --- blocks --- */
@@ -75,6 +91,14 @@ static void destroy_block(struct target_instance *instance, struct kit_block *bl
 {
     kit_slot_give(instance, block);
     kit_host_free(&instance->host, block, sizeof *block);
+}
+
+/* The block lies where its record says. */
+static void keep_block(struct target_instance *instance, struct kit_block *block)
+{
+    block->serial = ++instance->serial_last;
+    kit_blocks_insert(&instance->root, block);
+    count_block(&instance->stats, block->at.size_bytes);
 }
 
 void kit_block_drop(struct target_instance *instance, struct kit_block *block)
@@ -123,7 +147,7 @@ static enum target_result fail_refused(struct target_instance *instance)
 static enum target_result check_pointer(struct target_instance *instance, uint64_t offset,
                                         uint64_t size, uint64_t align)
 {
-    if (instance->region != NULL || instance->placement == PLACEMENT_RANGES ||
+    if (instance->origin != 0 || instance->placement == PLACEMENT_RANGES ||
         instance->allocator->allocate_offset != NULL || offset % align == 0) {
         return TARGET_OK;
     }
@@ -161,7 +185,7 @@ uint64_t kit_largest_gap(const struct target_instance *instance)
     const struct target_stats *stats = &instance->stats;
     if (instance->placement == PLACEMENT_RANGES) {
         /* A header lies before the address: all that is behind it is so much further up. */
-        const uint64_t header_bytes = instance->allocator->header_bytes;
+        const uint64_t header_bytes = instance->header_bytes;
         return kit_blocks_largest_gap(instance->root, header_bytes,
                                       header_bytes + stats->bytes_limit);
     }
@@ -203,10 +227,31 @@ enum target_result kit_alloc(struct target_instance *instance, const struct targ
         return fail_alloc(instance, result, request);
     }
     made->at.size_bytes = call_block_bytes(instance, made->at.address, size);
-    made->serial = ++instance->serial_last;
-    kit_blocks_insert(&instance->root, made);
-    count_block(&instance->stats, made->at.size_bytes);
+    keep_block(instance, made);
     *block = made->at;
+    return TARGET_OK;
+}
+
+enum target_result kit_retire(struct target_instance *instance, uint64_t address,
+                              uint64_t size_bytes)
+{
+    const struct kit_allocator *allocator = instance->allocator;
+    kit_call_begin(instance);
+    if (allocator->reserve_offset == NULL) {
+        return kit_fail(instance, TARGET_INVALID, "INTERNAL: the plug-in has no reserve_offset");
+    }
+    struct kit_block *made = create_block(instance,
+                                          &(struct target_request){.kind = BLOCK_RETIRED});
+    if (made == NULL) {
+        return fail_refused(instance);
+    }
+    if (!allocator->reserve_offset(instance->state, address, size_bytes)) {
+        destroy_block(instance, made);
+        return fail_refused(instance);
+    }
+    made->at.address = address;
+    made->at.size_bytes = size_bytes;
+    keep_block(instance, made);
     return TARGET_OK;
 }
 
@@ -298,7 +343,7 @@ enum target_result kit_donate(struct target_instance *instance, uint64_t handle,
         return fail_handle(instance);
     }
     if (read_request(instance, request, &size, &align) != NULL ||
-        size > taken->at.size_bytes - instance->allocator->header_bytes) {
+        size > taken->at.size_bytes - instance->header_bytes) {
         return kit_fail(instance, TARGET_INVALID,
                         "INVALID_ARGUMENT: the request does not fit into the block");
     }
@@ -330,7 +375,7 @@ enum target_result kit_read(struct target_instance *instance, uint64_t handle, u
     if (block == NULL) {
         return fail_handle(instance);
     }
-    const char *place = place_of(instance, &block->at);
+    const char *place = pointer_of(instance, &block->at);
     if (allocator->read != NULL) {
         allocator->read(instance->state, place, offset, to, bytes);
     } else {
@@ -347,7 +392,7 @@ enum target_result kit_write(struct target_instance *instance, uint64_t handle, 
     if (block == NULL) {
         return fail_handle(instance);
     }
-    char *place = place_of(instance, &block->at);
+    char *place = pointer_of(instance, &block->at);
     if (allocator->write != NULL) {
         allocator->write(instance->state, place, offset, from, bytes);
     } else {

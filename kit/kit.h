@@ -40,6 +40,11 @@ void *kit_host_alloc(struct kit_host *host, size_t bytes);
 /* bytes are those of the allocation; memory may be NULL. */
 void kit_host_free(struct kit_host *host, void *memory, size_t bytes);
 
+struct kit_setup;
+/* Host memory for the life of the instance, as that of kit_host_alloc: the kit gives it back after
+ * close, or when open fails.  NULL: open must refuse, too.  Only in open. */
+void *kit_records(const struct kit_setup *setup, size_t bytes);
+
 /* The upstream of an allocator in layers: regions of the device, as device_services.region_take and
  * region_give have them, for one that declares kit_allocator.regions: its offsets lie in regions
  * that it holds.  A region may be shorter than asked.  false: there is none, or the device refused
@@ -52,9 +57,10 @@ void kit_region_give(struct kit_host *host, uint64_t offset);
 struct kit_setup {
     uint64_t capacity_bytes; /* offsets are [0, capacity_bytes) */
     uint64_t granule_bytes;  /* a power of two */
-    void *region;            /* allocators of pointers: capacity_bytes of zeroed, writable memory,
-                                aligned to region_align_bytes, until close; NULL for the others */
-    struct kit_host *host;   /* valid until close */
+    void *arena; /* allocators of pointers: zeroed, writable memory until close, as struct kit_arena
+                    says; NULL for the others */
+    uint64_t arena_bytes;              /* the capacity, and what is in front of it and behind */
+    struct kit_host *host;             /* valid until close */
     struct target_contract *contract;  /* filled in; open may change what its options change, as
                                           granule_bytes, rounding and regions */
     const struct target_setup *target; /* as the harness gave it */
@@ -66,20 +72,34 @@ const char *kit_option(const struct kit_setup *setup, const char *key);
  * lists for it. */
 bool kit_option_is(const struct kit_setup *setup, const char *key, const char *value);
 
+/* The memory that an allocator of pointers gets, on top of the capacity as it keeps some of it for
+ * itself: front_bytes, then the device, whose offset 0 is aligned to align_bytes, then back_bytes.
+ */
+struct kit_arena {
+    uint64_t align_bytes; /* a power of two; less than 2 MiB = 2 MiB */
+    uint64_t front_bytes; /* before the first block, or its header: records at the start */
+    uint64_t back_bytes;  /* behind the last one: a sentinel */
+    bool is_own; /* there is no arena: the allocator has memory of its own, as malloc.  Only with a
+                    placement that is not ranges */
+};
+
 /* An allocator.  Required is one of the pairs allocate_offset and free_offset, or allocate and
  * free (the first one counts where both are there); all else may be 0.  Calls get the state first.
  */
 struct kit_allocator {
-    size_t state_bytes;              /* of the state, zeroed and aligned to 16 bytes before open */
-    uint64_t granule_bytes;          /* where the setup names none; 0 = KIT_GRANULE_BYTES */
-    bool is_granule_fixed;           /* another granule in the setup is refused */
-    uint64_t region_align_bytes;     /* a power of two; less than 2 MiB = 2 MiB */
+    size_t state_bytes;     /* of the state, zeroed and aligned to 16 bytes before open */
+    uint64_t granule_bytes; /* where the setup names none; 0 = KIT_GRANULE_BYTES */
+    bool is_granule_fixed;  /* another granule in the setup is refused */
+    struct kit_arena arena;
     struct target_rounding rounding; /* how large blocks may be: see target_contract */
-    /* What is known of where blocks lie: see target_contract.  Hidden blocks are at pointers, in no
-     * region of the kit. */
-    enum placement placement;
-    uint64_t header_bytes; /* before each block: see target_contract; what allocate is asked for
-                              leaves them out, what block_bytes says counts them */
+    bool takes_class;                /* a block takes the whole size class that rounding names */
+    enum placement placement;        /* what is known of where blocks lie: see target_contract */
+    /* Before each block.  As the contract has it: what allocate is asked for leaves the header out,
+     * and the block takes it besides.  in_request: the request has room for it, because the size
+     * classes count it; allocate is asked for so much less, and the contract has no header.  Then
+     * it is less than the granule, and the placement is ranges. */
+    uint64_t header_bytes;
+    bool header_in_request;
     struct target_regions regions; /* grows: allocate_offset and largest_free_bytes are there */
     bool aligns_naturally; /* each block lies at a multiple of its size class: see target_contract;
                               align_bytes of allocate need not be so much */
@@ -97,14 +117,19 @@ struct kit_allocator {
     /* size_bytes is what the block takes (see block_bytes). */
     void (*free_offset)(void *state, uint64_t offset, uint64_t size_bytes);
 
-    /* The same for pointers into setup.region; NULL: nothing fits. */
+    /* The same for pointers into setup.arena; NULL: nothing fits. */
     void *(*allocate)(void *state, uint64_t size_bytes, uint64_t align_bytes);
     void (*free)(void *state, void *pointer, uint64_t size_bytes);
 
-    /* What the block at offset (of a pointer that is in no region: the pointer) takes, a multiple
-     * of the granule: at least size_bytes and the header, at most what rounding allows.  NULL: just
-     * these two.  Called once, after the block was allocated. */
-    uint64_t (*block_bytes)(void *state, uint64_t offset, uint64_t size_bytes);
+    /* For kit_retire: takes exactly this free range, in whole granules, for good; free_offset gives
+     * it back at the end.  false: host memory was refused.  Of offsets without headers alone. */
+    bool (*reserve_offset)(void *state, uint64_t offset, uint64_t size_bytes);
+
+    /* What the block at place takes, which is the offset that allocate_offset returned, or the
+     * pointer of allocate: a multiple of the granule, at least size_bytes and the header, at most
+     * what rounding allows.  NULL: just these two, or with takes_class their size class.  Called
+     * once, after the block was allocated. */
+    uint64_t (*block_bytes)(void *state, uint64_t place, uint64_t size_bytes);
     /* The largest free range; of one that grows, in a region that it holds.  NULL: the largest one
      * between blocks, or all that is free where nobody knows where they lie. */
     uint64_t (*largest_free_bytes)(void *state);
@@ -139,6 +164,9 @@ void kit_stats(struct target_instance *instance, struct target_stats *stats);
 void kit_report(struct target_instance *instance,
                 void (*row)(void *context, const struct target_row *row), void *context);
 const char *kit_message(struct target_instance *instance);
+/* Of allocators with reserve_offset alone; then a table has it. */
+enum target_result kit_retire(struct target_instance *instance, uint64_t address,
+                              uint64_t size_bytes);
 /* Of allocators of pointers alone; a table has them where the contract's placement is not ranges.
  */
 enum target_result kit_read(struct target_instance *instance, uint64_t handle, uint64_t offset,
@@ -179,6 +207,43 @@ enum target_result kit_write(struct target_instance *instance, uint64_t handle, 
     const struct target hbmstress_target = {                                                 \
         KIT_TABLE(name_, summary_, option_help_, kit_target_open), KIT_MEMBERS members_}
 #define KIT_MEMBERS(...) __VA_ARGS__
+
+/* For an allocator over one arena that aligns to its granule and to nothing more: KIT_HEAP makes
+ * the calls of a kit_allocator from three functions or macros, with the heap's own type, and
+ * KIT_HEAP_CALLS names them.  A whole plug-in:
+ *
+ *     static struct my_heap *create(const struct kit_setup *setup)
+ *     {
+ *         return my_heap_create(setup->arena, setup->arena_bytes);
+ *     }
+ *     KIT_HEAP(create, my_heap_allocate, my_heap_free);
+ *     KIT_TARGET_WITH("my_heap", "what it is, in one sentence", NULL,
+ *                     (.limits = {.largest_align_bytes = 16}), KIT_HEAP_CALLS,
+ *                     .granule_bytes = 16, .is_granule_fixed = true);
+ *
+ * create returns the heap, or NULL: it refuses.  allocate gets the heap and size_bytes, free the
+ * heap and the pointer.  The state that other calls get is a pointer to the heap. */
+#define KIT_HEAP(create_, allocate_, free_)                                                \
+    static const char *kit_heap_open(void *state, const struct kit_setup *setup)           \
+    {                                                                                      \
+        void **heap = state;                                                               \
+        *heap = create_(setup);                                                            \
+        return *heap != NULL ? NULL : "the heap cannot be created";                        \
+    }                                                                                      \
+    static void *kit_heap_allocate(void *state, uint64_t size_bytes, uint64_t align_bytes) \
+    {                                                                                      \
+        (void)align_bytes;                                                                 \
+        return allocate_(*(void **)state, (size_t)size_bytes);                             \
+    }                                                                                      \
+    static void kit_heap_free(void *state, void *pointer, uint64_t size_bytes)             \
+    {                                                                                      \
+        (void)size_bytes;                                                                  \
+        free_(*(void **)state, pointer);                                                   \
+    }                                                                                      \
+    struct kit_allocator
+#define KIT_HEAP_CALLS                                                                   \
+    .state_bytes = sizeof(void *), .open = kit_heap_open, .allocate = kit_heap_allocate, \
+    .free = kit_heap_free
 
 #ifdef __cplusplus
 }

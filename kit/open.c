@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REGION_ALIGN_BYTES = 1 << 21 };
-
 void *kit_host_alloc(struct kit_host *host, size_t bytes)
 {
     void *memory = host->device->host_alloc(host->device->context, bytes);
@@ -18,6 +16,31 @@ void kit_host_free(struct kit_host *host, void *memory, size_t bytes)
 {
     if (memory != NULL) {
         host->device->host_free(host->device->context, memory, bytes);
+    }
+}
+
+void *kit_records(const struct kit_setup *setup, size_t bytes)
+{
+    struct kit_host *host = setup->host;
+    struct kit_record *record = NULL;
+    if (bytes > SIZE_MAX - sizeof *record) {
+        return NULL;
+    }
+    record = kit_host_alloc(host, bytes + sizeof *record);
+    if (record == NULL) {
+        return NULL;
+    }
+    *record = (struct kit_record){.next = host->records, .bytes = bytes + sizeof *record};
+    host->records = record;
+    return record + 1;
+}
+
+static void free_records(struct kit_host *host)
+{
+    while (host->records != NULL) {
+        struct kit_record *record = host->records;
+        host->records = record->next;
+        kit_host_free(host, record, record->bytes);
     }
 }
 
@@ -65,6 +88,13 @@ static bool has_calls(const struct kit_allocator *allocator)
             allocator->free != NULL);
 }
 
+/* What it reserves has no header, and lies where it is told. */
+static bool reserves_rightly(const struct kit_allocator *allocator)
+{
+    return allocator->reserve_offset == NULL ||
+           (allocator->allocate_offset != NULL && allocator->header_bytes == 0);
+}
+
 static bool grows_rightly(const struct kit_allocator *allocator)
 {
     return !allocator->regions.grows ||
@@ -84,6 +114,9 @@ static const char *choose_granule(const struct kit_allocator *allocator,
     if (!grows_rightly(allocator)) {
         return "a plug-in that grows needs allocate_offset and largest_free_bytes";
     }
+    if (!reserves_rightly(allocator)) {
+        return "a plug-in that reserves ranges needs allocate_offset and no headers";
+    }
     if (allocator->is_granule_fixed && *granule != own) {
         return "this target has a granule of its own; leave the granule out";
     }
@@ -91,8 +124,8 @@ static const char *choose_granule(const struct kit_allocator *allocator,
                                                  : "the capacity is no multiple of the granule";
 }
 
-/* The state and the region; NULL, or why not. */
-static const char *make_state(struct target_instance *instance)
+/* The state and the arena; NULL, or why not. */
+static const char *make_state(struct target_instance *instance, void **arena)
 {
     const struct kit_allocator *allocator = instance->allocator;
     if (allocator->state_bytes > 0) {
@@ -102,30 +135,63 @@ static const char *make_state(struct target_instance *instance)
         }
         memset(instance->state, 0, allocator->state_bytes);
     }
-    if (allocator->allocate_offset == NULL && allocator->placement != PLACEMENT_HIDDEN) {
-        const uint64_t align = allocator->region_align_bytes;
-        instance->region = kit_region_map(instance->stats.bytes_limit,
-                                          align > REGION_ALIGN_BYTES ? align : REGION_ALIGN_BYTES);
-        return instance->region != NULL ? NULL : "no address space for the region";
+    if (allocator->allocate_offset == NULL && !allocator->arena.is_own) {
+        *arena = kit_arena_map(&allocator->arena, instance->stats.bytes_limit, &instance->mapping);
+        if (*arena == NULL) {
+            return "no address space for the arena";
+        }
+        instance->origin = (uintptr_t)*arena + (uintptr_t)allocator->arena.front_bytes;
     }
     return NULL;
 }
 
-static const char *open_allocator(struct target_instance *instance, const char *option_help,
-                                  const struct target_setup *setup,
+/* NULL, or what is wrong with the contract that open left. */
+static const char *check_opened(const struct target_instance *instance,
+                                const struct target_contract *contract)
+{
+    if (contract->thread_safe) {
+        return "the kit takes calls from one thread at a time; leave thread_safe out";
+    }
+    if (instance->paid_bytes >= instance->granule_bytes) {
+        return "a header in the request needs to be less than the granule";
+    }
+    if (instance->placement != PLACEMENT_RANGES) {
+        return instance->paid_bytes == 0 ? NULL : "a header in the request needs ranges";
+    }
+    return instance->allocator->arena.is_own ? "a plug-in of ranges that returns pointers needs "
+                                               "the kit's arena"
+                                             : NULL;
+}
+
+static const char *open_allocator(struct target_instance *instance, void *arena,
+                                  const char *option_help, const struct target_setup *setup,
                                   struct target_contract *contract)
 {
     const struct kit_allocator *allocator = instance->allocator;
-    const struct kit_setup opened = {.capacity_bytes = setup->capacity_bytes,
-                                     .granule_bytes = contract->granule_bytes,
-                                     .region = instance->region,
-                                     .host = &instance->host,
-                                     .contract = contract,
-                                     .target = setup,
-                                     .option_help = option_help};
+    const struct kit_arena *around = &allocator->arena;
+    const struct kit_setup opened = {
+        .capacity_bytes = setup->capacity_bytes,
+        .granule_bytes = contract->granule_bytes,
+        .arena = arena,
+        .arena_bytes = arena == NULL
+                           ? 0
+                           : setup->capacity_bytes + around->front_bytes + around->back_bytes,
+        .host = &instance->host,
+        .contract = contract,
+        .target = setup,
+        .option_help = option_help};
     const char *why = allocator->open != NULL ? allocator->open(instance->state, &opened) : NULL;
+    if (why != NULL) {
+        return why;
+    }
     instance->granule_bytes = contract->granule_bytes;
+    instance->header_bytes = contract->header_bytes;
+    instance->rounding = contract->rounding;
     instance->placement = contract->placement;
+    why = check_opened(instance, contract);
+    if (why != NULL && allocator->close != NULL) {
+        allocator->close(instance->state);
+    }
     return why;
 }
 
@@ -134,8 +200,9 @@ static void destroy_instance(struct target_instance *instance)
     const struct device_services device = instance->device;
     struct kit_host *host = &instance->host;
     kit_host_free(host, instance->slots, instance->slot_capacity * sizeof *instance->slots);
-    kit_region_unmap(instance->region, instance->stats.bytes_limit);
+    kit_arena_unmap(&instance->mapping);
     kit_host_free(host, instance->state, instance->allocator->state_bytes);
+    free_records(host);
     device.host_free(device.context, instance, sizeof *instance);
 }
 
@@ -146,9 +213,26 @@ static void init_instance(struct target_instance *instance, const struct kit_all
                                          .device = *device,
                                          .slot_free = KIT_SLOT_NONE,
                                          .stats.bytes_limit = setup->capacity_bytes};
+    instance->paid_bytes = allocator->header_in_request ? allocator->header_bytes : 0;
     instance->host.device = &instance->device;
     instance->pending_end = &instance->pending;
     instance->completed_seen = device->completed_count(device->context);
+}
+
+/* What the contract says before open changes it. */
+static struct target_contract promise_of(const struct target_instance *instance, uint64_t granule)
+{
+    const struct kit_allocator *allocator = instance->allocator;
+    return (struct target_contract){.granule_bytes = granule,
+                                    .defrag = DEFRAG_NONE,
+                                    .queues_frees = true,
+                                    .drains = true,
+                                    .order = {MITIGATION_DRAIN},
+                                    .rounding = allocator->rounding,
+                                    .placement = allocator->placement,
+                                    .header_bytes = allocator->header_bytes - instance->paid_bytes,
+                                    .regions = allocator->regions,
+                                    .aligns_naturally = allocator->aligns_naturally};
 }
 
 enum target_result kit_open(const struct kit_allocator *allocator, const char *option_help,
@@ -173,19 +257,11 @@ enum target_result kit_open(const struct kit_allocator *allocator, const char *o
         return TARGET_FAILED;
     }
     init_instance(made, allocator, setup, device);
-    struct target_contract promised = {.granule_bytes = granule,
-                                       .defrag = DEFRAG_NONE,
-                                       .queues_frees = true,
-                                       .drains = true,
-                                       .order = {MITIGATION_DRAIN},
-                                       .rounding = allocator->rounding,
-                                       .placement = allocator->placement,
-                                       .header_bytes = allocator->header_bytes,
-                                       .regions = allocator->regions,
-                                       .aligns_naturally = allocator->aligns_naturally};
-    why = make_state(made);
+    struct target_contract promised = promise_of(made, granule);
+    void *arena = NULL;
+    why = make_state(made, &arena);
     if (why == NULL) {
-        why = open_allocator(made, option_help, setup, &promised);
+        why = open_allocator(made, arena, option_help, setup, &promised);
     }
     if (why != NULL) {
         const bool is_refused = made->host.is_refused;

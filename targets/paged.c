@@ -29,7 +29,6 @@ struct paged {
     uint32_t page_count, free_count, first_free;
     uint32_t call_count; /* of allocate or free, as the defect counts */
     enum defect defect;
-    struct kit_host *host;
 };
 
 /* --- life --- */
@@ -44,26 +43,17 @@ static void read_options(const struct kit_setup *setup)
                                                                                : PLACEMENT_HIDDEN;
 }
 
-static void close_paged(void *state)
-{
-    struct paged *paged = state;
-    kit_host_free(paged->host, paged->next, paged->page_count * sizeof *paged->next);
-    kit_host_free(paged->host, paged->is_free, paged->page_count * sizeof *paged->is_free);
-}
-
 static const char *open_with(struct paged *paged, const struct kit_setup *setup, enum defect defect)
 {
     const uint32_t count = (uint32_t)(setup->capacity_bytes / setup->granule_bytes);
-    *paged = (struct paged){.region = setup->region,
+    *paged = (struct paged){.region = setup->arena,
                             .page_bytes = setup->granule_bytes,
-                            .next = kit_host_alloc(setup->host, count * sizeof *paged->next),
-                            .is_free = kit_host_alloc(setup->host, count * sizeof *paged->is_free),
+                            .next = kit_records(setup, count * sizeof *paged->next),
+                            .is_free = kit_records(setup, count * sizeof *paged->is_free),
                             .page_count = count,
                             .free_count = count,
-                            .defect = defect,
-                            .host = setup->host};
+                            .defect = defect};
     if (paged->next == NULL || paged->is_free == NULL) {
-        close_paged(paged);
         return "no host memory for the table of pages";
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -179,10 +169,9 @@ static void write_block(void *state, void *place, uint64_t offset, const void *f
 
 /* --- the targets --- */
 
-#define PAGED_ALLOCATOR                                                                 \
-    .state_bytes = sizeof(struct paged), .granule_bytes = PAGE_BYTES_DEFAULT,           \
-    .close = close_paged, .allocate = allocate, .free = free_block, .read = read_block, \
-    .write = write_block
+#define PAGED_ALLOCATOR                                                       \
+    .state_bytes = sizeof(struct paged), .granule_bytes = PAGE_BYTES_DEFAULT, \
+    .allocate = allocate, .free = free_block, .read = read_block, .write = write_block
 
 /* The table target_`name_` or plant_`name_`, with what else it has after its summary. */
 #define PAGED_TARGET(table_, opener_, option_help_, name_, summary_, ...)                    \

@@ -4,9 +4,22 @@
 
 #include "kit/private/blocks.h"
 
+/* What stands before each piece of kit_records. */
+struct kit_record {
+    struct kit_record *next;
+    size_t bytes; /* with this */
+};
+
 struct kit_host {
     const struct device_services *device;
     bool is_refused; /* something was, since the call began */
+    struct kit_record *records;
+};
+
+/* The address space of an arena, in whole pages. */
+struct kit_mapping {
+    char *start;
+    size_t bytes;
 };
 
 /* A name for a block.  A handle is the slot's number and how often the slot was named before, so
@@ -26,8 +39,12 @@ struct target_instance {
     struct device_services device;
     struct kit_host host;
     void *state; /* allocator->state_bytes of it, or NULL */
-    void *region;
-    uint64_t granule_bytes;
+    struct kit_mapping mapping;
+    uintptr_t origin; /* the pointer at offset 0; 0: places are told as they are */
+    /* The contract's, as open left them. */
+    uint64_t granule_bytes, header_bytes;
+    uint64_t paid_bytes; /* the header that each request has room for */
+    struct target_rounding rounding;
     enum placement placement;
     struct target_stats stats; /* all but largest_free_block_bytes are kept */
     struct kit_block *root;
@@ -86,10 +103,17 @@ void kit_block_drop(struct target_instance *instance, struct kit_block *block);
 bool kit_options_check(const char *option_help, const struct target_setup *setup, char *reason,
                        size_t reason_bytes);
 
-/* --- region.c --- */
+/* --- arena.c --- */
 
-/* NULL: the address space is not to be had. */
-void *kit_region_map(uint64_t bytes, uint64_t align_bytes);
-void kit_region_unmap(void *region, uint64_t bytes);
+/* Maps the arena and returns it.  NULL: the address space is not to be had. */
+void *kit_arena_map(const struct kit_arena *arena, uint64_t capacity_bytes,
+                    struct kit_mapping *mapping);
+void kit_arena_unmap(struct kit_mapping *mapping);
+
+/* --- classes.c --- */
+
+/* The size class of a size up to 2^63, in whole granules. */
+uint64_t kit_class_bytes(const struct target_rounding *rounding, uint64_t granule_bytes,
+                         uint64_t size_bytes);
 
 #endif

@@ -3,12 +3,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The limit counts what was asked for, so any free bytes of it serve. */
 void malloc_open(struct malloc_state *state, const struct malloc_calls *calls,
                  const struct kit_setup *setup)
 {
     *state = (struct malloc_state){.calls = calls, .limit_bytes = setup->capacity_bytes};
-    setup->contract->placement = PLACEMENT_PAGES;
 }
 
 /* The block begins behind what malloc returned, which stands right before it. */

@@ -192,7 +192,7 @@ static const char *open_arena(void *state, const struct kit_setup *setup)
                                             .dalloc = refuse_return,
                                             .split = allow_split,
                                             .merge = allow_merge},
-                                  .region = setup->region,
+                                  .region = setup->arena,
                                   .capacity_bytes = setup->capacity_bytes};
     struct arena_config config = {.hooks = &jemalloc->hooks, .metadata_use_hooks = false};
     size_t bytes = sizeof jemalloc->arena;
@@ -229,11 +229,10 @@ static void free_block(void *state, void *memory, uint64_t size_bytes)
     je.dallocx(memory, FLAG_TCACHE_NONE);
 }
 
-static uint64_t find_block_bytes(void *state, uint64_t offset, uint64_t size_bytes)
+static uint64_t find_block_bytes(void *state, uint64_t place, uint64_t size_bytes)
 {
-    const struct jemalloc *const jemalloc = state;
-    (void)size_bytes;
-    const uint64_t usable = je.sallocx(jemalloc->region + offset, FLAG_TCACHE_NONE);
+    (void)state, (void)size_bytes;
+    const uint64_t usable = je.sallocx((void *)(uintptr_t)place, FLAG_TCACHE_NONE);
     return usable > SMALL_BYTES_MAX ? usable + PAGE_BYTES : usable;
 }
 

@@ -28,6 +28,8 @@ expect_refusal 2 "'' is no name for a target" new-target ""
 expect_refusal 2 "is no name for a target" new-target "$(printf 'a%.0s' {1..65})"
 expect_refusal 2 "unknown language 'cpp'; did you mean 'c++'?" new-target other --lang cpp
 expect_refusal 2 "unknown language 'fortran'; valid languages: c, c++" new-target other --lang fortran
+expect_refusal 2 "unknown value of --returns 'pointer'; did you mean 'pointers'?" new-target other --returns pointer
+expect_refusal 2 "unknown value of --returns 'both'; valid values: offsets, pointers" new-target other --returns both
 expect_refusal 2 "needs a NAME" new-target
 mkdir interrupted.partial
 expect_refusal 2 "interrupted.partial: File exists" new-target interrupted
@@ -53,11 +55,11 @@ judges() {
     rm -rf verdicts
 }
 
-# follow_guide LANGUAGE NAME SOURCE COMPILER...: as docs/kit.md has it, with CMake and without.
+# follow_guide LANGUAGE RETURNS NAME SOURCE COMPILER...: as docs/kit.md has it, with CMake and without.
 follow_guide() {
-    local language=$1 name=$2 source=$3
-    shift 3
-    expect_exit 0 new-target "$name" --lang "$language"
+    local language=$1 returns=$2 name=$3 source=$4
+    shift 4
+    expect_exit 0 new-target "$name" --lang "$language" --returns "$returns"
     expect_text out.txt "wrote $name/$source"
     [ ! -e "$name.partial" ] || fail "new-target left $name.partial"
     ! grep -r my_target "$name" || fail "the placeholder is left"
@@ -83,12 +85,17 @@ plant() {
     grep -qE "finding( 1:)? $rule" out.txt || fail "'$to' is no $rule: $(grep -m1 finding out.txt)"
 }
 
-follow_guide c mine mine.c "$compiler" -std=c17
+follow_guide c offsets mine mine.c "$compiler" -std=c17
+expect_exit 0 new-target default
+cmp <(sed s/default/mine/g default/default.c) mine/mine.c || fail "the default is not that of offsets in C"
 # A hole of just the size is not taken; one that is smaller is.
 plant mine/mine.c 'size_bytes <= end - offset' 'size_bytes < end - offset' premature "$compiler" -std=c17
 plant mine/mine.c 'size_bytes <= end - offset' 'size_bytes <= end - offset + 512' overlap "$compiler" -std=c17
 plant mine/mine.c 'start + align_bytes - 1) \& ~(align_bytes - 1)' 'start + 511) \& ~(align_bytes * 0 + 511)' misaligned \
     "$compiler" -std=c17
+follow_guide c pointers heap heap.c "$compiler" -std=c17
+plant heap/heap.c 'bytes <= chunk->size_bytes' 'bytes < chunk->size_bytes' premature "$compiler" -std=c17
+plant heap/heap.c '+ bytes, false}' '+ bytes, true}' overlap "$compiler" -std=c17
 expect_exit 2 run fragmentation_storm --target ./plain.so --capacity 64M --target-option fit=best --out verdicts
 expect_text err.txt "unknown option 'fit'; valid options: none"
 
@@ -97,8 +104,11 @@ if [ -z "$cpp" ]; then
     echo "the part in C++ is skipped: no C++ compiler"
     finish
 fi
-follow_guide c++ yours yours.cpp "$cpp" -std=c++17
+follow_guide c++ offsets yours yours.cpp "$cpp" -std=c++17
 plant yours/yours.cpp 'size <= offset - place' 'size < offset - place' premature "$cpp" -std=c++17
+
+follow_guide c++ pointers pool pool.cpp "$cpp" -std=c++17
+plant pool/pool.cpp 'size <= chunk->size' 'size < chunk->size' premature "$cpp" -std=c++17
 
 # What a class may have besides: pointers, std::optional, sizes of its own, options, exceptions.
 for variant in GIVES_POINTERS GIVES_OPTIONAL; do
@@ -109,6 +119,24 @@ for variant in GIVES_POINTERS GIVES_OPTIONAL; do
     expect_exit 2 run deep_holds --target ./$variant.so --target-option opens=no --capacity 64M --out verdicts
     expect_text err.txt "it was told not to open"
 done
+
+# A placement, and a front of its arena: contents are checked through the pointers.
+"$cpp" -std=c++17 "${strict[@]}" -DGIVES_POINTERS -DHIDES -o hides.so "$padded" "${kit[@]}" || fail "a placement does not compile"
+judges 0 ./hides.so
+expect_text out.txt "not checked: where blocks lie"
+! grep "not checked: contents" out.txt || fail "the contents of pointers are not checked"
+printf '%s\n' 'hbmstress-ops 1' 'capacity 64K' 'granule 512' 'target ./hides.so' '' '0: alloc size=512' >other_granule.ops
+expect_exit 2 replay other_granule.ops
+expect_text err.txt "this target has a granule of its own"
+
+# Memory that goes bad: a class that reserves it gives it to nobody.
+printf '%s\n' 'hbmstress-ops 1' 'capacity 64K' 'granule 4096' 'target ./GIVES_OPTIONAL.so' '' '0: retire size=8K address=16K' \
+    '1: alloc size=12K' '2: alloc size=36K' '3: alloc size=1' '4: report' >bad_memory.ops
+expect_exit 0 replay bad_memory.ops
+expect_text out.txt "5 ops, 1 OOMs (1 justified"
+"$cpp" -std=c++17 "${strict[@]}" -DGIVES_OPTIONAL -DRESERVES_NOTHING -o GIVES_OPTIONAL.so "$padded" "${kit[@]}" || fail "it does not compile"
+expect_exit 1 replay bad_memory.ops
+expect_text out.txt "overlap"
 
 # A layered one: its upstream is the kit.
 "$cpp" -std=c++17 "${strict[@]}" -Wconversion -Wshadow -o arenas.so "$arenas" "${kit[@]}" || fail "arenas do not compile"

@@ -1,5 +1,6 @@
 /* All that a class may have for <hbmstress/target.hpp>: it hands out pointers, or with GIVES_OPTIONAL offsets in a
- * std::optional; its blocks are one granule larger than their requests, and it has an option. */
+ * std::optional; its blocks are one granule larger than their requests, and it has an option.  With HIDES it declares
+ * that nobody knows where they lie; with RESERVES_NOTHING it says that it reserved what it did not. */
 #include <hbmstress/target.hpp>
 
 #include <map>
@@ -12,10 +13,18 @@ class Padded {
 public:
     static constexpr std::uint64_t granule_bytes = 4096;
     static constexpr target_rounding rounding{ROUNDING_GRANULE, 0, 0, granule_bytes};
+#ifdef HIDES
+    static constexpr auto placement = PLACEMENT_HIDDEN;
+    static constexpr bool is_granule_fixed = true;
+    static constexpr std::uint64_t front = 64;
+#else
+    static constexpr std::uint64_t front = 0;
+#endif
+    static constexpr kit_arena arena{0, front, 0, false};
     static constexpr const char *option_help = "opens=yes|no|out_of_memory\n";
 
     explicit Padded(const kit_setup &setup)
-        : region_(static_cast<char *>(setup.region)), capacity_(setup.capacity_bytes)
+        : region_(static_cast<char *>(setup.arena) + front), capacity_(setup.capacity_bytes)
     {
         if (kit_option_is(&setup, "opens", "no")) {
             throw std::runtime_error("it was told not to open");
@@ -27,6 +36,13 @@ public:
     using handed = std::uint64_t;
     std::optional<handed> allocate(std::uint64_t size, std::uint64_t align) { return find(size, align); }
     std::uint64_t offset_of(handed where) const { return where; }
+    bool reserve([[maybe_unused]] std::uint64_t offset, [[maybe_unused]] std::uint64_t size)
+    {
+#ifndef RESERVES_NOTHING
+        ends_[offset] = offset + size;
+#endif
+        return true;
+    }
 #else
     using handed = void *;
     void *allocate(std::uint64_t size, std::uint64_t align)
@@ -49,7 +65,7 @@ public:
         ends_.erase(found);
     }
 
-    std::uint64_t block_bytes(std::uint64_t, std::uint64_t size) const { return size + granule_bytes; }
+    std::uint64_t block_bytes(handed, std::uint64_t size) const { return size + granule_bytes; }
 
     std::uint64_t largest_free_bytes() const
     {

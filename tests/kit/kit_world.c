@@ -134,8 +134,14 @@ enum target_result world_open_with(const struct kit_allocator *allocator, const 
 
 enum target_result world_open(void)
 {
-    static const struct kit_allocator places = {
+    return world_open_places(NULL);
+}
+
+enum target_result world_open_places(bool (*reserve)(void *state, uint64_t offset, uint64_t size))
+{
+    static struct kit_allocator places = {
         .state_bytes = 64, .allocate_offset = allocate_place, .free_offset = free_place};
+    places.reserve_offset = reserve;
     const struct target_setup setup = {.capacity_bytes = WORLD_CAPACITY_BYTES,
                                        .granule_bytes = WORLD_PLACE_BYTES};
     return world_open_with(&places, NULL, &setup);

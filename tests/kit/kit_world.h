@@ -35,6 +35,8 @@ extern struct world world;
 void world_complete(uint64_t event);
 /* Opens a target of the places. */
 enum target_result world_open(void);
+/* The same with a call of kit_allocator.reserve_offset. */
+enum target_result world_open_places(bool (*reserve)(void *state, uint64_t offset, uint64_t size));
 /* The same for another allocator, option_help and setup. */
 enum target_result world_open_with(const struct kit_allocator *allocator, const char *option_help,
                                    const struct target_setup *setup);

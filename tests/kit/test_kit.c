@@ -225,6 +225,45 @@ START_TEST(a_request_that_can_never_be_right_is_invalid)
 }
 END_TEST
 
+/* --- memory that goes bad --- */
+
+static bool reserve_place(void *state, uint64_t offset, uint64_t size)
+{
+    (void)state;
+    ck_assert_uint_eq(size, WORLD_PLACE_BYTES);
+    ck_assert(!world.is_taken[offset / WORLD_PLACE_BYTES]);
+    if (world.refuses_regions) {
+        return false;
+    }
+    world.is_taken[offset / WORLD_PLACE_BYTES] = true;
+    return true;
+}
+
+START_TEST(a_range_that_is_retired_is_a_block_for_good)
+{
+    memset(&world, 0, sizeof world);
+    ck_assert_int_eq(world_open(), TARGET_OK);
+    ck_assert_int_eq(kit_retire(world.instance, 0, WORLD_PLACE_BYTES), TARGET_INVALID);
+    world_close();
+    ck_assert_int_eq(world_open_places(reserve_place), TARGET_OK);
+    world.refuses_regions = true;
+    ck_assert_int_eq(kit_retire(world.instance, WORLD_PLACE_BYTES, WORLD_PLACE_BYTES),
+                     TARGET_FAILED);
+    ck_assert_uint_eq(world_stats().num_allocs, 0);
+    world.refuses_regions = false;
+    ck_free(world_take(), 1);
+    world_complete(1); /* its place is free before the kit has looked */
+    ck_assert_int_eq(kit_retire(world.instance, 0, WORLD_PLACE_BYTES), TARGET_OK);
+    ck_assert_uint_eq(world_stats().num_allocs, 1);
+    ck_assert_uint_eq(world_stats().largest_free_block_bytes, 3 * WORLD_PLACE_BYTES);
+    for (int i = 1; i < WORLD_PLACE_COUNT; i++) {
+        world_take();
+    }
+    ck_assert_int_eq(world_alloc(NULL), TARGET_NO_MEMORY);
+    world_close();
+}
+END_TEST
+
 /* --- opening --- */
 
 static uint64_t bump(void *state, uint64_t size, uint64_t align)
@@ -317,6 +356,19 @@ START_TEST(an_allocator_without_its_two_calls_is_refused)
 }
 END_TEST
 
+START_TEST(an_allocator_that_reserves_has_offsets_and_no_headers)
+{
+    static const struct kit_allocator headed = {.allocate_offset = bump,
+                                                .free_offset = keep,
+                                                .reserve_offset = reserve_place,
+                                                .header_bytes = 512};
+    const struct target_setup setup = {.capacity_bytes = 1 << 20};
+    memset(&world, 0, sizeof world);
+    ck_assert_int_eq(world_open_with(&headed, NULL, &setup), TARGET_INVALID);
+    ck_assert_ptr_nonnull(strstr(world.reason, "needs allocate_offset and no headers"));
+}
+END_TEST
+
 /* --- pointers --- */
 
 struct region_state {
@@ -326,10 +378,10 @@ struct region_state {
 
 static const char *open_region(void *state, const struct kit_setup *setup)
 {
-    *(struct region_state *)state = (struct region_state){.region = setup->region};
-    ck_assert_uint_eq((uintptr_t)setup->region % (UINT64_C(1) << 26), 0);
-    memset(setup->region, 1, 1);
-    memset((char *)setup->region + setup->capacity_bytes - 1, 1, 1);
+    *(struct region_state *)state = (struct region_state){.region = setup->arena};
+    ck_assert_uint_eq((uintptr_t)setup->arena % (UINT64_C(1) << 26), 0);
+    memset(setup->arena, 1, 1);
+    memset((char *)setup->arena + setup->capacity_bytes - 1, 1, 1);
     return NULL;
 }
 
@@ -350,10 +402,10 @@ static void free_pointer(void *state, void *pointer, uint64_t size)
     world.free_count++;
 }
 
-START_TEST(pointers_are_told_as_offsets_into_the_region)
+START_TEST(pointers_are_told_as_offsets_into_the_arena)
 {
     static const struct kit_allocator pointers = {.state_bytes = sizeof(struct region_state),
-                                                  .region_align_bytes = UINT64_C(1) << 26,
+                                                  .arena = {.align_bytes = UINT64_C(1) << 26},
                                                   .open = open_region,
                                                   .allocate = allocate_pointer,
                                                   .free = free_pointer};
@@ -429,10 +481,12 @@ Suite *suite_of_kit(void)
     tcase_add_test(tcase, the_handle_of_a_block_that_went_means_nothing);
     tcase_add_test(tcase, a_donation_keeps_the_place_and_the_uses);
     tcase_add_test(tcase, a_request_that_can_never_be_right_is_invalid);
+    tcase_add_test(tcase, a_range_that_is_retired_is_a_block_for_good);
     tcase_add_test(tcase, options_are_those_of_the_help);
     tcase_add_test(tcase, a_granule_that_cannot_be_had_is_refused);
     tcase_add_test(tcase, an_allocator_without_its_two_calls_is_refused);
-    tcase_add_test(tcase, pointers_are_told_as_offsets_into_the_region);
+    tcase_add_test(tcase, an_allocator_that_reserves_has_offsets_and_no_headers);
+    tcase_add_test(tcase, pointers_are_told_as_offsets_into_the_arena);
     tcase_add_test(tcase, rows_come_largest_first_each_block_once);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -24,11 +24,12 @@ void malloc_open(struct malloc_state *state, const struct malloc_calls *calls,
 void *malloc_allocate(void *state, uint64_t size_bytes, uint64_t align_bytes);
 void malloc_free(void *state, void *memory, uint64_t size_bytes);
 
-/* The members of a kit_allocator but its open. */
-#define MALLOC_ALLOCATOR                                                                  \
-    .state_bytes = sizeof(struct malloc_state), .granule_bytes = ADAPTER_GRANULE_BYTES,   \
-    .is_granule_fixed = true, .placement = PLACEMENT_HIDDEN, .allocate = malloc_allocate, \
-    .free = malloc_free
+/* The members of a kit_allocator but its open.  The limit counts what was asked for, so any free
+ * bytes of it serve. */
+#define MALLOC_ALLOCATOR                                                                \
+    .state_bytes = sizeof(struct malloc_state), .granule_bytes = ADAPTER_GRANULE_BYTES, \
+    .is_granule_fixed = true, .placement = PLACEMENT_PAGES, .arena = {.is_own = true},  \
+    .allocate = malloc_allocate, .free = malloc_free
 
 /* Beyond it a request costs address space that no page of is ever used. */
 #define MALLOC_LIMITS                                         \
