@@ -29,6 +29,7 @@ struct block {
     uint64_t stack_bytes;    /* programs: as asked, rounded up to granules */
     uint64_t stack_requested_bytes;
     uint32_t op;         /* the op that made it */
+    uint32_t end_op;     /* kept memory: the op in which the block ended */
     uint32_t recording;  /* OP_RECORD of the recording to which it belongs; OP_NONE */
     uint32_t hold_count; /* external references */
     uint32_t use_count;  /* unfinished uses; programs: unfinished executions */
@@ -121,6 +122,10 @@ uint32_t model_kept_slot(const struct model *model, size_t index);
  * left. */
 enum kept_for { KEPT_FOR_NONE = 0, KEPT_FOR_STREAM, KEPT_FOR_RECORDING };
 enum kept_for model_kept_for(const struct model *model, const struct block *kept, uint32_t stream);
+/* At least so much of the memory that is kept for other streams than that one was not given out
+ * again, wherever it lies: what was kept first, less what its stream has asked for since.  O(blocks
+ * of the host * streams). */
+uint64_t model_kept_elsewhere_bytes(const struct model *model, uint32_t stream);
 /* Recordings, by their OP_RECORD: the one that is open (OP_NONE: none is), and those that ended and
  * were not dropped, index < model_recording_count. */
 uint32_t model_open_recording(const struct model *model);

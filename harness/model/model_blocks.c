@@ -137,6 +137,7 @@ void model_settle(struct model *model, uint32_t slot)
     model_displace(model, slot);
     remove_from_list(model, &model->dying, slot);
     block->state = BLOCK_GONE;
+    block->end_op = model->op;
     if (is_over) {
         release_slot(model, slot);
     } else {

@@ -32,6 +32,47 @@ enum kept_for model_kept_for(const struct model *model, const struct block *kept
     return is_pending && kept->stream != stream ? KEPT_FOR_STREAM : KEPT_FOR_NONE;
 }
 
+/* --- where nobody sees places --- */
+
+static uint32_t find_first_end(const struct model *model, uint32_t stream)
+{
+    uint32_t first = OP_NONE;
+    for (size_t i = 0; i < model_kept_count(model); i++) {
+        const struct block *block = model_kept(model, i);
+        first = block->stream == stream && block->end_op < first ? block->end_op : first;
+    }
+    return first;
+}
+
+/* A block that was asked for since then may lie on what was kept, or have left it to be kept anew.
+ */
+static uint64_t find_surely_kept(const struct model *model, uint32_t stream)
+{
+    const uint32_t first = find_first_end(model, stream);
+    uint64_t kept = 0;
+    uint64_t asked = 0;
+    for (size_t i = 0; first != OP_NONE && i < model_kept_count(model); i++) {
+        const struct block *block = model_kept(model, i);
+        kept += block->stream == stream && block->op < first ? block->size_bytes : 0;
+    }
+    for (size_t slot = 0; kept > 0 && slot < model->block_count; slot++) {
+        const struct block *block = &model->blocks[slot];
+        asked += block->state != BLOCK_GONE && block->stream == stream && block->op > first
+                     ? block->size_bytes
+                     : 0;
+    }
+    return kept > asked ? kept - asked : 0;
+}
+
+uint64_t model_kept_elsewhere_bytes(const struct model *model, uint32_t stream)
+{
+    uint64_t bytes = 0;
+    for (uint32_t other = 0; model_kept_count(model) > 0 && other < OP_STREAM_COUNT_MAX; other++) {
+        bytes += other == stream ? 0 : find_surely_kept(model, other);
+    }
+    return bytes;
+}
+
 /* --- recordings --- */
 
 uint32_t model_open_recording(const struct model *model)

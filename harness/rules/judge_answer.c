@@ -50,6 +50,11 @@ static bool check_clash(struct evidence answer, uint32_t slot)
 /* The new block lies on no memory that is kept for another stream or a recording. */
 static bool check_kept(struct evidence answer)
 {
+    if (answer.host->contract.placement != PLACEMENT_RANGES) {
+        answer.sight = SIGHT_STREAM;
+        answer.other = SLOT_NONE;
+        return rule_judge(RULE_REUSED_EARLY, &answer);
+    }
     const struct model *model = answer.host->model;
     const uint64_t end = answer.address + answer.size_bytes;
     for (size_t i = 0; i < model_kept_count(model); i++) {

@@ -180,6 +180,17 @@ bool rules_judge_reused_early(const struct evidence *evidence)
         return model_block(evidence->host->model, evidence->other)->state != BLOCK_DYING ||
                break_clash(evidence, RULE_REUSED_EARLY, "dying");
     }
+    if (evidence->sight == SIGHT_STREAM && evidence->other == SLOT_NONE) {
+        const struct model *model = evidence->host->model;
+        const uint32_t stream = op_stream(&evidence->call->op);
+        const uint64_t kept_bytes = model_kept_elsewhere_bytes(model, stream);
+        return model_free_bytes(model) >= kept_bytes ||
+               evidence_break(evidence, RULE_REUSED_EARLY,
+                              "with the block for stream %" PRIu32 " %" PRIu64
+                              " bytes are free, and at least %" PRIu64
+                              " are kept for streams whose events are not done",
+                              stream, model_free_bytes(model), kept_bytes);
+    }
     if (evidence->sight == SIGHT_STREAM) {
         const struct block *kept = model_block(evidence->host->model, evidence->other);
         return evidence_break(

@@ -253,6 +253,33 @@ START_TEST(where_nobody_sees_places_only_certain_answers_are_judged)
 }
 END_TEST
 
+START_TEST(without_places_what_cannot_be_elsewhere_is_reused_early)
+{
+    const struct target_contract contract = {.stream_ordered = true, .placement = PLACEMENT_PAGES};
+    start_with(contract);
+    KEEPS(alloc_on(1, 0, 12));
+    KEEPS(event_on(OP_FREE_AFTER, 0, 1, 1000));
+    KEEPS(alloc_on(2, 0, 4));
+    BREAKS(alloc_on(2, 0, 1), RULE_REUSED_EARLY);
+    stop();
+    start_with(contract);
+    KEEPS(alloc_on(1, 0, 12));
+    KEEPS(event_on(OP_FREE_AFTER, 0, 1, 1000));
+    KEEPS(alloc_on(1, 0, 8)); /* perhaps of what was kept: 4 are kept for certain */
+    KEEPS(event_on(OP_FREE_AFTER, 2, 1, 2000));
+    KEEPS(alloc_on(1, 0, 8));
+    KEEPS(alloc_on(2, 0, 4));
+    BREAKS(alloc_on(2, 0, 1), RULE_REUSED_EARLY);
+    stop();
+    start_with(contract);
+    KEEPS(alloc_on(1, 0, 12));
+    KEEPS(event_on(OP_FREE_AFTER, 0, 1, 1000));
+    KEEPS(complete(1));
+    KEEPS(alloc_on(2, 0, 16));
+    stop();
+}
+END_TEST
+
 /* --- the order of a stream --- */
 
 START_TEST(events_of_a_stream_complete_in_their_order)
@@ -419,6 +446,7 @@ Suite *suite_of_streams(void)
     tcase_add_test(tests, who_drains_awaits_other_streams_unless_they_are_lost);
     tcase_add_test(tests, kept_memory_comes_in_pieces_between_the_blocks);
     tcase_add_test(tests, where_nobody_sees_places_only_certain_answers_are_judged);
+    tcase_add_test(tests, without_places_what_cannot_be_elsewhere_is_reused_early);
     tcase_add_test(tests, events_of_a_stream_complete_in_their_order);
     tcase_add_test(tests, behind_a_lost_event_nothing_completes);
     tcase_add_test(tests, what_was_recorded_is_nobody_elses_until_it_is_dropped);
