@@ -43,6 +43,20 @@ function(hbmstress_add_script_test name)
     hbmstress_test_properties(${name} LABELS ${test_LABELS})
 endfunction()
 
+# hbmstress_run_optimised(TEST...): what these tests ask needs no sanitizer, and takes three times as long under one.  ci/test
+# runs them in its build at -O3, ci/exhaustive under sanitizers.
+function(hbmstress_run_optimised)
+    foreach(name IN LISTS ARGN)
+        set_property(TEST ${name} APPEND PROPERTY LABELS optimised)
+    endforeach()
+    hbmstress_start_early(${ARGN})
+endfunction()
+
+# hbmstress_start_early(TEST...): the longest, so that none of them runs alone at the end.
+function(hbmstress_start_early)
+    set_tests_properties(${ARGN} PROPERTIES COST 4)
+endfunction()
+
 # A program of suites, which are text for tests/helpers/main.c.in.  It knows where the sources, what was built and the field
 # data are from the definitions below; field data may be absent, and a test that needs it then says that it was skipped.
 function(hbmstress_add_test_program program suites)
