@@ -101,6 +101,8 @@ static void link_segment(struct segments *segments, struct segment *segment,
 }
 
 /* A region for a block of so many bytes.  NULL: there is none, or host memory was refused. */
+enum { SPIN_COUNT = 100000 };
+
 static struct segment *grow_segments(struct segments *segments, uint64_t size_bytes)
 {
     const uint64_t step = segments->step_bytes;
@@ -114,7 +116,13 @@ static struct segment *grow_segments(struct segments *segments, uint64_t size_by
     if (segment == NULL) {
         return NULL;
     }
-    if (!kit_region_take(segments->host, (size_bytes + step - 1) / step * step, &region)) {
+    const uint64_t wanted_bytes = (size_bytes + step - 1) / step * step;
+    bool is_taken = kit_region_take(segments->host, wanted_bytes, &region);
+    const uint64_t tries = segments->defect == SEGMENTS_SPINS ? SPIN_COUNT : 0;
+    for (uint64_t i = 0; i < tries && !is_taken; i++) {
+        is_taken = kit_region_take(segments->host, wanted_bytes, &region);
+    }
+    if (!is_taken) {
         segments->was_refused = true;
         kit_host_free(segments->host, segment, sizeof *segment);
         return NULL;

@@ -12,7 +12,8 @@ enum segments_defect {
     SEGMENTS_GIVEN_LIVE, /* a region is empty if nothing lies at its start */
     SEGMENTS_UNTRIMMED,  /* empty regions stay */
     SEGMENTS_UNGROWN,    /* half of the device is never taken */
-    SEGMENTS_LEAKED      /* close forgets the regions that came after a refused one */
+    SEGMENTS_LEAKED,     /* close forgets the regions that came after a refused one */
+    SEGMENTS_SPINS       /* what is refused is asked for SPIN_COUNT times more */
 };
 
 struct segment_block {

@@ -15,3 +15,5 @@ SEGMENTS(untrimmed, SEGMENTS_UNTRIMMED, "premature",
      "gives up without giving back its empty regions")
 SEGMENTS(ungrown, SEGMENTS_UNGROWN, "premature",
      "takes no region any more once it has half of the device")
+SEGMENTS(spins, SEGMENTS_SPINS, "hang",
+     "asks for a region that is refused 100,000 times more")

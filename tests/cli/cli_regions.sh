@@ -28,7 +28,7 @@ sed 's/\(.*"regions": \[.*\), \[[0-9]*, [0-9]*\]\]/\1]/' "$one" >less.json
 cmp -s "$one" less.json && fail "the document is as it was"
 "$checker" --list proofs/list.ops --observations proofs/observations.jsonl less.json >less.txt && fail "one region less is accepted"
 
-for plant in across:region given_live:region leaked:region untrimmed:premature ungrown:premature; do
+for plant in across:region given_live:region leaked:region untrimmed:premature ungrown:premature spins:hang; do
     # shellcheck disable=SC2086
     expect_exit 1 run crowded exact_edge queued_free_race --target "segments_${plant%:*}" $run_options --seeds 1 --faults none \
         --out "$plant"
