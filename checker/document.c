@@ -47,10 +47,14 @@ static void read_block(struct check *check, size_t i, json_t *json)
         return;
     }
     enum { PROGRAM = 2, RETIRED };
+    enum { LIVE = 1, KEPT };
     const size_t kind_index = check_find_word(check, what, kind, "buffer|output|program|retired");
     block->is_program = kind_index == PROGRAM;
     block->is_retired = kind_index == RETIRED;
-    block->is_live = check_find_word(check, what, state, "dying|live") == 1;
+    const char *states = check->version < 3 ? "dying|live" : "dying|live|kept";
+    const size_t state_index = check_find_word(check, what, state, states);
+    block->is_live = state_index == LIVE;
+    block->is_kept = state_index == KEPT;
     if (check->placement != RANGES) {
         check_require(check,
                       block->address == 0 && block->align == check->granule &&
@@ -182,6 +186,8 @@ void document_read(struct check *check, json_t *root)
     check->need = bytes > check->capacity ? check->capacity + check->granule
                                           : round_up(bytes, check->granule);
     check->defrag = check_find_word(check, "contract.defrag", defrag, "none|slide|repack");
+    check->moves = check->defrag != NONE;
+    check->for_buffer = !is_program;
     check->defrag = copy || host_memory ? NONE : check->defrag;
     check->drains = drains && !wait && !host_memory;
     check->evicts = evicts[is_program] && !unload && !host_memory;

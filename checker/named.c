@@ -229,7 +229,8 @@ struct place {
 static int compare_places(const void *left, const void *right)
 {
     const struct place *a = left, *b = right;
-    return (a->op > b->op) - (a->op < b->op);
+    return a->op != b->op ? (a->op > b->op) - (a->op < b->op)
+                          : (a->index > b->index) - (a->index < b->index);
 }
 
 /* Both are in the order of their ops; behind the last fact is one that is none. */
@@ -270,7 +271,8 @@ static void compare_blocks(struct check *check, const struct facts *facts)
 static void compare_state(struct check *check, const struct certificate_history *history, size_t op)
 {
     char reason[CERTIFICATE_REASON_BYTES];
-    struct facts facts;
+    struct facts facts = {.hides_kept = check->placement != RANGES &&
+                                        strcmp(check->claim, "justified") == 0};
     if (!check_require(check, op < history->log.line_count, "observations: they end before op %zu",
                        op) ||
         !check_require(check, history->log.lines[op].answer == ANSWER_NO_MEMORY,

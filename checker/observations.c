@@ -42,12 +42,12 @@ static bool read_promise(struct log_reader *reader, size_t host, json_t *json)
     struct promise *promise = &reader->log->promises[host];
     const char *rounding, *defrag, *placement = NULL;
     json_int_t granule, header = 0, step = 0;
-    if (!unpack(reader, json, "hosts", "{s:I,s:s,s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?b,s?I}", "granule",
-                &granule, "rounding", &rounding, "defrag", &defrag, "drains", &promise->drains,
-                "evicts", &promise->evicts, "program_evicts_program",
+    if (!unpack(reader, json, "hosts", "{s:I,s:s,s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?b,s?I,s?b,s?b}",
+                "granule", &granule, "rounding", &rounding, "defrag", &defrag, "drains",
+                &promise->drains, "evicts", &promise->evicts, "program_evicts_program",
                 &promise->program_evicts_program, "placement", &placement, "header", &header,
                 "aligns_naturally", &promise->aligns_naturally, "trims", &promise->trims, "step",
-                &step)) {
+                &step, "stream_ordered", &promise->stream_ordered, "records", &promise->records)) {
         return false;
     }
     promise->grows = json_object_get(json, "step") != NULL;

@@ -5,12 +5,13 @@
 
 static const char kind_names[] = "alloc|output|free|free_after|use|hold|release|donate|load|unload|"
                                  "execute|defragment|complete|advance|touch|report|fault|retire|"
-                                 "switch|sleep|wake";
+                                 "switch|sleep|wake|record|record_end|record_drop";
 static const char fault_names[] = "copy|wait|unload|host_memory|any|copy_half|copy_late|"
                                   "wait_timeout|event_lost|event_late|event_early|event_doubled|"
                                   "event_order|event_others|unload_busy|unload_half|clock_jump|"
                                   "poll_jump|region|region_short";
-static const uint64_t op_align_max = 1 << 21, lane_max = 63, group_max = UINT16_MAX;
+static const uint64_t op_align_max = 1 << 21, lane_max = 63, stream_max = 63,
+                      group_max = UINT16_MAX;
 
 enum field_bit {
     BLOCK = 1 << 0,
@@ -34,6 +35,8 @@ enum field_bit {
     LANE = 1 << 18,
     HOST = 1 << 19,
     SPMD = 1 << 20,
+    STREAM = 1 << 21,
+    RECORDING = 1 << 22,
     EVERYWHERE = LANE | HOST | SPMD
 };
 
@@ -41,11 +44,11 @@ enum field_bit {
 static const struct {
     unsigned required, either, optional;
 } kinds[OP_KIND_COUNT] = {
-    [OP_ALLOC] = {SIZE, 0, UNPADDED | ALIGN | TAG | RETRY},
-    [OP_OUTPUT] = {SIZE, 0, UNPADDED | ALIGN | TAG | RETRY},
+    [OP_ALLOC] = {SIZE, 0, UNPADDED | ALIGN | TAG | RETRY | STREAM},
+    [OP_OUTPUT] = {SIZE, 0, UNPADDED | ALIGN | TAG | RETRY | STREAM},
     [OP_FREE] = {BLOCK, 0, 0},
-    [OP_FREE_AFTER] = {BLOCK, EVENT | DELAY, 0},
-    [OP_USE] = {BLOCK, EVENT | DELAY, 0},
+    [OP_FREE_AFTER] = {BLOCK, EVENT | DELAY, STREAM},
+    [OP_USE] = {BLOCK, EVENT | DELAY, STREAM},
     [OP_HOLD] = {BLOCK, 0, 0},
     [OP_RELEASE] = {BLOCK, 0, 0},
     [OP_DONATE] = {BLOCK | SIZE, 0, UNPADDED | TAG},
@@ -62,13 +65,16 @@ static const struct {
     [OP_SWITCH] = {POINT, EVENT | TO, OP},
     [OP_SLEEP] = {0, 0, 0},
     [OP_WAKE] = {0, 0, 0},
+    [OP_RECORD] = {0, 0, 0},
+    [OP_RECORD_END] = {0, 0, 0},
+    [OP_RECORD_DROP] = {RECORDING, 0, 0},
 };
 
 /* An op while its line is read. */
 struct op_line {
     struct op op;
     const struct list *list;
-    uint64_t host, lane, other; /* other: what changes nothing */
+    uint64_t host, stream, lane, other; /* other: what changes nothing */
     unsigned fields;
 };
 
@@ -162,6 +168,11 @@ static bool read_lane(struct op_line *line, struct word value)
     return word_number(value, lane_max, &line->lane);
 }
 
+static bool read_stream(struct op_line *line, struct word value)
+{
+    return word_number(value, stream_max, &line->stream) && line->stream > 0;
+}
+
 static bool read_host(struct op_line *line, struct word value)
 {
     return word_number(value, line->list->host_count - 1, &line->host);
@@ -172,20 +183,21 @@ static const struct {
     const char *key;
     bool (*read)(struct op_line *line, struct word value);
 } fields[] = {
-    {"block", read_ref},   {"program", read_ref},
-    {"event", read_event}, {"delay", read_delay},
-    {"size", read_size},   {"address", read_address},
-    {"stack", read_stack}, {"unpadded", read_unpadded},
-    {"align", read_align}, {"tag", read_tag},
-    {"retry", read_yes},   {"call", read_call},
-    {"nth", read_count},   {"for_ever", read_yes},
-    {"op", read_ref},      {"point", read_count},
-    {"to", read_to},       {"collective", read_group},
-    {"lane", read_lane},   {"host", read_host},
-    {"spmd", read_group},
+    {"block", read_ref},     {"program", read_ref},
+    {"event", read_event},   {"delay", read_delay},
+    {"size", read_size},     {"address", read_address},
+    {"stack", read_stack},   {"unpadded", read_unpadded},
+    {"align", read_align},   {"tag", read_tag},
+    {"retry", read_yes},     {"call", read_call},
+    {"nth", read_count},     {"for_ever", read_yes},
+    {"op", read_ref},        {"point", read_count},
+    {"to", read_to},         {"collective", read_group},
+    {"lane", read_lane},     {"host", read_host},
+    {"spmd", read_group},    {"stream", read_stream},
+    {"recording", read_ref},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
-static_assert(1 << (FIELD_COUNT - 1) == SPMD, "a bit for each field");
+static_assert(1 << (FIELD_COUNT - 1) == RECORDING, "a bit for each field");
 
 static bool read_field(struct op_line *line, struct lines *lines, struct word word)
 {
@@ -219,7 +231,8 @@ static bool has_its_fields(const struct op_line *line, struct lines *lines)
     if (kinds[line->op.kind].either != 0 && (either == 0 || (either & (either - 1)) != 0)) {
         return lines_fail(lines, "the op has not one of event=, delay= and to=");
     }
-    return true;
+    return (line->fields & STREAM) == 0 || (line->fields & (EVENT | SPMD)) == 0 ||
+           lines_fail(lines, "the op has stream= next to event= or spmd=");
 }
 
 /* "12: use": ops are numbered from 0 without a gap. */
@@ -263,6 +276,7 @@ bool list_read_op(struct list *list, struct lines *lines)
     }
     line.op.line_end = (size_t)(lines->at - list->text.bytes);
     line.op.host = (uint8_t)line.host;
+    line.op.stream = (uint8_t)line.stream;
     line.op.is_collective = (line.fields & COLLECTIVE) != 0;
     list->has_lanes = list->has_lanes || (line.fields & LANE) != 0 || line.op.kind == OP_SWITCH;
     list->ops = ops;

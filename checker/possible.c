@@ -1,5 +1,7 @@
 #include "checker/private/check.h"
 
+#include <string.h>
+
 static bool is_later(json_int_t time, json_int_t than)
 {
     return than != NEVER && (time == NEVER || time > than);
@@ -25,6 +27,9 @@ static const char *find_impossible(const struct check *check, const struct block
          "it is used after the time at which it is freed"},
         {is_dying && block->is_program && block->freed_at != block->used_until,
          "an unloaded program waits for its executions alone"},
+        {block->is_kept && (block->is_program || block->is_retired || block->holds > 1 ||
+                            block->used_until != 0 || block->align != check->granule),
+         "what is kept is left by a buffer or output, aligned to the granule and not used"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (rules[i].is_wrong) {
@@ -34,6 +39,16 @@ static const char *find_impossible(const struct check *check, const struct block
     return NULL;
 }
 
+/* Pieces of what one block left; the second one comes later. */
+static bool are_of_one_block(const struct check *check, const struct block *block,
+                             const struct block *other)
+{
+    const bool touch = block->address == block[-1].address + block[-1].size &&
+                       block->op == block[-1].op;
+    return block->is_kept && other->is_kept && check->placement == RANGES && !touch &&
+           block->holds == other->holds && block->freed_at == other->freed_at;
+}
+
 /* The blocks found so far, by op. */
 static void require_own_op(struct check *check, struct block *block)
 {
@@ -41,7 +56,8 @@ static void require_own_op(struct check *check, struct block *block)
     tree_find_around(check->places, block->op, around);
     const struct block *other = (const struct block *)around[1];
     if (other != NULL && other->op == block->op) {
-        check_require(check, false, "blocks[%zu]: blocks[%zu] was made by the same op",
+        check_require(check, are_of_one_block(check, block, other),
+                      "blocks[%zu]: blocks[%zu] was made by the same op",
                       (size_t)(block - check->blocks), (size_t)(other - check->blocks));
         return;
     }
@@ -75,6 +91,23 @@ static void require_own_program(struct check *check)
                   (long long)check->own_program);
 }
 
+/* What goes with memory that is kept. */
+static void require_kept(struct check *check)
+{
+    bool has_kept = false, has_others = false;
+    for (size_t i = 0; i < check->block_count; i++) {
+        has_kept = has_kept || check->blocks[i].is_kept;
+        has_others = has_others || check->blocks[i].is_program || check->blocks[i].is_retired;
+    }
+    check_require(check,
+                  !has_kept || !(check->moves || check->regions.are_there || has_others ||
+                                 !check->for_buffer),
+                  "blocks: moves, regions, programs and bad memory do not go with what is kept");
+    check_require(check,
+                  !has_kept || check->placement == RANGES || strcmp(check->claim, "justified") != 0,
+                  "blocks: what is kept proves nothing where it has no address");
+}
+
 void possible_require(struct check *check)
 {
     for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
@@ -82,6 +115,7 @@ void possible_require(struct check *check)
         check_require(check, reason == NULL, "blocks[%zu]: %s", i, reason == NULL ? "" : reason);
         require_own_op(check, &check->blocks[i]);
     }
+    require_kept(check);
     require_free_stacks(check);
     require_own_program(check);
     check->places = NULL;

@@ -1,4 +1,5 @@
 #include "checker/private/rebuild.h"
+#include "checker/private/kept.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,10 +24,12 @@ struct event {
 struct held {
     uint64_t address, size, align, stack, most; /* most: what its size may be */
     size_t waits;
-    uint32_t holds;
-    uint8_t kind; /* of its op */
+    uint32_t holds, recording; /* the op that began it; or NO_OP */
+    uint8_t kind, stream;      /* kind: of its op */
     bool is_there, is_dying, is_evicted;
 };
+/* By the op that began it. */
+enum recording { RECORDING_NONE, RECORDING_OPEN, RECORDING_ENDED, RECORDING_DROPPED };
 struct replay {
     const struct list *list;
     const struct log *log;
@@ -35,6 +38,8 @@ struct replay {
     struct event *events;
     struct wait *waits;
     size_t wait_count;
+    uint8_t *recordings; /* enum recording */
+    uint32_t open_recording;
     struct fact_regions regions; /* of the host */
     size_t region_capacity;
     uint64_t now_before; /* when the op at hand began */
@@ -63,17 +68,39 @@ static int64_t round_stack(uint64_t stack, uint64_t granule)
 
 /* --- blocks and events --- */
 
-static bool is_gone(const struct replay *replay, const struct held *block)
+/* Whether some event of the block is not done; only_away: one on another stream than the block. */
+static bool is_pending(const struct replay *replay, const struct held *block, bool only_away)
 {
-    if (!block->is_dying || block->holds > 0) {
-        return false;
-    }
     for (size_t i = block->waits; i != 0; i = replay->waits[i].next) {
-        if (!replay->events[replay->waits[i].event].is_done) {
-            return false;
+        const uint32_t event = replay->waits[i].event;
+        if (!replay->events[event].is_done &&
+            (!only_away || replay->list->ops[event].stream != block->stream)) {
+            return true;
         }
     }
-    return true;
+    return false;
+}
+
+static bool is_gone(const struct replay *replay, const struct held *block)
+{
+    return block->is_dying && block->holds == 0 &&
+           !is_pending(replay, block, replay->promise->stream_ordered != 0);
+}
+
+/* Whether its recording was not dropped. */
+static bool is_recorded(const struct replay *replay, const struct held *block)
+{
+    return block->recording != NO_OP && replay->recordings[block->recording] != RECORDING_DROPPED;
+}
+
+/* Whether the request may not have what the block left. */
+static bool is_kept(const struct replay *replay, const struct held *block, size_t request)
+{
+    if (!block->is_there || !is_gone(replay, block)) {
+        return false;
+    }
+    return (is_recorded(replay, block) && block->recording != replay->open_recording) ||
+           (is_pending(replay, block, false) && block->stream != replay->list->ops[request].stream);
 }
 
 /* The block or program that the op is done to; NULL: it is not there.  What was freed can only be
@@ -154,6 +181,8 @@ static bool do_make(struct replay *replay, size_t number)
                             .size = seen->size,
                             .align = find_align(replay, op, most),
                             .stack = (uint64_t)round_stack(op->stack, granule),
+                            .recording = op->kind == OP_LOAD ? NO_OP : replay->open_recording,
+                            .stream = op->stream,
                             .most = most});
     return true;
 }
@@ -166,6 +195,7 @@ static bool do_retire(struct replay *replay, size_t number)
                             .size = op->size,
                             .align = replay->promise->granule,
                             .most = op->size,
+                            .recording = NO_OP,
                             .holds = 1});
     return true;
 }
@@ -256,11 +286,47 @@ static bool do_execute(struct replay *replay, size_t number)
     return true;
 }
 
+static bool fail_recording(struct replay *replay, size_t number)
+{
+    return fail(replay, "observations: op %zu is answered ok, but has no such recording", number);
+}
+
+static bool do_record(struct replay *replay, size_t number)
+{
+    if (replay->promise->records == 0 || replay->open_recording != NO_OP) {
+        return fail_recording(replay, number);
+    }
+    replay->open_recording = (uint32_t)number;
+    replay->recordings[number] = RECORDING_OPEN;
+    return true;
+}
+
+static bool do_record_end(struct replay *replay, size_t number)
+{
+    if (replay->open_recording == NO_OP) {
+        return fail_recording(replay, number);
+    }
+    replay->recordings[replay->open_recording] = RECORDING_ENDED;
+    replay->open_recording = NO_OP;
+    return true;
+}
+
+static bool do_record_drop(struct replay *replay, size_t number)
+{
+    const uint32_t recording = replay->list->ops[number].ref;
+    if (recording == NO_OP || replay->recordings[recording] != RECORDING_ENDED) {
+        return fail_recording(replay, number);
+    }
+    replay->recordings[recording] = RECORDING_DROPPED;
+    return true;
+}
+
 static bool (*const effects[OP_KIND_COUNT])(struct replay *replay, size_t number) = {
     [OP_ALLOC] = do_make,    [OP_OUTPUT] = do_make,           [OP_LOAD] = do_make,
     [OP_RETIRE] = do_retire, [OP_DONATE] = do_donate,         [OP_USE] = do_use,
     [OP_HOLD] = do_hold,     [OP_RELEASE] = do_release,       [OP_FREE] = do_free,
     [OP_UNLOAD] = do_free,   [OP_FREE_AFTER] = do_free_after, [OP_EXECUTE] = do_execute,
+    [OP_RECORD] = do_record, [OP_RECORD_END] = do_record_end, [OP_RECORD_DROP] = do_record_drop,
 };
 
 /* --- the regions that are held --- */
@@ -327,7 +393,7 @@ static void take_change(struct replay *replay, const struct change *change)
     struct event *event = &replay->events[change->op];
     switch (change->kind) {
     case CHANGE_MOVED:
-        block->address = change->value;
+        block->address = is_gone(replay, block) ? block->address : change->value;
         break;
     case CHANGE_EVICTED:
         block->is_evicted = true;
@@ -462,21 +528,91 @@ static bool rank_late_times(struct facts *facts)
     return true;
 }
 
-static bool describe_blocks(const struct replay *replay, size_t op_count, struct facts *facts)
+/* What the block left, all of it. */
+static struct fact_block describe_left(const struct replay *replay, size_t op)
 {
-    for (size_t i = 0; i < op_count; i++) {
+    const struct held *block = &replay->blocks[op];
+    struct fact_block left = describe_block(replay, op);
+    left.state = "kept";
+    left.size = (int64_t)block->size;
+    left.align = (int64_t)replay->promise->granule;
+    left.holds = is_recorded(replay, block) && block->recording != replay->open_recording;
+    left.used_until = 0;
+    return left;
+}
+
+static void collect_kept(const struct replay *replay, size_t request, struct kept *kept)
+{
+    for (size_t i = 0; i <= request; i++) {
+        const struct held *block = &replay->blocks[i];
+        const bool has_place = block->address != IN_HOST_MEMORY_ADDRESS;
+        if (has_place && is_in_document(replay, i)) {
+            kept->taken[kept->taken_count++] = (struct kept_taken){block->address, block->size};
+        }
+        if (has_place && is_kept(replay, block, request)) {
+            kept->left[kept->left_count++] = describe_left(replay, i);
+        }
+    }
+}
+
+/* Without addresses, a piece is all that a block left. */
+static bool cut_kept(const struct replay *replay, struct kept *kept)
+{
+    if (replay->promise->placement == 0) {
+        return kept_cut(kept);
+    }
+    kept->pieces = kept->left;
+    kept->piece_count = kept->left_count;
+    kept->left = NULL;
+    return true;
+}
+
+static int compare_facts(const void *left, const void *right)
+{
+    const struct fact_block *a = left, *b = right;
+    return a->op != b->op ? (a->op > b->op) - (a->op < b->op)
+                          : (a->address > b->address) - (a->address < b->address);
+}
+
+/* The blocks that are there and the pieces of what is kept. */
+static bool join_blocks(const struct replay *replay, size_t request, const struct kept *kept,
+                        struct facts *facts)
+{
+    for (size_t i = 0; i <= request; i++) {
         facts->block_count += is_in_document(replay, i);
     }
-    facts->blocks = calloc(facts->block_count + 1, sizeof *facts->blocks);
+    facts->blocks = calloc(facts->block_count + kept->piece_count + 1, sizeof *facts->blocks);
     if (facts->blocks == NULL) {
         return false;
     }
-    for (size_t i = 0, count = 0; i < op_count; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i <= request; i++) {
         if (is_in_document(replay, i)) {
             facts->blocks[count++] = describe_block(replay, i);
         }
     }
+    for (size_t i = 0; i < kept->piece_count; i++) {
+        facts->blocks[count++] = kept->pieces[i];
+    }
+    facts->block_count = count;
+    qsort(facts->blocks, count, sizeof *facts->blocks, compare_facts);
     return rank_late_times(facts);
+}
+
+static bool describe_blocks(const struct replay *replay, size_t request, struct facts *facts)
+{
+    struct kept kept = {.taken = calloc(request + 1, sizeof *kept.taken),
+                        .left = calloc(request + 1, sizeof *kept.left)};
+    bool is_good = kept.taken != NULL && kept.left != NULL;
+    if (is_good && !facts->hides_kept) {
+        collect_kept(replay, request, &kept);
+        is_good = cut_kept(replay, &kept);
+    }
+    is_good = is_good && join_blocks(replay, request, &kept, facts);
+    free(kept.taken);
+    free(kept.left);
+    free(kept.pieces);
+    return is_good;
 }
 
 struct fact_request request_of_op(const struct list *list, size_t number, uint64_t granule,
@@ -530,18 +666,22 @@ enum certificate_result facts_rebuild(const struct certificate_history *history,
                             .blocks = calloc(op + 1, sizeof *replay.blocks),
                             .events = calloc(op + 1, sizeof *replay.events),
                             .waits = calloc(op + 2, sizeof *replay.waits),
+                            .recordings = calloc(op + 1, sizeof *replay.recordings),
+                            .open_recording = NO_OP,
                             .reason = reason};
     enum certificate_result result = CERTIFICATE_UNREADABLE;
-    *facts = (struct facts){0};
+    *facts = (struct facts){.hides_kept = facts->hides_kept};
     fail(&replay, "no memory");
-    if (replay.blocks != NULL && replay.events != NULL && replay.waits != NULL) {
-        result = !run_lines(&replay, op, facts)            ? CERTIFICATE_REFUTED
-                 : describe_blocks(&replay, op + 1, facts) ? CERTIFICATE_VALID
-                                                           : CERTIFICATE_UNREADABLE;
+    if (replay.blocks != NULL && replay.events != NULL && replay.waits != NULL &&
+        replay.recordings != NULL) {
+        result = !run_lines(&replay, op, facts)        ? CERTIFICATE_REFUTED
+                 : describe_blocks(&replay, op, facts) ? CERTIFICATE_VALID
+                                                       : CERTIFICATE_UNREADABLE;
     }
     facts->regions = replay.regions;
     free(replay.blocks);
     free(replay.events);
     free(replay.waits);
+    free(replay.recordings);
     return result;
 }

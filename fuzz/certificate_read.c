@@ -111,7 +111,7 @@ static bool read_time(json_int_t number, uint64_t *time_ns)
 static bool read_block(const json_t *json, struct oom_block *block)
 {
     static const char *const kinds[] = {"buffer", "output", "program", "retired"};
-    static const char *const states[] = {"live", "dying"};
+    static const char *const states[] = {"live", "dying", "kept"};
     const char *kind_word = NULL, *state_word = NULL;
     json_int_t address, size, align, stack, holds, used_until, freed_at;
     unsigned kind, state;
@@ -119,7 +119,7 @@ static bool read_block(const json_t *json, struct oom_block *block)
                     "state", &state_word, "address", &address, "size", &size, "align", &align,
                     "stack", &stack, "holds", &holds, "used_until", &used_until, "freed_at",
                     &freed_at) != 0 ||
-        !find_word(kind_word, kinds, 4, &kind) || !find_word(state_word, states, 2, &state)) {
+        !find_word(kind_word, kinds, 4, &kind) || !find_word(state_word, states, 3, &state)) {
         return false;
     }
     block->address = (uint64_t)address;
@@ -129,6 +129,7 @@ static bool read_block(const json_t *json, struct oom_block *block)
     block->hold_count = holds < UINT32_MAX ? (uint32_t)holds : UINT32_MAX;
     block->kind = (uint8_t)kind;
     block->state = state == 0 ? BLOCK_LIVE : BLOCK_DYING;
+    block->is_kept = state == 2;
     return holds >= 0 && read_time(used_until, &block->used_until_ns) &&
            read_time(freed_at, &block->freed_at_ns);
 }
@@ -159,7 +160,7 @@ static bool is_block_in_range(const struct oom *oom, const struct oom_block *blo
 static bool is_block_possible(const struct oom *oom, const struct oom_block *block)
 {
     if (block->kind == BLOCK_RETIRED) {
-        return block->state == BLOCK_LIVE && !oom_block_is_absent(block) &&
+        return !block->is_kept && block->state == BLOCK_LIVE && !oom_block_is_absent(block) &&
                block->hold_count == 1 && block->used_until_ns == 0;
     }
     if (block->kind == BLOCK_PROGRAM &&
@@ -167,35 +168,64 @@ static bool is_block_possible(const struct oom *oom, const struct oom_block *blo
          (block->state == BLOCK_DYING && block->freed_at_ns != block->used_until_ns))) {
         return false;
     }
+    if (block->is_kept && (block->kind == BLOCK_PROGRAM || block->hold_count > 1 ||
+                           block->used_until_ns != 0 || block->align_bytes != oom->granule_bytes)) {
+        return false;
+    }
     return block->state == BLOCK_LIVE || (block->freed_at_ns >= block->used_until_ns &&
                                           (block->freed_at_ns > 0 || block->hold_count > 0));
 }
 
-static int compare_numbers(const void *left, const void *right)
+struct made {
+    json_int_t op;
+    const struct oom_block *block;
+};
+
+static int compare_made(const void *left, const void *right)
 {
-    const json_int_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
+    const struct made *a = left, *b = right;
+    return a->op != b->op ? (a->op > b->op) - (a->op < b->op)
+                          : (a->block > b->block) - (a->block < b->block);
 }
 
-/* Each block was made by another op, which a list can have. */
-static bool have_own_ops(const json_t *blocks)
+/* Neighbours in the order of their addresses. */
+static bool may_have_one_op(const struct oom_block *below, const struct oom_block *above)
 {
-    const size_t count = json_array_size(blocks);
+    return below->is_kept && above->is_kept && below->hold_count == above->hold_count &&
+           below->freed_at_ns == above->freed_at_ns &&
+           below->address + below->size_bytes < above->address;
+}
+
+/* Each block was made by another op, which a list can have; but for pieces of what one left. */
+static bool have_own_ops(const json_t *blocks, const struct oom *oom)
+{
     bool are_different = true;
-    json_int_t *ops = calloc(count + 1, sizeof *ops);
-    CHECK(ops != NULL);
-    for (size_t i = 0; i < count; i++) {
+    struct made *made = calloc(oom->block_count + 1, sizeof *made);
+    CHECK(made != NULL);
+    for (size_t i = 0; i < oom->block_count; i++) {
         const json_t *op = json_object_get(json_array_get(blocks, i), "op");
-        are_different = are_different && json_is_integer(op);
-        ops[i] = json_integer_value(op);
-        are_different = are_different && ops[i] >= 0 && ops[i] <= UINT32_MAX;
+        made[i] = (struct made){json_integer_value(op), &oom->blocks[i]};
+        are_different = are_different && json_is_integer(op) && made[i].op >= 0 &&
+                        made[i].op <= UINT32_MAX;
     }
-    qsort(ops, count, sizeof *ops, compare_numbers);
-    for (size_t i = 1; i < count; i++) {
-        are_different = are_different && ops[i - 1] != ops[i];
+    qsort(made, oom->block_count, sizeof *made, compare_made);
+    for (size_t i = 1; i < oom->block_count; i++) {
+        are_different = are_different && (made[i - 1].op != made[i].op ||
+                                          may_have_one_op(made[i - 1].block, made[i].block));
     }
-    free(ops);
+    free(made);
     return are_different;
+}
+
+/* Nothing moves next to memory that is kept, and there are buffers and outputs alone. */
+static bool may_keep(const struct oom *oom)
+{
+    bool has_kept = false, has_others = oom->request.class == REQUEST_PROGRAM;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        has_kept = has_kept || oom->blocks[i].is_kept;
+        has_others = has_others || oom->blocks[i].kind > BLOCK_OUTPUT;
+    }
+    return !has_kept || (oom->defrag == DEFRAG_NONE && !has_others);
 }
 
 /* What is there lies above the stacks that are reserved, and the program that is executed is live.
@@ -232,7 +262,7 @@ static bool read_blocks(const json_t *root, struct oom *oom)
         floor_bytes = oom_block_is_absent(block) ? UINT64_MAX : block->address + block->size_bytes;
     }
     oom->block_count = oom->block_capacity = count;
-    return json_is_array(blocks) && have_own_ops(blocks);
+    return json_is_array(blocks) && have_own_ops(blocks, oom) && may_keep(oom);
 }
 
 static bool read_claim(const json_t *root, struct certificate_claim *claim)

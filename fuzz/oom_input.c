@@ -7,7 +7,8 @@
 
 /* --- the header ---------------------------------------------------------------------------------
  *
- *   0      defrag (bits 0-1), does not drain (2), does not evict (3), program_evicts_program (4)
+ *   0      defrag (bits 0-1), does not drain (2), does not evict (3), program_evicts_program (4),
+ *          all of bits 5-7: nothing moves, no programs, and what is freed is kept
  *   1      calls that were refused (bits 0-3), granule as a power of two (4-7)
  *   2-3    capacity in granules
  *   4      request: class (bit 0), its program: none, one of the blocks, or an evicted one (1-2),
@@ -20,7 +21,7 @@
  * and a block:
  *
  *   0      gap below it in granules (bits 0-2), align (3-4), holds (5-7: few of the values are any)
- *   1      its size in granules, less one
+ *   1      its size in granules, less one (bits 0-5), of the op of the block before it (6)
  *   2      kind (bits 0-1), freed (2), used until (3-5)
  *   3      freed at (bits 0-2), stack in granules (3-7) */
 
@@ -29,13 +30,16 @@ enum {
     TIME_NEVER = 7,
     GRANULE_LOG2_COUNT = 10,
     CAPACITY_GRANULES_MIN = 4,
-    SIZE_GRANULES = 64
+    SIZE_GRANULES = 64,
+    SAME_OP = 64,
+    KEEPS = 7
 };
 enum { OP_STEP = 3 }; /* ops that made blocks have any others between them */
 
 struct reader {
     const uint8_t *at;
     size_t left;
+    bool keeps;
 };
 
 static unsigned read_byte(struct reader *reader)
@@ -77,7 +81,10 @@ static void read_contract(struct reader *reader, struct oom *oom)
 {
     const unsigned contract = read_byte(reader);
     const unsigned refused = read_byte(reader);
-    oom->defrag = (contract & 3) == 3 ? DEFRAG_REPACK : (enum defrag_contract)(contract & 3);
+    reader->keeps = contract >> 5 == KEEPS;
+    oom->defrag = reader->keeps         ? DEFRAG_NONE
+                  : (contract & 3) == 3 ? DEFRAG_REPACK
+                                        : (enum defrag_contract)(contract & 3);
     oom->drains = (contract & 4) == 0;
     oom->evicts = (contract & 8) == 0;
     oom->program_evicts_program = (contract & 16) != 0;
@@ -118,6 +125,23 @@ static void fit_state(struct oom_block *block, uint64_t stack_bytes, uint64_t bo
     }
 }
 
+/* A piece of memory that is kept, perhaps of the same op as the one below it. */
+static void fit_kept(struct oom *oom, struct oom_block *piece, bool is_of_same_op)
+{
+    const struct oom_block *below = oom->block_count > 0 ? &oom->blocks[oom->block_count - 1]
+                                                         : NULL;
+    piece->is_kept = true;
+    piece->used_until_ns = 0;
+    piece->hold_count = piece->hold_count > 0;
+    piece->freed_at_ns = piece->freed_at_ns == 0 && piece->hold_count == 0 ? 1 : piece->freed_at_ns;
+    if (is_of_same_op && below != NULL && below->is_kept &&
+        below->address + below->size_bytes < piece->address) {
+        piece->op = below->op;
+        piece->hold_count = below->hold_count;
+        piece->freed_at_ns = below->freed_at_ns;
+    }
+}
+
 /* False: it has no room above *at. */
 static bool read_block(struct reader *reader, struct oom *oom, uint64_t bottom_bytes, uint64_t *at)
 {
@@ -128,12 +152,14 @@ static bool read_block(struct reader *reader, struct oom *oom, uint64_t bottom_b
     const uint64_t granule = oom->granule_bytes;
     struct oom_block block = {
         .size_bytes = (1 + size % SIZE_GRANULES) * granule,
-        .align_bytes = (state & 3) == BLOCK_PROGRAM ? granule : read_align(place >> 3, granule),
+        .align_bytes = reader->keeps || (state & 3) == BLOCK_PROGRAM
+                           ? granule
+                           : read_align(place >> 3, granule),
         .used_until_ns = read_time(state >> 3),
         .freed_at_ns = read_time(times),
         .op = (uint32_t)oom->block_count * OP_STEP + 1,
         .hold_count = place >> 5 == 1 || place >> 5 == 2 ? place >> 5 : 0,
-        .kind = (uint8_t)(state & 3),
+        .kind = (uint8_t)(state & (reader->keeps ? BLOCK_OUTPUT : 3)),
         .state = (state & 4) != 0 ? BLOCK_DYING : BLOCK_LIVE,
     };
     block.address = align_up(*at + (place & 7) * granule, block.align_bytes);
@@ -141,7 +167,11 @@ static bool read_block(struct reader *reader, struct oom *oom, uint64_t bottom_b
         block.size_bytes > oom->capacity_bytes - block.address) {
         return false;
     }
-    fit_state(&block, (times >> 3) * granule, bottom_bytes);
+    if (reader->keeps && block.state == BLOCK_DYING) {
+        fit_kept(oom, &block, (size & SAME_OP) != 0);
+    } else {
+        fit_state(&block, (times >> 3) * granule, bottom_bytes);
+    }
     *at = block.address + block.size_bytes;
     oom->blocks[oom->block_count++] = block;
     return true;
@@ -168,12 +198,12 @@ static void read_own_program(unsigned how, unsigned which, struct oom *oom)
 
 void oom_decode(const uint8_t *bytes, size_t length, struct oom *oom)
 {
-    struct reader reader = {bytes, length};
+    struct reader reader = {bytes, length, false};
     reserve_blocks(oom);
     read_contract(&reader, oom);
     const uint64_t granule = oom->granule_bytes;
     const uint64_t granules = oom->capacity_bytes / granule;
-    const unsigned request = read_byte(&reader);
+    const unsigned request = read_byte(&reader) & (reader.keeps ? ~1u : ~0u);
     const uint64_t size = (1 + read_two(&reader) % (granules + 2)) * granule;
     const uint64_t less = (request & 32) != 0 && granule > 1 ? 1 : 0;
     const uint64_t more = (request & 64) != 0 ? oom->capacity_bytes : 0;

@@ -194,15 +194,14 @@ static bool wait_for_one(struct target_instance *instance, const struct first_fi
     return false;
 }
 
-/* Something that was freed may have ended. */
+/* Something that was freed may have ended; without a wait, or in one that was refused, too. */
 static bool drain_one(struct target_instance *instance)
 {
-    if (!instance->drains || (!wait_for_one(instance, instance->kept) &&
-                              !wait_for_one(instance, instance->heap.highest))) {
-        return false;
-    }
+    const uint64_t completed = instance->heap.completed_count;
+    const bool has_waited = instance->drains && (wait_for_one(instance, instance->kept) ||
+                                                 wait_for_one(instance, instance->heap.highest));
     collect(instance);
-    return true;
+    return has_waited || instance->heap.completed_count != completed;
 }
 
 /* --- places --- */

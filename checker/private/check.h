@@ -17,7 +17,7 @@ struct block {
     struct tree_node place; /* among all blocks by op; in a plan those on the device by address */
     json_int_t highest;     /* under slide: the highest end of what is below it */
     json_int_t op, address, size, align, stack, holds, used_until, freed_at;
-    bool is_program, is_retired, is_live;
+    bool is_program, is_retired, is_live, is_kept;
     enum { FIXED, MOVABLE, GONE } fate; /* by the time that is looked at */
 };
 /* An item or (with a count) a type of items, whose key is its align; or a span, whose key is its
@@ -45,6 +45,7 @@ struct check {
     bool aligns_naturally;
     json_int_t capacity, granule, need, align, stack, own_program;
     json_int_t time, bottom; /* which uses have ended, and the bottom that follows */
+    bool moves, for_buffer;  /* defrag is promised; the class of the request */
     bool drains, evicts;     /* as promised for this class of request, and not refused */
     struct block *blocks;    /* by address; behind them one of size 0 at the end of the device */
     struct tree_node *places;

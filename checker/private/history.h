@@ -32,6 +32,9 @@ enum op_kind {
     OP_SWITCH,
     OP_SLEEP,
     OP_WAKE,
+    OP_RECORD,
+    OP_RECORD_END,
+    OP_RECORD_DROP,
     OP_KIND_COUNT
 };
 
@@ -40,7 +43,7 @@ struct op {
     uint64_t size, align, stack, delay, address; /* align 0: none was asked for */
     size_t line_end;                             /* where the next line begins in the text */
     uint32_t ref, event;                         /* ops above it, or NO_OP */
-    uint8_t kind, host;
+    uint8_t kind, host, stream;
     bool is_collective;
 };
 
@@ -102,6 +105,7 @@ struct promise {
     int placement; /* by its index in "ranges|hidden|pages" */
     uint64_t header;
     int aligns_naturally;
+    int stream_ordered, records;
 };
 
 struct log {

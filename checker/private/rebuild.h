@@ -1,13 +1,9 @@
 /* The facts of an out-of-memory, made again from the list and its observations. */
 #ifndef CHECKER_PRIVATE_REBUILD_H
 #define CHECKER_PRIVATE_REBUILD_H
+#include "checker/private/fact.h"
 #include "checker/private/history.h"
 
-/* A block as the document has it. */
-struct fact_block {
-    const char *kind, *state;
-    int64_t op, address, size, align, stack, holds, used_until, freed_at;
-};
 struct fact_request {
     const char *class;
     int64_t bytes, align, stack;
@@ -20,8 +16,9 @@ struct fact_regions {
 struct facts {
     struct fact_request request;
     struct fact_regions regions;
-    struct fact_block *blocks; /* by op; the caller frees them */
+    struct fact_block *blocks; /* by op, then by address; the caller frees them */
     size_t block_count;
+    bool hides_kept; /* set by the caller: what is kept is left out */
 };
 
 /* What the op asks for if granule and rounding are those.  Of an execute without the bytes and the

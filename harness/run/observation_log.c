@@ -355,7 +355,7 @@ static void append_other_due(struct writing *text, struct observation_log *log, 
     log->due_ns[event] = due_ns;
 }
 
-/* Only a fault, or the last host of a collective, changes when an event is due.  What an
+/* Only a fault, the last host of a collective, or its stream changes when an event is due.  What an
  * out-of-memory need not have seen was not to be awaited. */
 static void append_due(struct writing *text, struct observation_log *log,
                        const struct timeline *timeline)
@@ -408,7 +408,8 @@ static void append_effects(struct writing *text, struct observation_log *log, co
     }
     append_regions(text, host, run, op);
     append_done(text, log, run, device);
-    if (device_faults_struck(device) != 0 || (op->flags & OP_COLLECTIVE) != 0) {
+    if (device_faults_struck(device) != 0 || (op->flags & OP_COLLECTIVE) != 0 ||
+        (run->hosts[op->host].contract.stream_ordered && info->makes_event)) {
         append_due(text, log, run->timeline);
     }
     if (run->observation.skipped == 0) {

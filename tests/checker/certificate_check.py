@@ -103,6 +103,8 @@ FACTS = {
     'blocks': [BLOCK], 'proof': Members}
 
 
+# Of version 3, which has memory that is kept.
+KEPT = {'state': {'live', 'dying', 'kept'}}
 # Of a contract that grows, beside the others.
 REGIONS = {'device': {'region_align': POWER, 'regions': [(COUNT, COUNT)]},
            'contract': {'grows': {True}, 'trims': bool, 'step': range(1, 2**50 + 1)}, 'refused': {'region': bool}}
@@ -122,10 +124,10 @@ def read_document(text):
     shape = {'list': type(None) if named is None else LIST} if document.version >= 2 else {}
     if document.version == 3:
         is_natural = type(document.get('contract')) is Members and 'aligns_naturally' in document.contract
-        shape['contract'] = FACTS['contract'] | PLACED | (NATURAL if is_natural else {})
+        shape |= {'contract': FACTS['contract'] | PLACED | (NATURAL if is_natural else {}), 'blocks': [BLOCK | KEPT]}
         if is_natural:
             shape['request'] = FACTS['request'] | {'align': LARGE_POWER}
-            shape['blocks'] = [BLOCK | {'align': LARGE_POWER}]
+            shape['blocks'] = [BLOCK | KEPT | {'align': LARGE_POWER}]
     if has_regions(document):
         shape |= {name: (FACTS | shape)[name] | REGIONS[name] for name in REGIONS}
     match(document, HEAD | FACTS | shape, 'certificate')
@@ -144,6 +146,8 @@ def read_document(text):
         check_unplaced(document)
     if 'aligns_naturally' in contract:
         check_natural(document)
+    if any(block.state == 'kept' for block in document.blocks):
+        check_kept(document)
     if has_regions(document):
         check_regions(document.device, document.contract, document.request, document.blocks)
     return document
@@ -191,18 +195,40 @@ def check_facts(device, request, blocks):
             block.align == granule and block.holds == 0 if is_program else block.stack == 0,
             freed == 0 if is_live else freed >= used and block.holds + freed > 0,
             is_live or not is_program or used == freed,
+            block.state != 'kept' or block.kind in ('buffer', 'output') and block.align == granule
+            and used == 0 and block.holds <= 1,
             block.kind != 'retired' or is_live and block.holds == 1 and used == 0 <= block.address,
             block.address == -1 or block.address >= end,
             max(block.address, 0) + block.size <= device.capacity)), f'blocks[{i}] cannot be')
         end = math.inf if block.address == -1 else block.address + block.size
     own = dict(enumerate(blocks)).get(request.program)
     require(all((
-        device.capacity % granule == 0 and len({block.op for block in blocks}) == len(blocks),
+        device.capacity % granule == 0 and are_own_ops(blocks),
         request.align >= granule and request.stack % granule == 0,
         request.stack == 0 if is_buffer else request.align == granule,
         request.program == -1 if request.bytes > 0 else own and not is_buffer
         and (own.kind, own.state, own.stack) == ('program', 'live', request.stack))),
         'the request or the capacity cannot be, or two blocks are of one op')
+
+
+def are_own_ops(blocks):
+    """Whether only pieces of what one block left have the same op."""
+    firsts = {}
+    for i, block in enumerate(blocks):
+        first, below = firsts.setdefault(block.op, block), blocks[i - 1]
+        if first is not block and not (
+                first.state == block.state == 'kept' and first.holds == block.holds and first.freed_at == block.freed_at
+                and (below.op != block.op or below.address + below.size < block.address)):
+            return False
+    return True
+
+
+def check_kept(document):
+    """Refuses what does not go with memory that is kept."""
+    kinds = {block.kind for block in document.blocks} | {document.request['class']}
+    require(document.contract.defrag == 'none' and not has_regions(document) and kinds <= {'buffer', 'output'},
+            'moves, regions, programs and bad memory do not go with what is kept')
+    require(document.contract.placement == 'ranges' or document.claim != 'justified', 'what is kept proves nothing')
 
 
 def check_regions(device, contract, request, blocks):
@@ -234,7 +260,7 @@ class State:
         self.defrag = 'none' if refused['copy'] or refused.host_memory else contract.defrag
         self.placement, self.header = contract.placement, contract.header
         awaited = {i: block.freed_at for i, block in enumerate(blocks)
-                   if block.state == 'dying' and block.holds == 0 and block.freed_at > -1}
+                   if block.state != 'live' and block.holds == 0 and block.freed_at > -1}
         self.time = max((0, *awaited.values()) if drains else (0,)) if time is None else time
         ended = {i for i, block in enumerate(blocks) if -1 < block.used_until <= self.time}
         idle = {i for i in ended if blocks[i].state == 'live' and blocks[i].holds == 0}

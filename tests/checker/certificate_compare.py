@@ -25,6 +25,7 @@ from certificate_history import compare, read_history
 
 SOURCE_TREE = pathlib.Path(__file__).resolve().parents[2]
 CODES = {'valid': 0, 'refuted': 1, 'unreadable': 2}
+STREAMED = ('exact_edge', 'queued_free_race')
 SCENARIOS = ('fragmentation_storm', 'eviction_pressure', 'queued_free_race')
 TARGETS = ('first_fit -O defrag=slide -O drains=yes', 'first_fit -O defrag=repack -O evicts=yes -O drains=yes',
            'first_fit -O defrag=slide -O rounding=classes8', 'hbm -O defrag=repack', 'hbm -O defrag=none')
@@ -76,6 +77,17 @@ def list_replays(hbmstress, folder):
         run_quietly([hbmstress, 'run', 'queued_free_race', '-t', target, *'--seed 5 --seeds 1 --ops 400 --faults all --keep 1 '
                      '--capacity 72M --out'.split(), target], folder)
         replays += [(path, ()) for path in sorted((folder / target / 'kept').glob('*.ops'))]
+    return replays + list_streamed(hbmstress, folder)
+
+
+def list_streamed(hbmstress, folder):
+    """Of a target whose frees are ordered by streams; some of its certificates have memory that is kept."""
+    replays = []
+    for name in STREAMED:
+        run_quietly([hbmstress, 'run', name, *'-t streamed --seed 5 --seeds 1 --ops 600 --faults all --keep 1 --out'.split(),
+                     'streamed-' + name], folder)
+        paths = sorted((folder / ('streamed-' + name) / 'kept').glob('*.ops'))
+        replays += [(path, ('-t', 'streamed', '-O', 'drains=' + drains)) for path in paths for drains in ('no', 'yes')]
     return replays
 
 
@@ -108,7 +120,7 @@ NUMBERS = ('0', '1', '-1', '2', '511', '512', '4611686018427387904', '9223372036
            '-9223372036854775808', '99999999999999999999999', '1.0', '1e3', 'true', 'null', 'NaN', '"512"', '00')
 WORDS = ('justified', 'premature', 'unknown', 'none', 'slide', 'repack', 'buffer', 'program', 'output', 'retired', 'live',
          'dying', 'stack', 'spans', 'rounding', 'search', 'table', 'fills', 'plan', 'budget', 'plain', 'aligned', 'held',
-         'ok', 'no_memory', 'failed', 'skipped', 'never', 'copy', 'wait', 'hbm', 'first_fit', 'any', 'true', 'false', '')
+         'kept', 'ok', 'no_memory', 'failed', 'skipped', 'never', 'copy', 'wait', 'hbm', 'first_fit', 'any', 'true', 'false', '')
 
 
 def substitute(chance, pattern, text, change):

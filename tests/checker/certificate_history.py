@@ -1,4 +1,5 @@
 """Makes the facts of a certificate again, from its list and its observations (docs/certificate.md, "The list")."""
+import bisect
 import functools
 import hashlib
 import re
@@ -11,12 +12,14 @@ OP = range(0, 2**32)
 SCALES = {'': 1, 'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40, 'P': 2**50, 'E': 2**60}
 UNITS = {'ns': 1, 'us': 10**3, 'ms': 10**6, 's': 10**9, 'm': 60 * 10**9, 'h': 3600 * 10**9}
 # The fields of each kind: `?` may be absent, and of `a|b` there is exactly one.
-KINDS = {'alloc': 'size align? tag? unpadded? retry?', 'output': 'size align? tag? unpadded? retry?', 'free': 'block',
-         'free_after': 'block event|delay', 'use': 'block event|delay', 'hold': 'block', 'release': 'block',
+KINDS = {'alloc': 'size align? tag? unpadded? retry? stream?', 'output': 'size align? tag? unpadded? retry? stream?',
+         'free': 'block', 'free_after': 'block event|delay stream?', 'use': 'block event|delay stream?', 'hold': 'block',
+         'release': 'block',
          'donate': 'block size tag? unpadded?', 'load': 'size stack tag? retry?', 'unload': 'program',
          'execute': 'program delay collective? retry?', 'defragment': '', 'complete': 'event', 'advance': 'delay',
          'touch': 'block', 'report': '', 'fault': 'call nth delay? for_ever?', 'retire': 'size address',
-         'switch': 'op? point to|event', 'sleep': '', 'wake': ''}
+         'switch': 'op? point to|event', 'sleep': '', 'wake': '', 'record': '', 'record_end': '',
+         'record_drop': 'recording'}
 CALLS = ('copy', 'wait', 'unload', 'host_memory', 'any', 'copy_half', 'copy_late', 'wait_timeout', 'event_lost',
          'event_late', 'event_early', 'event_doubled', 'event_order', 'event_others', 'unload_busy', 'unload_half',
          'clock_jump', 'poll_jump', 'region', 'region_short')
@@ -24,8 +27,8 @@ ROUNDINGS = {'any': (), 'granule': ('overhead',), 'classes': ('smallest', 'overh
 REQUESTS = ('alloc', 'output', 'load', 'execute')
 MAKE_BLOCKS = ('alloc', 'output', 'load', 'donate', 'retire')
 ANSWER_BLOCKS = ('alloc', 'output', 'load', 'donate', 'execute')
-# Without one of these and without an event that is done, no block can go.
-ENDS = ('free', 'free_after', 'unload', 'release')
+# Without one of these and without an event that is done, no block can go, nor what it left.
+ENDS = ('free', 'free_after', 'unload', 'release', 'record_drop')
 
 
 # -- Reading the list -------------------------------------------------------------------------------------------------
@@ -96,9 +99,9 @@ def read_rounding(text):
 
 FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded': read_size, 'align': power(2, 2**21),
           'delay': read_delay, 'retry': one_of('yes'), 'for_ever': one_of('yes'), 'call': one_of(*CALLS),
-          'block': read_reference, 'program': read_reference, 'event': read_reference, 'op': read_whole, 'tag': plain(255),
+          'block': read_reference, 'program': read_reference, 'recording': read_reference, 'event': read_reference, 'op': read_whole, 'tag': plain(255),
           'lane': plain(63), 'to': plain(63), 'host': plain(63), 'spmd': plain(GROUP_MAX), 'collective': plain(GROUP_MAX),
-          'nth': plain(2**32 - 1), 'point': plain(2**32 - 1)}
+          'nth': plain(2**32 - 1), 'point': plain(2**32 - 1), 'stream': matching('[1-9]|[1-5][0-9]|6[0-3]')}
 HEAD = {'scenario': matching('.+'), 'chip': matching('.+'),
         'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
         'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
@@ -114,7 +117,9 @@ def read_op(number, kind, text):
     if len(op) < len(fields) or op.keys() - known or any(
             sum(name in op for name in each.split('|')) != 1 for each in wanted if not each.endswith('?')):
         raise ValueError(f'{kind} has a field too many, or one too few')
-    if any(op.get(name) is not None and op[name] >= number for name in ('block', 'program', 'event', 'op')):
+    if 'stream' in op and op.keys() & {'event', 'spmd'}:
+        raise ValueError('stream= next to event= or spmd=')
+    if any(op.get(name) is not None and op[name] >= number for name in ('block', 'program', 'recording', 'event', 'op')):
         raise ValueError('a reference is not to an earlier op')
     if kind != 'complete' and op.get('event', 0) is None:
         raise ValueError('no event is named')
@@ -173,7 +178,7 @@ def hash_list(history, number):
 
 HOST = {'granule': range(1, 2**30 + 1), 'rounding': str, 'defrag': {'none', 'slide', 'repack'}, 'drains': bool,
         'evicts': bool, 'program_evicts_program': bool, 'placement': {'ranges', 'hidden', 'pages'},
-        'header': range(2**20 + 1)}
+        'header': range(2**20 + 1), 'stream_ordered': bool, 'records': bool}
 NATURAL, GROWING = {'aligns_naturally': bool}, {'trims': bool, 'step': COUNT}
 LOG_HEAD = {'format': str, 'version': int, 'target': str, 'options': Members, 'capacity': range(1, 2**50 + 1),
             'hosts': [Members]}
@@ -207,6 +212,8 @@ def check_log_head(head, history):
         require('placement' in host or 'header' not in host, 'a host has one without the other')
         host.setdefault('placement', 'ranges')
         host.setdefault('header', 0)
+        host.setdefault('stream_ordered', False)
+        host.setdefault('records', False)
     match(head, LOG_HEAD, 'line 1')
     require(head.format == 'hbmstress-observations' and head.version == 1, 'the format or version is wrong')
     require((head.target, head.options, head.capacity, len(head.hosts)) == (
@@ -274,6 +281,7 @@ class Replay:
         self.contract = log.head.hosts[host]
         self.blocks, self.due, self.done = {}, {}, set()
         self.regions = {}
+        self.recording, self.recordings = None, set()  # the open one, and all that were not dropped
 
     def run(self, number):
         """Takes the lines up to that of the op."""
@@ -286,7 +294,7 @@ class Replay:
             self.due |= line.due
             self.done |= set(line.get('done', ()))
             if 'done' in line or op.kind in ENDS:
-                self.blocks = {made: block for made, block in self.blocks.items() if not self.is_gone(block)}
+                self.end_blocks()
             before = line.now
 
     def take_regions(self, line):
@@ -306,16 +314,23 @@ class Replay:
             due = line.now + (5 * UNITS['s'] if 'collective' in op else delay)
         self.due[op.number] = NEVER if delay == NEVER or due > 2**64 - 2 else due
 
-    def is_gone(self, block):
-        return block.state == 'dying' and block.holds == 0 and block.used | block.awaited <= self.done
+    def end_blocks(self):
+        """What is gone leaves its memory as long as that is kept for some requests."""
+        for block in self.blocks.values():
+            awaited = {event for event in (block.used | block.awaited) - self.done
+                       if not self.contract.stream_ordered or stream_of(self.history.ops[event]) != block.stream}
+            if block.state == 'dying' and block.holds == 0 and not awaited:
+                block.state = 'kept'
+        self.blocks = {made: block for made, block in self.blocks.items() if block.state != 'kept'
+                       or block.recording in self.recordings or not block.used | block.awaited <= self.done}
 
     def apply(self, op, line):
         for made in self.blocks.keys() & line.get('evicted', ()):
             self.blocks[made].is_loaded = False
-            if self.blocks[made].state == 'dying':
+            if self.blocks[made].state != 'live':
                 del self.blocks[made]
         for made, address in line.get('moved', ()):
-            if made in self.blocks:
+            if made in self.blocks and self.blocks[made].state != 'kept':
                 self.blocks[made].address = address
         if line.answer == 'ok':
             getattr(self, 'apply_' + op.kind, lambda op, line: None)(op, line)
@@ -335,14 +350,15 @@ class Replay:
 
     def add(self, kind, op, place, **members):
         block = Members(op=op.number, kind=kind, state='live', address=place.address, size=place['size'], asked=NEVER,
-                        align=self.contract.granule, stack=0, holds=0, used=set(), awaited=set(), is_loaded=True)
+                        align=self.contract.granule, stack=0, holds=0, used=set(), awaited=set(), is_loaded=True,
+                        stream=0, recording=None)
         self.blocks[op.number] = Members(block | members)
 
     def apply_alloc(self, op, line):
         size = most(self.contract.rounding, op['size'], self.contract.granule)
         self.add('buffer' if op.kind == 'alloc' else 'output', op, line, asked=op['size'],
                  align=raise_align(max(op.get('align', 0), self.contract.granule), size, self.contract,
-                                   self.history.head['capacity']))
+                                   self.history.head['capacity']), stream=stream_of(op), recording=self.recording)
 
     apply_output = apply_alloc
 
@@ -388,15 +404,28 @@ class Replay:
         if not program.is_loaded:
             program |= {'is_loaded': True, 'address': line.address, 'size': line['size']}
 
+    def apply_record(self, op, line):
+        require(self.contract.records and self.recording is None, f'log: op {op.number} begins no recording')
+        self.recording = op.number
+        self.recordings.add(op.number)
+
+    def apply_record_end(self, op, line):
+        require(self.recording is not None, f'log: op {op.number} ends no recording')
+        self.recording = None
+
+    def apply_record_drop(self, op, line):
+        require(op.recording in self.recordings - {self.recording}, f'log: op {op.number} drops no recording')
+        self.recordings.remove(op.recording)
+
     # What the document should show.
 
     def last_due(self, events):
         return max((self.due.get(event, NEVER) for event in events - self.done), default=0)
 
-    def show_blocks(self):
+    def show_blocks(self, number, hides_kept):
         shown = {}
         for made, block in self.blocks.items():
-            if block.is_loaded:
+            if block.is_loaded and block.state != 'kept':
                 size = min(block['size'], most(self.contract.rounding, block.asked, self.contract.granule))
                 ends = block.used | block.awaited if block.state == 'dying' else set()
                 shown[made] = Members({name: block[name] for name in ('op', 'kind', 'state', 'address', 'align', 'stack',
@@ -406,8 +435,41 @@ class Replay:
                 if self.contract.placement != 'ranges' or self.contract.header > 0:
                     shown[made].align = self.contract.granule
                 shown[made] |= {'used_until': self.last_due(block.used), 'freed_at': self.last_due(ends)}
+        shown = {(made, block.address): block for made, block in shown.items()}
+        if not hides_kept:
+            shown |= {(piece.op, piece.address): piece for piece in self.show_kept(self.history.ops[number])}
         show_late(shown.values())
         return shown
+
+    def show_left(self, request):
+        """All of the memory that the request may not have though its block is gone, that with precedence first."""
+        left = []
+        for block in self.blocks.values():
+            is_recorded = block.recording in self.recordings - {self.recording}
+            is_streamed = not block.used | block.awaited <= self.done and block.stream != stream_of(request)
+            if block.state == 'kept' and block.address >= 0 and (is_recorded or is_streamed):
+                left.append(Members(op=block.op, kind=block.kind, state='kept', address=block.address, size=block['size'],
+                                    align=self.contract.granule, stack=0, holds=int(is_recorded), used_until=0,
+                                    freed_at=self.last_due(block.used | block.awaited)))
+        return sorted(left, key=lambda block: (-block.holds, -block.freed_at, block.op))
+
+    def show_kept(self, request):
+        """The pieces of that memory which nothing takes and no memory before it has."""
+        left = self.show_left(request)
+        if self.contract.placement != 'ranges':
+            return [Members(block | {'address': 0}) for block in left]
+        taken = sorted((block.address, block.address + block['size']) for block in self.blocks.values()
+                       if block.state != 'kept' and block.is_loaded and block.address >= 0)
+        pieces = []
+        for block in left:
+            end = block.address + block['size']
+            at = block.address
+            for low, high in [*taken, (end, end)]:
+                if at < min(low, end):
+                    pieces.append(Members(block | {'address': at, 'size': min(low, end) - at}))
+                at = max(at, high)
+            bisect.insort(taken, (block.address, end))
+        return pieces
 
     def show_request(self, number, document):
         op, words, program = self.history.ops[number], self.contract.rounding, -1
@@ -429,6 +491,10 @@ class Replay:
 def raise_align(align, size, contract, capacity):
     """Where blocks align naturally, to the size that a block may have."""
     return max(align, size) if contract.get('aligns_naturally') and size <= capacity else align
+
+
+def stream_of(op):
+    return int(op.get('stream', 0))
 
 
 def show_late(blocks):
@@ -493,16 +559,17 @@ def compare_log(document, history, log):
         refused = log.lines[named.op].get('refused', ())
         require(document.refused == {kind: kind in refused for kind in document.refused}, 'log: refused differs')
         replay.run(named.op)
-        compare_blocks(document, replay.show_blocks())
+        hides_kept = document.contract.placement != 'ranges' and document.claim == 'justified'
+        compare_blocks(document, replay.show_blocks(named.op, hides_kept))
         regions = sorted([start, end] for start, end in replay.regions.items())
         require(document.device.get('regions', []) == regions, 'log: the regions are others')
         compare_request(document, replay, False)
 
 
 def compare_blocks(document, shown):
-    blocks = {block.op: block for block in document.blocks}
+    blocks = {(block.op, block.address): block for block in document.blocks}
     for made in sorted(blocks.keys() | shown.keys()):
-        require(blocks.get(made) == shown.get(made), f'log: the block of op {made} is another')
+        require(blocks.get(made) == shown.get(made), f'log: the block of op {made[0]} at {made[1]} is another')
 
 
 def compare_request(document, replay, is_unknown):

@@ -2,6 +2,7 @@
 /* clang-format off */
 SUITE(certificate_budget)
 SUITE(certificate_check)
+SUITE(certificate_kept)
 SUITE(certificate_moves)
 SUITE(certificate_natural)
 SUITE(certificate_regions)

@@ -28,7 +28,8 @@ struct story {
     const char *head, *hosts;     /* more lines of the list's head; of the log's */
     const char *last, *last_more; /* the op that is out of memory, and its line */
     const char *contract, *refused, *request, *blocks, *proof, *list; /* of the document */
-    int host;
+    const char *claim;
+    int host, version; /* 0: version 2 */
 };
 
 #define FACT(op, kind, state, address, size, align, stack, holds, used_until, freed_at) \
@@ -38,6 +39,12 @@ struct story {
 #define PROMISED(rounding, defrag)                                    \
     "{'granule': 512, 'rounding': '" rounding "', 'defrag': '" defrag \
     "', 'drains': false, 'evicts': false, 'program_evicts_program': false}"
+#define PROMISED_MORE(more)                                                                        \
+    "{'granule': 512, 'rounding': 'granule', 'defrag': 'none', 'drains': false, 'evicts': false, " \
+    "'program_evicts_program': false, " more "}"
+#define PLACED_CONTRACT(placement)                          \
+    "{'defrag': 'none', 'drains': false, 'evicts': false, " \
+    "'program_evicts_program': false, 'placement': '" #placement "', 'header': 0}"
 #define REPACK_CONTRACT                                       \
     "{'defrag': 'repack', 'drains': false, 'evicts': false, " \
     "'program_evicts_program': false}"

@@ -17,6 +17,11 @@ static const char by_list[] = "justified, spans; the op is that of the list";
 
 #define TWO_HOSTS PROMISED("granule", "none") ", " PROMISED("granule", "none")
 #define CLASSES "rounding classes=4\nhosts 1\n"
+#define STREAMED PROMISED_MORE("'stream_ordered': true")
+#define RECORDED PROMISED_MORE("'records': true, 'stream_ordered': false")
+#define BOTH PROMISED_MORE("'records': true, 'stream_ordered': true")
+#define HIDDEN PROMISED_MORE("'placement': 'hidden', 'header': 0, 'stream_ordered': true")
+#define SHOWS_KEPT .version = 3, .contract = PLACED_CONTRACT(ranges)
 #define CLASSED PROMISED("classes=4", "none")
 
 static const struct story stories[] = {
@@ -217,6 +222,168 @@ static const struct story stories[] = {
      .refused = "{'copy': true, 'wait': true, 'unload': false, 'host_memory': false}"},
     {.last_more = ", 'refused': ['host_memory', 'unload']",
      .refused = "{'copy': false, 'wait': false, 'unload': true, 'host_memory': true}"},
+    /* What was freed behind work of its stream is kept for that stream. */
+    {.steps = {MADE("alloc size=1K align=4K stream=3", 4096, 1024),
+               STEP("use block=0 delay=5ns stream=3", 0, ""), DID("free block=0")},
+     .hosts = STREAMED,
+     SHOWS_KEPT,
+     .blocks = FACT(0, buffer, kept, 4096, 1024, 512, 0, 0, 0, 5)},
+    {.steps = {MADE("alloc size=1K stream=3", 0, 1024),
+               STEP("use block=0 delay=5ns stream=3", 0, ""), DID("free block=0")},
+     .hosts = STREAMED,
+     .last = "alloc size=1M stream=3"},
+    /* A target that orders nothing by streams frees it as ever. */
+    {.steps = {MADE("alloc size=1K stream=3", 0, 1024),
+               STEP("free_after block=0 delay=5ns stream=3", 0, "")},
+     .last = "alloc size=1M stream=3",
+     .blocks = FACT(0, buffer, dying, 0, 1024, 512, 0, 0, 0, 5)},
+    /* Work of another stream, also by its event, keeps the block itself; then its own work. */
+    {.steps = {MADE("alloc size=1K", 0, 1024), STEP("use block=0 delay=5ns stream=2", 0, ""),
+               STEP("free_after block=0 delay=9ns", 0, ""), MADE("alloc size=512", 1024, 512),
+               STEP("use block=3 delay=7ns stream=2", 0, ""),
+               STEP("free_after block=3 delay=9ns", 0, ""),
+               MADE("alloc size=512 stream=4", 1536, 512), DID("free_after block=6 event=1")},
+     .hosts = STREAMED,
+     .last = "output size=1M stream=1",
+     .last_more = ", 'done': [4]",
+     SHOWS_KEPT,
+     .blocks = FACT(0, buffer, dying, 0, 1024, 512, 0, 0, 5,
+                    9) "," FACT(3, buffer, kept, 1024, 512, 512, 0, 0, 0,
+                                9) "," FACT(6, buffer, dying, 1536, 512, 512, 0, 0, 0, 5)},
+    /* So does a hold; what is done keeps nothing, and what moves later is another's. */
+    {.steps = {MADE("alloc size=1K stream=1", 0, 1024), DID("hold block=0"),
+               STEP("free_after block=0 delay=7ns stream=1", 0, ""),
+               MADE("output size=512 stream=1", 1024, 512),
+               STEP("free_after block=3 delay=never stream=1", 0, ""), DID("release block=0"),
+               MADE("alloc size=1K stream=1", 2048, 1024),
+               STEP("free_after block=6 delay=1ns stream=1", 0, ""),
+               STEP("complete event=7", 1, ", 'done': [7]"),
+               STEP("report", 1, ", 'moved': [[0, 8192]]")},
+     .hosts = STREAMED,
+     SHOWS_KEPT,
+     .blocks = FACT(0, buffer, kept, 0, 1024, 512, 0, 0, 0, 7) "," FACT(3, output, kept, 1024, 512,
+                                                                        512, 0, 0, 0, -1)},
+    /* A donated block stays on its stream. */
+    {.steps = {MADE("alloc size=1K stream=1", 0, 1024), MADE("donate block=0 size=512", 0, 1024),
+               STEP("free_after block=1 delay=7ns stream=1", 0, "")},
+     .hosts = STREAMED,
+     SHOWS_KEPT,
+     .blocks = FACT(1, output, kept, 0, 1024, 512, 0, 0, 0, 7)},
+    /* What a block takes is not shown; of what several left, that which is free last. */
+    {.steps = {MADE("alloc size=4K stream=1", 0, 4096),
+               STEP("free_after block=0 delay=9ns stream=1", 0, ""),
+               MADE("alloc size=1K stream=1", 1024, 1024),
+               MADE("alloc size=1K stream=1", 3072, 1024),
+               STEP("free_after block=3 delay=20ns stream=1", 0, ""),
+               MADE("alloc size=512 stream=1", 2048, 512),
+               STEP("free_after block=5 delay=9ns stream=1", 0, "")},
+     .hosts = STREAMED,
+     SHOWS_KEPT,
+     .blocks = FACT(0, buffer, kept, 0, 1024, 512, 0, 0, 0, 9) "," FACT(
+         2, buffer, live, 1024, 1024, 512, 0, 0, 0,
+         0) "," FACT(0, buffer, kept, 2048, 1024, 512, 0, 0, 0,
+                     9) "," FACT(3, buffer, kept, 3072, 1024, 512, 0, 0, 0, 20)},
+    /* A block takes what it was answered, and leaves as much. */
+    {.steps = {MADE("alloc size=512 stream=1", 0, 4096),
+               STEP("free_after block=0 delay=9ns stream=1", 0, ""),
+               MADE("alloc size=512 stream=1", 1024, 2048)},
+     .hosts = STREAMED,
+     SHOWS_KEPT,
+     .blocks = FACT(0, buffer, kept, 0, 1024, 512, 0, 0, 0,
+                    9) "," FACT(2, buffer, live, 1024, 512, 512, 0, 0, 0,
+                                0) "," FACT(0, buffer, kept, 3072, 1024, 512, 0, 0, 0, 9)},
+    /* Late times of two pieces count twice. */
+    {.steps = {MADE("alloc size=2K stream=1", 0, 2048),
+               STEP("free_after block=0 delay=5000000000000000000ns stream=1", 0, ""),
+               MADE("alloc size=512 stream=1", 512, 512), MADE("alloc size=512", 4096, 512),
+               STEP("use block=3 delay=6000000000000000000ns", 0, "")},
+     .hosts = STREAMED,
+     SHOWS_KEPT,
+     .blocks = FACT(0, buffer, kept, 0, 512, 512, 0, 0, 0, 4611686018427387905) "," FACT(
+         2, buffer, live, 512, 512, 512, 0, 0, 0,
+         0) "," FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0,
+                     4611686018427387905) "," FACT(3, buffer, live, 4096, 512, 512, 0, 0,
+                                                   4611686018427387907, 0)},
+    /* Where no block has an address, what is kept stands there unless it would have to prove. */
+    {.steps = {MADE("alloc size=1K stream=1", 0, 1024),
+               STEP("free_after block=0 delay=9ns stream=1", 0, ""),
+               MADE("alloc size=512 stream=1", 0, 512)},
+     .hosts = HIDDEN,
+     .version = 3,
+     .contract = PLACED_CONTRACT(hidden),
+     .proof = "{'kind': 'sum', 'need': 66560, 'have': 65536}",
+     .blocks = FACT(2, buffer, live, 0, 512, 512, 0, 0, 0, 0)},
+    {.steps = {MADE("alloc size=1K stream=1", 0, 1024),
+               STEP("free_after block=0 delay=9ns stream=1", 0, ""),
+               MADE("alloc size=512 stream=1", 0, 512)},
+     .hosts = HIDDEN,
+     .version = 3,
+     .contract = PLACED_CONTRACT(hidden),
+     .claim = "premature",
+     .last = "alloc size=512",
+     .request = ASKED(buffer, 512, 512, 0, -1),
+     .proof = "{'kind': 'plan', 'until': 0, 'address': -1, 'evict': [], 'moves': []}",
+     .blocks = FACT(0, buffer, kept, 0, 1024, 512, 0, 0, 0, 9) "," FACT(2, buffer, live, 0, 512,
+                                                                        512, 0, 0, 0, 0)},
+    /* What was asked for while a recording was open is kept for it. */
+    {.steps = {DID("record"), MADE("alloc size=1K", 0, 1024), DID("free block=1"),
+               MADE("alloc size=512", 0, 512), DID("record_end")},
+     .hosts = RECORDED,
+     SHOWS_KEPT,
+     .blocks = FACT(3, buffer, live, 0, 512, 512, 0, 0, 0, 0) "," FACT(1, buffer, kept, 512, 512,
+                                                                       512, 0, 1, 0, 0)},
+    {.steps = {DID("record"),
+               MADE("alloc size=1K", 0, 1024),
+               DID("free block=1"),
+               {"record", "skipped", "0", ""}},
+     .hosts = RECORDED},
+    /* It ends as others do, and another recording does not have it. */
+    {.steps = {DID("record"), MADE("alloc size=1K", 0, 1024), MADE("alloc size=1K", 1024, 1024),
+               DID("record_end"), STEP("free_after block=1 delay=4ns", 0, ""), DID("free block=2"),
+               DID("record")},
+     .hosts = RECORDED,
+     SHOWS_KEPT,
+     .blocks = FACT(1, buffer, dying, 0, 1024, 512, 0, 0, 0, 4) "," FACT(2, buffer, kept, 1024,
+                                                                         1024, 512, 0, 1, 0, 0)},
+    /* Once the recording is dropped, nothing is kept for it, and what lives goes on. */
+    {.steps = {DID("record"), MADE("alloc size=1K", 0, 1024), MADE("output size=1K", 1024, 1024),
+               DID("free block=1"), DID("record_end"), DID("record_drop recording=0"),
+               MADE("alloc size=512", 8192, 512), DID("free block=6")},
+     .hosts = RECORDED,
+     .blocks = FACT(2, output, live, 1024, 1024, 512, 0, 0, 0, 0)},
+    /* Another host has recordings of its own. */
+    {.steps = {DID("record host=1"), MADE("alloc size=1K", 0, 1024), DID("free block=1"),
+               DID("record"), DID("record_end host=1")},
+     .head = "hosts 2\n",
+     .hosts = RECORDED "," RECORDED},
+    /* With streams: a request needs both, and what is kept for a recording is free last. */
+    {.steps = {DID("record"), MADE("alloc size=1K stream=1", 0, 1024),
+               STEP("free_after block=1 delay=9ns stream=1", 0, ""), DID("record_end")},
+     .hosts = BOTH,
+     .last = "alloc size=1M stream=1",
+     SHOWS_KEPT,
+     .blocks = FACT(1, buffer, kept, 0, 1024, 512, 0, 1, 0, 9)},
+    {.steps = {DID("record"), MADE("alloc size=1K stream=1", 0, 1024),
+               STEP("free_after block=1 delay=9ns stream=1", 0, "")},
+     .hosts = BOTH,
+     .last = "alloc size=1M stream=2",
+     SHOWS_KEPT,
+     .blocks = FACT(1, buffer, kept, 0, 1024, 512, 0, 0, 0, 9)},
+    {.steps = {DID("record"), MADE("alloc size=1K stream=1", 0, 1024),
+               STEP("free_after block=1 delay=9ns stream=1", 0, ""), DID("record_end"),
+               DID("record_drop recording=0")},
+     .hosts = BOTH,
+     .last = "alloc size=1M stream=2",
+     SHOWS_KEPT,
+     .blocks = FACT(1, buffer, kept, 0, 1024, 512, 0, 0, 0, 9)},
+    {.steps = {MADE("alloc size=2K stream=1", 0, 2048),
+               STEP("free_after block=0 delay=9ns stream=1", 0, ""), DID("record"),
+               MADE("alloc size=1K stream=1", 0, 1024), DID("free block=3"), DID("record_end")},
+     .hosts = BOTH,
+     .last = "alloc size=1M stream=2",
+     SHOWS_KEPT,
+     .blocks = FACT(3, buffer, kept, 0, 1024, 512, 0, 1, 0, 0) "," FACT(0, buffer, kept, 1024, 1024,
+                                                                        512, 0, 0, 0, 9)},
 };
 enum { STORY_COUNT = sizeof stories / sizeof *stories };
 
@@ -257,7 +424,8 @@ static size_t find_other(const char *at, char other[32])
                                            {"\"buffer\"", "\"output\""},
                                            {"\"output\"", "\"buffer\""},
                                            {"\"live\"", "\"dying\""},
-                                           {"\"dying\"", "\"live\""}};
+                                           {"\"dying\"", "\"live\""},
+                                           {"\"kept\"", "\"dying\""}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strncmp(at, words[i][0], strlen(words[i][0])) == 0) {
             snprintf(other, 32, "%s", words[i][1]);
@@ -618,6 +786,14 @@ static const struct edit broken_lists[] = {
     {"delay=5ms", "delay=ms", "list.ops:12: the value of delay= is wrong"},
     {"delay=5ms", "delay=5124096h", "list.ops:12: the value of delay= is wrong"},
     {"delay=5ms", "delay=18446744073709551615ns", "list.ops:12: the value of delay= is wrong"},
+    {"delay=5ms", "delay=5ms stream=0", "list.ops:12: the value of stream= is wrong"},
+    {"delay=5ms", "delay=5ms stream=64", "list.ops:12: the value of stream= is wrong"},
+    {"delay=5ms", "delay=5ms stream=1 spmd=2",
+     "list.ops:12: the op has stream= next to event= or spmd="},
+    {"2: use block=0 delay=5ms", "2: use block=0 event=1 stream=1",
+     "list.ops:12: the op has stream= next to event= or spmd="},
+    {"2: use block=0 delay=5ms", "2: record_drop recording=2",
+     "list.ops:12: the value of recording= is wrong"},
     {"2: use block=0 delay=5ms", "2: fault call=none nth=1",
      "list.ops:12: the value of call= is wrong"},
     {"2: use block=0 delay=5ms", "2: fault call=copy nth=4294967296",
@@ -704,8 +880,8 @@ END_TEST
 static const struct {
     const char *name, *required, *either, *optional;
 } kinds[] = {
-    {"alloc", "size", "", "align tag unpadded retry"},
-    {"output", "size", "", "align tag unpadded retry"},
+    {"alloc", "size", "", "align tag unpadded retry stream"},
+    {"output", "size", "", "align tag unpadded retry stream"},
     {"load", "size stack", "", "tag retry"},
     {"execute", "program delay", "", "collective retry"},
     {"donate", "block size", "", "tag unpadded"},
@@ -713,8 +889,8 @@ static const struct {
     {"hold", "block", "", ""},
     {"release", "block", "", ""},
     {"touch", "block", "", ""},
-    {"use", "block", "event delay", ""},
-    {"free_after", "block", "event delay", ""},
+    {"use", "block", "delay event", "stream"},
+    {"free_after", "block", "delay event", "stream"},
     {"unload", "program", "", ""},
     {"complete", "event", "", ""},
     {"advance", "delay", "", ""},
@@ -725,15 +901,18 @@ static const struct {
     {"switch", "point", "to event", "op"},
     {"sleep", "", "", ""},
     {"wake", "", "", ""},
+    {"record", "", "", ""},
+    {"record_end", "", "", ""},
+    {"record_drop", "recording", "", ""},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 static const char *const field_values[][2] = {
-    {"block", "0"},   {"program", "0"}, {"event", "1"},      {"delay", "1s"},     {"size", "1"},
-    {"address", "0"}, {"stack", "0"},   {"unpadded", "1"},   {"align", "2"},      {"tag", "1"},
-    {"retry", "yes"}, {"call", "copy"}, {"nth", "1"},        {"for_ever", "yes"}, {"op", "1"},
-    {"point", "1"},   {"to", "1"},      {"collective", "1"}, {"lane", "1"},       {"host", "1"},
-    {"spmd", "1"}};
+    {"block", "0"},   {"program", "0"}, {"event", "1"},       {"delay", "1s"},     {"size", "1"},
+    {"address", "0"}, {"stack", "0"},   {"unpadded", "1"},    {"align", "2"},      {"tag", "1"},
+    {"retry", "yes"}, {"call", "copy"}, {"nth", "1"},         {"for_ever", "yes"}, {"op", "1"},
+    {"point", "1"},   {"to", "1"},      {"collective", "1"},  {"lane", "1"},       {"host", "1"},
+    {"spmd", "1"},    {"stream", "63"}, {"recording", "none"}};
 enum { FIELD_COUNT = sizeof field_values / sizeof *field_values };
 
 static bool has_word(const char *words, const char *word)
@@ -948,7 +1127,7 @@ END_TEST
 /* Ops that are answered ok though what they name is not there: no target's answer, but a log that
  * is of no run. */
 static const struct {
-    const char *steps[3];
+    const char *steps[4];
     const char *reason;
 } contradictions[] = {
     {{"free block=0", "free block=0"}, "op 2 is answered ok, but its block is not there"},
@@ -970,13 +1149,21 @@ static const struct {
      "op 2 is answered ok, but its block is not there"},
     {{"donate block=0 size=512", "free block=0"},
      "op 2 is answered ok, but its block is not there"},
+    {{"record", "record"}, "op 2 is answered ok, but has no such recording"},
+    {{"record_end"}, "op 1 is answered ok, but has no such recording"},
+    {{"record", "record_end", "record_end"}, "op 3 is answered ok, but has no such recording"},
+    {{"record", "record_drop recording=1"}, "op 2 is answered ok, but has no such recording"},
+    {{"record", "record_end", "record_drop recording=1", "record_drop recording=1"},
+     "op 4 is answered ok, but has no such recording"},
+    {{"record_drop recording=0"}, "op 1 is answered ok, but has no such recording"},
+    {{"record_drop recording=none"}, "op 1 is answered ok, but has no such recording"},
 };
 enum { CONTRADICTION_COUNT = sizeof contradictions / sizeof *contradictions };
 
 START_TEST(an_op_that_cannot_be_answered_ok_is_named)
 {
-    struct story story = {.steps = {MADE("alloc size=512", 0, 512)}};
-    for (size_t i = 0; i < 3 && contradictions[_i].steps[i] != NULL; i++) {
+    struct story story = {.steps = {MADE("alloc size=512", 0, 512)}, .hosts = RECORDED};
+    for (size_t i = 0; i < 4 && contradictions[_i].steps[i] != NULL; i++) {
         const char *op = contradictions[_i].steps[i];
         char op_kind[16];
         ck_assert_int_eq(sscanf(op, "%15s", op_kind), 1);
@@ -986,6 +1173,52 @@ START_TEST(an_op_that_cannot_be_answered_ok_is_named)
     }
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, contradictions[_i].reason);
+}
+END_TEST
+
+START_TEST(without_recordings_none_begins)
+{
+    story_write(&(const struct story){.steps = {DID("record")}, .hosts = STREAMED}, &texts);
+    expect_texts(CERTIFICATE_REFUTED, "op 0 is answered ok, but has no such recording");
+}
+END_TEST
+
+static const struct story kept_story = {
+    .steps = {MADE("alloc size=2K stream=1", 0, 2048),
+              STEP("free_after block=0 delay=9ns stream=1", 0, ""),
+              MADE("alloc size=512 stream=1", 512, 512)},
+    .hosts = STREAMED,
+    SHOWS_KEPT,
+    .blocks = FACT(0, buffer, kept, 0, 512, 512, 0, 0, 0,
+                   9) "," FACT(2, buffer, live, 512, 512, 512, 0, 0, 0,
+                               0) "," FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 9)};
+
+static const struct edit other_pieces[] = {
+    {FACT(0, buffer, kept, 0, 512, 512, 0, 0, 0, 9) ",", "", "address is 1024"},
+    {"," FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 9), "",
+     "blocks: that of op 0 is missing, by list and observations"},
+    {FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 9),
+     FACT(0, buffer, kept, 1024, 512, 512, 0, 0, 0, 9), "blocks[2]: size is 512"},
+    {FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 9),
+     FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 8), "blocks[2]: freed_at is 8"},
+    {FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 9),
+     FACT(0, buffer, kept, 1024, 1024, 512, 0, 1, 0, 9), "blocks[2]: holds is 1"},
+    {FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 9),
+     FACT(0, buffer, live, 1024, 1024, 512, 0, 0, 0, 0), "blocks[2]: state is live"},
+    {FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 9),
+     FACT(0, buffer, kept, 512, 1536, 512, 0, 0, 0, 9), "blocks[2]: it is not aligned, overlaps"},
+    {FACT(0, buffer, kept, 1024, 1024, 512, 0, 0, 0, 9),
+     FACT(0, buffer, kept, 1024, 512, 512, 0, 0, 0, 9) "," FACT(0, buffer, kept, 1536, 512, 512, 0,
+                                                                0, 0, 9),
+     "blocks[2]: size is 512"},
+};
+
+START_TEST(another_piece_of_what_is_kept_is_refused)
+{
+    story_write(&kept_story, &texts);
+    expect_texts(CERTIFICATE_VALID, by_state);
+    edit_text(texts.document, &other_pieces[_i]);
+    expect_texts(CERTIFICATE_REFUTED, other_pieces[_i].reason);
 }
 END_TEST
 
@@ -1211,6 +1444,8 @@ Suite *suite_of_history(void)
     tcase_add_test(edits, a_list_may_be_any_bytes);
     tcase_add_test(edits, a_line_may_have_a_mebibyte);
     tcase_add_test(edits, a_log_may_end_anywhere_behind_the_op);
+    ADD_EDITS(another_piece_of_what_is_kept_is_refused, other_pieces);
+    tcase_add_test(edits, without_recordings_none_begins);
     tcase_add_test(edits, what_is_no_request_is_not_out_of_memory);
     tcase_add_test(edits, a_program_that_was_unloaded_is_not_executed);
     tcase_add_test(edits, a_program_that_was_evicted_and_unloaded_is_not_executed);
