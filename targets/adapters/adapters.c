@@ -23,11 +23,15 @@ static const struct library *const libraries[] = {
 
 bool adapter_is_named(const char *name)
 {
-    return strncmp(name, "malloc:", strlen("malloc:")) == 0;
+    return strncmp(name, "malloc:", strlen("malloc:")) == 0 ||
+           strncmp(name, "cuda:", strlen("cuda:")) == 0;
 }
 
 bool adapter_is_usable(size_t index, char reason[ADAPTER_REASON_BYTES])
 {
+    if (libraries[index]->is_usable != NULL) {
+        return libraries[index]->is_usable(reason);
+    }
     void *handle = library_open(libraries[index], reason);
     if (handle == NULL) {
         return false;

@@ -98,7 +98,7 @@ static const struct target targets_of_files[FILE_COUNT_MAX] = {
 bool adapter_is_file(const char *name)
 {
     const size_t length = strlen(name);
-    return adapter_is_named(name) &&
+    return strncmp(name, prefix, strlen(prefix)) == 0 &&
            (strchr(name, '/') != NULL || strcmp(name + length - strlen(".so"), ".so") == 0);
 }
 

@@ -1,6 +1,7 @@
-/* Every adapter of a host allocator that is known by name: one line each, in the order in which
+/* Every adapter that is known by name: one line each, in the order in which
  * they are listed. */
 /* clang-format off */
 ADAPTER(mimalloc)
 ADAPTER(jemalloc)
 ADAPTER(glibc)
+ADAPTER(cuda)

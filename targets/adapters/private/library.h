@@ -17,6 +17,9 @@ struct library {
     const char *file;    /* as the dynamic linker knows it */
     const char *package; /* of Debian, that has the file */
     const char *wants;   /* an environment that it has to be loaded in, "NAME=VALUE"; else NULL */
+    /* NULL: if it can be loaded it can be used.  Otherwise whether it can; false: reason says in
+     * one line why not. */
+    bool (*is_usable)(char reason[LIBRARY_REASON_BYTES]);
 };
 
 /* Loads it for the caller alone: its malloc does not become the program's.  NULL: reason is one

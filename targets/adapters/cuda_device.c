@@ -1,0 +1,202 @@
+#include "targets/adapters/private/cuda_device.h"
+
+#include "targets/adapters/private/adapter.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static_assert(sizeof(struct cuda_pool_properties) == 88, "as the driver has it");
+
+enum { ATTRIBUTE_HAS_POOLS = 115 };
+
+/* The one of this process. */
+static struct cuda_device device;
+static void *context;
+static pid_t loader;                       /* which process loaded the driver; 0: none has */
+static char failure[LIBRARY_REASON_BYTES]; /* "" where it was started */
+
+const char *cuda_error_name(const struct cuda_calls *calls, int error)
+{
+    const char *name = NULL;
+    return calls->error_name(error, &name) == CUDA_OK && name != NULL ? name
+                                                                      : "an error without a name";
+}
+
+static bool load_calls(char reason[LIBRARY_REASON_BYTES])
+{
+    struct cuda_calls *const calls = &device.calls;
+    const struct library_call wanted[] = {
+        {"cuInit", &calls->init},
+        {"cuDeviceGet", &calls->device_get},
+        {"cuDeviceGetAttribute", &calls->device_attribute},
+        {"cuDevicePrimaryCtxRetain", &calls->context_retain},
+        {"cuCtxSetCurrent", &calls->context_set},
+        {"cuGetErrorName", &calls->error_name},
+        {"cuMemPoolCreate", &calls->pool_create},
+        {"cuMemPoolDestroy", &calls->pool_destroy},
+        {"cuMemPoolSetAttribute", &calls->pool_set},
+        {"cuMemPoolGetAttribute", &calls->pool_get},
+        {"cuMemPoolTrimTo", &calls->pool_trim},
+        {"cuMemAllocFromPoolAsync", &calls->allocate},
+        {"cuMemFreeAsync", &calls->free},
+        {"cuStreamCreate", &calls->stream_create},
+        {"cuStreamSynchronize", &calls->stream_synchronize},
+        {"cuStreamWaitValue32_v2", &calls->stream_wait_value},
+        {"cuEventCreate", &calls->event_create},
+        {"cuEventRecord", &calls->event_record},
+        {"cuEventSynchronize", &calls->event_synchronize},
+        {"cuEventDestroy_v2", &calls->event_destroy},
+        {"cuMemHostAlloc", &calls->host_allocate},
+        {"cuMemHostGetDevicePointer_v2", &calls->host_device_address},
+        {"cuMemcpyHtoDAsync_v2", &calls->copy_to_device},
+        {"cuMemcpyDtoHAsync_v2", &calls->copy_to_host},
+    };
+    void *handle = library_open(&library_cuda, reason);
+    if (handle == NULL) {
+        return false;
+    }
+    if (!library_find(handle, &library_cuda, wanted, sizeof wanted / sizeof *wanted, reason)) {
+        library_close(handle);
+        return false;
+    }
+    return true;
+}
+
+static bool make_streams(uint64_t shared_address, int *error)
+{
+    const struct cuda_calls *const calls = &device.calls;
+    *error = calls->stream_create(&device.idle, CUDA_STREAM_NON_BLOCKING);
+    for (size_t i = 0; i < CUDA_STREAM_COUNT_MAX && *error == CUDA_OK; i++) {
+        struct cuda_stream *const stream = &device.streams[i];
+        *error = calls->stream_create(&stream->stream, CUDA_STREAM_NON_BLOCKING);
+        stream->flag = &device.shared->flags[i];
+        stream->flag_address = shared_address + i * sizeof *device.shared->flags;
+    }
+    return *error == CUDA_OK;
+}
+
+/* NULL, or the step that failed. */
+static const char *start_steps(int *error)
+{
+    const struct cuda_calls *const calls = &device.calls;
+    void *memory = NULL;
+    uint64_t address = 0;
+    int has_pools = 0;
+    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+    if ((*error = calls->init(0)) != CUDA_OK) {
+        return "the driver cannot be initialised";
+    }
+    if ((*error = calls->device_get(&device.number, 0)) != CUDA_OK ||
+        (*error = calls->device_attribute(&has_pools, ATTRIBUTE_HAS_POOLS, device.number)) !=
+            CUDA_OK) {
+        return "there is no device";
+    }
+    if (has_pools == 0) {
+        return "the device has no stream-ordered pools";
+    }
+    if ((*error = calls->context_retain(&context, device.number)) != CUDA_OK ||
+        (*error = calls->context_set(context)) != CUDA_OK) {
+        return "the device has no context for this process";
+    }
+    if ((*error = calls->host_allocate(&memory, sizeof *device.shared, CUDA_HOST_MAPPED)) !=
+            CUDA_OK ||
+        (*error = calls->host_device_address(&address, memory, 0)) != CUDA_OK) {
+        return "there is no host memory that the device sees";
+    }
+    memset(memory, 0, sizeof *device.shared);
+    device.shared = memory;
+    return make_streams(address, error) ? NULL : "the device makes no streams";
+}
+
+static void start(void)
+{
+    int error = CUDA_OK;
+    loader = getpid();
+    const char *const failed = start_steps(&error);
+    if (failed != NULL) {
+        (void)snprintf(failure, sizeof failure, "%s%s%s", failed, error == CUDA_OK ? "" : ": ",
+                       error == CUDA_OK ? "" : cuda_error_name(&device.calls, error));
+    }
+}
+
+struct cuda_device *cuda_device_start(char reason[LIBRARY_REASON_BYTES])
+{
+    if (loader == 0) {
+        if (!load_calls(reason)) {
+            return NULL;
+        }
+        start();
+    }
+    const char *why = failure[0] == '\0' ? NULL : failure;
+    if (loader != getpid()) {
+        why = "the CUDA driver was started before this process was forked, which it does not allow";
+    }
+    /* A thread has no context before. */
+    if (why == NULL && device.calls.context_set(context) != CUDA_OK) {
+        why = "the context of the device is gone";
+    }
+    (void)snprintf(reason, LIBRARY_REASON_BYTES, "%s", why == NULL ? "" : why);
+    return why == NULL ? &device : NULL;
+}
+
+struct cuda_stream *cuda_device_take_stream(struct cuda_device *from)
+{
+    for (size_t i = 0; i < CUDA_STREAM_COUNT_MAX; i++) {
+        struct cuda_stream *const stream = &from->streams[i];
+        if (!stream->is_taken) {
+            stream->is_taken = true;
+            return stream;
+        }
+    }
+    return NULL;
+}
+
+/* --- in a child --- */
+
+static void answer(int to)
+{
+    char reason[LIBRARY_REASON_BYTES] = "";
+    (void)cuda_device_start(reason);
+    _exit(write(to, reason, strlen(reason)) < 0);
+}
+
+/* Reads to the end; an answer that is cut short says that the child died. */
+static bool read_answer(int from, char reason[LIBRARY_REASON_BYTES])
+{
+    size_t length = 0;
+    for (ssize_t got; length < LIBRARY_REASON_BYTES - 1 &&
+                      (got = read(from, reason + length, LIBRARY_REASON_BYTES - 1 - length)) > 0;) {
+        length += (size_t)got;
+    }
+    reason[length] = '\0';
+    return length == 0;
+}
+
+bool cuda_device_is_usable(char reason[LIBRARY_REASON_BYTES])
+{
+    int ends[2], status = 0;
+    if (pipe(ends) != 0) {
+        (void)snprintf(reason, LIBRARY_REASON_BYTES, "no pipe to ask for the driver");
+        return false;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        answer(ends[1]);
+    }
+    (void)close(ends[1]);
+    const bool is_silent = child > 0 && read_answer(ends[0], reason);
+    (void)close(ends[0]);
+    if (child < 0) {
+        (void)snprintf(reason, LIBRARY_REASON_BYTES, "cannot start a process to ask the driver");
+        return false;
+    }
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        return is_silent;
+    }
+    (void)snprintf(reason, LIBRARY_REASON_BYTES, "the driver ends the process that starts it");
+    return false;
+}
