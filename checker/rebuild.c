@@ -19,6 +19,7 @@ struct wait {
 /* By the op that made it. */
 struct event {
     uint64_t due;
+    uint32_t before; /* enqueued on the same stream; NO_OP */
     bool has_other_due, is_done;
 };
 struct held {
@@ -40,7 +41,8 @@ struct replay {
     size_t wait_count;
     uint8_t *recordings; /* enum recording */
     uint32_t open_recording;
-    struct fact_regions regions; /* of the host */
+    uint32_t last_events[STREAM_COUNT]; /* enqueued there; NO_OP */
+    struct fact_regions regions;        /* of the host */
     size_t region_capacity;
     uint64_t now_before; /* when the op at hand began */
     char *reason;
@@ -137,6 +139,25 @@ static void make_event(struct replay *replay, size_t number)
                                                   : replay->now_before;
     if (!event->has_other_due) {
         event->due = add_times(start, op->is_collective ? collective_bound_ns : op->delay);
+    }
+}
+
+static void enqueue_event(struct replay *replay, size_t number)
+{
+    uint32_t *last = &replay->last_events[replay->list->ops[number].stream];
+    replay->events[number].before = *last;
+    *last = (uint32_t)number;
+}
+
+/* A free comes behind all that is enqueued on the stream of the block. */
+static void await_stream(struct replay *replay, struct held *block)
+{
+    uint32_t *last = &replay->last_events[block->stream];
+    while (*last != NO_OP && replay->events[*last].is_done) {
+        *last = replay->events[*last].before;
+    }
+    if (replay->promise->stream_ordered != 0 && *last != NO_OP) {
+        add_wait(replay, block, *last, false);
     }
 }
 
@@ -253,6 +274,7 @@ static bool do_free(struct replay *replay, size_t number)
     if (block == NULL) {
         return false;
     }
+    await_stream(replay, block);
     block->is_dying = true;
     block->is_there = !block->is_evicted;
     return true;
@@ -266,6 +288,7 @@ static bool do_free_after(struct replay *replay, size_t number)
         return false;
     }
     add_wait(replay, block, event, false);
+    await_stream(replay, block);
     block->is_dying = true;
     return true;
 }
@@ -427,6 +450,7 @@ static bool take_line(struct replay *replay, size_t number, uint8_t host)
     replay->now_before = number == 0 ? 0 : lines[number - 1].now;
     if (op_makes_event(op)) {
         make_event(replay, number);
+        enqueue_event(replay, number);
     }
     return op->host != host || lines[number].answer != ANSWER_OK || effects[op->kind] == NULL ||
            effects[op->kind](replay, number);
@@ -665,12 +689,15 @@ enum certificate_result facts_rebuild(const struct certificate_history *history,
                             .promise = &history->log.promises[history->list.ops[op].host],
                             .blocks = calloc(op + 1, sizeof *replay.blocks),
                             .events = calloc(op + 1, sizeof *replay.events),
-                            .waits = calloc(op + 2, sizeof *replay.waits),
+                            .waits = calloc(2 * (op + 2), sizeof *replay.waits),
                             .recordings = calloc(op + 1, sizeof *replay.recordings),
                             .open_recording = NO_OP,
                             .reason = reason};
     enum certificate_result result = CERTIFICATE_UNREADABLE;
     *facts = (struct facts){.hides_kept = facts->hides_kept};
+    for (size_t i = 0; i < STREAM_COUNT; i++) {
+        replay.last_events[i] = NO_OP;
+    }
     fail(&replay, "no memory");
     if (replay.blocks != NULL && replay.events != NULL && replay.waits != NULL &&
         replay.recordings != NULL) {

@@ -145,9 +145,10 @@ struct target_contract {
      * every class is a power of two: rounding is ROUNDING_CLASSES of one step without overhead, and
      * smallest_bytes is a power of two or 0. */
     bool aligns_naturally;
-    /* A block is of the stream of its request.  It ends as soon as it is freed and all that it
-     * still waits for was enqueued on that stream: it counts as free, and requests of its stream
-     * may have its memory at once.  Other streams may have it once that is done.  With queued
+    /* A block is of the stream of its request, and a free waits for all that was enqueued there
+     * before it.  The block ends as soon as it is freed and all that it still waits for is on its
+     * stream: it counts as free, and requests of its stream may have its memory at once.  Other
+     * streams may have it once that is done.  With queued
      * frees alone, and without moves, programs, regions and sleep. */
     bool stream_ordered;
     /* Recorded programs (record_begin): nobody gets the memory of a block that was asked for in a
@@ -228,6 +229,9 @@ struct device_services {
     /* The stream on which the event was enqueued: 0..63, 0 where nobody named one.  Events of one
      * stream complete in the order of their ids. */
     uint32_t (*event_stream)(void *context, uint64_t event);
+    /* The event that was enqueued last on the stream, of those that are not done; 0: there is
+     * none. */
+    uint64_t (*last_event)(void *context, uint32_t stream);
 };
 
 enum target_result {

@@ -324,7 +324,12 @@ static enum target_result target_free(struct target_instance *instance, uint64_t
                                       uint64_t event)
 {
     collect(instance);
-    const enum target_result result = add_wait(instance, handle, event);
+    const struct device_services *device = &instance->heap.device;
+    const uint64_t last = device->last_event(device->context, node_of(handle)->stream);
+    enum target_result result = add_wait(instance, handle, event);
+    if (result == TARGET_OK && last != event) {
+        result = add_wait(instance, handle, last);
+    }
     if (result == TARGET_OK) {
         node_of(handle)->is_dying = true;
         settle(instance, node_of(handle));

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-enum { HOSTS_MAX = 64, OPTIONS_MAX = 16 };
+enum { HOSTS_MAX = 64, STREAM_COUNT = 64, OPTIONS_MAX = 16 };
 #define NO_OP UINT32_MAX    /* block=none, and an op without event= */
 #define NEVER_NS UINT64_MAX /* the time of what does not come */
 #define IN_HOST_MEMORY_ADDRESS UINT64_MAX

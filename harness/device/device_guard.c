@@ -184,6 +184,14 @@ static uint32_t guarded_event_stream(void *context, uint64_t event)
     return stream;
 }
 
+static uint64_t guarded_last_event(void *context, uint32_t stream)
+{
+    const struct device_services *device = enter_guard(context);
+    const uint64_t event = device->last_event(device->context, stream);
+    leave_guard(context);
+    return event;
+}
+
 struct guarded_device *guarded_device_create(struct device_guard *guard,
                                              const struct device_services *device)
 {
@@ -211,6 +219,7 @@ struct guarded_device *guarded_device_create(struct device_guard *guard,
         .region_take = guarded_region_take,
         .region_give = guarded_region_give,
         .event_stream = guarded_event_stream,
+        .last_event = guarded_last_event,
     };
     return guarded;
 }

@@ -59,6 +59,12 @@ static uint32_t service_event_stream(void *context, uint64_t event)
     return timeline_stream(device->timeline, event);
 }
 
+static uint64_t service_last_event(void *context, uint32_t stream)
+{
+    const struct device *device = context;
+    return timeline_last_enqueued(device->timeline, stream);
+}
+
 static uint64_t service_clock_ns(void *context)
 {
     struct device *device = context;
@@ -236,5 +242,6 @@ struct device_services device_offered(struct device *device)
         .region_take = device_region_take,
         .region_give = device_region_give,
         .event_stream = service_event_stream,
+        .last_event = service_last_event,
     };
 }

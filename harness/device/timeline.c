@@ -215,6 +215,17 @@ uint32_t timeline_stream(const struct timeline *timeline, uint64_t event)
     return event < timeline->event_capacity ? timeline->events[event].stream : 0;
 }
 
+uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < timeline->pending_count; i++) {
+        const struct event *event = &timeline->events[timeline->pending[i]];
+        const bool is_there = event->is_enqueued && event->stream == stream;
+        last = is_there && timeline->pending[i] > last ? timeline->pending[i] : last;
+    }
+    return last;
+}
+
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);

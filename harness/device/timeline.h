@@ -22,6 +22,9 @@ void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream
 void timeline_cancel(struct timeline *timeline, uint64_t event);
 /* On which it was enqueued; 0 = on none, too, and for an event that nobody knows. */
 uint32_t timeline_stream(const struct timeline *timeline, uint64_t event);
+/* Of the pending events of the stream the one that was enqueued last; 0 = there is none.
+ * O(pending). */
+uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream);
 /* A pending event that was added as lost now gets its due time, delay_ns from now. */
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
 /* The same for an event of a collective: see OP_COLLECTIVE. */

@@ -1,4 +1,5 @@
 #include "harness/base/check.h"
+#include "harness/device/timeline.h"
 #include "harness/model/private/model_state.h"
 #include "harness/op/rounding.h"
 
@@ -145,6 +146,14 @@ void model_settle(struct model *model, uint32_t slot)
     }
 }
 
+static void await_free(struct model *model, uint32_t slot, uint64_t event)
+{
+    if (event != 0 && model_is_pending(model, event)) {
+        model->blocks[slot].wait_count++;
+        model_await(model, slot, event, false);
+    }
+}
+
 void model_free(struct model *model, uint32_t slot, uint64_t event)
 {
     struct block *block = &model->blocks[slot];
@@ -158,10 +167,11 @@ void model_free(struct model *model, uint32_t slot, uint64_t event)
     }
     block->state = BLOCK_DYING;
     add_to_list(model, &model->dying, slot);
-    if (event != 0 && model_is_pending(model, event)) {
-        block->wait_count++;
-        model_await(model, slot, event, false);
-    }
+    await_free(model, slot, event);
+    const uint64_t last = model->contract.stream_ordered
+                              ? timeline_last_enqueued(model->timeline, block->stream)
+                              : 0;
+    await_free(model, slot, last == event ? 0 : last);
     model_settle(model, slot);
 }
 

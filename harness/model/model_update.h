@@ -38,7 +38,8 @@ struct model_new {
  * block's.  A retired block is held for ever, and neither its op nor any list leads to it. */
 bool model_add(struct model *model, const struct model_new *what, const struct target_block *at,
                uint32_t *slot, uint32_t *other);
-/* The client freed it: dying until event (0 = none), uses and holds end. */
+/* The client freed it: dying until event (0 = none), uses and holds end, and, where frees are
+ * ordered by streams, what was enqueued on its stream. */
 void model_free(struct model *model, uint32_t slot, uint64_t event);
 void model_use(struct model *model, uint32_t slot, uint64_t event); /* programs: an execution */
 void model_hold(struct model *model, uint32_t slot);

@@ -281,6 +281,7 @@ class Replay:
         self.contract = log.head.hosts[host]
         self.blocks, self.due, self.done = {}, {}, set()
         self.regions = {}
+        self.enqueued = {}  # by stream: events that are not done
         self.recording, self.recordings = None, set()  # the open one, and all that were not dropped
 
     def run(self, number):
@@ -293,6 +294,8 @@ class Replay:
                 self.apply(op, line)
             self.due |= line.due
             self.done |= set(line.get('done', ()))
+            for event in line.get('done', ()):
+                self.enqueued[stream_of(self.history.ops[event])].discard(event)
             if 'done' in line or op.kind in ENDS:
                 self.end_blocks()
             before = line.now
@@ -313,6 +316,7 @@ class Replay:
         if op.kind == 'execute':
             due = line.now + (5 * UNITS['s'] if 'collective' in op else delay)
         self.due[op.number] = NEVER if delay == NEVER or due > 2**64 - 2 else due
+        self.enqueued.setdefault(stream_of(op), set()).add(op.number)
 
     def end_blocks(self):
         """What is gone leaves its memory as long as that is kept for some requests."""
@@ -386,7 +390,10 @@ class Replay:
         block.holds -= 1
 
     def apply_free(self, op, line):
-        self.find_buffer(op).state = 'dying'
+        block = self.find_buffer(op)
+        block.state = 'dying'
+        if self.contract.stream_ordered:
+            block.awaited |= self.enqueued.get(block.stream, set())
 
     def apply_free_after(self, op, line):
         self.find_buffer(op).awaited.add(self.find_event(op))

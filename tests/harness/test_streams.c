@@ -124,9 +124,25 @@ START_TEST(memory_that_was_reused_stays_with_the_stream)
     KEEPS(alloc_on(1, 0, 8));
     KEEPS(event_on(OP_FREE_AFTER, 0, 1, 1000));
     KEEPS(alloc_on(1, 4, 8)); /* the upper half of it, and four granules more */
-    KEEPS(on(OP_FREE, 2));
-    KEEPS(alloc_on(2, 8, 8));
-    BREAKS(alloc_on(2, 4, 1), RULE_REUSED_EARLY);
+    KEEPS(on(OP_FREE, 2));    /* behind what is not done there */
+    KEEPS(alloc_on(2, 12, 4));
+    BREAKS(alloc_on(2, 10, 1), RULE_REUSED_EARLY);
+    stop();
+}
+END_TEST
+
+START_TEST(a_free_waits_for_what_was_enqueued_on_its_stream)
+{
+    start_streams(false);
+    KEEPS(alloc_on(1, 0, 8));
+    KEEPS(alloc_on(1, 8, 8));
+    KEEPS(event_on(OP_USE, 1, 1, 1000));
+    KEEPS(on(OP_FREE, 0));
+    ck_assert_uint_eq(model_kept_count(run_model(script.run, 0)), 1);
+    JUDGED(refuse_on(2, 8), VERDICT_JUSTIFIED);
+    KEEPS(complete(2));
+    ck_assert_uint_eq(model_kept_count(run_model(script.run, 0)), 0);
+    KEEPS(alloc_on(2, 0, 8));
     stop();
 }
 END_TEST
@@ -440,6 +456,7 @@ Suite *suite_of_streams(void)
     tcase_add_test(tests, the_stream_of_a_free_has_the_memory_at_once);
     tcase_add_test(tests, another_stream_has_it_once_the_work_is_done);
     tcase_add_test(tests, memory_that_was_reused_stays_with_the_stream);
+    tcase_add_test(tests, a_free_waits_for_what_was_enqueued_on_its_stream);
     tcase_add_test(tests, a_use_on_another_stream_keeps_the_block);
     tcase_add_test(tests, a_hold_keeps_the_block_and_a_donation_its_stream);
     tcase_add_test(tests, an_out_of_memory_is_judged_for_its_stream);
