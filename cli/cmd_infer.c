@@ -17,8 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Sixteen blocks of 64 KiB: lists that one can read. */
-#define CAPACITY_BYTES_DEFAULT (UINT64_C(1) << 20)
 enum { OPTION_COUNT_MAX = 32 };
 /* After so many experiments that it did not survive the target is left alone: each may be a hang,
  * which takes its time. */
@@ -375,6 +373,12 @@ static enum exit_code make_all(struct infer *infer)
 
 /* --- the beginning --- */
 
+static void choose_capacity(struct infer *infer, bool has_regions)
+{
+    infer->setup.capacity_bytes = experiment_capacity_bytes(has_regions);
+    limits_keep_setup(&infer->target->limits, &infer->setup);
+}
+
 static enum exit_code read_setup(struct infer *infer)
 {
     const struct arguments *arguments = infer->arguments;
@@ -389,13 +393,16 @@ static enum exit_code read_setup(struct infer *infer)
         return code;
     }
     (void)snprintf(infer->setup.target, sizeof infer->setup.target, "%s", name);
-    if (infer->setup.capacity_bytes == 0) {
-        infer->setup.capacity_bytes = CAPACITY_BYTES_DEFAULT;
-        limits_keep_setup(&infer->target->limits, &infer->setup);
-    }
+    const bool is_given = infer->setup.capacity_bytes != 0;
     struct target_probe target_probe;
+    if (!is_given) {
+        choose_capacity(infer, false);
+    }
     code = target_probe_run(infer->target, &infer->setup, NULL, arguments->run.trial_timeout_ns,
                             &target_probe);
+    if (code == EXIT_KEPT && !is_given && target_probe.has_regions) {
+        choose_capacity(infer, true);
+    }
     return code == EXIT_KEPT && arguments->run.out != NULL ? place_make_folder(arguments->run.out)
                                                            : code;
 }
@@ -451,9 +458,10 @@ const struct subcommand subcommand_infer = {
         "Makes small experiments on TARGET, a listed target or a plug-in, and prints a contract to copy,\n"
         "each line with the experiment that shows it.  What the target declares is compared with it: a\n"
         "promise that an experiment refutes is a finding, and the exit code is 1.  Each value of each\n"
-        "option is tried, too; an option that changes nothing is reported.  The capacity is 1M unless\n"
-        "it is given.  --out DIR saves the op list of each experiment as DIR/EXPERIMENT.ops, which\n"
-        "hbmstress replay runs again.  docs/infer.md says more.\n\n"
+        "option is tried, too; an option that changes nothing is reported.  The capacity is 1M, or 32M\n"
+        "for a target that takes its memory in regions, unless it is given.  --out DIR saves the op list\n"
+        "of each experiment as DIR/EXPERIMENT.ops, which hbmstress replay runs again.  docs/infer.md says\n"
+        "more.\n\n"
         "Example: hbmstress infer first_fit --target-option drains=yes",
     .options = options,
     .word_count_min = 1,

@@ -347,7 +347,12 @@ static void append_calls(const struct sight *sight, struct writing *text)
 {
     json_nest(text, "calls", '[');
     for (const char *at = sight->calls; *at != '\0'; at++) {
-        json_add_string(text, NULL, *at == 'w' ? "wait" : *at == 'm' ? "move" : "unload");
+        json_add_string(text, NULL,
+                        *at == 'w'   ? "wait"
+                        : *at == 'm' ? "move"
+                        : *at == 'u' ? "unload"
+                        : *at == 't' ? "take"
+                                     : "give");
     }
     json_unnest(text, ']');
 }

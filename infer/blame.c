@@ -10,7 +10,9 @@ static const struct {
     enum inference_field field, field_of_program;
 } mitigations[] = {{"drain", 'w', FIELD_drains, FIELD_drains},
                    {"defragment", 'm', FIELD_defrag, FIELD_defrag},
-                   {"evict", 'u', FIELD_evicts, FIELD_program_evicts_program}};
+                   {"evict", 'u', FIELD_evicts, FIELD_program_evicts_program},
+                   {"trim", 'g', FIELD_regions, FIELD_regions},
+                   {"grow", 't', FIELD_regions, FIELD_regions}};
 enum { MITIGATION_COUNT = sizeof mitigations / sizeof *mitigations };
 
 static bool is_of_program(const struct trace *trace, uint32_t op)
@@ -29,6 +31,20 @@ static bool had_large_blocks(const struct trace *trace, uint32_t op)
         }
     }
     return false;
+}
+
+/* What the op before it shows of memory that is kept; FIELD_COUNT: nothing. */
+static enum inference_field find_kept(const struct trace *trace, uint32_t op)
+{
+    bool has_waits = false;
+    for (size_t i = 0; i < op && i < trace->ops.count; i++) {
+        const uint8_t kind = trace->ops.ops[i].kind;
+        if (kind == OP_RECORD && trace->sights[i].seen.skipped == 0) {
+            return FIELD_records;
+        }
+        has_waits = has_waits || kind == OP_FREE_AFTER || kind == OP_USE;
+    }
+    return trace->contract.stream_ordered && has_waits ? FIELD_stream_ordered : FIELD_COUNT;
 }
 
 /* "fits after drain and evict": the first that the target did not make; where it made them all, it
@@ -55,7 +71,7 @@ static enum inference_field blame_refusal(const struct trace *trace,
         }
         first = first == FIELD_COUNT ? field : first;
     }
-    return first;
+    return first != FIELD_COUNT ? first : find_kept(trace, op);
 }
 
 static bool is_off_granule(const struct trace *trace, uint32_t op)
@@ -78,14 +94,32 @@ static bool is_about_resuming(const struct inference *inference, enum experiment
            sight->partial_count > 0;
 }
 
-enum inference_field blame_find(const struct inference *inference, enum experiment_number number,
-                                const struct run_finding *finding)
+static bool is_about_sleeping(const struct trace *trace, uint32_t op)
 {
-    const struct trace *trace = &inference->declared[number];
-    const uint32_t op = finding->verdict.op;
-    if (is_about_resuming(inference, number, op)) {
-        return FIELD_resumes;
+    const uint8_t kind = op < trace->ops.count ? trace->ops.ops[op].kind : OP_ALLOC;
+    return kind == OP_SLEEP || kind == OP_WAKE;
+}
+
+/* The rule breaks where a target orders frees by streams, or grows in regions, and declares
+ * nothing of that; FIELD_COUNT. */
+static enum inference_field find_undeclared(const struct inference *inference, enum rule rule)
+{
+    const struct target_contract *contract = inference_contract(inference);
+    const bool is_of_counters = rule == RULE_COUNTERS || rule == RULE_NOT_COALESCED;
+    if ((rule == RULE_REUSED_EARLY || is_of_counters) && !contract->stream_ordered &&
+        inference_is_stream_ordered(inference)) {
+        return FIELD_stream_ordered;
     }
+    return (rule == RULE_PREMATURE || is_of_counters) && !contract->regions.grows &&
+                   inference_takes_regions(inference)
+               ? FIELD_regions
+               : FIELD_COUNT;
+}
+
+/* By the rule alone. */
+static enum inference_field blame_rule(const struct trace *trace, const struct run_finding *finding)
+{
+    const uint32_t op = finding->verdict.op;
     switch (finding->verdict.rule) {
     case RULE_PREMATURE:
         return blame_refusal(trace, finding);
@@ -100,7 +134,12 @@ enum inference_field blame_find(const struct inference *inference, enum experime
     case RULE_WRONG_EVICTION:
         return is_of_program(trace, op) ? FIELD_program_evicts_program : FIELD_evicts;
     case RULE_REUSED_EARLY:
-        return FIELD_queues_frees;
+        return trace->contract.stream_ordered ? FIELD_stream_ordered : FIELD_queues_frees;
+    case RULE_RECORDED:
+        return FIELD_records;
+    case RULE_NOT_RELEASED:
+    case RULE_WAKE_GROWS:
+        return FIELD_sleeps;
     case RULE_MESSAGE:
         return trace->contract.documented_messages ? FIELD_documented_messages : FIELD_COUNT;
     case RULE_ORDER:
@@ -116,6 +155,20 @@ enum inference_field blame_find(const struct inference *inference, enum experime
     default:
         return FIELD_COUNT;
     }
+}
+
+enum inference_field blame_find(const struct inference *inference, enum experiment_number number,
+                                const struct run_finding *finding)
+{
+    const struct trace *trace = &inference->declared[number];
+    if (is_about_resuming(inference, number, finding->verdict.op)) {
+        return FIELD_resumes;
+    }
+    if (is_about_sleeping(trace, finding->verdict.op)) {
+        return FIELD_sleeps;
+    }
+    const enum inference_field undeclared = find_undeclared(inference, finding->verdict.rule);
+    return undeclared != FIELD_COUNT ? undeclared : blame_rule(trace, finding);
 }
 
 bool blame_counts(enum experiment_number number, const struct run_finding *finding)

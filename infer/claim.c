@@ -16,6 +16,10 @@ static bool *find_member(enum claim claim, struct target_contract *contract)
         return &contract->documented_messages;
     case CLAIM_RESUMES:
         return &contract->resumes;
+    case CLAIM_STREAMS:
+        return &contract->stream_ordered;
+    case CLAIM_RECORDS:
+        return &contract->records;
     case CLAIM_NONE:
         break;
     }

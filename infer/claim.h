@@ -11,7 +11,9 @@ enum claim {
     CLAIM_NONE = 0,
     CLAIM_QUEUED_FREES, /* queues_frees */
     CLAIM_MESSAGES,     /* documented_messages */
-    CLAIM_RESUMES       /* resumes */
+    CLAIM_RESUMES,      /* resumes */
+    CLAIM_STREAMS,      /* stream_ordered */
+    CLAIM_RECORDS       /* records */
 };
 
 /* Whether the contract makes the claim by itself. */

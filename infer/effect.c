@@ -34,8 +34,7 @@ static void add_sight(struct effects *effects, const struct sight *sight)
     add_word(effects, EFFECT_ADDRESSES, seen->address);
     add_word(effects, EFFECT_SIZES, seen->size_bytes);
     add_word(effects, EFFECT_DEVICE_CALLS, seen->calls_digest);
-    add_word(effects, EFFECT_COUNTERS, seen->bytes_in_use);
-    add_word(effects, EFFECT_COUNTERS, seen->bytes_reserved);
+    add_word(effects, EFFECT_COUNTERS, sight->counters_digest);
     add_word(effects, EFFECT_MESSAGES, seen->message_digest);
 }
 

@@ -13,6 +13,12 @@ const struct experiment experiments[] = {
 #undef EXPERIMENT
 };
 
+uint64_t experiment_capacity_bytes(bool has_regions)
+{
+    enum { BLOCK_COUNT = 16 };
+    return BLOCK_COUNT * (has_regions ? TARGET_REGION_ALIGN_BYTES : UINT64_C(64) << 10);
+}
+
 /* NULL, or what the target lacks for the experiment. */
 static const char *find_lack(unsigned needs, const struct target *target,
                              const struct target_contract *contract)
@@ -28,6 +34,15 @@ static const char *find_lack(unsigned needs, const struct target *target,
     }
     if ((needs & EXPERIMENT_USES) != 0 && target->use == NULL) {
         return "it has no use()";
+    }
+    if ((needs & EXPERIMENT_STREAMS) != 0 && !contract->stream_ordered) {
+        return "its contract orders no frees by streams";
+    }
+    if ((needs & EXPERIMENT_RECORDS) != 0 && !contract->records) {
+        return "its contract has no recordings";
+    }
+    if ((needs & EXPERIMENT_SLEEPS) != 0 && contract->sleeps == SLEEP_NONE) {
+        return "its contract never sleeps";
     }
     return NULL;
 }
@@ -63,6 +78,11 @@ enum claim experiment_claim(enum experiment_number number)
     case EXPERIMENT_partial_copy:
     case EXPERIMENT_partial_unload:
         return CLAIM_RESUMES;
+    case EXPERIMENT_streams:
+    case EXPERIMENT_stream_uses:
+        return CLAIM_STREAMS;
+    case EXPERIMENT_recordings:
+        return CLAIM_RECORDS;
     default:
         return CLAIM_NONE;
     }

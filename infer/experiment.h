@@ -7,11 +7,14 @@
 #include "infer/lab.h"
 
 enum experiment_need {
-    EXPERIMENT_QUEUES = 1 << 0,      /* frees with an event that is not done */
-    EXPERIMENT_PROGRAMS = 1 << 1,    /* load, execute, unload */
-    EXPERIMENT_HOLDS = 1 << 2,       /* hold, release */
-    EXPERIMENT_USES = 1 << 3,        /* use */
-    EXPERIMENT_FINDS_LIMITS = 1 << 4 /* its refusals are no broken promises: they show a limit */
+    EXPERIMENT_QUEUES = 1 << 0,       /* frees with an event that is not done */
+    EXPERIMENT_PROGRAMS = 1 << 1,     /* load, execute, unload */
+    EXPERIMENT_HOLDS = 1 << 2,        /* hold, release */
+    EXPERIMENT_USES = 1 << 3,         /* use */
+    EXPERIMENT_FINDS_LIMITS = 1 << 4, /* its refusals are no broken promises: they show a limit */
+    EXPERIMENT_STREAMS = 1 << 5,      /* frees that are ordered by streams */
+    EXPERIMENT_RECORDS = 1 << 6,      /* recordings */
+    EXPERIMENT_SLEEPS = 1 << 7        /* sleep, wake */
 };
 
 struct experiment {
@@ -30,6 +33,9 @@ enum experiment_number {
 };
 /* EXPERIMENT_COUNT of them. */
 extern const struct experiment experiments[];
+/* The device on which they are made unless another capacity is given: sixteen blocks of 64 KiB, or
+ * of a region each. */
+uint64_t experiment_capacity_bytes(bool has_regions);
 /* The first so many of them need no limits. */
 enum { EXPERIMENT_LIMIT_COUNT = EXPERIMENT_sizes };
 

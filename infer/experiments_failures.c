@@ -59,7 +59,7 @@ void experiment_invalid_requests(struct lab *lab)
 static void ask_under(struct lab *lab, enum fault_kind kind, uint64_t size_bytes)
 {
     lab_fault(lab, kind, true);
-    (void)lab_ask(lab, size_bytes);
+    (void)lab_ask_elsewhere(lab, size_bytes);
     lab_disarm(lab, kind);
     lab_touch_all(lab);
     lab_report(lab);

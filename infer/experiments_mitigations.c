@@ -17,7 +17,7 @@ void experiment_drain(struct lab *lab)
             return;
         }
         (void)lab_until(lab, OP_FREE_AFTER, lab->blocks[row].op, EXPERIMENT_DELAY_NS);
-        (void)lab_ask(lab, lab->unit_bytes);
+        (void)lab_ask_elsewhere(lab, lab->unit_bytes);
         lab_look(lab);
     }
     (void)lab_alloc(lab, lab->unit_bytes);
@@ -37,7 +37,7 @@ void experiment_drain_several(struct lab *lab)
     for (size_t i = 0; i < 3; i++) {
         (void)lab_until(lab, OP_FREE_AFTER, lab->blocks[row + i].op, EXPERIMENT_DELAY_NS * (i + 1));
     }
-    (void)lab_ask(lab, 3 * lab->unit_bytes);
+    (void)lab_ask_elsewhere(lab, 3 * lab->unit_bytes);
 }
 
 void experiment_dying_blocks(struct lab *lab)
@@ -47,10 +47,9 @@ void experiment_dying_blocks(struct lab *lab)
     if (lab_is_over(lab)) {
         return;
     }
-    struct op complete = op_make(OP_COMPLETE);
-    complete.event = lab_until(lab, OP_FREE_AFTER, lab->blocks[row].op, DELAY_NEVER);
-    (void)lab_ask(lab, lab->unit_bytes);
-    (void)lab_step(lab, &complete);
+    const uint32_t event = lab_until(lab, OP_FREE_AFTER, lab->blocks[row].op, DELAY_NEVER);
+    (void)lab_ask_elsewhere(lab, lab->unit_bytes);
+    lab_complete(lab, event);
     (void)lab_alloc(lab, lab->unit_bytes);
 }
 
@@ -68,7 +67,7 @@ void experiment_other_holes(struct lab *lab)
         (void)lab_name(lab, OP_FREE, lab->blocks[i].op);
     }
     for (size_t i = 0; i < count; i++) {
-        (void)lab_ask(lab, lab->unit_bytes);
+        (void)lab_ask_elsewhere(lab, lab->unit_bytes);
     }
 }
 

@@ -1,4 +1,4 @@
-/* What an allocator finds by itself: holes, and what becomes of free neighbours. */
+/* What an allocator finds by itself: holes, what becomes of free neighbours, and regions. */
 #include "infer/private/experiments.h"
 
 #include "harness/model/model.h"
@@ -190,4 +190,36 @@ void experiment_donation(struct lab *lab)
     if (lab_was_granted(lab)) {
         (void)lab_step(lab, &op);
     }
+}
+
+/* --- regions --- */
+
+void experiment_grow(struct lab *lab)
+{
+    (void)lab_ask(lab, lab->granule_bytes);
+    lab_fill(lab);
+    lab_touch_all(lab);
+    lab_report(lab);
+}
+
+/* All that an empty device grants, and free again. */
+static void ask_for_all(struct lab *lab)
+{
+    (void)lab_ask(lab, largest_request(lab));
+    if (lab_was_granted(lab)) {
+        (void)lab_name(lab, OP_FREE, lab->trace->asked);
+    }
+}
+
+void experiment_trim(struct lab *lab)
+{
+    (void)lab_name(lab, OP_FREE, lab_alloc(lab, lab->granule_bytes));
+    ask_for_all(lab);
+    const uint32_t lower = lab_alloc(lab, lab->granule_bytes);
+    const uint32_t upper = lab_alloc(lab, lab->granule_bytes);
+    (void)lab_name(lab, OP_FREE, lower);
+    ask_for_all(lab);
+    (void)lab_name(lab, OP_TOUCH, upper);
+    (void)lab_name(lab, OP_FREE, upper);
+    ask_for_all(lab);
 }

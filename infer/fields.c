@@ -32,6 +32,12 @@ void field_infer(struct inference_line *line, const char *text)
     (void)snprintf(line->inferred, sizeof line->inferred, "%s", text);
 }
 
+void field_keep_declared(struct inference_line *line)
+{
+    field_infer(line, line->declared);
+    line->verdict = INFERENCE_KEPT;
+}
+
 void field_compare(struct inference_line *line, enum answer answer)
 {
     const bool is_declared = strcmp(line->declared, "true") == 0;
@@ -178,24 +184,35 @@ const char *inference_verdict_name(enum inference_verdict verdict)
     return names[verdict];
 }
 
-/* The first finding against the field, or against the rule where that has no field; NULL: none. */
+static bool is_against(const struct inference *inference, enum experiment_number number,
+                       const struct run_finding *finding, enum inference_field field,
+                       enum rule rule)
+{
+    return blame_counts(number, finding) && blame_find(inference, number, finding) == field &&
+           (field != FIELD_COUNT || finding->verdict.rule == rule);
+}
+
+/* The first of the gravest findings against the field, or against the rule where that has no field;
+ * NULL: none. */
 static const struct run_finding *find_refutation(const struct inference *inference,
                                                  enum inference_field field, enum rule rule,
                                                  enum experiment_number *number)
 {
+    const struct run_finding *found = NULL;
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
         const struct trace *trace = &inference->declared[i];
         for (size_t j = 0; j < trace->findings.count; j++) {
             const struct run_finding *finding = &trace->findings.findings[j];
-            if (blame_counts((enum experiment_number)i, finding) &&
-                blame_find(inference, (enum experiment_number)i, finding) == field &&
-                (field != FIELD_COUNT || finding->verdict.rule == rule)) {
+            const bool is_graver = found == NULL || rule_gravity(finding->verdict.rule) >
+                                                        rule_gravity(found->verdict.rule);
+            if (is_graver &&
+                is_against(inference, (enum experiment_number)i, finding, field, rule)) {
                 *number = (enum experiment_number)i;
-                return finding;
+                found = finding;
             }
         }
     }
-    return NULL;
+    return found;
 }
 
 static void refute(struct inference_line *line, enum experiment_number number,
@@ -221,6 +238,7 @@ static void weaken(struct inference_line *line, enum inference_field field)
                           : field == FIELD_granule_bytes ? "1"
                           : field == FIELD_header_bytes  ? "0"
                           : field == FIELD_regions       ? "{.grows = false}"
+                          : field == FIELD_sleeps        ? "SLEEP_NONE"
                                                          : "false");
     } else if (field == FIELD_survives_failures) {
         field_infer(line, "not all");

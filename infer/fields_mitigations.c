@@ -30,6 +30,11 @@ void infer_queues_frees(const struct inference *inference, struct inference_line
         field_compare(line, ANSWER_NO);
         return;
     }
+    if (!inference_contract(inference)->stream_ordered && inference_is_stream_ordered(inference)) {
+        line->experiment = EXPERIMENT_streams; /* the memory waits, but not for its own stream */
+        field_compare(line, ANSWER_YES);
+        return;
+    }
     const struct sight *sight = trace_asked(trace);
     /* The refusal shows that the memory waits. */
     field_compare(line, sight == NULL || trace->why[0] != '\0' ? ANSWER_OPEN

@@ -1,4 +1,4 @@
-/* Members of the contract that only the rules of the harness judge: each is kept as long as no
+/* Members of the contract that the rules of the harness alone judge: each is kept as long as no
  * experiment breaks its rule. */
 #include "infer/private/fields.h"
 
@@ -43,34 +43,18 @@ void declare_limit(const struct target_contract *contract, char *text)
                                                           : "TARGET_LIMIT_PROCESS");
 }
 
-void declare_regions(const struct target_contract *contract, char *text)
-{
-    const struct target_regions *regions = &contract->regions;
-    (void)snprintf(
-        text, INFERENCE_TEXT_BYTES, "{.grows = %s, .trims = %s, .step_bytes = %" PRIu64 "}",
-        field_print_flag(regions->grows), field_print_flag(regions->trims), regions->step_bytes);
-}
-
 /* --- what is inferred --- */
-
-/* A finding against it is looked for with those of all fields. */
-static void keep_declared(struct inference_line *line)
-{
-    field_infer(line, line->declared);
-    line->verdict = INFERENCE_KEPT;
-}
 
 #define INFER_DECLARED(name)                                                          \
     void infer_##name(const struct inference *inference, struct inference_line *line) \
     {                                                                                 \
         (void)inference;                                                              \
-        keep_declared(line);                                                          \
+        field_keep_declared(line);                                                    \
     }
 INFER_DECLARED(placement)
 INFER_DECLARED(header_bytes)
 INFER_DECLARED(counting)
 INFER_DECLARED(limit)
-INFER_DECLARED(regions)
 INFER_DECLARED(order_binds)
 INFER_DECLARED(evicts_until_fits)
 INFER_DECLARED(counts_owners)
@@ -112,10 +96,15 @@ void infer_aligns_naturally(const struct inference *inference, struct inference_
 
 void infer_sleeps(const struct inference *inference, struct inference_line *line)
 {
+    const struct trace *trace = &inference->declared[EXPERIMENT_sleep];
+    const struct sight *asked = trace_asked(trace);
     if (inference_contract(inference)->sleeps == SLEEP_NONE) {
-        keep_declared(line);
-        return;
+        field_keep_declared(line);
+        line->experiment = EXPERIMENT_COUNT;
+        (void)snprintf(line->seen, sizeof line->seen, "what never sleeps is not put to sleep");
+    } else if (asked == NULL || asked->seen.skipped != 0 || trace->why[0] != '\0') {
+        line->verdict = INFERENCE_OPEN;
+    } else {
+        field_keep_declared(line);
     }
-    line->verdict = INFERENCE_OPEN;
-    (void)snprintf(line->seen, sizeof line->seen, "no experiment puts it to sleep");
 }

@@ -90,34 +90,59 @@ static bool is_placed(const struct trace *trace, size_t op)
            trace->sights[op].seen.result == TARGET_OK;
 }
 
-void infer_rounding(const struct inference *inference, struct inference_line *line)
+/* Every block that was seen. */
+struct seen_sizes {
+    struct size_pair *pairs; /* count of them */
+    size_t count;
+    uint64_t largest_bytes; /* asked */
+};
+
+static size_t count_ops(const struct inference *inference)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_sizes];
-    struct size_pair *pairs = calloc(trace->ops.count + 1, sizeof *pairs);
     size_t count = 0;
-    CHECK(pairs != NULL);
-    for (size_t op = 0; op < trace->ops.count; op++) {
-        if (is_placed(trace, op)) {
-            pairs[count++] = (struct size_pair){trace->ops.ops[op].size_bytes,
-                                                trace->sights[op].seen.size_bytes};
+    for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
+        count += inference->declared[i].ops.count;
+    }
+    return count;
+}
+
+static void collect_sizes(const struct inference *inference, struct seen_sizes *seen)
+{
+    *seen = (struct seen_sizes){.pairs = calloc(count_ops(inference) + 1, sizeof *seen->pairs)};
+    CHECK(seen->pairs != NULL);
+    for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
+        const struct trace *trace = &inference->declared[i];
+        for (size_t op = 0; op < trace->ops.count; op++) {
+            const uint64_t asked_bytes = trace->ops.ops[op].size_bytes;
+            if (is_placed(trace, op) && asked_bytes > 0 &&
+                trace->sights[op].seen.size_bytes >= asked_bytes) {
+                seen->pairs[seen->count++] = (struct size_pair){asked_bytes,
+                                                                trace->sights[op].seen.size_bytes};
+                seen->largest_bytes = asked_bytes > seen->largest_bytes ? asked_bytes
+                                                                        : seen->largest_bytes;
+            }
         }
     }
-    const uint64_t largest = count == 0 ? 0 : pairs[count - 1].asked_bytes;
-    const struct size_fit fit = size_fit_find(pairs, count, trace->contract.granule_bytes,
-                                              largest / 2 + 1);
-    free(pairs);
-    if (count == 0) {
+}
+
+void infer_rounding(const struct inference *inference, struct inference_line *line)
+{
+    const struct target_contract *contract = inference_contract(inference);
+    struct seen_sizes seen;
+    collect_sizes(inference, &seen);
+    const struct size_fit fit = size_fit_find(seen.pairs, seen.count, contract->granule_bytes,
+                                              seen.largest_bytes / 2 + 1);
+    free(seen.pairs);
+    if (seen.count == 0) {
         line->verdict = INFERENCE_OPEN;
         return;
     }
-    const struct target_contract inferred = {.rounding = fit.rounding};
-    field_print_rounding(&inferred.rounding, line->inferred);
-    line->verdict = trace->contract.rounding.kind == ROUNDING_ANY &&
-                            fit.rounding.kind != ROUNDING_ANY
+    field_print_rounding(&fit.rounding, line->inferred);
+    line->verdict = contract->rounding.kind == ROUNDING_ANY && fit.rounding.kind != ROUNDING_ANY
                         ? INFERENCE_UNDECLARED
                         : INFERENCE_KEPT;
     (void)snprintf(line->seen, sizeof line->seen,
-                   "%zu blocks, each within %" PRIu64 " bytes of what it allows", count,
+                   "%zu blocks, each within %" PRIu64 " bytes of what it allows", seen.count,
                    fit.slack_bytes);
 }
 

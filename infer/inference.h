@@ -54,6 +54,11 @@ struct inference_line {
     char seen[INFERENCE_SEEN_BYTES];     /* what was seen, or why nothing was */
 };
 
+/* The target orders frees by streams, whether it declares that or not. */
+bool inference_is_stream_ordered(const struct inference *inference);
+/* It takes regions of the device, whether it declares that or not. */
+bool inference_takes_regions(const struct inference *inference);
+
 /* What the contract says of the field, in C; text stays as it is where it has no member for it. */
 void inference_declared(enum inference_field field, const struct target_contract *contract,
                         char text[INFERENCE_TEXT_BYTES]);

@@ -2,6 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/hash.h"
 #include "harness/device/device.h"
 #include "harness/model/model.h"
 
@@ -77,10 +78,10 @@ bool lab_is_over(const struct lab *lab)
 
 static char letter_of(const struct device_call *call)
 {
-    static const char letters[DEVICE_CALL_KIND_COUNT] = {[DEVICE_CALL_COPY] = 'm',
-                                                         [DEVICE_CALL_STAGE_OUT] = 'm',
-                                                         [DEVICE_CALL_WAIT] = 'w',
-                                                         [DEVICE_CALL_UNLOAD] = 'u'};
+    static const char letters[DEVICE_CALL_KIND_COUNT] = {
+        [DEVICE_CALL_COPY] = 'm',        [DEVICE_CALL_STAGE_OUT] = 'm',
+        [DEVICE_CALL_WAIT] = 'w',        [DEVICE_CALL_UNLOAD] = 'u',
+        [DEVICE_CALL_REGION_TAKE] = 't', [DEVICE_CALL_REGION_GIVE] = 'g'};
     return call->result == DEVICE_OK || call->result == DEVICE_PARTIAL ? letters[call->kind] : '\0';
 }
 
@@ -91,11 +92,32 @@ static void note_calls(const struct device *device, struct sight *sight)
     for (size_t i = 0; i < count; i++) {
         const char letter = letter_of(&calls[i]);
         sight->partial_count += calls[i].result == DEVICE_PARTIAL;
+        if (letter == 't') {
+            sight->region_bytes = calls[i].bytes;
+        }
         if (letter != '\0' && length + 1 < sizeof sight->calls &&
             (length == 0 || sight->calls[length - 1] != letter)) {
             sight->calls[length++] = letter;
         }
     }
+}
+
+/* Counters that may be anything count as 0. */
+static uint64_t digest_counters(const struct target_stats *stats,
+                                const struct target_contract *contract)
+{
+    uint64_t words[sizeof *stats / sizeof(uint64_t)], digest = HASH_START;
+    static_assert(offsetof(struct target_stats, free_bytes) ==
+                      TARGET_COUNTER_COUNT * sizeof(uint64_t),
+                  "the counters come in the order of enum target_counter, then the owners");
+    memcpy(words, stats, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const bool is_counted = i < TARGET_COUNTER_COUNT
+                                    ? contract->counting[i] != TARGET_COUNT_ABSENT
+                                    : contract->counts_owners;
+        digest = hash_word(digest, is_counted ? words[i] : 0);
+    }
+    return digest;
 }
 
 /* The sight of op number i, which is the last. */
@@ -108,6 +130,7 @@ static void note_sight(struct lab *lab, size_t i, const struct verdict *verdict)
     sight->seen = *run_observation(lab->run);
     sight->verdict = (uint32_t)verdict->kind;
     (void)snprintf(sight->message, sizeof sight->message, "%s", run_message(lab->run));
+    sight->counters_digest = digest_counters(run_stats(lab->run, 0), &trace->contract);
     note_calls(run_device(lab->run, 0), sight);
 }
 
@@ -151,6 +174,21 @@ uint32_t lab_ask(struct lab *lab, uint64_t size_bytes)
     return lab->trace->asked;
 }
 
+uint32_t lab_alloc_on(struct lab *lab, uint64_t size_bytes, unsigned stream)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size_bytes;
+    op_set_stream(&op, stream);
+    return lab_step(lab, &op);
+}
+
+uint32_t lab_ask_elsewhere(struct lab *lab, uint64_t size_bytes)
+{
+    const unsigned stream = lab->trace->contract.stream_ordered ? 1 : 0;
+    lab->trace->asked = lab_alloc_on(lab, size_bytes, stream);
+    return lab->trace->asked;
+}
+
 uint32_t lab_load(struct lab *lab, uint64_t image_bytes, uint64_t stack_bytes)
 {
     struct op op = op_make(OP_LOAD);
@@ -166,12 +204,26 @@ uint32_t lab_name(struct lab *lab, enum op_kind kind, uint32_t ref)
     return lab_step(lab, &op);
 }
 
-uint32_t lab_until(struct lab *lab, enum op_kind kind, uint32_t ref, uint64_t delay_ns)
+uint32_t lab_until_on(struct lab *lab, enum op_kind kind, uint32_t ref, uint64_t delay_ns,
+                      unsigned stream)
 {
     struct op op = op_make(kind);
     op.ref = ref;
     op.delay_ns = delay_ns;
+    op_set_stream(&op, stream);
     return lab_step(lab, &op);
+}
+
+uint32_t lab_until(struct lab *lab, enum op_kind kind, uint32_t ref, uint64_t delay_ns)
+{
+    return lab_until_on(lab, kind, ref, delay_ns, 0);
+}
+
+void lab_complete(struct lab *lab, uint32_t event)
+{
+    struct op op = op_make(OP_COMPLETE);
+    op.event = event;
+    (void)lab_step(lab, &op);
 }
 
 void lab_fault(struct lab *lab, enum fault_kind kind, bool is_for_ever)
@@ -251,10 +303,13 @@ void lab_fill(struct lab *lab)
         return;
     }
     bool is_granted = true;
-    while (is_granted && model_largest_hole_bytes(model) >= lab->unit_bytes) {
+    /* What is free beyond the regions is no hole: only the target can say that there is none. */
+    while (is_granted && (lab->trace->contract.regions.grows ||
+                          model_largest_hole_bytes(model) >= lab->unit_bytes)) {
         (void)lab_alloc(lab, lab->unit_bytes);
         is_granted = lab_was_granted(lab);
     }
+    is_granted = is_granted || lab->trace->contract.regions.grows;
     while (is_granted && model_largest_hole_bytes(model) >= lab->granule_bytes &&
            count++ < REST_COUNT_MAX) {
         (void)lab_alloc(lab, model_largest_hole_bytes(model));

@@ -58,10 +58,20 @@ uint32_t lab_alloc_aligned(struct lab *lab, uint64_t size_bytes, unsigned align_
 /* An alloc that the experiment is about. */
 uint32_t lab_ask(struct lab *lab, uint64_t size_bytes);
 uint32_t lab_load(struct lab *lab, uint64_t image_bytes, uint64_t stack_bytes);
-/* OP_FREE, OP_HOLD, OP_RELEASE, OP_TOUCH, OP_UNLOAD of what op `ref` made. */
+/* An alloc on the stream, 0..63. */
+uint32_t lab_alloc_on(struct lab *lab, uint64_t size_bytes, unsigned stream);
+/* lab_ask() that may not have what was freed behind unfinished work of stream 0: on stream 1 where
+ * the contract orders frees by streams. */
+uint32_t lab_ask_elsewhere(struct lab *lab, uint64_t size_bytes);
+/* OP_FREE, OP_HOLD, OP_RELEASE, OP_TOUCH, OP_UNLOAD, OP_RECORD_DROP of what op `ref` made. */
 uint32_t lab_name(struct lab *lab, enum op_kind kind, uint32_t ref);
 /* OP_FREE_AFTER, OP_USE, OP_EXECUTE, until an event after delay_ns (DELAY_NEVER: a lost one). */
 uint32_t lab_until(struct lab *lab, enum op_kind kind, uint32_t ref, uint64_t delay_ns);
+/* The same with an event on the stream, 0..63. */
+uint32_t lab_until_on(struct lab *lab, enum op_kind kind, uint32_t ref, uint64_t delay_ns,
+                      unsigned stream);
+/* The event of that op is done now. */
+void lab_complete(struct lab *lab, uint32_t event);
 /* From here on each call that the fault strikes meets it, or only the next; false: it is disarmed.
  */
 void lab_fault(struct lab *lab, enum fault_kind kind, bool is_for_ever);

@@ -35,6 +35,12 @@ EXPERIMENT(unaligned_hole, 0,
 EXPERIMENT(coalesce, 0,
            "do free neighbours become one hole?",
            "one full device, every second block freed, then the others")
+EXPERIMENT(grow, 0,
+           "does it take more of the device when nothing fits?",
+           "a block of one granule, then as many of one size as the device grants")
+EXPERIMENT(trim, 0,
+           "does it give back what is empty when only that makes room?",
+           "one granule freed, then all of the device, with and without a block in it")
 EXPERIMENT(drain, EXPERIMENT_QUEUES,
            "does it await a queued free before an out-of-memory?",
            "one queued free, one request of its size, twice")
@@ -47,6 +53,15 @@ EXPERIMENT(dying_blocks, EXPERIMENT_QUEUES,
 EXPERIMENT(other_holes, EXPERIMENT_QUEUES,
            "is there a request that gets the memory of a queued free although holes are left?",
            "one event that no waiting completes, every second of the other blocks freed and asked for again")
+EXPERIMENT(streams, EXPERIMENT_STREAMS,
+           "does memory freed behind work of a stream serve that stream at once, and others after it?",
+           "one block of stream 1 freed behind work that no waiting completes, all else held, requests of its size on streams 2 and 1, then its completion")
+EXPERIMENT(stream_uses, EXPERIMENT_STREAMS,
+           "does a block that another stream uses wait for that?",
+           "one block of stream 1 freed and in use on stream 2, all else held, one request of its size on stream 1, then its completion")
+EXPERIMENT(recordings, EXPERIMENT_RECORDS,
+           "does memory that a recording writes to stay with it until it is dropped?",
+           "one block freed inside a recording and one after it, all else held, requests of its size inside, after its end and after its drop")
 EXPERIMENT(slide, 0,
            "does it move a block to join two holes?",
            "one block between two holes of its size, all else held, twice")
@@ -107,6 +122,12 @@ EXPERIMENT(refused_unload, EXPERIMENT_PROGRAMS,
 EXPERIMENT(refused_host_memory, 0,
            "what survives without host memory?",
            "one call of each kind without host memory; every block is read after them")
+EXPERIMENT(sleep, EXPERIMENT_SLEEPS,
+           "does it give back all of the device asleep, and has all of its blocks awake?",
+           "one device of blocks and a program, three sleeps, the first two with nothing in between")
+EXPERIMENT(refused_sleep, EXPERIMENT_SLEEPS,
+           "what survives a sleep or a wake that the device refuses?",
+           "as sleep, the host memory or the first copy of a sleep refused, then each of the first four calls of a wake")
 EXPERIMENT(partial_copy, 0,
            "does it resume a copy that was done in part?",
            "as slide, the first copy done by half")

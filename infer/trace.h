@@ -18,10 +18,12 @@ enum { SIGHT_CALLS_BYTES = 16, TRACE_WHY_BYTES = 160 };
 /* One op of an experiment. */
 struct sight {
     struct observation seen;
-    uint32_t verdict;       /* enum verdict_kind */
-    uint32_t partial_count; /* device calls that were done in part */
+    uint32_t verdict;         /* enum verdict_kind */
+    uint32_t partial_count;   /* device calls that were done in part */
+    uint64_t counters_digest; /* FNV-1a over the counters of which the contract says something */
+    uint64_t region_bytes;    /* of the last region that was taken; 0 = none was */
     /* Which device calls were done, in their order, equal neighbours once: w(ait), m(ove),
-     * u(nload). */
+     * u(nload), t(ake a region), g(ive one back). */
     char calls[SIGHT_CALLS_BYTES];
     char message[OBSERVATION_MESSAGE_BYTES]; /* the error text; "" = none */
 };

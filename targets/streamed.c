@@ -217,7 +217,8 @@ static const struct first_fit_node *find_kept(const struct target_instance *inst
 {
     for (const struct first_fit_node *kept = instance->kept; kept != NULL; kept = kept->below) {
         const bool is_recorded = kept->recording != 0 && kept->recording != instance->recording;
-        const bool is_open = kept->waits == NULL || instance->defect == DEFECT_CROSSED ||
+        const bool is_done = kept->waits == NULL && instance->defect != DEFECT_STUCK;
+        const bool is_open = is_done || instance->defect == DEFECT_CROSSED ||
                              (kept->stream == wanted->stream && instance->defect != DEFECT_FORGETS);
         if ((is_recorded || !is_open) && address < kept->address + kept->size_bytes &&
             kept->address < address + wanted->size_bytes) {

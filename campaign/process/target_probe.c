@@ -14,7 +14,7 @@ struct work {
     const struct setup *setup;
 };
 struct answer {
-    bool is_taken, has_programs;
+    bool is_taken, has_programs, has_regions;
     char why_no_lanes[RUN_REASON_BYTES];
     char reason[RUN_REASON_BYTES];
 };
@@ -30,6 +30,7 @@ static void open_and_answer(void *context, int file)
         const struct target_contract *contract = model_contract(run_model(run, 0));
         const char *why = lanes_why_not(contract);
         answer.has_programs = contract->programs;
+        answer.has_regions = contract->regions.grows;
         snprintf(answer.why_no_lanes, sizeof answer.why_no_lanes, "%s", why == NULL ? "" : why);
         run_destroy(run);
     }
@@ -83,6 +84,7 @@ enum exit_code target_probe_run(const struct target *target, const struct setup 
                             answer.reason);
     }
     target_probe->has_programs = answer.has_programs;
+    target_probe->has_regions = answer.has_regions;
     memcpy(target_probe->why_no_lanes, answer.why_no_lanes, sizeof target_probe->why_no_lanes);
     return EXIT_KEPT;
 }

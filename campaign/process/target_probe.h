@@ -9,6 +9,7 @@
 /* What the target said when it was opened. */
 struct target_probe {
     bool has_programs;                   /* it loads and executes programs */
+    bool has_regions;                    /* it takes its memory in regions */
     char why_no_lanes[RUN_REASON_BYTES]; /* why it cannot be run with lanes; "" = it can */
 };
 

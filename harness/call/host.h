@@ -22,9 +22,10 @@ struct host {
     struct guarded_device *guarded; /* what the target has then for its device */
     /* what each lane knows; NULL: one client, who knows what the model knows */
     const struct clients *clients;
-    uint64_t region_changes; /* of the device, when each block was last seen to lie in a region */
-    uint64_t next_address;   /* where the next block without an address is put for the harness */
-    uint32_t call_count;     /* calls under way */
+    struct target_stats stats; /* as the target showed them after the last call that was judged */
+    uint64_t region_changes;   /* of the device, when each block was last seen to lie in a region */
+    uint64_t next_address;     /* where the next block without an address is put for the harness */
+    uint32_t call_count;       /* calls under way */
     uint32_t refused_op; /* one client: the last op, if it may be asked again (OP_RETRY); OP_NONE */
     uint8_t index;
 };

@@ -115,15 +115,15 @@ static void narrow_peak(struct host *host, uint64_t peak_bytes)
 static void judge_reports(struct judge *judge, struct host *host, const struct call *call)
 {
     const bool in_full = call->op.kind == OP_REPORT || call->result != TARGET_OK;
-    struct target_stats stats = {0};
-    host->target->stats(host->instance, &stats);
+    host->stats = (struct target_stats){0};
+    host->target->stats(host->instance, &host->stats);
     if (!judge_regions(judge, host, NULL)) {
         return;
     }
-    if (judge_counters(judge, host, &stats, in_full) && call->op.kind == OP_REPORT) {
+    if (judge_counters(judge, host, &host->stats, in_full) && call->op.kind == OP_REPORT) {
         (void)judge_report(judge, host);
     }
-    narrow_peak(host, stats.peak_bytes_in_use);
+    narrow_peak(host, host->stats.peak_bytes_in_use);
     (void)judge_failed(judge, host, call);
     check_polls(judge, host);
 }

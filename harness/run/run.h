@@ -69,6 +69,9 @@ const struct setup *run_setup(const struct run *run);
 const struct model *run_model(const struct run *run, uint32_t host);
 /* For who watches the device itself. */
 struct device *run_device(const struct run *run, uint32_t host);
+/* The target's own counters, as it showed them after the last call that was judged; zeros before.
+ */
+const struct target_stats *run_stats(const struct run *run, uint32_t host);
 /* FNV-1a over all observations so far: equal for equal runs. */
 uint64_t run_digest(const struct run *run);
 void run_view(const struct run *run, struct scenario_view *view);

@@ -104,6 +104,12 @@ struct device *run_device(const struct run *run, uint32_t host)
     return run->hosts[host].device;
 }
 
+const struct target_stats *run_stats(const struct run *run, uint32_t host)
+{
+    CHECK(host < run->setup.host_count);
+    return &run->hosts[host].stats;
+}
+
 uint64_t run_digest(const struct run *run)
 {
     return run->digest;

@@ -38,7 +38,9 @@ enum answer field_join(enum answer first, enum answer second);
 
 /* Sets what was inferred, in C. */
 void field_infer(struct inference_line *line, const char *text);
-/* The same of a flag, and compares it with what is declared. */
+/* What is declared: a finding against it is looked for with those of all fields. */
+void field_keep_declared(struct inference_line *line);
+/* Sets what was inferred of a flag, and compares it with what is declared. */
 void field_compare(struct inference_line *line, enum answer answer);
 
 /* The trace of the experiment: with its claim, where the contract does not make it. */

@@ -382,8 +382,16 @@ static const struct story stories[] = {
      .hosts = BOTH,
      .last = "alloc size=1M stream=2",
      SHOWS_KEPT,
-     .blocks = FACT(3, buffer, kept, 0, 1024, 512, 0, 1, 0, 0) "," FACT(0, buffer, kept, 1024, 1024,
+     .blocks = FACT(3, buffer, kept, 0, 1024, 512, 0, 1, 0, 9) "," FACT(0, buffer, kept, 1024, 1024,
                                                                         512, 0, 0, 0, 9)},
+    /* A free comes behind what its stream has to do, even if nothing is said of the block. */
+    {.steps = {MADE("alloc size=1K stream=1", 0, 1024), MADE("alloc size=1K stream=1", 1024, 1024),
+               STEP("use block=1 delay=9ns stream=1", 0, ""), DID("free block=0")},
+     .hosts = STREAMED,
+     .last = "alloc size=1M stream=2",
+     SHOWS_KEPT,
+     .blocks = FACT(0, buffer, kept, 0, 1024, 512, 0, 0, 0, 9) "," FACT(1, buffer, live, 1024, 1024,
+                                                                        512, 0, 0, 9, 0)},
 };
 enum { STORY_COUNT = sizeof stories / sizeof *stories };
 

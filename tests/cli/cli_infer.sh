@@ -28,14 +28,25 @@ refutes() {
 # libhbm in every mode, and the toys.
 keeps hbm
 for option in defrag=none defrag=slide drains=no evicts=no program_evicts_program=yes granule=64K \
-    order=evict,defragment,drain; do
+    order=evict,defragment,drain sleep=keeps sleep=discards; do
     keeps hbm --target-option $option
 done
-keeps first_fit
-keeps null
-keeps threaded
-keeps buddy
+keeps hbm --target-option owners=yes
+expect_text out.txt "kept            counts_owners = true"
+expect_text out.txt "owners=yes|no: changes contract, counters"
+for toy in first_fit null threaded paged buddy; do
+    keeps $toy
+done
 expect_text out.txt "aligns_naturally"
+for option in drains=yes drains=no records=no; do
+    keeps streamed --target-option $option
+done
+expect_text out.txt "not declared    records = false, kept so far: true"
+for option in grows=yes empty=keep trims=no; do
+    keeps segments --target-option $option
+done
+expect_text out.txt "infer segments, capacity 32M: "
+expect_text out.txt "not declared    regions = {.grows = true, .trims = false, .step_bytes = 2097152}, kept so far:"
 
 # What declares too much.
 refutes drains drain first_fit --target-option drains=yes
@@ -51,6 +62,16 @@ refutes evicts evict_several plant_premature_evicted_once
 refutes defrag repack plant_moved_unasked
 refutes program_evicts_program evict_for_program plant_wrong_eviction
 refutes rounding sizes plant_too_large_classes
+refutes stream_ordered drain streamed --target-option declares=no
+refutes stream_ordered stream_uses plant_stream_uses
+refutes records recordings plant_record_reused
+refutes regions fill segments --target-option grows=no
+refutes regions two_holes segments_across
+refutes regions trim segments_given_live
+refutes sleeps sleep plant_not_released
+refutes sleeps refused_sleep plant_not_released_half
+refutes stream_ordered streams plant_stream_stuck
+refutes records recordings plant_record_undropped
 # Each request is right by itself; which mitigation came first is seen in the device calls alone.
 replays=0 refutes order order_move_evict plant_regret_evicts_first
 

@@ -1,4 +1,5 @@
-/* The table of experiments, and that each is made on libhbm, repeats, and replays like any list. */
+/* The table of experiments, and that each is made on a sound target, repeats, and replays like any
+ * list. */
 #include "harness/trial/trial_run.h"
 #include "infer/effect.h"
 #include "infer/experiment.h"
@@ -12,16 +13,29 @@ static const struct limits no_limits;
 static void choose(struct setup *setup, const char *target)
 {
     setup_init(setup);
-    setup->capacity_bytes = UINT64_C(1) << 20;
+    setup->capacity_bytes = experiment_capacity_bytes(strcmp(target, "segments") == 0);
     (void)snprintf(setup->target, sizeof setup->target, "%s", target);
+}
+
+/* A sound target that has what the experiment is about: libhbm but for what that cannot have. */
+static const struct target *choose_for(int number, struct setup *setup)
+{
+    const unsigned needs = experiments[number].needs;
+    const bool is_of_regions = number == EXPERIMENT_grow || number == EXPERIMENT_trim;
+    const char *name = (needs & (EXPERIMENT_STREAMS | EXPERIMENT_RECORDS)) != 0 ? "streamed"
+                       : is_of_regions                                          ? "segments"
+                                                                                : "hbm";
+    choose(setup, name);
+    ck_assert((needs & EXPERIMENT_SLEEPS) == 0 || setup_set_option(setup, "sleep", "keeps"));
+    return target_find(name);
 }
 
 static void make(int number, struct trace *trace)
 {
     struct setup setup;
-    choose(&setup, "hbm");
+    const struct target *target = choose_for(number, &setup);
     trace_init(trace);
-    experiment_make((enum experiment_number)number, &target_hbm, &setup, &no_limits, NULL, trace);
+    experiment_make((enum experiment_number)number, target, &setup, &no_limits, NULL, trace);
 }
 
 START_TEST(each_row_is_whole_and_named_once)
@@ -36,7 +50,7 @@ START_TEST(each_row_is_whole_and_named_once)
 }
 END_TEST
 
-START_TEST(each_is_made_to_its_end_on_libhbm_and_finds_nothing)
+START_TEST(each_is_made_to_its_end_and_finds_nothing)
 {
     struct trace trace;
     make(_i, &trace);
@@ -72,12 +86,12 @@ START_TEST(each_list_replays_with_the_same_answers)
     struct trial trial;
     char reason[RUN_REASON_BYTES];
     uint64_t refusals = 0;
-    choose(&setup, "hbm");
+    const struct target *target = choose_for(_i, &setup);
     make(_i, &trace);
     for (size_t op = 0; op < trace.ops.count; op++) {
         refusals += trace.sights[op].seen.result == TARGET_NO_MEMORY;
     }
-    ck_assert(trial_replay(&target_hbm, &setup, &trace.ops, NULL, &trial, reason));
+    ck_assert(trial_replay(target, &setup, &trace.ops, NULL, &trial, reason));
     ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
     ck_assert_uint_eq(trial.totals.ooms, refusals);
     trial_deinit(&trial);
@@ -142,17 +156,65 @@ START_TEST(an_option_changes_what_it_is_for_and_nothing_else)
 }
 END_TEST
 
+START_TEST(counters_of_owners_are_an_effect_where_they_are_promised)
+{
+    const struct effects usual = measure("order_binds", "no");
+    const struct effects owners = measure("owners", "yes");
+    const struct effects bound = measure("order_binds", "yes");
+    ck_assert_uint_ne(usual.hashes[EFFECT_COUNTERS], owners.hashes[EFFECT_COUNTERS]);
+    ck_assert_uint_ne(usual.hashes[EFFECT_CONTRACT], owners.hashes[EFFECT_CONTRACT]);
+    ck_assert_uint_ne(usual.hashes[EFFECT_CONTRACT], bound.hashes[EFFECT_CONTRACT]);
+    ck_assert_uint_eq(usual.hashes[EFFECT_COUNTERS], bound.hashes[EFFECT_COUNTERS]);
+    for (int i = 0; i < EFFECT_COUNT; i++) {
+        ck_assert((usual.hashes[i] == owners.hashes[i]) || i == EFFECT_COUNTERS ||
+                  i == EFFECT_CONTRACT);
+    }
+}
+END_TEST
+
+/* Declares that it counts owners, and counts none. */
+static enum target_result open_uncounting(const struct target_setup *setup,
+                                          const struct device_services *services,
+                                          struct target_instance **instance,
+                                          struct target_contract *contract, char *reason,
+                                          size_t reason_bytes)
+{
+    const enum target_result result = target_null.open(setup, services, instance, contract, reason,
+                                                       reason_bytes);
+    contract->counts_owners = true;
+    return result;
+}
+
+START_TEST(owners_that_are_declared_and_not_counted_are_no_effect)
+{
+    struct target uncounting = target_null;
+    struct trace honest, other;
+    struct setup setup;
+    uncounting.open = open_uncounting;
+    choose(&setup, "null");
+    trace_init(&honest);
+    trace_init(&other);
+    experiment_make(EXPERIMENT_fill, &target_null, &setup, &no_limits, NULL, &honest);
+    experiment_make(EXPERIMENT_fill, &uncounting, &setup, &no_limits, NULL, &other);
+    ck_assert_uint_eq(honest.sights[0].counters_digest, other.sights[0].counters_digest);
+    ck_assert_uint_gt(other.findings.count, honest.findings.count);
+    trace_deinit(&honest);
+    trace_deinit(&other);
+}
+END_TEST
+
 Suite *suite_of_experiments(void);
 Suite *suite_of_experiments(void)
 {
     Suite *suite = suite_create("experiments");
     TCase *tests = tcase_create("experiments");
     tcase_add_loop_test(tests, each_row_is_whole_and_named_once, 0, EXPERIMENT_COUNT);
-    tcase_add_loop_test(tests, each_is_made_to_its_end_on_libhbm_and_finds_nothing, 0,
-                        EXPERIMENT_COUNT);
+    tcase_add_loop_test(tests, each_is_made_to_its_end_and_finds_nothing, 0, EXPERIMENT_COUNT);
     tcase_add_loop_test(tests, each_gives_the_same_ops_and_answers_again, 0, EXPERIMENT_COUNT);
     tcase_add_loop_test(tests, each_list_replays_with_the_same_answers, 0, EXPERIMENT_COUNT);
     tcase_add_test(tests, a_trace_comes_back_from_its_bytes);
+    tcase_add_test(tests, counters_of_owners_are_an_effect_where_they_are_promised);
+    tcase_add_test(tests, owners_that_are_declared_and_not_counted_are_no_effect);
     tcase_add_test(tests, an_option_changes_what_it_is_for_and_nothing_else);
     suite_add_tcase(suite, tests);
     return suite;

@@ -34,7 +34,7 @@ static void study_target(struct studied *studied, const struct target *target, c
     struct inference *inference = &studied->inference;
     char key[SETUP_NAME_BYTES] = "";
     setup_init(&setup);
-    setup.capacity_bytes = UINT64_C(1) << 20;
+    setup.capacity_bytes = experiment_capacity_bytes(strncmp(target->name, "segments", 8) == 0);
     (void)snprintf(setup.target, sizeof setup.target, "%s", target->name);
     if (option != NULL) {
         memcpy(key, option, strcspn(option, "="));
@@ -111,6 +111,40 @@ static const struct {
     {"null", "slot=4K", ""},
     {"threaded", NULL, ""},
     {"threaded", "defrag=none", ""},
+    {"paged", NULL, ""},
+    {"segments", NULL, ""},
+    {"segments", "empty=keep", ""},
+    {"segments", "trims=no", ""},
+    {"segments", "grows=no", "regions"},
+    {"segments_across", NULL, "regions overlap"},
+    {"segments_given_live", NULL, "regions"},
+    {"segments_leaked", NULL, "regions"},
+    {"segments_untrimmed", NULL, "regions"},
+    {"segments_ungrown", NULL, "regions"},
+    {"segments_spins", NULL, "hang"},
+    {"buddy", NULL, ""},
+    {"streamed", NULL, ""},
+    {"streamed", "drains=yes", ""},
+    {"streamed", "records=no", ""},
+    {"streamed", "declares=no", "stream_ordered"},
+    {"plant_stream_crossed", NULL, "stream_ordered"},
+    {"plant_stream_forgets", NULL, "stream_ordered"},
+    {"plant_stream_stuck", NULL, "stream_ordered"},
+    {"plant_stream_uses", NULL, "stream_ordered counters"},
+    {"plant_record_reused", NULL, "records"},
+    {"plant_record_freed", NULL, "records"},
+    {"plant_record_undropped", NULL, "records"},
+    {"hbm", "sleep=keeps", ""},
+    {"hbm", "sleep=discards", ""},
+    {"hbm", "owners=yes", ""},
+    {"plant_not_released", NULL, "sleeps"},
+    {"plant_not_released_half", NULL, "sleeps"},
+    {"plant_wake_forgets", NULL, "sleeps"},
+    {"plant_wake_loses", NULL, "sleeps"},
+    {"plant_wake_moves", NULL, "sleeps"},
+    {"plant_wake_refuses", NULL, "sleeps"},
+    {"plant_wake_grows", NULL, "sleeps"},
+    {"plant_wake_grows_stage", NULL, "sleeps"},
     {"plant_premature_undrained", NULL, "drains"},
     {"plant_premature_stalled", NULL, "drains"},
     {"plant_premature_unretried", NULL, "drains"},
@@ -209,6 +243,75 @@ START_TEST(the_order_of_mitigations_is_seen_in_the_device_calls)
 }
 END_TEST
 
+START_TEST(streams_and_recordings_are_inferred_without_a_promise)
+{
+    struct studied studied;
+    study(&studied, "streamed", "records=no");
+    expect_line(&studied, FIELD_stream_ordered, INFERENCE_KEPT, "true");
+    expect_line(&studied, FIELD_queues_frees, INFERENCE_KEPT, "true");
+    expect_line(&studied, FIELD_records, INFERENCE_UNDECLARED, "true");
+    forget(&studied);
+    study(&studied, "streamed", "declares=no");
+    expect_line(&studied, FIELD_stream_ordered, INFERENCE_REFUTED, "true");
+    expect_line(&studied, FIELD_queues_frees, INFERENCE_KEPT, "true");
+    ck_assert_str_eq(inference_value(&studied.lines[FIELD_stream_ordered]), "true");
+    forget(&studied);
+    study(&studied, "first_fit", NULL);
+    expect_line(&studied, FIELD_stream_ordered, INFERENCE_KEPT, "false");
+    expect_line(&studied, FIELD_records, INFERENCE_KEPT, "false");
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(a_stream_ordered_target_drains_for_another_stream)
+{
+    struct studied studied;
+    study(&studied, "streamed", "drains=yes");
+    expect_line(&studied, FIELD_drains, INFERENCE_KEPT, "true");
+    forget(&studied);
+    study(&studied, "streamed", NULL);
+    expect_line(&studied, FIELD_drains, INFERENCE_KEPT, "false");
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(regions_are_inferred_from_those_that_are_taken)
+{
+    static const char all[] = "{.grows = true, .trims = true, .step_bytes = 2097152}";
+    static const char no_trims[] = "{.grows = true, .trims = false, .step_bytes = 2097152}";
+    struct studied studied;
+    study(&studied, "segments", NULL);
+    expect_line(&studied, FIELD_regions, INFERENCE_KEPT, all);
+    forget(&studied);
+    study(&studied, "segments", "trims=no");
+    expect_line(&studied, FIELD_regions, INFERENCE_UNDECLARED, all);
+    forget(&studied);
+    study(&studied, "segments", "empty=keep");
+    expect_line(&studied, FIELD_regions, INFERENCE_KEPT, no_trims);
+    forget(&studied);
+    study(&studied, "segments", "grows=no");
+    expect_line(&studied, FIELD_regions, INFERENCE_REFUTED, all);
+    forget(&studied);
+    study(&studied, "segments_untrimmed", NULL);
+    expect_line(&studied, FIELD_regions, INFERENCE_REFUTED, no_trims);
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(sleep_is_kept_only_where_it_was_seen)
+{
+    struct studied studied;
+    study(&studied, "hbm", "sleep=discards");
+    expect_line(&studied, FIELD_sleeps, INFERENCE_KEPT, "SLEEP_DISCARDS");
+    ck_assert_int_eq(studied.lines[FIELD_sleeps].experiment, EXPERIMENT_sleep);
+    forget(&studied);
+    study(&studied, "hbm", NULL);
+    expect_line(&studied, FIELD_sleeps, INFERENCE_KEPT, "SLEEP_NONE");
+    ck_assert_int_eq(studied.lines[FIELD_sleeps].experiment, EXPERIMENT_COUNT);
+    forget(&studied);
+}
+END_TEST
+
 /* A target that promises one thing more than it keeps. */
 static const struct boast {
     const char *target, *refuted;
@@ -256,11 +359,34 @@ static void boast_order(struct target_contract *contract)
     contract->order[2] = MITIGATION_DRAIN;
 }
 
+/* hbm with sleep=none saves nothing. */
+static void boast_sleep(struct target_contract *contract)
+{
+    contract->sleeps = SLEEP_KEEPS;
+}
+
+static void boast_streams(struct target_contract *contract)
+{
+    contract->stream_ordered = true;
+}
+
+static void boast_step(struct target_contract *contract)
+{
+    contract->regions.step_bytes = contract->granule_bytes;
+}
+
 static const struct boast boasts[] = {
-    {"null", "queues_frees", boast_queues}, {"threaded", "documented_messages", boast_messages},
-    {"threaded", "resumes", boast_resumes}, {"threaded", "program_evicts_program", boast_rivalry},
-    {"threaded", "defrag", boast_repack},   {"first_fit", "granule_bytes", boast_granule},
-    {"null", "rounding", boast_rounding},   {"hbm", "order", boast_order},
+    {"hbm", "sleeps", boast_sleep},
+    {"paged", "stream_ordered", boast_streams},
+    {"segments", "regions", boast_step},
+    {"null", "queues_frees", boast_queues},
+    {"threaded", "documented_messages", boast_messages},
+    {"threaded", "resumes", boast_resumes},
+    {"threaded", "program_evicts_program", boast_rivalry},
+    {"threaded", "defrag", boast_repack},
+    {"first_fit", "granule_bytes", boast_granule},
+    {"null", "rounding", boast_rounding},
+    {"hbm", "order", boast_order},
 };
 
 static enum target_result open_boasting(const struct target_setup *setup,
@@ -315,6 +441,10 @@ Suite *suite_of_inference(void)
     tcase_add_test(tests, what_is_kept_without_a_promise_is_told);
     tcase_add_test(tests, claims_that_are_not_kept_are_not_inferred);
     tcase_add_test(tests, the_order_of_mitigations_is_seen_in_the_device_calls);
+    tcase_add_test(tests, streams_and_recordings_are_inferred_without_a_promise);
+    tcase_add_test(tests, a_stream_ordered_target_drains_for_another_stream);
+    tcase_add_test(tests, regions_are_inferred_from_those_that_are_taken);
+    tcase_add_test(tests, sleep_is_kept_only_where_it_was_seen);
     tcase_add_loop_test(tests, each_promise_too_much_is_refuted, 0, sizeof boasts / sizeof *boasts);
     tcase_add_test(tests, a_refuted_promise_is_not_copied);
     suite_add_tcase(suite, tests);
