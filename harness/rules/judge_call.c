@@ -115,8 +115,9 @@ static void narrow_peak(struct host *host, uint64_t peak_bytes)
 static void judge_reports(struct judge *judge, struct host *host, const struct call *call)
 {
     const bool in_full = call->op.kind == OP_REPORT || call->result != TARGET_OK;
-    host->stats = (struct target_stats){0};
-    host->target->stats(host->instance, &host->stats);
+    struct target_stats stats = {0};
+    host->target->stats(host->instance, &stats);
+    host->stats = stats;
     if (!judge_regions(judge, host, NULL)) {
         return;
     }

@@ -255,8 +255,11 @@ static enum target_result target_free(struct target_instance *instance, uint64_t
     if (block == NULL) {
         return fail_handle(instance);
     }
+    const struct device_services *const device = &instance->device;
+    const uint64_t last = device->last_event(device->context, block->stream);
     cuda_block_forget(instance, block);
     cuda_block_use(block, event, &block->free_event);
+    cuda_block_use(block, last == event ? 0 : last, &block->stream_event);
     cuda_free_block(instance, block);
     return TARGET_OK;
 }

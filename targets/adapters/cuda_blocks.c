@@ -73,7 +73,7 @@ struct cuda_block *cuda_block_find(const struct target_instance *instance, uint6
 static void free_use(struct target_instance *instance, const struct cuda_block *block,
                      struct cuda_use *use)
 {
-    if (use != &block->free_event) {
+    if (use != &block->free_event && use != &block->stream_event) {
         cuda_host_free(instance, use, sizeof *use);
     }
 }

@@ -69,7 +69,7 @@ void cuda_pool_close(struct cuda_pool *pool)
 uint64_t cuda_pool_count(struct cuda_pool *pool, enum cuda_pool_attribute attribute)
 {
     uint64_t value = 0;
-    (void)note(pool, pool->device->calls.pool_get(pool->pool, attribute, &value));
+    (void)note(pool, pool->device->calls.pool_get(pool->pool, (int)attribute, &value));
     return value;
 }
 

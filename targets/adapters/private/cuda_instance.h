@@ -15,9 +15,10 @@ struct cuda_use {
 struct cuda_block {
     uint64_t handle, address, size_bytes;
     struct cuda_use *uses;
-    struct cuda_use free_event; /* the memory of the last use */
-    struct cuda_wait *wait;     /* for when it is freed behind a wait; NULL: it was needed */
-    uint32_t behind;            /* the wait of its stream that it was allocated behind; 0: none */
+    struct cuda_use free_event;   /* the memory of the last two uses: until what it is freed with */
+    struct cuda_use stream_event; /* is done, and all that its stream had to do then */
+    struct cuda_wait *wait;       /* for when it is freed behind a wait; NULL: it was needed */
+    uint32_t behind;              /* the wait of its stream that it was allocated behind; 0: none */
     uint32_t stream;
     struct cuda_block *next_kept; /* of those that are freed, and not yet in the pool */
 };
