@@ -250,7 +250,7 @@ __attribute__((constructor)) static void copy_inner(void)
 {
     static char help[1024];
     print_loudly("loaded");
-    inner = target_find("hbm");
+    inner = &target_hbm;
     (void)snprintf(help, sizeof help, "does=WHAT\nat=N\n%s", inner->option_help);
     hbmstress_target = *inner;
     hbmstress_target.name = "guest";

@@ -110,7 +110,7 @@ struct target hbmstress_target;
 
 __attribute__((constructor)) static void copy_inner(void)
 {
-    inner = target_find("hbm");
+    inner = &target_hbm;
     hbmstress_target = *inner;
     hbmstress_target.name = "harmless";
     hbmstress_target.open = open_with_defects;

@@ -62,7 +62,7 @@ struct target hbmstress_target;
 
 __attribute__((constructor)) static void copy_inner(void)
 {
-    inner = target_find("first_fit");
+    inner = &target_first_fit;
     hbmstress_target = *inner;
     hbmstress_target.name = "idle";
     hbmstress_target.option_help = option_help;

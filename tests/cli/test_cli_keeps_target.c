@@ -62,7 +62,7 @@ struct target hbmstress_target;
 
 __attribute__((constructor)) static void copy_inner(void)
 {
-    inner = target_find("hbm");
+    inner = &target_hbm;
     hbmstress_target = *inner;
     hbmstress_target.name = "keeps";
     hbmstress_target.open = open_counted;

@@ -35,7 +35,7 @@ struct target hbmstress_target;
 
 __attribute__((constructor)) static void copy_inner(void)
 {
-    inner = target_find("hbm");
+    inner = &target_hbm;
     hbmstress_target = *inner;
     hbmstress_target.name = "once";
     hbmstress_target.alloc = alloc_or_refuse;
