@@ -1,6 +1,5 @@
 #include "targets/adapters/private/cuda_pool.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -166,9 +165,7 @@ bool cuda_pool_wait(struct cuda_pool *pool, uint32_t stream, uint64_t event, str
 
 static void raise_flag(struct cuda_stream *stream, uint32_t value)
 {
-    atomic_thread_fence(memory_order_seq_cst);
-    *stream->flag = value;
-    atomic_thread_fence(memory_order_seq_cst);
+    __atomic_store_n(stream->flag, value, __ATOMIC_SEQ_CST);
 }
 
 struct cuda_wait *cuda_pool_pass(struct cuda_pool *pool, uint32_t stream)
