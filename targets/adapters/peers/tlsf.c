@@ -29,7 +29,6 @@ KIT_HEAP(create, tlsf_malloc, tlsf_free);
 KIT_TARGET_WITH("tlsf", "TLSF 3.1 over one pool", NULL,
                 (.limits = {.largest_capacity_bytes = CAPACITY_BYTES_MAX,
                             .largest_align_bytes = WORD_BYTES}),
-
                 KIT_HEAP_CALLS, .granule_bytes = WORD_BYTES, .is_granule_fixed = true,
                 /* What is left of a range and too small for a block stays with the one before. */
                 .rounding = {.kind = ROUNDING_CLASSES,
