@@ -321,15 +321,17 @@ static enum target_result add_wait(struct target_instance *instance, uint64_t ha
                : fail(instance, TARGET_FAILED, "the host memory for an event was refused");
 }
 
+/* What its stream has to do comes first: if the free fails after that, the wait for it changes
+ * nothing, because a later free waits for no less. */
 static enum target_result target_free(struct target_instance *instance, uint64_t handle,
                                       uint64_t event)
 {
-    collect(instance);
     const struct device_services *device = &instance->heap.device;
+    collect(instance);
     const uint64_t last = device->last_event(device->context, node_of(handle)->stream);
-    enum target_result result = add_wait(instance, handle, event);
+    enum target_result result = add_wait(instance, handle, last);
     if (result == TARGET_OK && last != event) {
-        result = add_wait(instance, handle, last);
+        result = add_wait(instance, handle, event);
     }
     if (result == TARGET_OK) {
         node_of(handle)->is_dying = true;
