@@ -13,7 +13,8 @@ static void drop_what_is_for_one(struct op_list *ops)
     CHECK(keep != NULL);
     for (size_t i = 0; i < ops->count; i++) {
         const uint8_t kind = ops->ops[i].kind;
-        keep[i] = kind != OP_RETIRE && kind != OP_SLEEP && kind != OP_WAKE && kind < OP_RECORD;
+        keep[i] = kind != OP_RETIRE && kind != OP_SLEEP && kind != OP_WAKE &&
+                  !op_is_of_recording((enum op_kind)kind);
     }
     op_list_filter(ops, keep);
     free(keep);

@@ -108,6 +108,11 @@ struct op {
 };
 static_assert(sizeof(struct op) == 32, "an op is 32 bytes: lists of millions are kept in memory");
 
+static inline bool op_is_of_recording(enum op_kind kind)
+{
+    return kind == OP_RECORD || kind == OP_RECORD_END || kind == OP_RECORD_DROP;
+}
+
 /* An op of a kind with no references; the other fields are zero. */
 struct op op_make(enum op_kind kind);
 

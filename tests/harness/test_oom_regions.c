@@ -1,13 +1,11 @@
 /* Out-of-memories of a contract that grows: where regions fence memory, what a new one has room
  * for, and that every judge agrees. */
-#include "checker/certificate_check.h"
 #include "harness/base/random.h"
-#include "harness/oracle/certificate.h"
-#include "harness/oracle/exhaustive.h"
 #include "harness/oracle/largest.h"
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/relations.h"
 #include "harness/oracle/shortfall.h"
+#include "tests/harness/judged_everywhere.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
@@ -63,29 +61,11 @@ static struct oom make_oom(const struct state *state)
     return oom;
 }
 
-/* The verdict, on which the second judge and the checker agree, of itself and of related states. */
-static enum verdict_kind judge_everywhere(struct oracle *oracle, const struct oom *oom)
-{
-    struct verdict verdict = {0};
-    char reason[CERTIFICATE_REASON_BYTES];
-    struct writing text;
-    writing_init(&text);
-    const struct proof *proof = oracle_prove(oracle, oom, 1000, &verdict);
-    certificate_print(oom, proof, &verdict, NULL, &text);
-    ck_assert_ptr_nonnull(strstr(text.bytes, "\"version\": 3"));
-    ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID, "%s\n%s",
-                  reason, text.bytes);
-    ck_assert_msg(exhaustive_judge(oom) == verdict.kind, "%s: %s\n%s", verdict_name(verdict.kind),
-                  verdict.reason, text.bytes);
-    writing_deinit(&text);
-    return verdict.kind;
-}
-
 static void expect_verdict(const struct state *state, enum verdict_kind kind)
 {
     struct oracle *oracle = oracle_create();
     const struct oom oom = make_oom(state);
-    ck_assert_int_eq(judge_everywhere(oracle, &oom), kind);
+    ck_assert_int_eq(judged_everywhere(oracle, &oom, "\"version\": 3"), kind);
     oracle_destroy(oracle);
 }
 
@@ -272,7 +252,8 @@ START_TEST(every_judge_agrees_on_states_at_random)
     for (uint64_t i = 0; i < count; i++) {
         const struct state state = draw_state(&random);
         const struct oom oom = make_oom(&state);
-        struct verdict verdict = {.kind = judge_everywhere(oracle, &oom), .nodes_max = 1000};
+        struct verdict verdict = {.kind = judged_everywhere(oracle, &oom, "\"version\": 3"),
+                                  .nodes_max = 1000};
         uint32_t asked_count = 0;
         enum verdict_kind answer = VERDICT_NONE;
         ck_assert_int_eq(
