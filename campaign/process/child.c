@@ -494,6 +494,9 @@ enum child_end child_work(const struct child_job *job, struct writing *answer, s
     struct beginning beginning = {job, death};
     struct child child = {0};
     death_clear(death);
+    if (job->is_interruptible && interrupt_is_requested()) {
+        return CHILD_STOPPED;
+    }
     const unsigned flags = (job->output == NULL ? 0U : CHILD_IS_HEARD) |
                            (job->is_quiet ? 0U : CHILD_PRINTS);
     if (!child_start(&child, work_and_answer, &beginning, flags)) {

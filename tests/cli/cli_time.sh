@@ -66,9 +66,9 @@ ends_in 5 1 "$hbmstress" run queued_free_race --target plant_hang_spin --seed 1 
 # A call that does not return until the time is over hangs, though its own bound is not reached.
 ends_in 5 1 "$hbmstress" run fragmentation_storm --target "$bad_target" --target-option fails=loop --seed 1 --time 3s --out loop
 expect_text out.txt "finding 1: hang in alloc"
-"$hbmstress" run fragmentation_storm --target "$bad_target" --target-option fails=loop --seed 1 --ops 100000000 --out loop >out.txt 2>err.txt &
+"$hbmstress" run fragmentation_storm --target "$bad_target" --target-option fails=loop --seed 1 --ops 100000000 --out looped >out.txt 2>err.txt &
 process=$!
-wait_until has_worked "$process" own 1
+wait_until test -s looped/results.jsonl
 wait_until catches_interrupt "$process"
 ends_after INT 4 "$process"
 expect_text out.txt "interrupted; so far"
