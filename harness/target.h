@@ -332,6 +332,29 @@ struct target_limits {
 /* An instance of the target; its type is the target's own business. */
 struct target_instance;
 
+/* How a program that has nothing of hbmstress calls the allocator, in the allocator's own API: from
+ * these texts `hbmstress report-bug` writes a program for the maintainer, a statement for each op,
+ * compiles and runs it.  Each is C or C++ as it stands in a file, lines included.  In all of them
+ * @capacity is a number of bytes; of the texts of a block, @block is an identifier of its own (b0,
+ * b1, ...), @size and @align are numbers of bytes.  Units are those of the table: what the adapter
+ * adds or rounds before its call, the text does, too.  NULL where not marked required. */
+struct target_api {
+    const char *language; /* required: "c" or "c++" */
+    const char *build;   /* required.  The command: @source and @program are files, $NAMES variables
+                            of the environment, as "cc @source -I$TLSF $TLSF/tlsf.c -o @program" */
+    const char *head;    /* required.  Before main: includes, and what the calls share */
+    const char *version; /* statements that print one line: which version this is */
+    const char *create;  /* required.  Statements at the start of main */
+    const char *alloc;   /* required.  Statements that declare @block, for @size bytes */
+    const char *alloc_aligned; /* the same, aligned to @align; NULL: such requests are not shown */
+    const char *failed;        /* expression: @block was refused; NULL = "@block == NULL" */
+    const char *address;       /* expression: where it lies, a number; NULL = "(uintptr_t)@block" */
+    const char *memory;        /* expression: a pointer to its bytes; "" = it has none here; NULL =
+                                  "@block" */
+    const char *free;          /* required.  Statements */
+    const char *destroy;       /* statements at the end of main */
+};
+
 /* Calls marked required may not be NULL; a missing optional call makes the ops that need it be
  * skipped and counted.  Unless said otherwise a call that does not return TARGET_OK changes nothing
  * that these calls show, except for what its mitigations did to the device.  Those are for requests
@@ -440,6 +463,9 @@ struct target {
     enum target_result (*record_begin)(struct target_instance *instance, uint64_t id);
     enum target_result (*record_end)(struct target_instance *instance, uint64_t id);
     enum target_result (*record_drop)(struct target_instance *instance, uint64_t id);
+
+    /* optional.  Outlives the table. */
+    const struct target_api *api;
 };
 
 #endif
