@@ -335,9 +335,10 @@ struct target_instance;
 /* How a program that has nothing of hbmstress calls the allocator, in the allocator's own API: from
  * these texts `hbmstress report-bug` writes a program for the maintainer, a statement for each op,
  * compiles and runs it.  Each is C or C++ as it stands in a file, lines included.  In all of them
- * @capacity is a number of bytes; of the texts of a block, @block is an identifier of its own (b0,
- * b1, ...), @size and @align are numbers of bytes.  Units are those of the table: what the adapter
- * adds or rounds before its call, the text does, too.  NULL where not marked required. */
+ * @capacity and @granule are numbers of bytes; of the texts of a block, @block is an identifier of
+ * its own (b0, b1, ...), @size and @align are numbers of bytes.  Units are those of the table: what
+ * the adapter adds or rounds before its call, the text does, too.  @size is rounded up to granules
+ * already.  Names that begin with report_ are the program's.  NULL where not marked required. */
 struct target_api {
     const char *language; /* required: "c" or "c++" */
     const char *build;   /* required.  The command: @source and @program are files, $NAMES variables
@@ -353,6 +354,8 @@ struct target_api {
                                   "@block" */
     const char *free;          /* required.  Statements */
     const char *destroy;       /* statements at the end of main */
+    const char *bytes; /* expression: how many bytes it takes, as target_block.size_bytes counts
+                          them; NULL = nobody knows */
 };
 
 /* Calls marked required may not be NULL; a missing optional call makes the ops that need it be

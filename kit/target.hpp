@@ -30,7 +30,7 @@
  * in struct kit_allocator or struct target:
  *
  *     granule_bytes, is_granule_fixed, arena, rounding, takes_class, placement, header_bytes,
- *     header_in_request, regions, aligns_naturally, limits, option_help
+ *     header_in_request, regions, aligns_naturally, limits, option_help, api
  *
  * A constructor refuses by an exception, whose what() is the reason.  std::bad_alloc out of
  * allocate means that nothing fits.  Any other exception ends the process, which the harness
@@ -77,6 +77,7 @@ HBMSTRESS_CONSTANT(regions, target_regions)
 HBMSTRESS_CONSTANT(aligns_naturally, bool)
 HBMSTRESS_CONSTANT(limits, target_limits)
 HBMSTRESS_CONSTANT(option_help, const char *)
+HBMSTRESS_CONSTANT(api, const target_api *)
 #undef HBMSTRESS_CONSTANT
 
 template <class Class, class = void> struct aligns : std::false_type {
@@ -319,6 +320,7 @@ template <class Class> constexpr target make_target(const char *name, const char
     made.report = kit_report;
     made.message = kit_message;
     made.limits = limits_of<Class>::value;
+    made.api = api_of<Class>::value;
     if (reserves<Class>::value && !calls<Class>::uses_pointers) {
         made.retire = kit_retire;
     }

@@ -82,11 +82,36 @@ FILE_OPENER(1)
 FILE_OPENER(2)
 FILE_OPENER(3)
 
+static const struct target_api api = {
+    .language = "c",
+    .build = "cc -g @source -DLIBRARY=\\\"$MALLOC_LIBRARY\\\" -o @program",
+    .head = "#include <dlfcn.h>\n"
+            "#include <stdint.h>\n"
+            "#include <stdio.h>\n"
+            "#include <stdlib.h>\n"
+            "\n"
+            "static void *(*its_malloc)(size_t bytes);\n"
+            "static void (*its_free)(void *memory);\n"
+            "static int (*its_posix_memalign)(void **memory, size_t align, size_t bytes);\n"
+            "static size_t used_bytes; /* a limit that the library does not know */\n",
+    .version = "printf(\"%s\\n\", LIBRARY);",
+    .create = "void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);\n"
+              "if (library == NULL) {\n"
+              "    printf(\"%s\\n\", dlerror());\n"
+              "    return 2;\n"
+              "}\n"
+              "its_malloc = (void *(*)(size_t))dlsym(library, \"malloc\");\n"
+              "its_free = (void (*)(void *))dlsym(library, \"free\");\n"
+              "its_posix_memalign =\n"
+              "    (int (*)(void **, size_t, size_t))dlsym(library, \"posix_memalign\");",
+    MALLOC_API_CALLS("its_malloc", "its_free", "its_posix_memalign"),
+};
+
 static const struct target targets_of_files[FILE_COUNT_MAX] = {
 #define FILE_TARGET(index)                                                                      \
     {                                                                                           \
         KIT_TABLE("malloc:FILE.so", "malloc and free of a library", NULL, open_target_##index), \
-            MALLOC_LIMITS                                                                       \
+            MALLOC_LIMITS, .api = &api                                                          \
     }
     FILE_TARGET(0),
     FILE_TARGET(1),

@@ -26,5 +26,19 @@ static const char *open_glibc(void *state, const struct kit_setup *setup)
 
 const struct kit_allocator allocator_glibc = {MALLOC_ALLOCATOR, .open = open_glibc};
 
+static const struct target_api api = {
+    .language = "c",
+    .build = "cc -g -O0 -fno-builtin @source -o @program",
+    .head = "#include <gnu/libc-version.h>\n"
+            "#include <stdint.h>\n"
+            "#include <stdio.h>\n"
+            "#include <stdlib.h>\n"
+            "\n"
+            "static size_t used_bytes; /* a limit that malloc does not know */\n",
+    .version = "printf(\"glibc %s\\n\", gnu_get_libc_version());",
+    .create = "",
+    MALLOC_API_CALLS("malloc", "free", "posix_memalign"),
+};
+
 ADAPTER_TARGET(glibc, "malloc of the C library, under a limit that the adapter counts",
-               MALLOC_LIMITS);
+               MALLOC_LIMITS, .api = &api);

@@ -248,7 +248,117 @@ const struct kit_allocator allocator_jemalloc = {
     .block_bytes = find_block_bytes,
 };
 
+/* The same arena: hooks over one region, which jemalloc first takes whole. */
+static const struct target_api api = {
+    .language = "c",
+    .build = "cc -g @source -l:libjemalloc.so.2 -o @program",
+    .head =
+        "#include <stdbool.h>\n"
+        "#include <stddef.h>\n"
+        "#include <stdint.h>\n"
+        "#include <stdio.h>\n"
+        "#include <stdlib.h>\n"
+        "\n"
+        "/* of <jemalloc/jemalloc.h> */\n"
+        "int mallctl(const char *name, void *old, size_t *old_bytes, void *with, size_t bytes);\n"
+        "void *mallocx(size_t bytes, int flags);\n"
+        "void dallocx(void *memory, int flags);\n"
+        "size_t sallocx(const void *memory, int flags);\n"
+        "const char *malloc_conf =\n"
+        "    \"background_thread:false,dirty_decay_ms:0,muzzy_decay_ms:0\";\n"
+        "enum { TCACHE_NONE = 0x100, PAGE = 4096, SMALL_MAX = 14336 };\n"
+        "#define ALIGN(bytes) __builtin_ctzll(bytes)\n"
+        "#define FLAGS (((int)(arena + 1) << 20) | TCACHE_NONE)\n"
+        "\n"
+        "/* The hooks give one region, and take nothing back. */\n"
+        "typedef struct extent_hooks hooks_t;\n"
+        "static char *region;\n"
+        "static size_t given;\n"
+        "static void *hook_alloc(hooks_t *hooks, void *wanted, size_t bytes, size_t align,\n"
+        "                        bool *zero, bool *commit, unsigned number)\n"
+        "{\n"
+        "    const size_t start = (given + align - 1) & ~(align - 1);\n"
+        "    (void)hooks, (void)number;\n"
+        "    if (start > @capacity || bytes > @capacity - start ||\n"
+        "        (wanted != NULL && wanted != region + start)) {\n"
+        "        return NULL;\n"
+        "    }\n"
+        "    given = start + bytes;\n"
+        "    *zero = *commit = true;\n"
+        "    return region + start;\n"
+        "}\n"
+        "static bool hook_dalloc(hooks_t *hooks, void *start, size_t bytes, bool committed,\n"
+        "                        unsigned number)\n"
+        "{\n"
+        "    (void)hooks, (void)start, (void)bytes, (void)committed, (void)number;\n"
+        "    return true;\n"
+        "}\n"
+        "static bool hook_split(hooks_t *hooks, void *start, size_t bytes, size_t a, size_t b,\n"
+        "                       bool committed, unsigned number)\n"
+        "{\n"
+        "    (void)hooks, (void)start, (void)bytes, (void)a, (void)b, (void)committed, (void)number;\n"
+        "    return false;\n"
+        "}\n"
+        "static bool hook_merge(hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes,\n"
+        "                       bool committed, unsigned number)\n"
+        "{\n"
+        "    (void)hooks, (void)a, (void)a_bytes, (void)b, (void)b_bytes, (void)committed;\n"
+        "    (void)number;\n"
+        "    return false;\n"
+        "}\n"
+        "struct extent_hooks {\n"
+        "    void *(*alloc)(hooks_t *, void *, size_t, size_t, bool *, bool *, unsigned);\n"
+        "    bool (*dalloc)(hooks_t *, void *, size_t, bool, unsigned);\n"
+        "    void (*unused[4])(void); /* destroy, commit, decommit, purge_lazy */\n"
+        "    void (*purge_forced)(void);\n"
+        "    bool (*split)(hooks_t *, void *, size_t, size_t, size_t, bool, unsigned);\n"
+        "    bool (*merge)(hooks_t *, void *, size_t, void *, size_t, bool, unsigned);\n"
+        "};\n"
+        "static struct extent_hooks hooks = {\n"
+        "    .alloc = hook_alloc, .dalloc = hook_dalloc, .split = hook_split, .merge = hook_merge};\n"
+        "static struct { struct extent_hooks *hooks; bool metadata_use_hooks; } config = {&hooks, 0};\n"
+        "\n"
+        "/* Takes the largest classes that fit and gives them back: one extent of the region. */\n"
+        "static void take_region(unsigned arena)\n"
+        "{\n"
+        "    void *pieces[128];\n"
+        "    int count = 0;\n"
+        "    while (@capacity - given >= 16384 + PAGE && count < 128) {\n"
+        "        const size_t left = @capacity - given - PAGE;\n"
+        "        const size_t step = ((size_t)1 << (63 - __builtin_clzll(left))) / 4;\n"
+        "        pieces[count] = mallocx(left / step * step, FLAGS | ALIGN(PAGE));\n"
+        "        if (pieces[count] == NULL) {\n"
+        "            break;\n"
+        "        }\n"
+        "        count++;\n"
+        "    }\n"
+        "    while (count > 0) {\n"
+        "        dallocx(pieces[--count], TCACHE_NONE);\n"
+        "    }\n"
+        "}\n",
+    .version = "const char *version = NULL;\n"
+               "size_t version_bytes = sizeof version;\n"
+               "mallctl(\"version\", &version, &version_bytes, NULL, 0);\n"
+               "printf(\"jemalloc %s\\n\", version);",
+    .create =
+        "unsigned arena = 0;\n"
+        "size_t arena_bytes = sizeof arena;\n"
+        "region = aligned_alloc(2 << 20, (@capacity + (2 << 20) - 1) / (2 << 20) * (2 << 20));\n"
+        "if (mallctl(\"experimental.arenas_create_ext\", &arena, &arena_bytes, &config,\n"
+        "            sizeof config) != 0) {\n"
+        "    return 2;\n"
+        "}\n"
+        "take_region(arena);",
+    .alloc = "void *@block = mallocx(@size, FLAGS | ALIGN(@size > SMALL_MAX ? PAGE : 16));",
+    .alloc_aligned =
+        "void *@block = mallocx(@size, FLAGS | ALIGN(@size > SMALL_MAX && @align < PAGE\n"
+        "                                                ? PAGE : @align));",
+    .free = "dallocx(@block, TCACHE_NONE);",
+    .bytes = "sallocx(@block, TCACHE_NONE) + (sallocx(@block, TCACHE_NONE) > SMALL_MAX ? PAGE : 0)",
+};
+
 ADAPTER_TARGET(jemalloc, "jemalloc 5 in an arena of its own over one region",
                .limits = {.smallest_capacity_bytes = CAPACITY_BYTES_MIN,
                           .largest_capacity_bytes = UINT64_C(64) << 30,
-                          .capacity_step_bytes = PAGE_BYTES});
+                          .capacity_step_bytes = PAGE_BYTES},
+               .api = &api);

@@ -188,7 +188,45 @@ const struct kit_allocator allocator_mimalloc = {
     .block_bytes = find_block_bytes,
 };
 
+/* The Debian package has no header without its -dev part: the few calls are declared. */
+static const struct target_api api = {
+    .language = "c",
+    .build = "cc -g @source -l:libmimalloc.so.2 -o @program",
+    .head = "#include <stdbool.h>\n"
+            "#include <stddef.h>\n"
+            "#include <stdint.h>\n"
+            "#include <stdio.h>\n"
+            "#include <stdlib.h>\n"
+            "\n"
+            "/* of <mimalloc.h> */\n"
+            "int mi_version(void);\n"
+            "bool mi_manage_os_memory_ex(void *start, size_t bytes, bool is_committed,\n"
+            "                            bool is_large, bool is_zero, int numa_node,\n"
+            "                            bool exclusive, int *arena);\n"
+            "void *mi_heap_new_in_arena(int arena);\n"
+            "void mi_heap_destroy(void *heap);\n"
+            "void *mi_heap_malloc(void *heap, size_t bytes);\n"
+            "void *mi_heap_malloc_aligned(void *heap, size_t bytes, size_t align);\n"
+            "void mi_free(void *memory);\n"
+            "size_t mi_usable_size(const void *memory);\n",
+    .version = "printf(\"mimalloc %d\\n\", mi_version());",
+    .create =
+        "int arena = -1;\n"
+        "void *region = aligned_alloc(32 << 20, @capacity);\n"
+        "if (region == NULL || !mi_manage_os_memory_ex(region, @capacity, true, false, false,\n"
+        "                                              -1, true, &arena)) {\n"
+        "    return 2;\n"
+        "}\n"
+        "void *heap = mi_heap_new_in_arena(arena);",
+    .alloc = "void *@block = mi_heap_malloc(heap, @size);",
+    .alloc_aligned = "void *@block = mi_heap_malloc_aligned(heap, @size, @align);",
+    .free = "mi_free(@block);",
+    .destroy = "mi_heap_destroy(heap);",
+    .bytes = "mi_usable_size(@block)",
+};
+
 ADAPTER_TARGET(mimalloc, "mimalloc 2 in an exclusive arena over one region",
                .limits = {.smallest_capacity_bytes = UINT64_C(64) << 20,
                           .largest_capacity_bytes = UINT64_C(1) << 30,
-                          .capacity_step_bytes = SEGMENT_BYTES});
+                          .capacity_step_bytes = SEGMENT_BYTES},
+               .api = &api);

@@ -1,5 +1,6 @@
 /* Every suite of the program tests_reports: SUITE(name) is test_name.c. */
 /* clang-format off */
+SUITE(bug_text)
 SUITE(cli_reports)
 SUITE(memory_track)
 SUITE(reports_junit)

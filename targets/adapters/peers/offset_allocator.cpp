@@ -6,6 +6,21 @@
 
 #include <map>
 
+static constexpr target_api api = [] {
+    target_api texts{};
+    texts.language = "c++";
+    texts.build = "c++ -g -std=c++20 @source -I$OFFSET_ALLOCATOR "
+                  "$OFFSET_ALLOCATOR/offsetAllocator.cpp -o @program";
+    texts.head = "#include <cstdint>\n#include <cstdio>\n#include <offsetAllocator.hpp>\n";
+    texts.create = "OffsetAllocator::Allocator allocator(@capacity / @granule);";
+    texts.alloc = "OffsetAllocator::Allocation @block = allocator.allocate(@size / @granule);";
+    texts.failed = "@block.offset == OffsetAllocator::Allocation::NO_SPACE";
+    texts.address = "@block.offset * uint64_t{@granule}";
+    texts.memory = "";
+    texts.free = "allocator.free(@block);";
+    return texts;
+}();
+
 class Offsets
 {
   public:
@@ -14,6 +29,8 @@ class Offsets
     /* A range is found in the bin of its size rounded down by a request in that of its size rounded
      * up: as if the request had a size class. */
     static constexpr target_rounding rounding = {ROUNDING_CLASSES, 8, 0, 0};
+
+    static constexpr const target_api *api = &::api;
 
     explicit Offsets(const kit_setup &setup)
         : granule(setup.granule_bytes),

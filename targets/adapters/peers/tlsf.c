@@ -25,10 +25,31 @@ static uint64_t find_block_bytes(void *state, uint64_t place, uint64_t size_byte
     return tlsf_block_size((void *)(uintptr_t)place) + WORD_BYTES;
 }
 
+/* As above: the pool is @capacity bytes, and a word before the first address. */
+static const struct target_api api = {
+    .language = "c",
+    .build = "cc -g @source -I$TLSF $TLSF/tlsf.c -o @program",
+    .head = "#include <stdio.h>\n"
+            "#include <stdint.h>\n"
+            "#include <stdlib.h>\n"
+            "#include <tlsf.h>\n",
+    .version = "printf(\"TLSF, pool overhead %zu bytes\\n\", tlsf_pool_overhead());",
+    .create = "void *pool = aligned_alloc(64, (@capacity + 8 + 63) / 64 * 64);\n"
+              "tlsf_t tlsf = tlsf_create(malloc(tlsf_size()));\n"
+              "if (tlsf_add_pool(tlsf, pool, @capacity + 8) == NULL) {\n"
+              "    return 2;\n"
+              "}",
+    .alloc = "void *@block = tlsf_malloc(tlsf, @size);",
+    .free = "tlsf_free(tlsf, @block);",
+    .destroy = "tlsf_destroy(tlsf);",
+    .bytes = "tlsf_block_size(@block) + 8",
+};
+
 KIT_HEAP(create, tlsf_malloc, tlsf_free);
 KIT_TARGET_WITH("tlsf", "TLSF 3.1 over one pool", NULL,
                 (.limits = {.largest_capacity_bytes = CAPACITY_BYTES_MAX,
-                            .largest_align_bytes = WORD_BYTES}),
+                            .largest_align_bytes = WORD_BYTES},
+                 .api = &api),
                 KIT_HEAP_CALLS, .granule_bytes = WORD_BYTES, .is_granule_fixed = true,
                 /* What is left of a range and too small for a block stays with the one before. */
                 .rounding = {.kind = ROUNDING_CLASSES,

@@ -9,10 +9,50 @@
 #define VMA_DYNAMIC_VULKAN_FUNCTIONS 0
 #include <vk_mem_alloc.h>
 
+static constexpr target_api api = [] {
+    target_api texts{};
+    texts.language = "c++";
+    texts.build = "c++ -g -w -std=c++20 @source -I$VMA/include -o @program";
+    texts.head = "#include <cstdint>\n#include <cstdio>\n"
+                 "#define VMA_IMPLEMENTATION\n#define VMA_STATIC_VULKAN_FUNCTIONS 0\n"
+                 "#define VMA_DYNAMIC_VULKAN_FUNCTIONS 0\n#include <vk_mem_alloc.h>\n\n"
+                 "struct allocation {\n"
+                 "    VmaVirtualAllocation name;\n"
+                 "    VkDeviceSize offset;\n"
+                 "    VkResult result;\n"
+                 "};\n\n"
+                 "static allocation allocate(VmaVirtualBlock block, VkDeviceSize size,\n"
+                 "                           VkDeviceSize align)\n"
+                 "{\n"
+                 "    allocation made = {};\n"
+                 "    VmaVirtualAllocationCreateInfo info = {};\n"
+                 "    info.size = size;\n"
+                 "    info.alignment = align;\n"
+                 "    made.result = vmaVirtualAllocate(block, &info, &made.name, &made.offset);\n"
+                 "    return made;\n"
+                 "}\n";
+    texts.create = "VmaVirtualBlockCreateInfo info = {};\n"
+                   "VmaVirtualBlock block = {};\n"
+                   "info.size = @capacity;\n"
+                   "if (vmaCreateVirtualBlock(&info, &block) != VK_SUCCESS) {\n"
+                   "    return 2;\n"
+                   "}";
+    texts.alloc = "allocation @block = allocate(block, @size, @granule);";
+    texts.alloc_aligned = "allocation @block = allocate(block, @size, @align);";
+    texts.failed = "@block.result != VK_SUCCESS";
+    texts.address = "@block.offset";
+    texts.memory = "";
+    texts.free = "vmaVirtualFree(block, @block.name);";
+    texts.destroy = "vmaClearVirtualBlock(block);\nvmaDestroyVirtualBlock(block);";
+    return texts;
+}();
+
 class VirtualBlock
 {
   public:
     static constexpr std::uint64_t granule_bytes = 256;
+
+    static constexpr const target_api *api = &::api;
 
     explicit VirtualBlock(const kit_setup &setup)
     {

@@ -31,6 +31,19 @@ void malloc_free(void *state, void *memory, uint64_t size_bytes);
     .is_granule_fixed = true, .placement = PLACEMENT_PAGES, .arena = {.is_own = true},  \
     .allocate = malloc_allocate, .free = malloc_free
 
+/* The texts of its calls, from the names of the functions. */
+#define MALLOC_API_CALLS(malloc_, free_, align_)                                            \
+    .alloc = "void *@block = @size > @capacity - used_bytes ? NULL : " malloc_ "(@size);\n" \
+             "used_bytes += @block == NULL ? 0 : @size;",                                   \
+    .alloc_aligned = "void *@block = NULL;\n"                                               \
+                     "if (@size > @capacity - used_bytes ||\n"                              \
+                     "    " align_ "(&@block, @align, @size) != 0) {\n"                     \
+                     "    @block = NULL;\n"                                                 \
+                     "}\n"                                                                  \
+                     "used_bytes += @block == NULL ? 0 : @size;",                           \
+    .free = free_ "(@block);\n"                                                             \
+                  "used_bytes -= @size;"
+
 /* Beyond it a request costs address space that no page of is ever used. */
 #define MALLOC_LIMITS                                         \
     .limits = {.largest_capacity_bytes = UINT64_C(4) << 30,   \
