@@ -24,7 +24,7 @@ static const struct library *const libraries[] = {
 bool adapter_is_named(const char *name)
 {
     return strncmp(name, "malloc:", strlen("malloc:")) == 0 ||
-           strncmp(name, "cuda:", strlen("cuda:")) == 0;
+           strncmp(name, "cuda:", strlen("cuda:")) == 0 || strcmp(name, "onnxruntime") == 0;
 }
 
 bool adapter_is_usable(size_t index, char reason[ADAPTER_REASON_BYTES])

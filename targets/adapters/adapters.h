@@ -9,11 +9,12 @@
 
 enum { ADAPTER_REASON_BYTES = 256 };
 
-/* One target for each line of list.h, called malloc:NAME, or cuda:pool; ends with NULL.
+/* One target for each line of list.h, called malloc:NAME, cuda:pool or onnxruntime; ends with NULL.
  * target_find() finds them. */
 extern const struct target *const adapters[];
 
-/* Whether name is that of an adapter, known or not: it begins with "malloc:" or "cuda:". */
+/* Whether name is that of an adapter, known or not: it begins with "malloc:" or "cuda:", or it is
+ * "onnxruntime". */
 bool adapter_is_named(const char *name);
 
 /* Whether it names a file, malloc:FILE.so: a '/' or the end tells. */
