@@ -10,6 +10,7 @@
 #include "reports/table.h"
 #include "scenarios/scenarios.h"
 #include "targets/adapters/adapters.h"
+#include "targets/caching/caching.h"
 #include "targets/segments/segments.h"
 #include "targets/targets.h"
 #include "targets/threaded/races.h"
@@ -101,6 +102,7 @@ static void list_targets(struct listing *listing)
     list_table(listing, targets);
     list_table(listing, races);
     list_table(listing, segments_plants);
+    list_table(listing, caching_plants);
     list_adapters(listing);
 }
 

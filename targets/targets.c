@@ -1,6 +1,7 @@
 #include "targets/targets.h"
 
 #include "targets/adapters/adapters.h"
+#include "targets/caching/caching.h"
 #include "targets/segments/segments.h"
 #include "targets/threaded/races.h"
 
@@ -38,7 +39,8 @@ static const struct target *find_in(const struct target *const *table, const cha
 
 const struct target *target_find(const char *name)
 {
-    const struct target *const *const tables[] = {targets, races, segments_plants, adapters};
+    const struct target *const *const tables[] = {targets, races, segments_plants, caching_plants,
+                                                  adapters};
     const struct target *found = NULL;
     for (size_t i = 0; found == NULL && i < sizeof tables / sizeof *tables; i++) {
         found = find_in(tables[i], name);

@@ -6,6 +6,7 @@
 #include "harness/op/ops_file.h"
 #include "scenarios/scenarios.h"
 #include "targets/adapters/adapters.h"
+#include "targets/caching/caching.h"
 #include "targets/plugin.h"
 #include "targets/segments/segments.h"
 #include "targets/targets.h"
@@ -83,7 +84,8 @@ static enum exit_code lookup_library(const char *name, const struct target **tar
 
 static const char *find_nearest_target(const char *name)
 {
-    const struct target *const *const tables[] = {targets, races, segments_plants, adapters};
+    const struct target *const *const tables[] = {targets, races, segments_plants, caching_plants,
+                                                  adapters};
     const char *names[NAME_COUNT_MAX];
     size_t count = 0;
     for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {

@@ -125,9 +125,8 @@ static const char *find_regions_flaw(const struct target *target,
     if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0) {
         return "it grows in regions, and its blocks have no address, or headers";
     }
-    if (contract->sleeps != SLEEP_NONE || contract->limit != TARGET_LIMIT_DEVICE ||
-        contract->order_binds) {
-        return "it grows in regions, and sleeps, has a limit of its own or binds its order";
+    if (contract->sleeps != SLEEP_NONE || contract->order_binds) {
+        return "it grows in regions, and sleeps or binds its order";
     }
     return contract->granule_bytes > TARGET_REGION_ALIGN_BYTES
                ? "its granule is larger than 2 MiB, to which regions are aligned"

@@ -3,6 +3,7 @@
 SUITE(azure_llm)
 SUITE(bfc)
 SUITE(bfc_refused)
+SUITE(caching_field)
 SUITE(formats)
 SUITE(hbm_allocations)
 SUITE(hbm_report)

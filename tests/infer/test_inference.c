@@ -34,7 +34,8 @@ static void study_target(struct studied *studied, const struct target *target, c
     struct inference *inference = &studied->inference;
     char key[SETUP_NAME_BYTES] = "";
     setup_init(&setup);
-    setup.capacity_bytes = experiment_capacity_bytes(strncmp(target->name, "segments", 8) == 0);
+    setup.capacity_bytes = experiment_capacity_bytes(strncmp(target->name, "segments", 8) == 0 ||
+                                                     strncmp(target->name, "caching", 7) == 0);
     (void)snprintf(setup.target, sizeof setup.target, "%s", target->name);
     if (option != NULL) {
         memcpy(key, option, strcspn(option, "="));
@@ -122,6 +123,8 @@ static const struct {
     {"segments_untrimmed", NULL, "regions"},
     {"segments_ungrown", NULL, "regions"},
     {"segments_spins", NULL, "hang"},
+    {"caching", NULL, "regions"}, /* its segments have three sizes */
+    {"caching", "expandable_segments=True", ""},
     {"buddy", NULL, ""},
     {"streamed", NULL, ""},
     {"streamed", "drains=yes", ""},

@@ -1,5 +1,6 @@
 /* Every suite of the program tests_targets: SUITE(name) is test_name.c. */
 /* clang-format off */
+SUITE(caching)
 SUITE(lanes_exhaustive)
 SUITE(lanes_going_on)
 SUITE(lanes_sizes)

@@ -1,0 +1,520 @@
+/* The model of PyTorch's caching allocator: two sequences of requests, event by event; its
+ * settings; random requests under each of them; and the target: sound where its contract says what
+ * it is, and each planted defect caught. */
+#include "harness/base/random.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/scenarios.h"
+#include "targets/caching/cache.h"
+#include "targets/caching/caching.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (UINT64_C(1) << 20)
+#define DEVICE_BYTES (48 * MIB)
+#define SPACING_BYTES (UINT64_C(1) << 40) /* from one segment to the next */
+enum { TEXT_BYTES = 4096, PENDING_MAX = 64 };
+
+/* --- a device, and what is traced --- */
+
+static struct {
+    uint64_t device_bytes, taken_bytes, address_last;
+    uint64_t pending[PENDING_MAX]; /* complete_all completes them */
+    size_t pending_count;
+    struct cache *cache;
+    struct cache_settings settings;
+    char text[TEXT_BYTES];
+} rig;
+
+static bool take_bytes(uint64_t bytes)
+{
+    if (bytes > rig.device_bytes - rig.taken_bytes) {
+        return false;
+    }
+    rig.taken_bytes += bytes;
+    return true;
+}
+
+static bool take_segment(void *context, uint64_t bytes, uint64_t needed_bytes,
+                         struct cache_range *segment)
+{
+    (void)context;
+    ck_assert_uint_le(needed_bytes, bytes);
+    if (!take_bytes(bytes)) {
+        return false;
+    }
+    rig.address_last += SPACING_BYTES;
+    *segment = (struct cache_range){rig.address_last, bytes};
+    return true;
+}
+
+static void give_bytes(void *context, struct cache_range range)
+{
+    (void)context;
+    ck_assert_uint_le(range.size_bytes, rig.taken_bytes);
+    rig.taken_bytes -= range.size_bytes;
+}
+
+static bool take_range(void *context, uint64_t bytes, struct cache_range *range)
+{
+    (void)context;
+    rig.address_last += SPACING_BYTES;
+    *range = (struct cache_range){rig.address_last, bytes};
+    return true;
+}
+
+static void give_range(void *context, struct cache_range range)
+{
+    (void)context;
+    (void)range;
+}
+
+static bool map_part(void *context, struct cache_range part)
+{
+    (void)context;
+    return take_bytes(part.size_bytes);
+}
+
+static void complete_all(void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < rig.pending_count; i++) {
+        ck_assert(cache_complete(rig.cache, rig.pending[i]));
+    }
+    rig.pending_count = 0;
+}
+
+static void *host_alloc(void *context, size_t bytes)
+{
+    (void)context;
+    return malloc(bytes);
+}
+
+static void host_free(void *context, void *memory, size_t bytes)
+{
+    (void)context;
+    (void)bytes;
+    free(memory);
+}
+
+/* One line an event: addresses as S1+offset, the number of the segment. */
+static void trace_event(void *context, const struct cache_event *event)
+{
+    static const char *const names[] = {[CACHE_SEGMENT_ALLOC] = "segment_alloc",
+                                        [CACHE_SEGMENT_FREE] = "segment_free",
+                                        [CACHE_SEGMENT_MAP] = "segment_map",
+                                        [CACHE_SEGMENT_UNMAP] = "segment_unmap",
+                                        [CACHE_ALLOC] = "alloc",
+                                        [CACHE_FREE_REQUESTED] = "free_requested",
+                                        [CACHE_FREE_COMPLETED] = "free_completed",
+                                        [CACHE_OOM] = "oom"};
+    const size_t used = strlen(rig.text);
+    (void)context;
+    (void)snprintf(rig.text + used, sizeof rig.text - used,
+                   "%s S%" PRIu64 "+%" PRIu64 " %" PRIu64 "\n", names[event->kind],
+                   event->range.address / SPACING_BYTES, event->range.address % SPACING_BYTES,
+                   event->range.size_bytes);
+}
+
+static const struct cache_upstream upstream = {.segment_take = take_segment,
+                                               .segment_give = give_bytes,
+                                               .range_take = take_range,
+                                               .range_give = give_range,
+                                               .map = map_part,
+                                               .unmap = give_bytes,
+                                               .complete_all = complete_all,
+                                               .host_alloc = host_alloc,
+                                               .host_free = host_free,
+                                               .event = trace_event};
+
+static void setup(void)
+{
+    memset(&rig, 0, sizeof rig);
+    rig.device_bytes = DEVICE_BYTES;
+    cache_settings_init(&rig.settings);
+    rig.settings.range_bytes = DEVICE_BYTES / 8 * 9;
+}
+
+static void begin(void)
+{
+    rig.cache = cache_create(&rig.settings, &upstream, CACHE_STRAIGHT);
+    ck_assert_ptr_nonnull(rig.cache);
+}
+
+static void teardown(void)
+{
+    cache_destroy(rig.cache);
+    ck_assert_uint_eq(rig.taken_bytes, 0);
+}
+
+static uint64_t take(uint64_t bytes)
+{
+    struct cache_range block = {0};
+    const enum cache_result result = cache_malloc(rig.cache, bytes, 0, &block);
+    ck_assert(cache_invariants_hold(rig.cache));
+    ck_assert_uint_eq(cache_totals(rig.cache).reserved_bytes, rig.taken_bytes);
+    return result == CACHE_OK ? block.address : 0;
+}
+
+static void give(uint64_t address)
+{
+    ck_assert(cache_free(rig.cache, address, false));
+    ck_assert(cache_invariants_hold(rig.cache));
+}
+
+static void expect(const char *text)
+{
+    ck_assert_str_eq(rig.text, text);
+    rig.text[0] = '\0';
+}
+
+/* --- event by event --- */
+
+START_TEST(requests_that_fill_a_device_leave_these_events)
+{
+    begin();
+    take(1000);
+    expect("segment_alloc S1+0 2097152\nalloc S1+0 1000\n");
+    take(MIB);
+    expect("alloc S1+1024 1048576\n");
+    const uint64_t c = take(3 * MIB);
+    expect("segment_alloc S2+0 20971520\nalloc S2+0 3145728\n");
+    take(33 * MIB / 2);
+    expect("alloc S2+3145728 17301504\n");
+    const uint64_t e = take(11 * MIB + 1);
+    expect("segment_alloc S3+0 12582912\nalloc S3+0 11534337\n");
+    give(c);
+    expect("free_requested S2+0 3145728\nfree_completed S2+0 3145728\n");
+    take(3 * MIB / 2);
+    expect("alloc S2+0 1572864\n");
+    give(e);
+    expect("free_requested S3+0 11534337\nfree_completed S3+0 11534337\n");
+    const uint64_t g = take(10 * MIB);
+    expect("alloc S3+0 10485760\n");
+    give(g);
+    expect("free_requested S3+0 10485760\nfree_completed S3+0 10485760\n");
+    take(24 * MIB);
+    expect("segment_free S3+0 12582912\nsegment_alloc S4+0 25165824\nalloc S4+0 25165824\n");
+    ck_assert_uint_eq(take(6 * MIB), 0);
+    expect("oom S0+0 6291456\n");
+    const struct cache_totals totals = cache_totals(rig.cache);
+    ck_assert_uint_eq(totals.reserved_bytes, 46 * MIB);
+    ck_assert_uint_eq(totals.allocated_bytes, 87 * MIB / 2 + 1024);
+    ck_assert_uint_eq(totals.retry_count, 2);
+    ck_assert_uint_eq(totals.oom_count, 1);
+}
+END_TEST
+
+START_TEST(an_expandable_segment_maps_and_unmaps_these_pages)
+{
+    rig.settings.is_expandable = true;
+    begin();
+    const uint64_t a = take(3 * MIB);
+    expect("segment_map S1+0 20971520\nalloc S1+0 3145728\n");
+    const uint64_t b = take(30 * MIB);
+    expect("segment_map S1+20971520 20971520\nalloc S1+3145728 31457280\n");
+    give(a);
+    rig.text[0] = '\0';
+    const uint64_t c = take(2 * MIB);
+    expect("alloc S1+0 2097152\n");
+    give(b);
+    rig.text[0] = '\0';
+    cache_empty(rig.cache);
+    expect("segment_unmap S1+20971520 20971520\n");
+    ck_assert_uint_eq(cache_largest_free(rig.cache, 0), 18 * MIB);
+    give(c);
+    rig.text[0] = '\0';
+    cache_empty(rig.cache);
+    expect("segment_unmap S1+0 20971520\n");
+    ck_assert_uint_eq(rig.taken_bytes, 0);
+}
+END_TEST
+
+/* --- settings --- */
+
+START_TEST(sizes_are_rounded_as_the_divisions_say)
+{
+    static const struct {
+        uint32_t divisions;
+        uint64_t bytes, rounded;
+    } cases[] = {{0, 1, 512},
+                 {0, 513, 1024},
+                 {1, 21 * MIB + 1, 21 * MIB + 512},
+                 {4, 21 * MIB, 24 * MIB},
+                 {4, 16 * MIB, 16 * MIB},
+                 {4, 2048, 2048},
+                 {4, 2049, 2560},
+                 {8, 1025, 1536}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t j = 0; j < CACHE_DIVISIONS_COUNT; j++) {
+            rig.settings.divisions[j] = cases[i].divisions;
+        }
+        ck_assert_uint_eq(cache_rounded(&rig.settings, cases[i].bytes), cases[i].rounded);
+    }
+    begin();
+}
+END_TEST
+
+START_TEST(a_block_as_large_as_max_split_size_serves_no_smaller_request)
+{
+    rig.settings.max_split_bytes = 20 * MIB;
+    rig.device_bytes = 100 * MIB;
+    begin();
+    give(take(30 * MIB));
+    rig.text[0] = '\0';
+    take(12 * MIB);
+    expect("segment_alloc S2+0 12582912\nalloc S2+0 12582912\n");
+    take(22 * MIB); /* 8 MiB more than it needs, which is less than 20 */
+    expect("alloc S1+0 23068672\n");
+}
+END_TEST
+
+START_TEST(an_oversize_request_releases_oversize_blocks_first)
+{
+    rig.settings.max_split_bytes = 20 * MIB;
+    rig.device_bytes = 72 * MIB;
+    begin();
+    give(take(MIB));
+    give(take(22 * MIB));
+    give(take(46 * MIB));
+    rig.text[0] = '\0';
+    take(24 * MIB); /* 46 is too large to serve it, and 2 MiB are free */
+    expect("segment_free S3+0 48234496\nsegment_alloc S4+0 25165824\nalloc S4+0 25165824\n");
+    ck_assert_uint_eq(cache_totals(rig.cache).retry_count, 0);
+}
+END_TEST
+
+START_TEST(garbage_older_than_the_mean_is_collected_above_the_threshold)
+{
+    rig.device_bytes = 200 * MIB;
+    rig.settings.limit_bytes = 100 * MIB;
+    rig.settings.garbage_collection_threshold = 0.7;
+    begin();
+    const uint64_t old = take(20 * MIB);
+    const uint64_t young = take(24 * MIB);
+    take(10 * MIB);
+    give(old);
+    take(22 * MIB); /* 54 MiB are reserved, which is no garbage */
+    give(young);
+    rig.text[0] = '\0';
+    take(26 * MIB); /* 76 MiB are */
+    expect("segment_free S1+0 20971520\nsegment_alloc S5+0 27262976\nalloc S5+0 27262976\n");
+    ck_assert_uint_eq(cache_totals(rig.cache).retry_count, 0);
+}
+END_TEST
+
+START_TEST(a_block_that_a_stream_uses_is_awaited_before_segments_are_released)
+{
+    begin();
+    const uint64_t a = take(30 * MIB);
+    ck_assert(cache_free(rig.cache, a, true));
+    rig.pending[rig.pending_count++] = a;
+    ck_assert_uint_eq(cache_totals(rig.cache).allocated_bytes, 0);
+    ck_assert_uint_eq(cache_totals(rig.cache).active_bytes, 30 * MIB);
+    rig.text[0] = '\0';
+    take(40 * MIB);
+    expect("free_completed S1+0 31457280\nsegment_free S1+0 31457280\n"
+           "segment_alloc S2+0 41943040\nalloc S2+0 41943040\n");
+    ck_assert(!cache_free(rig.cache, a, false));
+    ck_assert(!cache_complete(rig.cache, a));
+}
+END_TEST
+
+/* Of two free blocks of one size, the second segment has the lower address. */
+START_TEST(ties_are_broken_by_address_or_by_age)
+{
+    const struct cache_segment_view segments[] = {{.range = {8 * SPACING_BYTES, 20 * MIB}},
+                                                  {.range = {4 * SPACING_BYTES, 20 * MIB}}};
+    rig.settings.ties = _i == 0 ? CACHE_TIES_ADDRESS : CACHE_TIES_COUNTER;
+    begin();
+    for (size_t i = 0; i < 2; i++) {
+        const struct cache_block_view block = {.range = segments[i].range};
+        ck_assert(cache_restore(rig.cache, &segments[i], &block, 1));
+        rig.taken_bytes += 20 * MIB;
+    }
+    ck_assert_uint_eq(take(3 * MIB), segments[_i == 0 ? 1 : 0].range.address);
+}
+END_TEST
+
+START_TEST(a_block_serves_no_other_stream)
+{
+    struct cache_range block;
+    begin();
+    give(take(3 * MIB));
+    ck_assert(cache_malloc(rig.cache, 3 * MIB, 7, &block) == CACHE_OK);
+    ck_assert_uint_eq(block.address, 2 * SPACING_BYTES);
+}
+END_TEST
+
+/* --- random requests --- */
+
+static void play_random(uint64_t seed)
+{
+    enum { LIVE_MAX = 64, STEP_COUNT = 3000 };
+    uint64_t live[LIVE_MAX] = {0};
+    struct random random;
+    random_init(&random, seed);
+    for (size_t i = 0; i < STEP_COUNT; i++) {
+        uint64_t *slot = &live[random_below(&random, LIVE_MAX)];
+        if (*slot != 0) {
+            give(*slot);
+            *slot = 0;
+        } else {
+            *slot = take(1 + random_below(&random, UINT64_C(1) << random_below(&random, 26)));
+        }
+        if (random_below(&random, 500) == 0) {
+            cache_empty(rig.cache);
+        }
+        rig.text[0] = '\0';
+    }
+}
+
+START_TEST(segments_and_blocks_agree_after_each_of_many_requests)
+{
+    rig.device_bytes = 96 * MIB;
+    rig.settings.range_bytes = 108 * MIB;
+    rig.settings.is_expandable = (_i & 1) != 0;
+    rig.settings.max_split_bytes = (_i & 2) != 0 ? 20 * MIB : CACHE_UNLIMITED;
+    rig.settings.ties = (_i & 2) != 0 ? CACHE_TIES_COUNTER : CACHE_TIES_ADDRESS;
+    if ((_i & 4) != 0) {
+        rig.settings.limit_bytes = 80 * MIB;
+        rig.settings.garbage_collection_threshold = 0.4;
+        rig.settings.divisions[2] = 4;
+    }
+    begin();
+    play_random((uint64_t)_i);
+}
+END_TEST
+
+/* --- the target --- */
+
+/* Of some twenty segments: many neighbours, and seldom room for another. */
+#define SMALL_CAPACITY_BYTES (40 * MIB)
+
+enum { OP_COUNT_MAX = 3000, TRIAL_COUNT_MAX = 40, SEED_COUNT = 2, OPTION_COUNT_MAX = 4 };
+
+static const char *const grounds[] = {"fragmentation_storm", "queued_free_race", "exact_edge",
+                                      "crowded"};
+enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
+
+/* Trials until a promise is broken or the ops are used up; options in pairs, ended by NULL. */
+static enum rule run_trials(const struct target *target, const char *scenario,
+                            const char *const *options, uint64_t seed, struct run_totals *totals)
+{
+    uint64_t op_count = 0;
+    enum rule broken = RULE_NONE;
+    for (uint64_t i = 0; i < TRIAL_COUNT_MAX && op_count < OP_COUNT_MAX && broken == RULE_NONE;
+         i++) {
+        struct setup device;
+        struct trial trial;
+        char reason[RUN_REASON_BYTES];
+        setup_init(&device);
+        (void)snprintf(device.target, sizeof device.target, "%s", target->name);
+        for (size_t j = 0; options != NULL && options[j] != NULL; j += 2) {
+            ck_assert(setup_set_option(&device, options[j], options[j + 1]));
+        }
+        device.chip[0] = '\0';
+        device.capacity_bytes = SMALL_CAPACITY_BYTES;
+        device.seed = random_derive(seed, i);
+        const struct trial_plan plan = {.target = target,
+                                        .scenario = scenario_find(scenario),
+                                        .setup = &device,
+                                        .op_count_max = OP_COUNT_MAX - op_count,
+                                        .faults = {.kinds = seed % 2 == 0 ? 0 : FAULTING_ALL}};
+        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+        op_count += trial.ops.count;
+        run_totals_add(totals, &trial.totals);
+        broken = trial.first.kind == VERDICT_PREMATURE ? RULE_PREMATURE : trial.first.rule;
+        trial_deinit(&trial);
+    }
+    return broken;
+}
+
+/* Under each setting; judged as far as the contract goes. */
+START_TEST(the_target_keeps_what_it_declares)
+{
+    static const char *const options[][2 * OPTION_COUNT_MAX + 1] = {
+        {NULL},
+        {"pools", "one", "limit", "device", NULL},
+        {"pools", "one", "limit", "device", "roundup_power2_divisions", "4", NULL},
+        {"expandable_segments", "True", "limit", "device", NULL},
+        {"max_split_size_mb", "20", "ties", "counter", NULL},
+        {"roundup_power2_divisions", "8", "max_split_size_mb", "32", NULL},
+        {"per_process_memory_fraction", "0.7", "garbage_collection_threshold", "0.5", NULL}};
+    struct run_totals totals = {0};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
+            ck_assert_int_eq(run_trials(&target_caching, grounds[_i], options[i], seed, &totals),
+                             RULE_NONE);
+        }
+    }
+    ck_assert_uint_gt(totals.justified, 100);
+    ck_assert_uint_eq(totals.unknown, 0);
+}
+END_TEST
+
+START_TEST(its_pools_are_held_against_it_where_they_are_not_declared)
+{
+    static const char *const options[] = {"limit", "device", NULL};
+    struct run_totals totals = {0};
+    ck_assert_int_eq(run_trials(&target_caching, "queued_free_race", options, 0, &totals),
+                     RULE_PREMATURE);
+}
+END_TEST
+
+/* The first rule that is broken may be another one that the defect breaks, too. */
+START_TEST(a_planted_defect_is_caught_by_the_rule_that_it_names)
+{
+    const struct target *plant = caching_plants[_i];
+    bool is_caught = false;
+    ck_assert_ptr_eq(target_find(plant->name), plant);
+    for (size_t i = 0; i < GROUND_COUNT; i++) {
+        struct run_totals totals = {0};
+        const enum rule broken = run_trials(plant, grounds[i], NULL, 2, &totals);
+        is_caught = is_caught || broken == rule_find(plant->breaks);
+    }
+    ck_assert_msg(is_caught, "%s", plant->name);
+}
+END_TEST
+
+static int plant_count(void)
+{
+    int count = 0;
+    while (caching_plants[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+Suite *suite_of_caching(void)
+{
+    Suite *suite = suite_create("caching");
+    TCase *model = tcase_create("model");
+    TCase *target = tcase_create("target");
+    tcase_add_checked_fixture(model, setup, teardown);
+    tcase_set_timeout(model, 60);
+    tcase_set_timeout(target, 120);
+    tcase_add_test(model, requests_that_fill_a_device_leave_these_events);
+    tcase_add_test(model, an_expandable_segment_maps_and_unmaps_these_pages);
+    tcase_add_test(model, sizes_are_rounded_as_the_divisions_say);
+    tcase_add_test(model, a_block_as_large_as_max_split_size_serves_no_smaller_request);
+    tcase_add_test(model, an_oversize_request_releases_oversize_blocks_first);
+    tcase_add_test(model, garbage_older_than_the_mean_is_collected_above_the_threshold);
+    tcase_add_test(model, a_block_that_a_stream_uses_is_awaited_before_segments_are_released);
+    tcase_add_loop_test(model, ties_are_broken_by_address_or_by_age, 0, 2);
+    tcase_add_test(model, a_block_serves_no_other_stream);
+    tcase_add_loop_test(model, segments_and_blocks_agree_after_each_of_many_requests, 0, 8);
+    tcase_add_loop_test(target, the_target_keeps_what_it_declares, 0, GROUND_COUNT);
+    tcase_add_test(target, its_pools_are_held_against_it_where_they_are_not_declared);
+    tcase_add_loop_test(target, a_planted_defect_is_caught_by_the_rule_that_it_names, 0,
+                        plant_count());
+    suite_add_tcase(suite, model);
+    suite_add_tcase(suite, target);
+    return suite;
+}
