@@ -14,13 +14,13 @@
  * Seconds are those in which the processors worked for the program, so others that run meanwhile
  * show little; all its threads share one processor.  Prints only; what is good enough is for people
  * to say. */
-#include "bench/bare_services.h"
 #include "explore/chance.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"
+#include "measure/bare_services.h"
 #include "targets/targets.h"
 
 #include <stdio.h>

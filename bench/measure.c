@@ -1,8 +1,8 @@
 #include "bench/measure.h"
 
-#include "bench/bare_services.h"
 #include "harness/base/check.h"
 #include "harness/run/run.h"
+#include "measure/bare_services.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,8 @@ BEGIN {
     allowed["reports"] = "reports harness"
     allowed["diagnosis"] = "diagnosis harness"
     allowed["infer"] = "infer harness"
-    below = "explore harness checker targets scenarios formats reports diagnosis infer"
+    allowed["measure"] = "measure harness"
+    below = "explore harness checker targets scenarios formats reports diagnosis infer measure"
     allowed["campaign"] = "campaign " below
     allowed["cli"] = "cli campaign " below
     allowed["fuzz"] = "fuzz campaign " below

@@ -131,6 +131,42 @@ static const char *set_alarm(struct arguments *arguments, const char *value)
     return NULL;
 }
 
+static const char *set_contract(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->contract, value);
+}
+
+static const char *set_refused_max(struct arguments *arguments, const char *value)
+{
+    return option_set_number(&arguments->refused_max, value, 0, UINT64_MAX / 2, "is not a number");
+}
+
+/* A percentage, with or without its sign. */
+static const char *set_percent(uint64_t *percent, const char *value)
+{
+    const size_t length = strlen(value);
+    const bool has_sign = length > 0 && value[length - 1] == '%';
+    return number_parse(value, length - has_sign, percent) && *percent <= 1000000
+               ? NULL
+               : "is not a percentage such as 5%";
+}
+
+static const char *set_premature_max(struct arguments *arguments, const char *value)
+{
+    return set_percent(&arguments->premature_max, value);
+}
+
+static const char *set_capacity_max(struct arguments *arguments, const char *value)
+{
+    return set_percent(&arguments->capacity_max, value);
+}
+
+static const char *set_cost_max(struct arguments *arguments, const char *value)
+{
+    arguments->has_cost_max = true;
+    return set_percent(&arguments->cost_max, value);
+}
+
 static const char *set_follow(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -190,6 +226,18 @@ static const struct option_row option_rows[] = {
      set_checkpoint_tags},
     {"--alarm", NULL, "PERCENT",
      "report each peak that fills this share of its device or more, such as 90%", set_alarm},
+    {"--contract", NULL, "WHICH",
+     "judge refusals by the contract of old or new, of each itself (declared, inferred), or without "
+     "size classes (none)",
+     set_contract},
+    {"--refused-max", NULL, "N",
+     "requests that NEW may refuse more than OLD on one list (default 0)", set_refused_max},
+    {"--premature-max", NULL, "PERCENT",
+     "points by which the premature share of NEW may be higher (default 0)", set_premature_max},
+    {"--capacity-max", NULL, "PERCENT",
+     "by how much the smallest capacity of NEW may be larger (default 1%)", set_capacity_max},
+    {"--cost-max", NULL, "PERCENT",
+     "by how much NEW may take more instructions per op (default: not judged)", set_cost_max},
     {"--follow", NULL, NULL,
      "for the DIR of a campaign: update the display until the campaign ends, or ctrl-C",
      set_follow},
@@ -334,7 +382,7 @@ static enum exit_code check_words(const struct subcommand *subcommand,
 enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv, size_t count,
                                const char **words, struct arguments *arguments)
 {
-    *arguments = (struct arguments){.words = words};
+    *arguments = (struct arguments){.words = words, .capacity_max = 1};
     run_options_init(&arguments->run);
     arguments->run.raw = argv;
     arguments->run.raw_count = count;

@@ -26,10 +26,13 @@ struct arguments {
     uint64_t kv_bytes_per_token, kv_tokens_per_second; /* 0 = not given */
     uint64_t replay_count;                             /* --times; 0 = not given */
     uint64_t alarm_percent;                            /* 1..100; 0 = not given */
+    const char *contract;                              /* of compare */
+    uint64_t refused_max;                              /* requests */
+    uint64_t premature_max, capacity_max, cost_max;    /* percent */
     uint64_t given; /* bit per row: what the command line gave, whatever the value */
     const char *after[ARGUMENTS_AFTER_COUNT_MAX]; /* --after; after_count of them */
     size_t after_count;
-    bool has_sweep, has_compare, has_what_if, has_follow, has_help, has_version;
+    bool has_sweep, has_compare, has_what_if, has_follow, has_cost_max, has_help, has_version;
 };
 
 struct subcommand {

@@ -17,6 +17,7 @@ extern const struct subcommand subcommand_merge;
 extern const struct subcommand subcommand_watch;
 extern const struct subcommand subcommand_new_target;
 extern const struct subcommand subcommand_infer;
+extern const struct subcommand subcommand_compare;
 extern const struct subcommand subcommand_report_bug;
 
 /* In the order of the help; ends with NULL. */

@@ -125,15 +125,34 @@ static void collect_sizes(const struct inference *inference, struct seen_sizes *
     }
 }
 
+static struct size_fit fit_sizes(const struct inference *inference, size_t *count)
+{
+    struct seen_sizes seen;
+    collect_sizes(inference, &seen);
+    const struct size_fit fit = size_fit_find(seen.pairs, seen.count,
+                                              inference_contract(inference)->granule_bytes,
+                                              seen.largest_bytes / 2 + 1);
+    free(seen.pairs);
+    *count = seen.count;
+    return fit;
+}
+
+bool inference_rounding(const struct inference *inference, struct target_rounding *rounding)
+{
+    size_t count;
+    const struct size_fit fit = fit_sizes(inference, &count);
+    if (count > 0) {
+        *rounding = fit.rounding;
+    }
+    return count > 0;
+}
+
 void infer_rounding(const struct inference *inference, struct inference_line *line)
 {
     const struct target_contract *contract = inference_contract(inference);
-    struct seen_sizes seen;
-    collect_sizes(inference, &seen);
-    const struct size_fit fit = size_fit_find(seen.pairs, seen.count, contract->granule_bytes,
-                                              seen.largest_bytes / 2 + 1);
-    free(seen.pairs);
-    if (seen.count == 0) {
+    size_t count;
+    const struct size_fit fit = fit_sizes(inference, &count);
+    if (count == 0) {
         line->verdict = INFERENCE_OPEN;
         return;
     }
@@ -142,7 +161,7 @@ void infer_rounding(const struct inference *inference, struct inference_line *li
                         ? INFERENCE_UNDECLARED
                         : INFERENCE_KEPT;
     (void)snprintf(line->seen, sizeof line->seen,
-                   "%zu blocks, each within %" PRIu64 " bytes of what it allows", seen.count,
+                   "%zu blocks, each within %" PRIu64 " bytes of what it allows", count,
                    fit.slack_bytes);
 }
 

@@ -59,6 +59,10 @@ bool inference_is_stream_ordered(const struct inference *inference);
 /* It takes regions of the device, whether it declares that or not. */
 bool inference_takes_regions(const struct inference *inference);
 
+/* The tightest rounding that allows every block that was seen; false: none was seen, and *rounding
+ * is untouched. */
+bool inference_rounding(const struct inference *inference, struct target_rounding *rounding);
+
 /* What the contract says of the field, in C; text stays as it is where it has no member for it. */
 void inference_declared(enum inference_field field, const struct target_contract *contract,
                         char text[INFERENCE_TEXT_BYTES]);

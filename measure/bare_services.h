@@ -1,7 +1,7 @@
 /* Device services that do as little as can be: host memory from malloc, copies that copy nothing,
  * events that are always done. */
-#ifndef BENCH_BARE_SERVICES_H
-#define BENCH_BARE_SERVICES_H
+#ifndef MEASURE_BARE_SERVICES_H
+#define MEASURE_BARE_SERVICES_H
 
 #include "harness/target.h"
 

@@ -1,4 +1,4 @@
-#include "bench/bare_services.h"
+#include "measure/bare_services.h"
 
 #include <stdlib.h>
 

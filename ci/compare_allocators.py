@@ -1,0 +1,352 @@
+"""The engine of ci/compare-allocators: measures targets with `hbmstress compare`, writes the page and its chart."""
+import argparse
+import datetime
+import html
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILT_IN = ["hbm", "first_fit", "buddy", "paged", "segments"]
+PACKAGES = {"malloc:mimalloc": "libmimalloc2.0", "malloc:jemalloc": "libjemalloc2", "malloc:glibc": "libc6"}
+# Longer field traces take minutes on a slow allocator.
+OP_COUNT_MAX = 15000
+FIELD_FILES = [
+    ("static_planning/A.1048576.csv", "static A"), ("static_planning/B.1048576.csv", "static B"),
+    ("static_planning/C.1048576.csv", "static C"), ("static_planning/D.1048576.csv", "static D"),
+    ("static_planning/E.1048576.csv", "static E"), ("static_planning/F.1048576.csv", "static F"),
+    ("torch_snapshot/cs336_silmont_bf16_128.pickle.gz", "torch training"),
+    ("torch_snapshot/cs336_wedsonlin_medium_128_inference_memory_snapshot_77da.pickle.gz", "torch inference"),
+]
+SERVING_REQUEST_COUNT = 400
+# Of the cache of keys and values: small, so that the list fits on a device of every target.
+SERVING_BYTES_PER_TOKEN = 8192
+ENVIRONMENT = dict(os.environ, GLIBC_TUNABLES="glibc.rtld.optional_static_tls=8192")
+
+
+def fail(code, text):
+    print(f"compare-allocators: {text}", file=sys.stderr)
+    sys.exit(code)
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(prog="compare-allocators", add_help=False)
+    parser.add_argument("hbmstress")
+    parser.add_argument("targets", nargs="*")
+    parser.add_argument("--peers")
+    parser.add_argument("--data", default=os.path.join(ROOT, "..", "shared", "data"))
+    parser.add_argument("--out", default=os.path.join(ROOT, "docs"))
+    parser.add_argument("--limit", type=float, default=120)
+    arguments = parser.parse_args()
+    if not os.access(arguments.hbmstress, os.X_OK):
+        fail(2, f"{arguments.hbmstress}: no such program; build it first")
+    arguments.hbmstress = os.path.abspath(arguments.hbmstress)
+    if arguments.peers is None:
+        build = os.path.dirname(os.path.dirname(arguments.hbmstress))
+        arguments.peers = os.path.join(build, "targets", "adapters", "peers")
+    return arguments
+
+
+# --- lists ---
+
+
+def write_serving(path):
+    """A trace of requests in the form of Azure's: bursts, mostly short, some long. The same on every machine."""
+    state, now_ms = 12345, 0
+    start = datetime.datetime(2024, 1, 1)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("TIMESTAMP,ContextTokens,GeneratedTokens\n")
+        for number in range(SERVING_REQUEST_COUNT):
+            state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+            draw = state >> 33
+            now_ms += 5000 if number % 40 == 39 else 50 + draw % 700
+            context = 2000 + draw // 11 % 5000 if draw % 9 == 0 else 40 + draw // 11 % 900
+            generated = 20 + draw // 7 % 400
+            stamp = (start + datetime.timedelta(milliseconds=now_ms)).strftime("%Y-%m-%d %H:%M:%S.%f")
+            file.write(f"{stamp}0,{context},{generated}\n")
+
+
+def import_list(hbmstress, source, target):
+    """An op list of a log; a reason when there is none."""
+    tokens = ["--kv-bytes-per-token", str(SERVING_BYTES_PER_TOKEN)] if source.endswith("serving.csv") else []
+    done = subprocess.run([hbmstress, "import", source, *tokens, "-o", target], capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not os.path.exists(target):
+        return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "it cannot be imported"
+    with open(target, encoding="utf-8") as file:
+        count = sum(1 for line in file if line[:1].isdigit())
+    return None if count <= OP_COUNT_MAX else f"it has {count} ops, and the bound is {OP_COUNT_MAX}"
+
+
+def make_lists(arguments, folder):
+    """Paths of lists, and a line for each that is left out."""
+    serving = os.path.join(folder, "serving.csv")
+    write_serving(serving)
+    sources = [(serving, "serving")]
+    sources += [(os.path.join(arguments.data, file), name) for file, name in FIELD_FILES]
+    lists, omitted = [], []
+    for source, name in sources:
+        target = os.path.join(folder, name.replace(" ", "_") + ".ops")
+        reason = import_list(arguments.hbmstress, source, target) if os.path.exists(source) else "not at hand"
+        if reason is None:
+            lists.append(target)
+        else:
+            omitted.append(f"{name}: {reason}")
+    return lists, omitted
+
+
+# --- targets ---
+
+
+def list_targets(arguments):
+    """(name on the command line, reason why it is not run or None) for each."""
+    done = subprocess.run([arguments.hbmstress, "list", "targets", "--json"], capture_output=True, text=True,
+                          check=False, env=ENVIRONMENT)
+    summaries = {}
+    for line in done.stdout.splitlines():
+        entry = json.loads(line)
+        if entry.get("kind") == "target" and "breaks" not in entry:
+            summaries[entry["name"]] = entry.get("summary", "")
+    names = [name for name in BUILT_IN if name in summaries] + sorted(name for name in summaries if ":" in name)
+    found = []
+    for name in arguments.targets or names:
+        _, mark, reason = summaries.get(name, "").partition("not usable here: ")
+        found.append((name, reason if mark else None))
+    if not arguments.targets:
+        plug_ins = sorted(os.listdir(arguments.peers)) if os.path.isdir(arguments.peers) else []
+        plug_ins = [name for name in plug_ins if name.endswith(".so")]
+        found += [(os.path.join(arguments.peers, name), None) for name in plug_ins]
+        if not plug_ins:
+            found.append(("peers", "no plug-in is built: configure with -DHBMSTRESS_PEERS=DIR"))
+    return found
+
+
+def read_package(package):
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=False) \
+        if shutil.which("dpkg-query") else None
+    return f"{package} {done.stdout}" if done is not None and done.returncode == 0 else package
+
+
+def find_peer_source(arguments):
+    """The folder of sources that the build was configured with."""
+    cache = os.path.join(os.path.dirname(os.path.dirname(arguments.hbmstress)), "CMakeCache.txt")
+    if os.path.exists(cache):
+        with open(cache, encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("HBMSTRESS_PEERS:"):
+                    return line.split("=", 1)[1].strip()
+    return ""
+
+
+def find_version(arguments, name, commit):
+    """What is measured: a package and its version, or a commit."""
+    if name in PACKAGES:
+        return read_package(PACKAGES[name])
+    if not name.endswith(".so"):
+        return commit if ":" not in name else "see hbmstress list targets"
+    sources = find_peer_source(arguments)
+    stem = os.path.basename(name)[:-3].replace("_", "").lower()
+    for folder in sorted(os.listdir(sources)) if os.path.isdir(sources) else []:
+        if folder.replace("_", "").replace("-", "").lower() == stem:
+            done = subprocess.run(["git", "-C", os.path.join(sources, folder), "log", "-1", "--format=%h (%cs)"],
+                                  capture_output=True, text=True, check=False)
+            return done.stdout.strip() if done.returncode == 0 and done.stdout else "no commit is known"
+    return "no commit is known"
+
+
+def run_compare(arguments, name, words, folder):
+    """The measure lines, and a reason when some are missing."""
+    command = [arguments.hbmstress, "compare", name, *words, "--json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, cwd=folder,
+                              timeout=arguments.limit)
+        output, error = done.stdout, done.stderr.strip()
+        reason = error.splitlines()[-1].replace("hbmstress: ", "", 1) if done.returncode != 0 and error else None
+    except subprocess.TimeoutExpired as late:
+        output = (late.stdout or b"").decode("utf-8", "replace")
+        reason = f"it took longer than {arguments.limit:.0f} s; later lists are missing"
+    rows = []
+    for line in output.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if row.get("type") == "measure":
+            rows.append(row)
+    return rows, reason
+
+
+def show_name(name):
+    return os.path.basename(name)[:-3] if name.endswith(".so") else name
+
+
+def measure_target(arguments, name, lists, folder):
+    """Rows by the inferred contract where one can be inferred, else by the declared one; and reasons."""
+    rows, reasons = [], []
+    for words in ([], lists):
+        inferred, reason = run_compare(arguments, name, [*words, "--contract", "inferred"], folder)
+        if not inferred and reason is not None:
+            inferred, reason = run_compare(arguments, name, words, folder)
+        rows += inferred
+        if reason is not None:
+            reasons.append(reason)
+    return rows, sorted(set(reasons))
+
+
+# --- the page ---
+
+
+def show_size(size):
+    for unit, factor in (("G", 2**30), ("M", 2**20), ("K", 2**10)):
+        if size >= factor:
+            return f"{size / factor:.4g}{unit}"
+    return str(size)
+
+
+def show_share(share):
+    return "n/a" if share is None else f"{100 * share:.1f} %"
+
+
+def show_each(total, count):
+    return "n/a" if not total or not count else f"{total / count:.0f}"
+
+
+def find_ratio(row):
+    smallest, peak = row.get("smallest_capacity_bytes"), row.get("peak_bytes")
+    return smallest / peak if smallest and peak else None
+
+
+def make_row(row):
+    name = show_name(row["target"])
+    if "requests" not in row:
+        return f"| `{name}` | {show_size(row['capacity_bytes'])} | {row['run']}: {row.get('why', '')} " + "| n/a " * 8 + "|"
+    ratio = find_ratio(row)
+    largest = row["largest_at_peak_bytes"]
+    cells = [f"`{name}`", show_size(row["capacity_bytes"]),
+             f"{row['ooms']} of {row['requests']}" + ("" if row["run"] == "whole" else f" ({row['run']})"),
+             show_share(row["premature_share"]), show_share(row["premature_share_without_classes"]),
+             show_size(row["free_refused_bytes"]), "n/a" if largest is None else show_size(largest),
+             "n/a" if ratio is None else f"{ratio:.3f}", show_each(row["cost_ns"], row["cost_ops"]),
+             show_each(row["cost_instructions"], row["cost_ops"]), row["contract"]]
+    return "| " + " | ".join(cells) + " |"
+
+
+HEAD = ["allocator", "capacity", "out-of-memories", "premature", "premature under `none`", "refused though free",
+        "largest served at the peak", "smallest / peak", "ns/op", "instructions/op", "contract"]
+
+LEGEND = """Each allocator runs the same op lists. An out-of-memory is *premature* if a placement existed.
+
+| column | what it says |
+|---|---|
+| capacity | of the device; a multiple of what the allocator takes |
+| out-of-memories | requests refused, of those made |
+| premature | share of the refusals that the oracle judged, under the contract in the last column |
+| premature under `none` | the same, if size classes and natural alignment excuse nothing |
+| refused though free | bytes of the requests that were refused while as many bytes were free, anywhere |
+| largest served at the peak | the largest request that was granted where the list holds most |
+| smallest / peak | the smallest capacity found that serves the whole list, as a multiple of the most that it holds |
+| ns/op, instructions/op | the allocator's calls alone, in the adapter; times depend on the machine |
+
+`n/a`: not known. No refusal was judged, no capacity was found, the address of a block is opaque, or this machine counts no
+instructions. The contract is the declared one with the size classes that `hbmstress infer` finds (`inferred`), or as it is
+declared (`declared`). An allocator that searches by size class but hands out exact sizes has no classes by experiment.
+[compare.md](compare.md) says how each number is measured.
+"""
+
+
+def write_page(arguments, measured, versions, skipped, omitted, commit):
+    lines = ["# How honest are the allocators that people run?", "",
+             "`ci/compare-allocators` writes this page; do not edit it.", "", LEGEND,
+             "![Share of refusals that are premature, and the smallest capacity](allocators.svg)", ""]
+    for name in dict.fromkeys(row["list"] for row in measured):
+        rows = [row for row in measured if row["list"] == name]
+        lines += [f"## {name.replace('_', ' ')}", "",
+                  f"{rows[0]['ops']} ops, at most {show_size(rows[0]['peak_bytes'])} at once.", "",
+                  "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+        lines += [make_row(row) for row in rows] + [""]
+    lines += ["## What was run", "", "| allocator | version | configuration |", "|---|---|---|"]
+    for name, version in versions.items():
+        lines.append(f"| `{show_name(name)}` | {version} | no options |")
+    if skipped:
+        lines += ["", "Not run, or not whole:", "", "| allocator | why |", "|---|---|"]
+        lines += [f"| `{show_name(name)}` | {reason.replace(arguments.peers, 'PEERS')} |" for name, reason in skipped]
+    if omitted:
+        lines += ["", "Lists that are left out:", ""] + [f"- {line}" for line in omitted]
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    lines += ["", f"Made on {today} at commit {commit} by:", "", "```sh norun",
+              "$ ci/compare-allocators build/release/cli/hbmstress", "```", "",
+              "Each row is the output of `hbmstress compare TARGET --contract inferred --json` (the first lists) or",
+              "`hbmstress compare TARGET LIST.ops --contract inferred --json` (those with a file).", ""]
+    with open(os.path.join(arguments.out, "allocators.md"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+
+# --- the chart ---
+
+BAR, GAP, LEFT, WIDTH, TOP = 14, 8, 150, 260, 56
+
+
+def sum_target(rows):
+    """Share of premature refusals under none, and the mean of smallest / peak; None where unknown."""
+    shares = [row["premature_share_without_classes"] for row in rows
+              if row.get("premature_share_without_classes") is not None]
+    ratios = [ratio for ratio in map(find_ratio, rows) if ratio is not None]
+    return (sum(shares) / len(shares) if shares else None), (sum(ratios) / len(ratios) if ratios else None)
+
+
+def draw_bar(x, y, value, most, text):
+    width = 0 if value is None else max(1, round(WIDTH * value / most)) if most else 0
+    return [f'<rect x="{x}" y="{y}" width="{width}" height="{BAR}" class="bar"/>',
+            f'<text x="{x + width + 4}" y="{y + BAR - 3}">{text}</text>']
+
+
+def write_chart(path, measured):
+    sums = {name: sum_target([row for row in measured if row["target"] == name])
+            for name in dict.fromkeys(row["target"] for row in measured)}
+    most = max([ratio for _, ratio in sums.values() if ratio is not None], default=1)
+    second = LEFT + WIDTH + 80
+    height = TOP + len(sums) * (BAR + GAP) + 8
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{second + WIDTH + 60}" height="{height}" role="img" '
+             'aria-label="Premature refusals and smallest capacity, by allocator">',
+             "<style>text{font:12px sans-serif;fill:#222}.bar{fill:#4477aa}rect.back{fill:#fff}</style>",
+             f'<rect class="back" width="100%" height="{height}"/>',
+             f'<text x="{LEFT}" y="20">premature refusals without classes,</text>'
+             f'<text x="{LEFT}" y="36">mean over the lists</text>',
+             f'<text x="{second}" y="20">smallest capacity / peak,</text><text x="{second}" y="36">mean over the lists</text>']
+    for i, (name, (share, ratio)) in enumerate(sums.items()):
+        y = TOP + i * (BAR + GAP)
+        lines.append(f'<text x="{LEFT - 6}" y="{y + BAR - 3}" text-anchor="end">{html.escape(show_name(name))}</text>')
+        lines += draw_bar(LEFT, y, share, 1, "n/a" if share is None else f"{100 * share:.1f} %")
+        lines += draw_bar(second, y, ratio, most, "n/a" if ratio is None else f"{ratio:.2f}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([*lines, "</svg>", ""]))
+
+
+def main():
+    arguments = read_arguments()
+    done = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h"], capture_output=True, text=True, check=False)
+    commit = done.stdout.strip() or "unknown"
+    measured, skipped, versions = [], [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        lists, omitted = make_lists(arguments, folder)
+        for name, reason in list_targets(arguments):
+            if reason is not None:
+                skipped.append((name, reason))
+                continue
+            rows, reasons = measure_target(arguments, name, lists, folder)
+            measured += rows
+            skipped += [(name, text) for text in reasons]
+            if rows:
+                versions[name] = find_version(arguments, name, commit)
+            print(f"{show_name(name)}: {len(rows)} lists", flush=True)
+    if not measured:
+        fail(4, "nothing was measured")
+    os.makedirs(arguments.out, exist_ok=True)
+    write_chart(os.path.join(arguments.out, "allocators.svg"), measured)
+    write_page(arguments, measured, versions, skipped, omitted, commit)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+#include "measure/smallest.h"
+
+#include "harness/base/check.h"
+
+/* In steps; false: the search is over. */
+static bool try_steps(const struct smallest_search *search, uint64_t steps,
+                      struct smallest *smallest)
+{
+    bool goes_on = true;
+    smallest->try_count++;
+    const bool is_served = search->serves(search->context, steps * search->step_bytes, &goes_on);
+    smallest->is_cut = !goes_on;
+    return is_served && goes_on;
+}
+
+static uint64_t round_up(uint64_t bytes, uint64_t step_bytes)
+{
+    return bytes / step_bytes + (bytes % step_bytes != 0);
+}
+
+struct smallest smallest_find(const struct smallest_search *search)
+{
+    struct smallest smallest = {0};
+    CHECK(search->from_bytes >= 1 && search->step_bytes >= 1);
+    const uint64_t end = search->to_bytes / search->step_bytes;
+    const uint64_t first = round_up(search->from_bytes, search->step_bytes);
+    const uint64_t near = search->precision_bytes / search->step_bytes;
+    uint64_t low = first - 1, high = first; /* low serves not */
+    while (high <= end && !try_steps(search, high, &smallest) && !smallest.is_cut) {
+        low = high;
+        high = high == end ? end + 1 : high > end / 2 ? end : 2 * high;
+    }
+    if (high > end || smallest.is_cut) {
+        return smallest;
+    }
+    while (high - low > 1 && high - low > near && !smallest.is_cut) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (try_steps(search, middle, &smallest)) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    smallest.bytes = smallest.is_cut ? 0 : high * search->step_bytes;
+    return smallest;
+}

@@ -1,0 +1,31 @@
+/* The smallest device that serves an op list, by bisection. */
+#ifndef MEASURE_SMALLEST_H
+#define MEASURE_SMALLEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where to look; bytes. */
+struct smallest_search {
+    uint64_t from_bytes;      /* nothing below it can serve the list; at least 1 */
+    uint64_t to_bytes;        /* the largest that is tried */
+    uint64_t step_bytes;      /* only multiples are tried; at least 1 */
+    uint64_t precision_bytes; /* it ends when no untried capacity is further than this below the one
+                                 that serves, or at one step */
+    /* Whether a device of that capacity serves the list.  *goes_on = false ends the search. */
+    bool (*serves)(void *context, uint64_t capacity_bytes, bool *goes_on);
+    void *context;
+};
+
+struct smallest {
+    uint64_t bytes;     /* it was tried and serves the list; 0: none was found */
+    uint32_t try_count; /* capacities that were tried */
+    bool is_cut;        /* serves() ended the search */
+};
+
+/* Doubles the capacity until one serves, then halves the gap below it.  Less memory may by luck of
+ * placement do where more did not, so a smaller capacity than the one found may serve, too.  At
+ * most 64 + 64 tries. */
+struct smallest smallest_find(const struct smallest_search *search);
+
+#endif

@@ -1,0 +1,5 @@
+/* Every suite of the program tests_measure: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(lists)
+SUITE(served)
+SUITE(smallest)

@@ -1,0 +1,111 @@
+/* Lists that ask the same of every target, and what they need. */
+#include "measure/drawn_list.h"
+#include "measure/judged.h"
+#include "measure/list_peak.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CAPACITY_BYTES (UINT64_C(64) << 20)
+
+static void append(struct op_list *ops, enum op_kind kind, uint64_t size_bytes, uint32_t ref)
+{
+    struct op op = op_make(kind);
+    op.size_bytes = size_bytes;
+    op.ref = ref;
+    op_list_append(ops, &op);
+}
+
+START_TEST(the_peak_is_what_is_asked_for_and_not_freed)
+{
+    struct op_list ops;
+    op_list_init(&ops);
+    ck_assert_uint_eq(list_peak_find(&ops).op, OP_NONE);
+    append(&ops, OP_ALLOC, 100, OP_NONE);
+    append(&ops, OP_ALLOC, 50, OP_NONE);
+    append(&ops, OP_FREE, 0, 0);
+    append(&ops, OP_FREE, 0, 0); /* again: nothing more goes */
+    append(&ops, OP_OUTPUT, 99, OP_NONE);
+    append(&ops, OP_DONATE, 10, 4); /* the block stays as large as it is */
+    append(&ops, OP_ALLOC, 2, OP_NONE);
+    append(&ops, OP_FREE_AFTER, 0, 5);
+    append(&ops, OP_ALLOC, 90, OP_NONE);
+    const struct list_peak peak = list_peak_find(&ops);
+    ck_assert_uint_eq(peak.bytes, 151);
+    ck_assert_uint_eq(peak.op, 6);
+    op_list_deinit(&ops);
+}
+END_TEST
+
+static void draw(const struct scenario *scenario, struct op_list *ops)
+{
+    struct setup setup;
+    char reason[RUN_REASON_BYTES];
+    setup_init(&setup);
+    (void)snprintf(setup.target, sizeof setup.target, "paged");
+    setup.capacity_bytes = CAPACITY_BYTES;
+    setup.granule_bytes = 512;
+    setup.seed = 1;
+    op_list_init(ops);
+    ck_assert_msg(drawn_list_make(&target_paged, scenario, &setup, 4000, ops, reason), "%s",
+                  reason);
+}
+
+static const struct scenario *const drawn[] = {&scenario_fragmentation_storm,
+                                               &scenario_training_step, &scenario_queued_free_race,
+                                               &scenario_crowded, &scenario_slow_leak};
+enum { DRAWN_COUNT = sizeof drawn / sizeof *drawn };
+
+START_TEST(a_drawn_list_is_the_same_each_time_and_names_only_what_it_has)
+{
+    struct op_list first, second;
+    draw(drawn[_i], &first);
+    draw(drawn[_i], &second);
+    ck_assert_uint_gt(first.count, 50);
+    ck_assert_uint_eq(first.count, second.count);
+    for (size_t i = 0; i < first.count; i++) {
+        const struct op *op = &first.ops[i];
+        ck_assert(op_equal(op, &second.ops[i]));
+        ck_assert(op->kind == OP_ALLOC || op->kind == OP_FREE || op->kind == OP_FREE_AFTER ||
+                  op->kind == OP_COMPLETE || op->kind == OP_ADVANCE);
+        if (op->kind == OP_FREE || op->kind == OP_FREE_AFTER) {
+            ck_assert_uint_lt(op->ref, i);
+            ck_assert_int_eq(first.ops[op->ref].kind, OP_ALLOC);
+        }
+        ck_assert_uint_eq(op->align_log2, 0);
+    }
+    op_list_deinit(&first);
+    op_list_deinit(&second);
+}
+END_TEST
+
+/* So that what a target refuses of it is lost to placement or rounding. */
+START_TEST(a_drawn_list_fits_where_any_free_granules_will_do)
+{
+    struct op_list ops;
+    struct setup setup;
+    draw(drawn[_i], &ops);
+    setup_init(&setup);
+    setup.capacity_bytes = CAPACITY_BYTES;
+    setup.granule_bytes = 512;
+    ck_assert_uint_eq(judged_first_refused(&target_paged, &setup, &ops), ops.count);
+    ck_assert_uint_le(list_peak_find(&ops).bytes, CAPACITY_BYTES);
+    op_list_deinit(&ops);
+}
+END_TEST
+
+Suite *suite_of_lists(void);
+Suite *suite_of_lists(void)
+{
+    Suite *suite = suite_create("lists");
+    TCase *tests = tcase_create("lists");
+    tcase_add_test(tests, the_peak_is_what_is_asked_for_and_not_freed);
+    tcase_add_loop_test(tests, a_drawn_list_is_the_same_each_time_and_names_only_what_it_has, 0,
+                        DRAWN_COUNT);
+    tcase_add_loop_test(tests, a_drawn_list_fits_where_any_free_granules_will_do, 0, DRAWN_COUNT);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
