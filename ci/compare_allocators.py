@@ -119,7 +119,7 @@ def list_targets(arguments):
         plug_ins = [name for name in plug_ins if name.endswith(".so")]
         found += [(os.path.join(arguments.peers, name), None) for name in plug_ins]
         if not plug_ins:
-            found.append(("peers", "no plug-in is built: configure with -DHBMSTRESS_PEERS=DIR"))
+            found.append(("peers", "no plug-in is built: see docs/adapters.md"))
     return found
 
 
@@ -129,15 +129,15 @@ def read_package(package):
     return f"{package} {done.stdout}" if done is not None and done.returncode == 0 else package
 
 
-def find_peer_source(arguments):
-    """The folder of sources that the build was configured with."""
+def read_needs(arguments, name):
+    """What the build was told that a plug-in needs: folders, sources, flags."""
     cache = os.path.join(os.path.dirname(os.path.dirname(arguments.hbmstress)), "CMakeCache.txt")
     if os.path.exists(cache):
         with open(cache, encoding="utf-8") as file:
             for line in file:
-                if line.startswith("HBMSTRESS_PEERS:"):
-                    return line.split("=", 1)[1].strip()
-    return ""
+                if line.startswith(f"HBMSTRESS_PEER_{name.upper()}:"):
+                    return line.strip().split("=", 1)[1].split(";")
+    return []
 
 
 def find_version(arguments, name, commit):
@@ -146,13 +146,12 @@ def find_version(arguments, name, commit):
         return read_package(PACKAGES[name])
     if not name.endswith(".so"):
         return commit if ":" not in name else "see hbmstress list targets"
-    sources = find_peer_source(arguments)
-    stem = os.path.basename(name)[:-3].replace("_", "").lower()
-    for folder in sorted(os.listdir(sources)) if os.path.isdir(sources) else []:
-        if folder.replace("_", "").replace("-", "").lower() == stem:
-            done = subprocess.run(["git", "-C", os.path.join(sources, folder), "log", "-1", "--format=%h (%cs)"],
-                                  capture_output=True, text=True, check=False)
-            return done.stdout.strip() if done.returncode == 0 and done.stdout else "no commit is known"
+    for need in read_needs(arguments, os.path.basename(name)[:-3]):
+        if os.path.isdir(need):
+            done = subprocess.run(["git", "-C", need, "log", "-1", "--format=%h (%cs)"], capture_output=True, text=True,
+                                  check=False)
+            if done.returncode == 0 and done.stdout:
+                return done.stdout.strip()
     return "no commit is known"
 
 

@@ -4,13 +4,14 @@
 
 #include <offsetAllocator.hpp>
 
+#include <cstdlib>
 #include <map>
+#include <stdexcept>
 
 static constexpr target_api api = [] {
     target_api texts{};
     texts.language = "c++";
-    texts.build = "c++ -g -std=c++20 @source -I$OFFSET_ALLOCATOR "
-                  "$OFFSET_ALLOCATOR/offsetAllocator.cpp -o @program";
+    texts.build = "c++ -g -std=c++20 @source $OFFSET_ALLOCATOR -o @program";
     texts.head = "#include <cstdint>\n#include <cstdio>\n#include <offsetAllocator.hpp>\n";
     texts.create = "OffsetAllocator::Allocator allocator(@capacity / @granule);";
     texts.alloc = "OffsetAllocator::Allocation @block = allocator.allocate(@size / @granule);";
@@ -30,11 +31,15 @@ class Offsets
      * up: as if the request had a size class. */
     static constexpr target_rounding rounding = {ROUNDING_CLASSES, 8, 0, 0};
 
+    /* How many ranges, used and free, it has records for, as its constructor takes it. */
+    static constexpr const char *option_help = "max_allocs=<count>\n";
+
     static constexpr const target_api *api = &::api;
 
     explicit Offsets(const kit_setup &setup)
         : granule(setup.granule_bytes),
-          allocator(static_cast<std::uint32_t>(setup.capacity_bytes / setup.granule_bytes))
+          allocator(static_cast<std::uint32_t>(setup.capacity_bytes / setup.granule_bytes),
+                    max_allocs(setup))
     {
     }
 
@@ -58,6 +63,20 @@ class Offsets
     }
 
   private:
+    static std::uint32_t max_allocs(const kit_setup &setup)
+    {
+        const char *given = kit_option(&setup, "max_allocs");
+        if (given == nullptr) {
+            return 128 * 1024;
+        }
+        char *end = nullptr;
+        const unsigned long count = std::strtoul(given, &end, 10);
+        if (*given < '0' || *given > '9' || *end != '\0' || count == 0 || count > UINT32_MAX) {
+            throw std::runtime_error("max_allocs is a number from 1 to 4294967295");
+        }
+        return static_cast<std::uint32_t>(count);
+    }
+
     std::uint64_t granule;
     OffsetAllocator::Allocator allocator;
     std::map<std::uint64_t, OffsetAllocator::Allocation> blocks;

@@ -28,7 +28,7 @@ static uint64_t find_block_bytes(void *state, uint64_t place, uint64_t size_byte
 /* As above: the pool is @capacity bytes, and a word before the first address. */
 static const struct target_api api = {
     .language = "c",
-    .build = "cc -g @source -I$TLSF $TLSF/tlsf.c -o @program",
+    .build = "cc -g @source $TLSF -o @program",
     .head = "#include <stdio.h>\n"
             "#include <stdint.h>\n"
             "#include <stdlib.h>\n"

@@ -12,7 +12,7 @@
 static constexpr target_api api = [] {
     target_api texts{};
     texts.language = "c++";
-    texts.build = "c++ -g -w -std=c++20 @source -I$VMA/include -o @program";
+    texts.build = "c++ -g -w -std=c++20 @source $VMA_VIRTUAL -o @program";
     texts.head = "#include <cstdint>\n#include <cstdio>\n"
                  "#define VMA_IMPLEMENTATION\n#define VMA_STATIC_VULKAN_FUNCTIONS 0\n"
                  "#define VMA_DYNAMIC_VULKAN_FUNCTIONS 0\n#include <vk_mem_alloc.h>\n\n"
@@ -51,6 +51,8 @@ class VirtualBlock
 {
   public:
     static constexpr std::uint64_t granule_bytes = 256;
+    /* linear: frees make room only at the ends of what is in use, as in a ring. */
+    static constexpr const char *option_help = "algorithm=tlsf|linear\n";
 
     static constexpr const target_api *api = &::api;
 
@@ -58,6 +60,9 @@ class VirtualBlock
     {
         VmaVirtualBlockCreateInfo info = {};
         info.size = setup.capacity_bytes;
+        if (kit_option_is(&setup, "algorithm", "linear")) {
+            info.flags = VMA_VIRTUAL_BLOCK_CREATE_LINEAR_ALGORITHM_BIT;
+        }
         if (vmaCreateVirtualBlock(&info, &block) != VK_SUCCESS) {
             throw std::runtime_error("vma refuses a block of that size");
         }
