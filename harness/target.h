@@ -409,7 +409,8 @@ struct target {
                                   struct target_block *image);
     enum target_result (*unload)(struct target_instance *instance, uint64_t handle);
 
-    /* optional.  Moves blocks together as its contract allows. */
+    /* optional.  Moves blocks together as its contract allows; under hidden and pages as it likes,
+     * because nobody is told where they lie: what they hold must stay. */
     enum target_result (*defragment)(struct target_instance *instance);
     /* optional.  The device lost [address, address + size_bytes), a multiple of the granule, for
      * ever: the target makes a block of it that nobody can free and that never moves, and counts

@@ -101,6 +101,14 @@ void kit_blocks_remove(struct kit_block **root, struct kit_block *block)
     sum_span(top);
 }
 
+const struct kit_block *kit_blocks_find(const struct kit_block *root, uint64_t address)
+{
+    while (root != NULL && root->at.address != address) {
+        root = address < root->at.address ? root->left : root->right;
+    }
+    return root;
+}
+
 uint64_t kit_blocks_largest_gap(const struct kit_block *root, uint64_t start, uint64_t end)
 {
     if (root == NULL) {

@@ -255,6 +255,27 @@ enum target_result kit_retire(struct target_instance *instance, uint64_t address
     return TARGET_OK;
 }
 
+enum target_result kit_defragment(struct target_instance *instance)
+{
+    const struct kit_allocator *allocator = instance->allocator;
+    kit_call_begin(instance);
+    if (allocator->defragment == NULL) {
+        return kit_fail(instance, TARGET_INVALID, "INTERNAL: the plug-in has no defragment");
+    }
+    allocator->defragment(instance->state);
+    return instance->host.is_refused ? fail_refused(instance) : TARGET_OK;
+}
+
+bool kit_may_move(const struct kit_host *host, uint64_t place)
+{
+    const struct target_instance
+        *instance = (const struct target_instance *)((const char *)host -
+                                                     offsetof(struct target_instance, host));
+    const uint64_t address = place - instance->origin - instance->paid_bytes;
+    const struct kit_block *block = kit_blocks_find(instance->root, address);
+    return block != NULL && !block->is_freed && block->hold_count == 0 && block->pending_count == 0;
+}
+
 /* --- blocks that are there --- */
 
 static enum target_result fail_handle(struct target_instance *instance)

@@ -53,6 +53,10 @@ bool kit_region_take(struct kit_host *host, uint64_t bytes, struct device_region
 /* The whole region that begins at the offset.  close() gives back all that are left. */
 void kit_region_give(struct kit_host *host, uint64_t offset);
 
+/* Whether the block at place, which is what allocate_offset or allocate returned, is live, is held
+ * by nobody and has no unfinished use: an allocator that moves blocks moves no other. */
+bool kit_may_move(const struct kit_host *host, uint64_t place);
+
 /* What an allocator is opened with; valid during open, but for what the fields say. */
 struct kit_setup {
     uint64_t capacity_bytes; /* offsets are [0, capacity_bytes) */
@@ -134,6 +138,11 @@ struct kit_allocator {
      * between blocks, or all that is free where nobody knows where they lie. */
     uint64_t (*largest_free_bytes)(void *state);
 
+    /* For kit_defragment: moves what kit_may_move allows.  The kit does not learn where blocks are
+     * then, so the places that it knows stay, and the placement is hidden or pages.  Where host
+     * memory is refused it may do less. */
+    void (*defragment)(void *state);
+
     /* Bytes [offset, offset + bytes) of the block at place, which is what allocate returned; for
      * kit_read and kit_write.  NULL: they follow the pointer. */
     void (*read)(void *state, const void *place, uint64_t offset, void *to, size_t bytes);
@@ -167,8 +176,10 @@ const char *kit_message(struct target_instance *instance);
 /* Of allocators with reserve_offset alone; then a table has it. */
 enum target_result kit_retire(struct target_instance *instance, uint64_t address,
                               uint64_t size_bytes);
-/* Of allocators of pointers alone; a table has them where the contract's placement is not ranges.
- */
+/* Of allocators with defragment alone; it is called where the placement is hidden or pages. */
+enum target_result kit_defragment(struct target_instance *instance);
+/* Of allocators of pointers, or with read and write; a table has them where the contract's
+ * placement is not ranges. */
 enum target_result kit_read(struct target_instance *instance, uint64_t handle, uint64_t offset,
                             void *to, size_t bytes);
 enum target_result kit_write(struct target_instance *instance, uint64_t handle, uint64_t offset,

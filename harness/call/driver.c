@@ -153,6 +153,13 @@ static void call_on_time(struct host *host, struct timeline *timeline, struct ca
     }
 }
 
+/* Where nobody is told where blocks lie they may move, and no promise is needed for it. */
+static bool may_defragment(const struct host *host)
+{
+    return host->target->defragment != NULL &&
+           (host->contract.defrag != DEFRAG_NONE || host->contract.placement != PLACEMENT_RANGES);
+}
+
 /* The range must be free at this moment: the stack, too, is somebody's, and so is the room that is
  * kept for an absent block. */
 static bool may_retire(const struct host *host, const struct op *op)
@@ -217,7 +224,7 @@ static void prepare_call(struct host *host, struct timeline *timeline, struct ca
         prepare_on_program(host, timeline, call, handle);
         return;
     case OP_DEFRAGMENT:
-        call->skipped = host->target->defragment == NULL || host->contract.defrag == DEFRAG_NONE;
+        call->skipped = !may_defragment(host);
         return;
     case OP_COMPLETE:
     case OP_ADVANCE:

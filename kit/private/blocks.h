@@ -32,6 +32,8 @@ struct kit_block {
 void kit_blocks_insert(struct kit_block **root, struct kit_block *block);
 /* The block must be in the tree. */
 void kit_blocks_remove(struct kit_block **root, struct kit_block *block);
+/* The one that begins at the address; NULL: none does. */
+const struct kit_block *kit_blocks_find(const struct kit_block *root, uint64_t address);
 /* The largest range of [start, end) that no block covers, as blocks are counted from their
  * addresses; where blocks overlap it may be less than what this returns. */
 uint64_t kit_blocks_largest_gap(const struct kit_block *root, uint64_t start, uint64_t end);

@@ -23,8 +23,13 @@ static const struct library *const libraries[] = {
 
 bool adapter_is_named(const char *name)
 {
+    for (size_t i = 0; adapters[i] != NULL; i++) {
+        if (strcmp(name, adapters[i]->name) == 0) {
+            return true;
+        }
+    }
     return strncmp(name, "malloc:", strlen("malloc:")) == 0 ||
-           strncmp(name, "cuda:", strlen("cuda:")) == 0 || strcmp(name, "onnxruntime") == 0;
+           strncmp(name, "cuda:", strlen("cuda:")) == 0;
 }
 
 bool adapter_is_usable(size_t index, char reason[ADAPTER_REASON_BYTES])

@@ -1,7 +1,7 @@
-/* Targets that put allocators of others on trial.  cuda:pool is one of device memory; all others
- * are of host memory.  Some give the allocator one region of host memory, and a block's address is
- * its offset in the region; those of allocators that accept no region have no addresses.  The
- * libraries are loaded when an adapter is opened: the program links none of them. */
+/* Targets that put allocators of others on trial.  cuda:pool and vulkan are of device memory; all
+ * others are of host memory.  Some give the allocator one region of host memory, and a block's
+ * address is its offset in the region; those of allocators that accept no region have no addresses.
+ * The libraries are loaded when an adapter is opened: the program links none of them. */
 #ifndef TARGETS_ADAPTERS_ADAPTERS_H
 #define TARGETS_ADAPTERS_ADAPTERS_H
 
@@ -9,12 +9,11 @@
 
 enum { ADAPTER_REASON_BYTES = 256 };
 
-/* One target for each line of list.h, called malloc:NAME, cuda:pool or onnxruntime; ends with NULL.
- * target_find() finds them. */
+/* One target for each line of list.h; ends with NULL.  target_find() finds them. */
 extern const struct target *const adapters[];
 
-/* Whether name is that of an adapter, known or not: it begins with "malloc:" or "cuda:", or it is
- * "onnxruntime". */
+/* Whether name is that of an adapter, known or not: one of those, or it begins with "malloc:" or
+ * "cuda:". */
 bool adapter_is_named(const char *name);
 
 /* Whether it names a file, malloc:FILE.so: a '/' or the end tells. */
