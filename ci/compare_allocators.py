@@ -10,8 +10,11 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILT_IN = ["hbm", "first_fit", "buddy", "paged", "segments"]
-PACKAGES = {"malloc:mimalloc": "libmimalloc2.0", "malloc:jemalloc": "libjemalloc2", "malloc:glibc": "libc6"}
+BUILT_IN = ["hbm", "first_fit", "buddy", "paged", "segments", "caching"]
+# Toys for what no list of the table has: threads, streams, recordings.
+LEFT_OUT = ["threaded", "streamed"]
+PACKAGES = {"malloc:mimalloc": "libmimalloc2.0", "malloc:jemalloc": "libjemalloc2", "malloc:glibc": "libc6",
+            "vulkan": "mesa-vulkan-drivers", "pmemobj": "libpmemobj1"}
 # Longer field traces take minutes on a slow allocator.
 OP_COUNT_MAX = 15000
 FIELD_FILES = [
@@ -109,7 +112,7 @@ def list_targets(arguments):
         entry = json.loads(line)
         if entry.get("kind") == "target" and "breaks" not in entry:
             summaries[entry["name"]] = entry.get("summary", "")
-    names = [name for name in BUILT_IN if name in summaries] + sorted(name for name in summaries if ":" in name)
+    names = [name for name in BUILT_IN if name in summaries] + sorted(set(summaries) - set(BUILT_IN + LEFT_OUT))
     found = []
     for name in arguments.targets or names:
         _, mark, reason = summaries.get(name, "").partition("not usable here: ")
@@ -145,7 +148,7 @@ def find_version(arguments, name, commit):
     if name in PACKAGES:
         return read_package(PACKAGES[name])
     if not name.endswith(".so"):
-        return commit if ":" not in name else "see hbmstress list targets"
+        return commit if name in BUILT_IN else "see hbmstress list targets"
     for need in read_needs(arguments, os.path.basename(name)[:-3]):
         if os.path.isdir(need):
             done = subprocess.run(["git", "-C", need, "log", "-1", "--format=%h (%cs)"], capture_output=True, text=True,
