@@ -11,8 +11,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILT_IN = ["hbm", "first_fit", "buddy", "paged", "segments", "caching"]
-# Toys for what no list of the table has: threads, streams, recordings.
-LEFT_OUT = ["threaded", "streamed"]
+# Nothing that allocates, and toys for what no list of the table has: threads, streams, recordings.
+LEFT_OUT = ["null", "threaded", "streamed"]
 PACKAGES = {"malloc:mimalloc": "libmimalloc2.0", "malloc:jemalloc": "libjemalloc2", "malloc:glibc": "libc6",
             "vulkan": "mesa-vulkan-drivers", "pmemobj": "libpmemobj1"}
 # Longer field traces take minutes on a slow allocator.
