@@ -448,7 +448,7 @@ static enum exit_code conclude(const struct arguments *arguments, struct bug_cal
         return message_fail(EXIT_USAGE, "%s: no program can show it: %s", path, calls->refusal);
     }
     if (!calls->has_finding) {
-        return message_fail(EXIT_USAGE, "%s: it breaks no promise", path);
+        return message_fail(EXIT_USAGE, "%s: no call of it breaks a promise", path);
     }
     *bug = calls->bug;
     bug->calls = calls->calls;

@@ -98,7 +98,7 @@ write_list adapter adapter "0: $small" "1: $large"
 write_list textless textless "0: $small" "1: alloc size=33000"
 write_list lost refuses "0: fault call=copy nth=1" "1: $small"
 refuse 2 "none.ops" none.ops -o report
-refuse 2 "sound.ops: it breaks no promise" sound.ops -o report
+refuse 2 "sound.ops: no call of it breaks a promise" sound.ops -o report
 refuse 2 "has no text of its own API (target_api)" textless.ops -o report
 refuse 2 "no program can show it: op 0 (fault) is no allocation and no free" lost.ops -o report
 refuse 2 "queued: it is there already; name another folder with -o" refuses.ops -o queued
