@@ -13,6 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILT_IN = ["hbm", "first_fit", "buddy", "paged", "segments", "caching"]
 # Nothing that allocates, and toys for what no list of the table has: threads, streams, recordings.
 LEFT_OUT = ["null", "threaded", "streamed"]
+# Measured with these options, too.
+OPTIONS = {"caching": ["limit=device"], "onnxruntime": ["max_dead=256"], "vma_virtual": ["algorithm=linear"]}
 PACKAGES = {"malloc:mimalloc": "libmimalloc2.0", "malloc:jemalloc": "libjemalloc2", "malloc:glibc": "libc6",
             "vulkan": "mesa-vulkan-drivers", "pmemobj": "libpmemobj1"}
 # Longer field traces take minutes on a slow allocator.
@@ -104,7 +106,7 @@ def make_lists(arguments, folder):
 
 
 def list_targets(arguments):
-    """(name on the command line, reason why it is not run or None) for each."""
+    """(words on the command line, reason why it is not run or None) for each."""
     done = subprocess.run([arguments.hbmstress, "list", "targets", "--json"], capture_output=True, text=True,
                           check=False, env=ENVIRONMENT)
     summaries = {}
@@ -123,7 +125,18 @@ def list_targets(arguments):
         found += [(os.path.join(arguments.peers, name), None) for name in plug_ins]
         if not plug_ins:
             found.append(("peers", "no plug-in is built: see docs/adapters.md"))
-    return found
+    return [(words, reason) for name, reason in found for words in [name, *add_options(name, reason)]]
+
+
+def add_options(name, reason):
+    options = OPTIONS.get(os.path.basename(name).removesuffix(".so"), []) if reason is None else []
+    return [f"{name} -O {option}" for option in options]
+
+
+def split_options(words):
+    """The target, and its options."""
+    name, *options = words.split(" -O ")
+    return name, options
 
 
 def read_package(package):
@@ -145,6 +158,7 @@ def read_needs(arguments, name):
 
 def find_version(arguments, name, commit):
     """What is measured: a package and its version, or a commit."""
+    name, _ = split_options(name)
     if name in PACKAGES:
         return read_package(PACKAGES[name])
     if not name.endswith(".so"):
@@ -160,7 +174,10 @@ def find_version(arguments, name, commit):
 
 def run_compare(arguments, name, words, folder):
     """The measure lines, and a reason when some are missing."""
-    command = [arguments.hbmstress, "compare", name, *words, "--json"]
+    target, options = split_options(name)
+    command = [arguments.hbmstress, "compare", target, *words, "--json"]
+    for option in options:
+        command += ["--target-option", option]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, cwd=folder,
                               timeout=arguments.limit)
@@ -176,12 +193,13 @@ def run_compare(arguments, name, words, folder):
         except ValueError:
             continue
         if row.get("type") == "measure":
-            rows.append(row)
+            rows.append({**row, "target": name})
     return rows, reason
 
 
 def show_name(name):
-    return os.path.basename(name)[:-3] if name.endswith(".so") else name
+    target, options = split_options(name)
+    return " ".join([os.path.basename(target).removesuffix(".so"), *options])
 
 
 def measure_target(arguments, name, lists, folder):
@@ -270,7 +288,8 @@ def write_page(arguments, measured, versions, skipped, omitted, commit):
         lines += [make_row(row) for row in rows] + [""]
     lines += ["## What was run", "", "| allocator | version | configuration |", "|---|---|---|"]
     for name, version in versions.items():
-        lines.append(f"| `{show_name(name)}` | {version} | no options |")
+        target, options = split_options(name)
+        lines.append(f"| `{show_name(target)}` | {version} | {', '.join(options) or 'no options'} |")
     if skipped:
         lines += ["", "Not run, or not whole:", "", "| allocator | why |", "|---|---|"]
         lines += [f"| `{show_name(name)}` | {reason.replace(arguments.peers, 'PEERS')} |" for name, reason in skipped]
@@ -280,14 +299,15 @@ def write_page(arguments, measured, versions, skipped, omitted, commit):
     lines += ["", f"Made on {today} at commit {commit} by:", "", "```sh norun",
               "$ ci/compare-allocators build/release/cli/hbmstress", "```", "",
               "Each row is the output of `hbmstress compare TARGET --contract inferred --json` (the first lists) or",
-              "`hbmstress compare TARGET LIST.ops --contract inferred --json` (those with a file).", ""]
+              "`hbmstress compare TARGET LIST.ops --contract inferred --json` (those with a file), with",
+              "`--target-option` for an option.", ""]
     with open(os.path.join(arguments.out, "allocators.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines))
 
 
 # --- the chart ---
 
-BAR, GAP, LEFT, WIDTH, TOP = 14, 8, 150, 260, 56
+BAR, GAP, LEFT, WIDTH, TOP = 14, 8, 190, 260, 56
 
 
 def sum_target(rows):
