@@ -100,10 +100,8 @@ void last_words_destroy(struct last_words *words)
     (void)munmap(words, sizeof *words);
 }
 
-/* The trial that this process runs: a scenario's calls have no context but its own state, so the
- * one that listens in keeps what it needs here. */
+/* The trial that this process runs. */
 static struct {
-    const struct scenario *scenario;
     struct last_words *words;
     struct fresh *fresh; /* NULL: nothing is compared with a fresh instance */
 } current;
@@ -113,12 +111,11 @@ void trial_result_compare_with(struct fresh *fresh)
     current.fresh = fresh;
 }
 
-static void begin_scenario(void *state, struct random *random, struct setup *setup,
-                           bool capacity_is_free)
+static void note_setup(void *context, const struct setup *setup)
 {
-    current.scenario->begin(state, random, setup, capacity_is_free);
-    current.words->setup = *setup;
-    current.words->has_begun = true;
+    struct last_words *words = context;
+    words->setup = *setup;
+    words->has_begun = true;
 }
 
 static void note_op(void *context, const struct op *op)
@@ -563,9 +560,6 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                   .place = {part->name, task->trial},
                                   .first_number = seed % CERTIFICATE_CHECK_PERIOD};
     const struct run_listener listener = {&listening, note_verdict};
-    struct scenario scenario = *part->scenario;
-    scenario.begin = begin_scenario;
-    current.scenario = part->scenario;
     current.words = words;
     words->op_count = 0;
     words->findings.count = 0;
@@ -583,11 +577,12 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     const uint64_t start_ns = clock_now_ns();
     struct trial trial;
     const struct trial_plan trial_plan = {.target = part->target,
-                                          .scenario = &scenario,
+                                          .scenario = part->scenario,
                                           .setup = &setup,
                                           .capacity_is_free = part->capacity_is_free,
                                           .op_count_max = task->op_count_max,
                                           .faults = plan_trial_faults(part, task->trial),
+                                          .begun = note_setup,
                                           .chosen = note_op,
                                           .context = words};
     const struct lanes_witness witness = last_words_witness(words);

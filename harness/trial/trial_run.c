@@ -135,6 +135,9 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
     struct op op;
     memset(trial, 0, sizeof *trial);
     source_init(&source, plan, &drawn);
+    if (plan->begun != NULL) {
+        plan->begun(plan->context, &drawn);
+    }
     struct run *run = run_create(plan->target, &drawn, reason);
     if (run == NULL) {
         return false;

@@ -14,8 +14,10 @@ struct trial_plan {
     /* besides the scenario's own bound; both count faults that are slipped in */
     uint64_t op_count_max;
     struct fault_options faults; /* what is slipped in between the scenario's ops; zero: nothing */
-    void (*chosen)(void *context,
-                   const struct op *op); /* told of each op before it is run; NULL: nobody is */
+    /* Told of the setup before the target is opened, and of each op before it is run.  NULL: nobody
+     * is. */
+    void (*begun)(void *context, const struct setup *setup);
+    void (*chosen)(void *context, const struct op *op);
     void *context;
 };
 /* One trial of a scenario.  It goes on after what does no harm, and so does a replay.

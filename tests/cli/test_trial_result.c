@@ -456,6 +456,21 @@ START_TEST(the_refusals_of_schedules_are_counted_and_the_last_words_have_the_sch
 }
 END_TEST
 
+/* What the scenario chose would be refused when the list is replayed. */
+START_TEST(the_last_words_have_the_device_that_the_target_took)
+{
+    prepare(HEAD("hbm") "0: alloc size=4K\n");
+    struct target limited = *part.target;
+    limited.limits.largest_capacity_bytes = 8192;
+    part.target = &limited;
+    part.capacity_is_free = true;
+    ck_assert_int_eq(run_trial(0, false)->first.kind, VERDICT_NONE);
+    ck_assert(words->has_begun);
+    ck_assert_uint_eq(words->setup.capacity_bytes, 8192);
+    end_trial();
+}
+END_TEST
+
 START_TEST(a_witness_notes_the_last_schedule_of_the_first_list)
 {
     struct setup setup;
@@ -856,6 +871,7 @@ Suite *suite_of_trial_result(void)
     tcase_add_test(tests, a_refused_setup_has_the_words_of_the_target);
     tcase_add_test(tests,
                    the_refusals_of_schedules_are_counted_and_the_last_words_have_the_schedule);
+    tcase_add_test(tests, the_last_words_have_the_device_that_the_target_took);
     tcase_add_test(tests, a_witness_notes_the_last_schedule_of_the_first_list);
     tcase_add_test(tests, a_death_is_laid_on_the_op_that_was_under_way);
     tcase_add_test(tests, only_sound_findings_of_a_dead_trial_are_taken);
