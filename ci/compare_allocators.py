@@ -29,7 +29,8 @@ FIELD_FILES = [
 SERVING_REQUEST_COUNT = 400
 # Of the cache of keys and values: small, so that the list fits on a device of every target.
 SERVING_BYTES_PER_TOKEN = 8192
-ENVIRONMENT = dict(os.environ, GLIBC_TUNABLES="glibc.rtld.optional_static_tls=8192")
+# For that one alone: a driver of Vulkan does not start with it.
+ENVIRONMENTS = {"malloc:jemalloc": dict(os.environ, GLIBC_TUNABLES="glibc.rtld.optional_static_tls=8192")}
 
 
 def fail(code, text):
@@ -42,6 +43,7 @@ def read_arguments():
     parser.add_argument("hbmstress")
     parser.add_argument("targets", nargs="*")
     parser.add_argument("--peers")
+    parser.add_argument("--version", action="append", default=[])
     parser.add_argument("--data", default=os.path.join(ROOT, "..", "shared", "data"))
     parser.add_argument("--out", default=os.path.join(ROOT, "docs"))
     parser.add_argument("--limit", type=float, default=120)
@@ -105,15 +107,19 @@ def make_lists(arguments, folder):
 # --- targets ---
 
 
+def list_summaries(arguments, environment):
+    done = subprocess.run([arguments.hbmstress, "list", "targets", "--json"], capture_output=True, text=True,
+                          check=False, env=environment)
+    entries = [json.loads(line) for line in done.stdout.splitlines()]
+    return {entry["name"]: entry.get("summary", "") for entry in entries
+            if entry.get("kind") == "target" and "breaks" not in entry}
+
+
 def list_targets(arguments):
     """(words on the command line, reason why it is not run or None) for each."""
-    done = subprocess.run([arguments.hbmstress, "list", "targets", "--json"], capture_output=True, text=True,
-                          check=False, env=ENVIRONMENT)
-    summaries = {}
-    for line in done.stdout.splitlines():
-        entry = json.loads(line)
-        if entry.get("kind") == "target" and "breaks" not in entry:
-            summaries[entry["name"]] = entry.get("summary", "")
+    summaries = list_summaries(arguments, os.environ)
+    for name, environment in ENVIRONMENTS.items():
+        summaries[name] = list_summaries(arguments, environment).get(name, "")
     names = [name for name in BUILT_IN if name in summaries] + sorted(set(summaries) - set(BUILT_IN + LEFT_OUT))
     found = []
     for name in arguments.targets or names:
@@ -159,6 +165,9 @@ def read_needs(arguments, name):
 def find_version(arguments, name, commit):
     """What is measured: a package and its version, or a commit."""
     name, _ = split_options(name)
+    for said in arguments.version:
+        if said.startswith(show_name(name) + "="):
+            return said.split("=", 1)[1]
     if name in PACKAGES:
         return read_package(PACKAGES[name])
     if not name.endswith(".so"):
@@ -179,7 +188,8 @@ def run_compare(arguments, name, words, folder):
     for option in options:
         command += ["--target-option", option]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, cwd=folder,
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder,
+                              env=ENVIRONMENTS.get(target, os.environ),
                               timeout=arguments.limit)
         output, error = done.stdout, done.stderr.strip()
         reason = error.splitlines()[-1].replace("hbmstress: ", "", 1) if done.returncode != 0 and error else None
