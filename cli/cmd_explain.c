@@ -49,6 +49,7 @@ static void explain_now(struct explanation *explanation, const struct run *run,
         explain_in_words(explanation);
     }
     explain_causes(explanation);
+    explain_assumed(explanation);
 }
 
 /* Before the run is finished: after that nothing is live. */
@@ -106,7 +107,7 @@ static void explanation_init(struct explanation *explanation, const struct work 
 {
     *explanation = (struct explanation){.arguments = work->arguments,
                                         .is_json = work->arguments->run.is_json,
-                                        .is_list = work->recording->format == &format_ops};
+                                        .recording = work->recording};
     explanation->history = malloc(sizeof *explanation->history);
     CHECK(explanation->history != NULL);
     history_init(explanation->history);

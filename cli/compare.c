@@ -125,7 +125,8 @@ static void compare_values(struct compare *compare, const struct run *run, uint8
          i < recording->said_count && recording->said[i].op == number; i++) {
         const struct said *said = &recording->said[i];
         const bool has_place = seen->skipped == 0 && seen->result == TARGET_OK;
-        if (said->kind == SAID_FAILED || (said->kind == SAID_ADDRESS && !has_place)) {
+        if (said->kind == SAID_FAILED || said->kind == SAID_STEP ||
+            (said->kind == SAID_ADDRESS && !has_place)) {
             continue;
         }
         const uint64_t value = find_seen_value(compare, run, host, said->kind);

@@ -58,6 +58,10 @@ void explain_in_json(struct explanation *explanation)
     }
     json_add_string(text, "reason", verdict->reason);
     json_add_string(text, "message", run_message(explanation->run));
+    if (explanation->recording->message[0] != '\0') {
+        json_add_string(text, "file_message", explanation->recording->message);
+        json_add_number(text, "file_line", explanation->recording->message_line);
+    }
     json_close(text);
 }
 

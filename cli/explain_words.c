@@ -59,7 +59,15 @@ static void explain_request(struct explanation *explanation)
         }
     }
     writing_append(text, "\n");
-    if (run_message(explanation->run)[0] != '\0') {
+    if (explanation->recording->message[0] != '\0') {
+        writing_append(text, "the file says");
+        if (explanation->recording->message_line != 0) {
+            writing_append_format(text, ", in line %zu", explanation->recording->message_line);
+        }
+        writing_append(text, ": ");
+        writing_append_visible(text, explanation->recording->message);
+        writing_append(text, "\n");
+    } else if (run_message(explanation->run)[0] != '\0') {
         writing_append(text, "the target reported: ");
         writing_append_visible(text, run_message(explanation->run));
         writing_append(text, "\n");
@@ -260,7 +268,7 @@ static void explain_proof(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     writing_append(text, "  Its proof: ");
-    if (explanation->is_list) {
+    if (explanation->recording->format == &format_ops) {
         writing_append(text, "hbmstress replay");
         repeat_word(text, explanation->arguments->words[0]);
         repeat_setup(text, explanation->arguments);

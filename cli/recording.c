@@ -129,6 +129,9 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     memcpy(named_target, import.named_target, sizeof named_target);
     writing_append(notes, import.notes);
     recording->format = import.format;
+    memcpy(recording->assumed, import.assumed, sizeof import.assumed);
+    memcpy(recording->message, import.message, sizeof import.message);
+    recording->message_line = import.message_line;
     recording->said = import.said;
     recording->said_count = import.said_count;
     import.said = NULL; /* the recording's now */

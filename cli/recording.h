@@ -14,6 +14,10 @@ struct recording {
     const struct format *format; /* NULL: read as ops */
     struct said *said;           /* what the file says happened; said_count of them */
     size_t said_count;
+    /* as in struct import */
+    char assumed[IMPORT_NOTES_BYTES];
+    char message[IMPORT_MESSAGE_BYTES];
+    size_t message_line;
 };
 
 /* Reads an .ops file, - being standard input; with any_format every format that `import` knows. The

@@ -6,6 +6,7 @@
 
 #include "cli/arguments.h"
 #include "cli/occupancy.h"
+#include "cli/recording.h"
 #include "diagnosis/history.h"
 #include "harness/base/writing.h"
 #include "harness/lanes/lanes_list.h"
@@ -19,7 +20,7 @@ struct explanation {
     const struct op *op;
     const struct target_contract *contract;
     const struct arguments *arguments; /* FILE is their first word */
-    bool is_list;                      /* FILE is a list of ops */
+    const struct recording *recording; /* FILE */
     bool is_json;
     struct history *history; /* until this moment */
     struct occupancy occupancy;
@@ -37,5 +38,8 @@ void explain_nothing_in_json(struct explanation *explanation, size_t op_count);
 /* The causes, the surest first; has_failed: there is a verdict, which is said already.  Of a list
  * without any only a leak is told.  Nothing of a broken promise that is no out-of-memory. */
 void explain_causes(struct explanation *explanation);
+
+/* What the list has and FILE does not say; nothing where nothing is assumed. */
+void explain_assumed(struct explanation *explanation);
 
 #endif

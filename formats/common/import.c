@@ -11,7 +11,8 @@
 void import_init(struct import *import)
 {
     import->format = NULL;
-    import->notes[0] = import->named_target[0] = '\0';
+    import->notes[0] = import->named_target[0] = import->assumed[0] = import->message[0] = '\0';
+    import->message_line = 0;
     setup_init(&import->setup);
     op_list_init(&import->ops);
     import->said = NULL;
@@ -47,6 +48,16 @@ void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_
     import->said[import->said_count++] = (struct said){.op = op, .kind = kind, .value = value};
 }
 
+static void add_line(char lines[IMPORT_NOTES_BYTES], const char *prefix, const char *line)
+{
+    const size_t used = strlen(lines);
+    const size_t separator = used > 0 ? 1 : 0;
+    if (used + separator + strlen(prefix) + strlen(line) < IMPORT_NOTES_BYTES) {
+        snprintf(lines + used, IMPORT_NOTES_BYTES - used, "%s%s%s", used > 0 ? "\n" : "", prefix,
+                 line);
+    }
+}
+
 void import_note(struct import *import, const char *note, ...)
 {
     char line[512];
@@ -55,12 +66,27 @@ void import_note(struct import *import, const char *note, ...)
     vsnprintf(line, sizeof line, note, arguments);
     va_end(arguments);
     utf8_make_printable(line);
-    const size_t used = strlen(import->notes);
-    const size_t separator = used > 0 ? 1 : 0;
-    if (used + separator + strlen(line) < sizeof import->notes) {
-        snprintf(import->notes + used, sizeof import->notes - used, "%s%s", used > 0 ? "\n" : "",
-                 line);
-    }
+    add_line(import->notes, "", line);
+}
+
+void import_assume(struct import *import, const char *fact, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, fact);
+    vsnprintf(line, sizeof line, fact, arguments);
+    va_end(arguments);
+    utf8_make_printable(line);
+    add_line(import->notes, IMPORT_ASSUMED, line);
+    add_line(import->assumed, "", line);
+}
+
+void import_quote(struct import *import, const char *text, size_t length, size_t line)
+{
+    snprintf(import->message, sizeof import->message, "%.*s",
+             (int)(length < sizeof import->message ? length : sizeof import->message), text);
+    utf8_make_printable(import->message);
+    import->message_line = line;
 }
 
 uint64_t import_fixed_capacity(const struct setup *fixed, uint64_t granule_bytes)

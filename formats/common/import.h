@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IMPORT_NOTES_BYTES = 2048 };
+enum { IMPORT_NOTES_BYTES = 2048, IMPORT_MESSAGE_BYTES = 512 };
 
 struct format;
 
@@ -26,12 +26,13 @@ enum said_kind {
     SAID_LARGEST_HOLE_BYTES,
     SAID_ADDRESS, /* of the block that the op makes: an offset into the device, not what a log
                      prints */
+    SAID_STEP,    /* this op is the first of that step of the job */
     SAID_KIND_COUNT
 };
 struct said {
     uint32_t op; /* index in ops; ascending */
     enum said_kind kind;
-    uint64_t value; /* bytes; 0 for SAID_FAILED */
+    uint64_t value; /* bytes; the step's number for SAID_STEP; 0 for SAID_FAILED */
 };
 
 /* What came in. */
@@ -43,6 +44,12 @@ struct import {
     struct op_list ops;
     struct said *said; /* said_count of them; owned by the import */
     size_t said_count, said_room;
+    char assumed[IMPORT_NOTES_BYTES];   /* what the file does not say and the list has all the same:
+                                         * one sentence a line; also among the notes, behind
+                                         * IMPORT_ASSUMED */
+    char message[IMPORT_MESSAGE_BYTES]; /* the file's own words for its failure, on one line; "" =
+                                         * it has none */
+    size_t message_line;                /* from 1; 0 = not known */
     char notes[IMPORT_NOTES_BYTES]; /* what was assumed or left out, one line each, "\n" between;
                                      * meant as the comments of the .ops file */
 };
@@ -77,6 +84,13 @@ struct format {
 /* Adds a line to the notes; what no longer fits is left out. */
 void import_note(struct import *import, const char *note, ...)
     __attribute__((format(printf, 2, 3)));
+/* Adds what is assumed, a sentence without a full stop, to the assumptions and the notes.  Each
+ * fact that decides a verdict or a number and that the file does not have is assumed, not noted. */
+#define IMPORT_ASSUMED "assumed: "
+void import_assume(struct import *import, const char *fact, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The file's own words for its failure: cut to IMPORT_MESSAGE_BYTES - 1 on one line. */
+void import_quote(struct import *import, const char *text, size_t length, size_t line);
 /* Appends an op and returns its index, which is below OP_NONE. */
 uint32_t import_append(struct import *import, const struct op *op);
 /* Adds what the log says of an op; ops must not descend from call to call. O(1). */

@@ -168,6 +168,9 @@ void ops_file_print_head(FILE *stream, const struct setup *setup)
     if (setup->chip[0] != '\0') {
         fprintf(stream, "chip %s\n", setup->chip);
     }
+    if (setup->system[0] != '\0') {
+        fprintf(stream, "system %s\n", setup->system);
+    }
     if (setup->capacity_bytes != 0) {
         size_print(setup->capacity_bytes, size);
         fprintf(stream, "capacity %s\n", size);

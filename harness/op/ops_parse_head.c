@@ -1,5 +1,6 @@
 #include "harness/op/private/ops_parse.h"
 #include "harness/op/rounding.h"
+#include "harness/op/system.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -74,6 +75,22 @@ static bool parse_chip(struct parser *parser, struct word word)
     }
     return parser_fail(parser, word.text, "unknown chip '%.*s'; one of %s", shown(word), word.text,
                        names);
+}
+
+static bool parse_system(struct parser *parser, struct word word)
+{
+    char names[128] = "";
+    if (!parser_copy(parser, word, parser->setup->system, SETUP_NAME_BYTES)) {
+        return false;
+    }
+    if (system_find(parser->setup->system) != NULL) {
+        return true;
+    }
+    for (size_t i = 0; systems[i] != NULL; i++) {
+        names_append(names, sizeof names, systems[i]->name);
+    }
+    return parser_fail(parser, word.text, "unknown system '%.*s'; one of %s", shown(word),
+                       word.text, names);
 }
 
 static bool parse_capacity(struct parser *parser, struct word word)
@@ -205,6 +222,7 @@ static const struct {
 } heads[] = {
     {"scenario", parse_scenario, false},
     {"chip", parse_chip, false},
+    {"system", parse_system, false},
     {"capacity", parse_capacity, false},
     {"granule", parse_granule, false},
     {"rounding", parse_rounding, false},
@@ -246,7 +264,7 @@ bool parser_head(struct parser *parser, struct word key)
     return parser_fail(
         parser, key.text,
         "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
-        "(scenario, chip, capacity, granule, rounding, hosts, coordinate, target, option, seed, "
+        "(scenario, chip, system, capacity, granule, rounding, hosts, coordinate, target, option, seed, "
         "search_nodes, regret_max, check_races, tag)",
         shown(key), key.text);
 }

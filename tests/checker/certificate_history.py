@@ -102,7 +102,7 @@ FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded
           'block': read_reference, 'program': read_reference, 'recording': read_reference, 'event': read_reference, 'op': read_whole, 'tag': plain(255),
           'lane': plain(63), 'to': plain(63), 'host': plain(63), 'spmd': plain(GROUP_MAX), 'collective': plain(GROUP_MAX),
           'nth': plain(2**32 - 1), 'point': plain(2**32 - 1), 'stream': matching('[1-9]|[1-5][0-9]|6[0-3]')}
-HEAD = {'scenario': matching('.+'), 'chip': matching('.+'),
+HEAD = {'scenario': matching('.+'), 'chip': matching('.+'), 'system': matching('.+'),
         'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
         'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
         'search_nodes': read_whole, 'regret_max': read_whole, 'check_races': one_of('yes'),
