@@ -119,6 +119,18 @@ static const char *set_checkpoint_tags(struct arguments *arguments, const char *
     return option_set_text(&arguments->checkpoint_tags, value);
 }
 
+static const char *set_timeline(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->has_timeline = true;
+    return NULL;
+}
+
+static const char *set_svg(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->svg, value);
+}
+
 static const char *set_alarm(struct arguments *arguments, const char *value)
 {
     const size_t length = strlen(value);
@@ -224,6 +236,9 @@ static const struct option_row option_rows[] = {
     {"--checkpoint-tags", NULL, "TAGS",
      "--what-if, with checkpointing of these tags (names or numbers, separated by commas)",
      set_checkpoint_tags},
+    {"--timeline", NULL, NULL, "print the numbers over time: each step when it was fullest",
+     set_timeline},
+    {"--svg", NULL, "FILE", "draw memory over time and the heap to FILE", set_svg},
     {"--alarm", NULL, "PERCENT",
      "report each peak that fills this share of its device or more, such as 90%", set_alarm},
     {"--contract", NULL, "WHICH",

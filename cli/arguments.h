@@ -21,6 +21,7 @@ struct arguments {
     const char *const *words; /* word_count: what is not an option */
     size_t word_count;
     const char *output, *format, *certificates, *resume, *what_if_out, *checkpoint_tags;
+    const char *svg;                                   /* of explain */
     const char *language, *returns;                    /* of new-target */
     const char *list, *observations;                   /* of certificates that are checked */
     uint64_t kv_bytes_per_token, kv_tokens_per_second; /* 0 = not given */
@@ -32,7 +33,8 @@ struct arguments {
     uint64_t given; /* bit per row: what the command line gave, whatever the value */
     const char *after[ARGUMENTS_AFTER_COUNT_MAX]; /* --after; after_count of them */
     size_t after_count;
-    bool has_sweep, has_compare, has_what_if, has_follow, has_cost_max, has_help, has_version;
+    bool has_sweep, has_compare, has_what_if, has_timeline, has_follow, has_cost_max, has_help,
+        has_version;
 };
 
 struct subcommand {

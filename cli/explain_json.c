@@ -15,24 +15,11 @@ static void append_sum(struct writing *text, const char *key, const struct occup
     json_unnest(text, '}');
 }
 
-void explain_in_json(struct explanation *explanation)
+void explain_holders_in_json(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
-    const struct verdict *verdict = explanation->verdict;
     const struct occupancy *occupancy = &explanation->occupancy;
     char name[SETUP_NAME_BYTES];
-    json_open(text, "explanation");
-    json_add_number(text, "op", verdict->op);
-    json_add_string(text, "verdict", verdict_name(verdict->kind));
-    if (verdict->rule != RULE_NONE) {
-        json_add_string(text, "rule", rule_info(verdict->rule)->name);
-    }
-    json_add_number(text, "requested_bytes", verdict->requested_bytes);
-    json_add_number(text, "free_bytes", occupancy->free_bytes);
-    json_add_number(text, "largest_hole_bytes", occupancy->largest_hole_bytes);
-    json_add_number(text, "holes", occupancy->hole_count);
-    json_add_number(text, "reserved_bytes", occupancy->reserved_bytes);
-    json_add_number(text, "capacity_bytes", occupancy->capacity_bytes);
     append_sum(text, "movable", &occupancy->movable);
     append_sum(text, "held", &occupancy->held);
     append_sum(text, "idle_programs", &occupancy->idle);
@@ -51,9 +38,31 @@ void explain_in_json(struct explanation *explanation)
         json_unnest(text, '}');
     }
     json_unnest(text, ']');
+}
+
+void explain_in_json(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct verdict *verdict = explanation->verdict;
+    const struct occupancy *occupancy = &explanation->occupancy;
+    json_open(text, "explanation");
+    json_add_number(text, "op", verdict->op);
+    if (explanation->op != NULL) {
+        step_axis_add(explanation->steps, verdict->op, text);
+    }
+    json_add_string(text, "verdict", verdict_name(verdict->kind));
+    if (verdict->rule != RULE_NONE) {
+        json_add_string(text, "rule", rule_info(verdict->rule)->name);
+    }
+    json_add_number(text, "requested_bytes", verdict->requested_bytes);
+    json_add_number(text, "free_bytes", occupancy->free_bytes);
+    json_add_number(text, "largest_hole_bytes", occupancy->largest_hole_bytes);
+    json_add_number(text, "holes", occupancy->hole_count);
+    json_add_number(text, "reserved_bytes", occupancy->reserved_bytes);
+    json_add_number(text, "capacity_bytes", occupancy->capacity_bytes);
+    explain_holders_in_json(explanation);
     if (verdict->kind != VERDICT_BROKEN) {
-        const struct oracle_largest largest = run_find_largest(explanation->run, 0);
-        refusals_add_largest(text, &largest);
+        refusals_add_largest(text, &explanation->largest);
         refusals_add_share(text, run_totals(explanation->run));
     }
     json_add_string(text, "reason", verdict->reason);
@@ -65,12 +74,18 @@ void explain_in_json(struct explanation *explanation)
     json_close(text);
 }
 
-void explain_nothing_in_json(struct explanation *explanation, size_t op_count)
+void explain_nothing_in_json(struct explanation *explanation, size_t op_count,
+                             uint64_t excused_count)
 {
     struct writing *text = &explanation->text;
     json_open(text, "explanation");
     json_add_string(text, "verdict", verdict_name(VERDICT_NONE));
     json_add_number(text, "ops", op_count);
-    json_add_string(text, "reason", "no out-of-memory, every promise kept");
+    if (excused_count > 0) {
+        json_add_number(text, "excused", excused_count);
+    }
+    json_add_string(text, "reason",
+                    excused_count > 0 ? "no out-of-memory can be judged, every promise kept"
+                                      : "no out-of-memory, every promise kept");
     json_close(text);
 }

@@ -4,6 +4,7 @@
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
+#include "harness/op/system.h"
 #include "reports/refusals.h"
 #include "reports/table.h"
 
@@ -38,6 +39,56 @@ const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP
     return name;
 }
 
+const char *explain_allocator(const struct explanation *explanation)
+{
+    const struct system *system = system_find(explanation->recording->setup.system);
+    return system == NULL ? "the target" : system->allocator;
+}
+
+const char *explain_device(const struct explanation *explanation, uint32_t host,
+                           char name[DEVICE_NAME_BYTES])
+{
+    const struct setup *setup = &explanation->recording->setup;
+    const struct system *system = system_find(setup->system);
+    const uint32_t *at = setup->coordinate;
+    const bool has_coordinate = (at[0] | at[1] | at[2] | at[3]) != 0;
+    if (system != NULL && (setup->host_count > 1 || (system->is_tpu && has_coordinate))) {
+        return device_name(setup, host, name);
+    }
+    snprintf(name, DEVICE_NAME_BYTES, "The %s", system == NULL ? "device" : system->device);
+    return name;
+}
+
+/* Whom a mitigation is not promised by. */
+static const char *name_promiser(const struct explanation *explanation)
+{
+    return system_find(explanation->recording->setup.system) == NULL
+               ? "this target"
+               : explain_allocator(explanation);
+}
+
+/* The host of a job; of GPUs the device, since each has its own list. */
+static void append_host(const struct explanation *explanation, uint32_t host, struct writing *text)
+{
+    const struct system *system = system_find(explanation->recording->setup.system);
+    char device[DEVICE_NAME_BYTES];
+    if (run_setup(explanation->run)->host_count <= 1) {
+        return;
+    }
+    if (system == NULL || system->is_tpu) {
+        writing_append_format(text, ", on host %u", host);
+    } else {
+        writing_append_format(text, ", on %s", explain_device(explanation, host, device));
+    }
+}
+
+/* What the target of a list prints is nobody's message where the list stands for a real system. */
+static bool has_message(const struct explanation *explanation)
+{
+    return run_message(explanation->run)[0] != '\0' &&
+           explanation->recording->setup.system[0] == '\0';
+}
+
 static void explain_request(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
@@ -54,9 +105,8 @@ static void explain_request(struct explanation *explanation)
             writing_append_visible(text, tag_name);
             writing_append(text, "'");
         }
-        if (run_setup(explanation->run)->host_count > 1) {
-            writing_append_format(text, ", on host %u", explanation->op->host);
-        }
+        append_host(explanation, explanation->op->host, text);
+        step_axis_append(explanation->steps, verdict->op, ", in ", text);
     }
     writing_append(text, "\n");
     if (explanation->recording->message[0] != '\0') {
@@ -67,7 +117,7 @@ static void explain_request(struct explanation *explanation)
         writing_append(text, ": ");
         writing_append_visible(text, explanation->recording->message);
         writing_append(text, "\n");
-    } else if (run_message(explanation->run)[0] != '\0') {
+    } else if (has_message(explanation)) {
         writing_append(text, "the target reported: ");
         writing_append_visible(text, run_message(explanation->run));
         writing_append(text, "\n");
@@ -78,7 +128,9 @@ static void explain_space(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     const struct occupancy *occupancy = &explanation->occupancy;
-    writing_append(text, "\nThe device has ");
+    char device[DEVICE_NAME_BYTES];
+    writing_append_format(text, "\n%s has ",
+                          explain_device(explanation, explanation->moment.host, device));
     append_size(text, occupancy->capacity_bytes);
     writing_append(text, ".\n");
     if (explanation->verdict->kind != VERDICT_BROKEN) {
@@ -138,12 +190,10 @@ static void put_kinds(struct table *table, const struct occupancy *occupancy, ui
     put_sum(table, "retired memory", &occupancy->retired, now);
 }
 
-static void explain_holders(struct explanation *explanation)
+void explain_holders(struct explanation *explanation, const char *heading, uint32_t now)
 {
-    static const char *const heads[] = {"Who holds the rest", "blocks", "bytes", "oldest",
-                                        "newest, ops ago"};
+    const char *const heads[] = {heading, "blocks", "bytes", "oldest", "newest, ops ago"};
     const struct occupancy *occupancy = &explanation->occupancy;
-    const uint32_t now = explanation->verdict->op;
     struct table table;
     char name[SETUP_NAME_BYTES];
     table_init(&table, sizeof heads / sizeof *heads, 1);
@@ -170,7 +220,7 @@ static void explain_drain(struct explanation *explanation)
     struct writing *text = &explanation->text;
     writing_append(text, "  drain       ");
     if (!explanation->contract->drains) {
-        writing_append(text, "is not promised by this target");
+        writing_append_format(text, "is not promised by %s", name_promiser(explanation));
     } else if (explanation->occupancy.dying.count == 0) {
         writing_append(text, "no queued free is left to wait for");
     } else {
@@ -186,7 +236,8 @@ static void explain_defragment(struct explanation *explanation)
     const struct occupancy *occupancy = &explanation->occupancy;
     writing_append(text, "  defragment  ");
     if (explanation->contract->defrag == DEFRAG_NONE) {
-        writing_append(text, "is not promised by this target: nothing ever moves");
+        writing_append_format(text, "is not promised by %s: nothing ever moves",
+                              name_promiser(explanation));
     } else if (occupancy->free_bytes < explanation->verdict->requested_bytes) {
         writing_append(text, "cannot help alone: the request is larger than all free memory");
     } else {
@@ -210,8 +261,8 @@ static void explain_evict(struct explanation *explanation)
                                      : explanation->contract->evicts;
     writing_append(text, "  evict       ");
     if (!promised) {
-        writing_append(text, is_program ? "is not promised to a program"
-                                        : "is not promised by this target");
+        writing_append_format(text, "is not promised %s", is_program ? "to a program" : "by ");
+        writing_append(text, is_program ? "" : name_promiser(explanation));
     } else if (explanation->occupancy.idle.count == 0) {
         writing_append_format(text, "no idle program is on the device (%" PRIu64 " busy)",
                               explanation->occupancy.busy.count);
@@ -241,9 +292,8 @@ static void explain_refusals(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     const struct run_totals *totals = run_totals(explanation->run);
-    const struct oracle_largest largest = run_find_largest(explanation->run, 0);
     writing_append(text, "  Largest request: ");
-    refusals_append_largest(text, &largest);
+    refusals_append_largest(text, &explanation->largest);
     writing_append(text, "\n");
     if (totals->premature > 0) {
         writing_append(text, "  Refusals so far: ");
@@ -282,10 +332,11 @@ void explain_in_words(struct explanation *explanation)
 {
     explain_request(explanation);
     explain_space(explanation);
-    explain_holders(explanation);
+    explain_holders(explanation, "Who holds the rest", explanation->verdict->op);
     if (explanation->verdict->kind != VERDICT_BROKEN) {
-        writing_append(&explanation->text,
-                       "\nWhat each mitigation had left when the target gave up\n");
+        writing_append_format(&explanation->text,
+                              "\nWhat each mitigation had left when %s gave up\n",
+                              explain_allocator(explanation));
         explain_drain(explanation);
         explain_defragment(explanation);
         explain_evict(explanation);

@@ -1,6 +1,7 @@
 #include "cli/private/watch_parts.h"
 
 #include "campaign/process/child.h"
+#include "cli/device_name.h"
 #include "cli/recording.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/model/model.h"
@@ -68,17 +69,18 @@ static void run_list(void *context, int file)
     trial_deinit(&trial);
 }
 
-static void show_hosts(struct watching *watching, const struct seen *seen)
+static void show_hosts(struct watching *watching, const struct setup *setup,
+                       const struct seen *seen)
 {
     struct memory_device devices[OP_HOST_COUNT_MAX];
-    char names[OP_HOST_COUNT_MAX][16];
+    char names[OP_HOST_COUNT_MAX][DEVICE_NAME_BYTES];
     size_t count = 0;
     for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
         if (seen->tracks[host].point_count == 0) {
             continue;
         }
-        snprintf(names[count], sizeof names[count], "host %u", host);
-        devices[count] = (struct memory_device){names[count], &seen->tracks[host]};
+        devices[count] = (struct memory_device){device_name(setup, host, names[count]),
+                                                &seen->tracks[host]};
         count++;
     }
     if (count == 0) {
@@ -138,7 +140,7 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
     const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
     if (end != CHILD_NOT_BORN) {
-        show_hosts(watching, seen);
+        show_hosts(watching, &recording->setup, seen);
     }
     const enum exit_code code = print_end(watching, seen, end, death);
     death_destroy(death);

@@ -266,8 +266,8 @@ static enum evidence_room find_room(const struct evidence *evidence)
     }
 }
 
-void evidence_take(const struct history *history, const struct run *run,
-                   const struct verdict *verdict, struct evidence *evidence)
+void evidence_take_of_host(const struct history *history, const struct run *run,
+                           const struct verdict *verdict, uint32_t host, struct evidence *evidence)
 {
     memset(evidence, 0, sizeof *evidence);
     evidence->history = history;
@@ -275,9 +275,9 @@ void evidence_take(const struct history *history, const struct run *run,
     evidence->ops = run_ops(run);
     evidence->verdict = verdict;
     evidence->host_count = run_setup(run)->host_count;
+    evidence->host = host;
     if (evidence_has_oom(evidence) && verdict->op < evidence->ops->count) {
         evidence->op = &evidence->ops->ops[verdict->op];
-        evidence->host = evidence->op->host;
     }
     if (verdict->kind == VERDICT_PREMATURE) {
         fit_take(run, history->has_lanes, &evidence->fit);
@@ -287,6 +287,15 @@ void evidence_take(const struct history *history, const struct run *run,
     collect_numbers(evidence, run, model);
     collect_blocks(evidence, model);
     read_list(evidence, model);
+}
+
+void evidence_take(const struct history *history, const struct run *run,
+                   const struct verdict *verdict, struct evidence *evidence)
+{
+    const bool is_on_op = verdict->kind != VERDICT_NONE && verdict->kind != VERDICT_BROKEN &&
+                          verdict->op < run_ops(run)->count;
+    evidence_take_of_host(history, run, verdict, is_on_op ? run_ops(run)->ops[verdict->op].host : 0,
+                          evidence);
 }
 
 void evidence_deinit(struct evidence *evidence)

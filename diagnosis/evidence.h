@@ -66,6 +66,9 @@ struct evidence {
  * premature out-of-memory is judged once more, for its plan. */
 void evidence_take(const struct history *history, const struct run *run,
                    const struct verdict *verdict, struct evidence *evidence);
+/* The same of that host, whichever the verdict is on. */
+void evidence_take_of_host(const struct history *history, const struct run *run,
+                           const struct verdict *verdict, uint32_t host, struct evidence *evidence);
 void evidence_deinit(struct evidence *evidence);
 
 /* The name of a tag, or "tag N". */

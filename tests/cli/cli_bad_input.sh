@@ -51,7 +51,10 @@ for subcommand in replay import explain shrink; do
     expect_refusal 2 "needs a FILE" "$subcommand"
     expect_refusal 2 "nope.ops: No such file or directory" "$subcommand" nope.ops
     expect_refusal 2 ".: is a directory" "$subcommand" .
-    expect_refusal 2 "one word too many" "$subcommand" a b
+    case $subcommand in # which compares two
+    explain) expect_refusal 2 "one word too many" explain a b c ;;
+    *) expect_refusal 2 "one word too many" "$subcommand" a b ;;
+    esac
     : >empty.ops
     expect_refusal 2 "empty.ops" "$subcommand" empty.ops
     head -c 3000 "$hbmstress" >binary.ops

@@ -2,6 +2,7 @@
 /* clang-format off */
 SUITE(causes)
 SUITE(leak)
+SUITE(no_return)
 SUITE(remedies)
 SUITE(verdicts)
 SUITE(what_if)
