@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t capacity_max = UINT64_C(1) << 50, head_granule_max = 1 << 16;
+static const uint64_t capacity_max = UINT64_C(1) << 50, head_granule_max = 1 << 16,
+                      reported_max = UINT64_C(1) << 62;
 
 /* --- the head --- */
 
@@ -84,7 +85,51 @@ static bool read_tag(struct list *list, struct word value)
         return false;
     }
     list->has_tag[number] = true;
+    if (word_is(value, "\"assumed pinned\"") && number < list->assumed_tag) {
+        list->assumed_tag = (size_t)number;
+    }
     return true;
+}
+
+static bool read_range(struct word value, int64_t range[2])
+{
+    uint64_t low, high;
+    struct word head;
+    if (!word_cut(&value, '-', &head) || !word_number(head, reported_max, &low) ||
+        !word_number(value, reported_max, &high) || low > high) {
+        return false;
+    }
+    range[0] = (int64_t)low;
+    range[1] = (int64_t)high;
+    return true;
+}
+
+/* requested=LOW-HIGH free=LOW-HIGH, and perhaps image=BYTES, in this order. */
+static bool read_reported(struct list *list, struct word value)
+{
+    struct reported *reported = &list->reported;
+    struct word field, name;
+    uint64_t image;
+    (void)word_cut(&value, ' ', &field);
+    if (!word_cut(&field, '=', &name) || !word_is(name, "requested") ||
+        !read_range(field, reported->requested)) {
+        return false;
+    }
+    const bool has_image = word_cut(&value, ' ', &field);
+    if (!word_cut(&field, '=', &name) || !word_is(name, "free") ||
+        !read_range(field, reported->free)) {
+        return false;
+    }
+    reported->is_there = true;
+    if (!has_image) {
+        return true;
+    }
+    if (!word_cut(&value, '=', &name) || !word_is(name, "image") ||
+        !word_number(value, reported_max, &image)) {
+        return false;
+    }
+    reported->image = (int64_t)image;
+    return image > 0;
 }
 
 static const struct {
@@ -92,21 +137,14 @@ static const struct {
     bool (*read)(struct list *list, struct word value);
     bool may_repeat, is_required;
 } heads[] = {
-    {"scenario", read_remark, false, false},
-    {"chip", read_remark, false, false},
-    {"system", read_remark, false, false},
-    {"capacity", read_capacity, false, true},
-    {"granule", read_granule, false, false},
-    {"rounding", read_rounding, false, false},
-    {"hosts", read_hosts, false, true},
-    {"coordinate", read_remark, false, false},
-    {"target", read_target, false, true},
-    {"option", read_option, true, false},
-    {"seed", read_number, false, false},
-    {"search_nodes", read_number, false, false},
-    {"regret_max", read_number, false, false},
-    {"check_races", read_races, false, false},
-    {"tag", read_tag, true, false},
+    {"scenario", read_remark, false, false},   {"chip", read_remark, false, false},
+    {"system", read_remark, false, false},     {"capacity", read_capacity, false, true},
+    {"granule", read_granule, false, false},   {"rounding", read_rounding, false, false},
+    {"hosts", read_hosts, false, true},        {"coordinate", read_remark, false, false},
+    {"target", read_target, false, true},      {"option", read_option, true, false},
+    {"seed", read_number, false, false},       {"search_nodes", read_number, false, false},
+    {"regret_max", read_number, false, false}, {"check_races", read_races, false, false},
+    {"reported", read_reported, false, false}, {"tag", read_tag, true, false},
 };
 enum { HEAD_COUNT = sizeof heads / sizeof *heads };
 
@@ -180,6 +218,7 @@ static bool read_line(struct list *list, struct lines *lines, uint32_t *heads_re
 bool list_read(struct list *list, struct lines *lines)
 {
     uint32_t heads_read = 0;
+    list->assumed_tag = UINT8_MAX + 1;
     if (!lines_next(lines) || !word_is(lines->line, "hbmstress-ops 1")) {
         return lines_fail(lines, "the first line is not 'hbmstress-ops 1'");
     }

@@ -324,6 +324,7 @@ void named_compare(struct check *check, const struct certificate_history *histor
         unpack_list(check, &named)) {
         compare_op(check, &history->list, &named);
         compare_device(check, &history->list);
+        assumed_compare(check, &history->list);
     }
     if (check->result == CERTIFICATE_VALID) {
         compare_all(check, history, &named);

@@ -133,7 +133,11 @@ static bool read_align(struct op_line *line, struct word value)
 
 static bool read_tag(struct op_line *line, struct word value)
 {
-    return word_number(value, UINT8_MAX, &line->other);
+    if (!word_number(value, UINT8_MAX, &line->other)) {
+        return false;
+    }
+    line->op.tag = (uint8_t)line->other;
+    return true;
 }
 
 static bool read_yes(struct op_line *line, struct word value)

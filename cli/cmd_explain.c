@@ -197,6 +197,7 @@ static struct explanation *explanation_create(const struct work *work, const str
     explanation->history = malloc(sizeof *explanation->history);
     CHECK(explanation->history != NULL);
     history_init(explanation->history);
+    explanation->history->whole = &work->recording->ops;
     writing_init(&explanation->text);
     writing_init(&explanation->svg);
     return explanation;
@@ -530,7 +531,8 @@ const struct subcommand subcommand_explain = {
         "FILE is an .ops file or anything that import reads.  Explain prints the request, the free memory,\n"
         "who held the rest, what each mitigation had left, and the verdict.  For a premature out-of-memory\n"
         "it prints the plan that would have met the request.  hbmstress replay FILE.ops --certificates DIR\n"
-        "gives the proof.\n\n"
+        "gives the proof.  Where a message alone does not say what decides, the verdict is unknown (exit code\n"
+        "3), with the condition under which it would be premature, and what would settle it.\n\n"
         "Then comes the diagnosis: which of the usual causes were found (docs/diagnosis.md), the surest\n"
         "first, with their numbers.  A leak is reported even if the list has no out-of-memory.\n\n"
         "Then come the numbers: what is lost to fragmentation, below which size requests succeed, the\n"

@@ -65,6 +65,7 @@ void explain_in_json(struct explanation *explanation)
         refusals_add_largest(text, &explanation->largest);
         refusals_add_share(text, run_totals(explanation->run));
     }
+    explain_settle_in_json(explanation);
     json_add_string(text, "reason", verdict->reason);
     json_add_string(text, "message", run_message(explanation->run));
     if (explanation->recording->message[0] != '\0') {

@@ -248,6 +248,7 @@ static void explain_defragment(struct explanation *explanation)
         writing_append_format(
             text, "%" PRIu64 " that may not move (held, busy or dying)",
             (occupancy->held.count + occupancy->busy.count + occupancy->dying.count));
+        writing_append(text, oom_has_other(run_oom(explanation->run)) ? ", as assumed" : "");
     }
     writing_append(text, "\n");
 }
@@ -285,6 +286,7 @@ static void explain_verdict(struct explanation *explanation)
     writing_append(text, "  ");
     writing_append_visible(text, verdict->reason);
     writing_append(text, "\n");
+    explain_settle(explanation);
 }
 
 /* How much the client could have had, and how the target did up to here. */
@@ -292,6 +294,9 @@ static void explain_refusals(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     const struct run_totals *totals = run_totals(explanation->run);
+    if (explain_has_settle(explanation)) {
+        return; /* what else would be served is as open as the verdict */
+    }
     writing_append(text, "  Largest request: ");
     refusals_append_largest(text, &explanation->largest);
     writing_append(text, "\n");

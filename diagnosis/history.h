@@ -66,7 +66,9 @@ struct history {
     uint64_t op_count;
     unsigned
         filler_tag; /* setup_filler_tag() of the run that is recorded; known from its first op on */
-    bool has_lanes; /* calls overlapped: what they did is seen when they were judged */
+    const struct op_list *whole; /* the list as it goes on behind what was run, with the same
+                                    numbers; NULL = nobody knows */
+    bool has_lanes;              /* calls overlapped: what they did is seen when they were judged */
 };
 
 /* What an op did on its host, for who has no run.  tag_bytes and tag_counts have OP_TAG_COUNT

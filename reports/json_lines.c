@@ -185,6 +185,7 @@ static void append_oom(struct writing *text, const char *type, const struct repo
     json_add_number(text, "requested_bytes", verdict->requested_bytes);
     json_add_number(text, "free_bytes", verdict->free_bytes);
     refusals_add_largest(text, finding->largest);
+    premature_unless_add_json(&verdict->premature_unless, text);
     append_words(text, finding);
 }
 

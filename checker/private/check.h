@@ -104,6 +104,16 @@ void named_read(struct check *check);
 /* Whether op and, with a log, all facts are those of the history. */
 void named_compare(struct check *check, const struct certificate_history *history);
 
+/* --- certificate.c, assumed.c --- */
+
+/* Whether check->proof proves that claim: any kind but "assumed". */
+void check_proof_of(struct check *check, const char *claim);
+/* Two heaps that a message allows, and what the verdict depends on. */
+void check_assumed(struct check *check);
+/* Whether what the proof assumes is what the list does: kind "assumed" alone. */
+struct list;
+void assumed_compare(struct check *check, const struct list *list);
+
 /* --- pieces.c --- */
 
 json_int_t pieces_sum(const struct piece *pieces, size_t count, json_int_t unit);

@@ -43,12 +43,19 @@ struct op {
     uint64_t size, align, stack, delay, address; /* align 0: none was asked for */
     size_t line_end;                             /* where the next line begins in the text */
     uint32_t ref, event;                         /* ops above it, or NO_OP */
-    uint8_t kind, host, stream;
+    uint8_t kind, host, stream, tag;
     bool is_collective;
 };
 
 struct option {
     struct word key, value;
+};
+
+/* What a message says of its request: from low to high, both included. */
+struct reported {
+    bool is_there;
+    int64_t requested[2], free[2];
+    int64_t image; /* the least that an image takes; 0: as the list says */
 };
 
 struct list {
@@ -60,6 +67,8 @@ struct list {
     size_t option_count;
     struct rounding rounding; /* plain without a line of it */
     bool has_tag[UINT8_MAX + 1];
+    size_t assumed_tag; /* of what is held by assumption; UINT8_MAX + 1: there is none */
+    struct reported reported;
     struct op *ops;
     size_t op_count, op_capacity;
     bool has_lanes;

@@ -98,6 +98,11 @@ void explain_in_json(struct explanation *explanation);
  * apart, that keeps every promise. */
 void explain_nothing_in_json(struct explanation *explanation, size_t op_count,
                              uint64_t excused_count);
+/* Of an unknown verdict on a message: what it depends on, and what would settle it; of any other
+ * nothing.  The JSON: members of the explanation's line. */
+bool explain_has_settle(const struct explanation *explanation);
+void explain_settle(struct explanation *explanation);
+void explain_settle_in_json(struct explanation *explanation);
 /* The causes, the surest first; has_failed: there is a verdict, which is said already.  Of a list
  * without any only a leak is told.  Nothing of a broken promise that is no out-of-memory. */
 void explain_causes(struct explanation *explanation);

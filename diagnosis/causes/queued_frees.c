@@ -1,6 +1,7 @@
 #include "diagnosis/cause.h"
 
 #include "harness/base/check.h"
+#include "harness/base/size.h"
 #include "harness/op/ops_file.h"
 
 #include <inttypes.h>
@@ -52,6 +53,45 @@ static void add_queues(struct queue *queues, size_t count, struct queue *most, s
     }
 }
 
+/* The op of the list, behind what was run, that completes the event of event_op; OP_NONE.
+ * *delay_ns: how much later. */
+static uint32_t find_completion(const struct evidence *evidence, uint32_t event_op,
+                                uint64_t *delay_ns)
+{
+    const struct op_list *whole = evidence->history->whole;
+    *delay_ns = 0;
+    for (size_t i = evidence->ops->count; whole != NULL && i < whole->count; i++) {
+        const struct op *op = &whole->ops[i];
+        if (op->kind == OP_COMPLETE && (op->flags & OP_RELATIVE) == 0 && op->event == event_op) {
+            return (uint32_t)i;
+        }
+        *delay_ns += op->kind == OP_ADVANCE ? op->delay_ns : 0;
+    }
+    return OP_NONE;
+}
+
+/* An importer that does not know how long a free takes makes its event one that no wait ends; if
+ * the file shows its end, it is late. */
+static void describe_end(const struct evidence *evidence, const struct queue *most,
+                         struct diagnosis *diagnosis)
+{
+    uint64_t delay_ns = 0;
+    char delay[SIZE_TEXT_BYTES];
+    const uint32_t end_op = find_completion(evidence, most->event_op, &delay_ns);
+    if (end_op != OP_NONE) {
+        duration_print(delay_ns, delay);
+        diagnosis_number(diagnosis, "completed_by_op", end_op);
+        diagnosis_describe(diagnosis, "which ends at op %" PRIu32 "%s%s: it is late, not lost.",
+                           end_op, delay_ns > 0 ? ", later by " : "", delay_ns > 0 ? delay : "");
+    } else if (most->is_lost) {
+        diagnosis_describe(diagnosis, "which is lost: no wait ends it.");
+    } else if (evidence->contract->drains) {
+        diagnosis_describe(diagnosis, "which has not ended.");
+    } else {
+        diagnosis_describe(diagnosis, "which has not ended, and this target does not wait.");
+    }
+}
+
 static void describe_queue(const struct evidence *evidence, const struct queue *most,
                            const struct queue *all, struct diagnosis *diagnosis)
 {
@@ -66,13 +106,7 @@ static void describe_queue(const struct evidence *evidence, const struct queue *
                        diagnosis_size(all->bytes).text, all->count, all->count == 1 ? "" : "s",
                        diagnosis_size(most->bytes).text, most->event_op,
                        op_print(&evidence->ops->ops[most->event_op], op));
-    if (most->is_lost) {
-        diagnosis_describe(diagnosis, "which is lost: no wait ends it.");
-    } else if (evidence->contract->drains) {
-        diagnosis_describe(diagnosis, "which has not ended.");
-    } else {
-        diagnosis_describe(diagnosis, "which has not ended, and this target does not wait.");
-    }
+    describe_end(evidence, most, diagnosis);
 }
 
 static void find_queued_frees(const struct evidence *evidence, struct diagnosis *diagnosis)

@@ -22,7 +22,8 @@ static bool is_old(const struct evidence *evidence, const struct evidence_block 
 static bool is_stand_in(const struct evidence *evidence, const struct evidence_block *block)
 {
     const char *name = evidence->setup->tags[block->tag];
-    return strcmp(name, SETUP_RESERVED_NAME) == 0 || strcmp(name, SETUP_BEFORE_NAME) == 0;
+    return strcmp(name, SETUP_RESERVED_NAME) == 0 || strcmp(name, SETUP_BEFORE_NAME) == 0 ||
+           strcmp(name, SETUP_ASSUMED_NAME) == 0;
 }
 
 static void note_block(const struct evidence *evidence, const struct evidence_block *block,

@@ -46,6 +46,7 @@ static void note_message(const struct import_input *input, const struct survey *
     phrase_print(input->text + survey->first.begin, survey->first.end - survey->first.begin, quoted,
                  sizeof quoted);
     import_note(import, "line %zu: %s", line, quoted);
+    import_quote(import, quoted, strlen(quoted), line);
     if (survey->complete_count > 1) {
         import_note(import, "%zu messages in the log; this is the first", survey->complete_count);
     }

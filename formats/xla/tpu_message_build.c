@@ -1,11 +1,16 @@
 /* From a message to the shortest ops that end in it.
  *
  * The device is filled from the top down, and what the message calls free is left over: all of it
- * at the bottom, or, when the message says that it is in pieces, one piece at the bottom and the
- * others above, each a buffer that is freed at the end.  Then comes the request.
+ * at the bottom, or, when it must have been in pieces, one piece at the bottom and the others
+ * above, each a buffer that is freed at the end.  Then comes the request.
  *
  *     top   [ busy image ][ piece ][ separator ][ piece ][ separator ... ][ free at the bottom ][
- * stack ]   0 */
+ * stack ]   0
+ *
+ * A request that is not above the free bytes is refused under the documented contract only if
+ * blocks could not move.  So where there are pieces, all that was in use is held, under a tag that
+ * says so, and the head has what the message reports: the verdict is unknown, because without these
+ * holds the same heap makes the refusal premature (docs/promise.md, "A message alone"). */
 #include "formats/common/capacity.h"
 #include "formats/xla/private/tpu_message.h"
 #include "harness/base/align.h"
@@ -21,7 +26,8 @@ enum {
     TAG_PROGRAM = 1,
     TAG_IN_USE = 2,
     TAG_PIECE = 3,
-    TAG_BUSY = 4
+    TAG_BUSY = 4,
+    TAG_ASSUMED = 5
 };
 #define MEBIBYTE ((uint64_t)1 << 20)
 
@@ -40,6 +46,7 @@ struct plan {
     uint64_t image_bytes;  /* of the program that is loaded */
     bool is_loaded_first; /* its image has no place any more at the end: load first, execute last */
     bool is_piece_assumed;       /* the message does not say how large the pieces are */
+    bool is_image_assumed;       /* a stack that would fit alone: the image is in the way */
     const char *chip;            /* assumed; NULL = fixed, or said by the message */
     char refusal[REFUSAL_BYTES]; /* a reason with numbers in it */
 };
@@ -53,7 +60,7 @@ static uint64_t make_candidate(const struct size_range *range, int index)
 
 /* --- choosing bytes --- */
 
-/* A request above all that is free. */
+/* A request above all that is free: for a message that allows no other. */
 static bool choose_plain(struct plan *plan, const struct size_range *requested,
                          const struct size_range *free)
 {
@@ -99,6 +106,25 @@ static bool choose_pieces(struct plan *plan, const struct size_range *requested,
     return is_found;
 }
 
+/* A request that may be free in sum: it must have been in pieces, and the largest is put just below
+ * it. */
+static bool choose_below_free(struct plan *plan, const struct size_range *requested,
+                              const struct size_range *free)
+{
+    for (int i = 0; i < CANDIDATE_COUNT; i++) {
+        const struct size_range one = printed_size_exact(make_candidate(requested, i));
+        const uint64_t rounded_bytes = align_up(one.nominal, plan->granule_bytes);
+        if (rounded_bytes > plan->granule_bytes) {
+            const struct size_range below = printed_size_exact(rounded_bytes - plan->granule_bytes);
+            plan->is_piece_assumed = choose_pieces(plan, &one, free, &below);
+            if (plan->is_piece_assumed) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* "Attempting to allocate".  NULL, or why not. */
 static const char *choose_allocate(const struct tpu_message *message, struct plan *plan,
                                    const struct size_range *requested,
@@ -109,22 +135,15 @@ static const char *choose_allocate(const struct tpu_message *message, struct pla
         choose_pieces(plan, requested, free, &largest)) {
         return NULL;
     }
+    if (!message->has_largest && requested->low <= free->high &&
+        choose_below_free(plan, requested, free)) {
+        return NULL;
+    }
     if (choose_plain(plan, requested, free)) {
         return NULL;
     }
-    if (message->has_largest) {
-        return "the request is not above the largest contiguous region";
-    }
-    /* It must have been in pieces; the largest is put just below the request. */
-    const uint64_t rounded_bytes = align_up(requested->nominal, plan->granule_bytes);
-    plan->is_piece_assumed = true;
-    if (rounded_bytes > plan->granule_bytes) {
-        const struct size_range below = printed_size_exact(rounded_bytes - plan->granule_bytes);
-        if (choose_pieces(plan, requested, free, &below)) {
-            return NULL;
-        }
-    }
-    return "the request would fit in the free bytes";
+    return message->has_largest ? "the request is not above the largest contiguous region"
+                                : "the request would fit in the free bytes";
 }
 
 /* Whether these numbers can be built: the piece at the bottom is what could be reserved beyond what
@@ -139,11 +158,13 @@ static bool is_possible_reserve(struct plan *plan, uint64_t reservable_bytes)
     plan->piece_bytes = plan->free_bytes - plan->bottom_bytes;
     plan->image_bytes = plan->granule_bytes;
     plan->is_loaded_first = plan->free_bytes < plan->granule_bytes;
+    plan->is_image_assumed = false;
     if (plan->requested_bytes > reservable_bytes) {
         return true;
     }
     /* The stack alone would fit: the image must have been in the way, and must have had a place
      * itself. */
+    plan->is_image_assumed = true;
     const uint64_t rounded_bytes = align_up(plan->requested_bytes, plan->granule_bytes);
     if (plan->piece_bytes != 0 || rounded_bytes < plan->reserved_bytes + plan->granule_bytes) {
         return false;
@@ -152,8 +173,22 @@ static bool is_possible_reserve(struct plan *plan, uint64_t reservable_bytes)
     return true;
 }
 
+/* A stack and the least image, if nothing were in the way. */
+static bool fits_in_sum(const struct plan *plan)
+{
+    return align_up(plan->requested_bytes, plan->granule_bytes) + plan->granule_bytes <=
+           plan->free_bytes + plan->reserved_bytes;
+}
+
+/* Whether heaps that the message allows disagree. */
+static bool is_open(const struct tpu_message *message, const struct plan *plan)
+{
+    return message->form == TPU_MESSAGE_PROGRAM_STACK ? fits_in_sum(plan) : plan->piece_bytes > 0;
+}
+
 /* "Attempting to reserve".  NULL, or why not.  Whole free memory comes before pieces, a stack that
- * is too large by itself before one that its image displaces. */
+ * is too large by itself before one that its image displaces; but where the message allows that the
+ * whole free memory takes the stack, that comes first of all. */
 static const char *choose_reserve(const struct tpu_message *message, struct plan *plan,
                                   const struct size_range *requested, const struct size_range *free)
 {
@@ -163,9 +198,15 @@ static const char *choose_reserve(const struct tpu_message *message, struct plan
         !printed_size_align(&reservable, plan->granule_bytes)) {
         return "no multiples of the granule print as the reserved and reservable bytes";
     }
-    for (int pass = 0; pass < 4; pass++) {
-        const bool is_whole = pass % 2 == 0;
-        const bool is_too_large = pass / 2 == 0;
+    /* must_fit: what is free would take it next to the least image, if it were in one piece. */
+    static const struct {
+        bool is_whole, is_too_large, must_fit;
+    } passes[] = {{true, false, true}, {true, true, false},  {true, false, false},
+                  {false, true, true}, {false, true, false}, {false, false, false}};
+    const bool may_fit = requested->low <= free->high + reserved.high;
+    for (int pass = may_fit ? 0 : 1; pass < (int)(sizeof passes / sizeof passes[0]); pass++) {
+        const bool is_whole = passes[pass].is_whole;
+        const bool is_too_large = passes[pass].is_too_large;
         for (int i = 0; i < 3 * 3 * 3 * 3; i++) {
             plan->requested_bytes = make_candidate(requested, i % 3);
             plan->free_bytes = make_candidate(free, i / 3 % 3);
@@ -174,7 +215,8 @@ static const char *choose_reserve(const struct tpu_message *message, struct plan
                                                        : make_candidate(&reservable, i / 27);
             if (reservable_bytes >= reservable.low && reservable_bytes <= reservable.high &&
                 (plan->requested_bytes > reservable_bytes) == is_too_large &&
-                is_possible_reserve(plan, reservable_bytes)) {
+                is_possible_reserve(plan, reservable_bytes) &&
+                (!passes[pass].must_fit || fits_in_sum(plan))) {
                 return NULL;
             }
         }
@@ -323,6 +365,20 @@ static void append_busy_program(struct import *import, const struct plan *plan)
     append_execute(import, program, DELAY_NEVER);
 }
 
+/* An op on each buffer with that tag, from op `first` on. */
+static void append_on_tag(struct import *import, enum op_kind kind, size_t first, uint8_t tag)
+{
+    const size_t end = import->ops.count;
+    for (size_t i = first; i < end; i++) {
+        const struct op *made = &import->ops.ops[i];
+        if (made->kind == OP_ALLOC && made->tag == tag) {
+            struct op op = op_make(kind);
+            op.ref = (uint32_t)i;
+            (void)import_append(import, &op);
+        }
+    }
+}
+
 /* Fills what is in use, from the top down, with the pieces between; the rest stays free at the
  * bottom. */
 static void append_contents(struct import *import, const struct plan *plan)
@@ -340,19 +396,13 @@ static void append_contents(struct import *import, const struct plan *plan)
         CHECK(separator_bytes > 0 && separator_bytes <= rest_bytes);
         rest_bytes -= separator_bytes;
         (void)append_alloc(import, piece_bytes, TAG_PIECE);
-        (void)append_alloc(import, separator_bytes, TAG_IN_USE);
+        (void)append_alloc(import, separator_bytes, TAG_ASSUMED);
     }
     if (rest_bytes > 0) {
-        (void)append_alloc(import, rest_bytes, TAG_IN_USE);
+        (void)append_alloc(import, rest_bytes, plan->piece_bytes > 0 ? TAG_ASSUMED : TAG_IN_USE);
     }
-    const size_t end = import->ops.count;
-    for (size_t i = first; i < end; i++) {
-        if (import->ops.ops[i].tag == TAG_PIECE) {
-            struct op op = op_make(OP_FREE);
-            op.ref = (uint32_t)i;
-            (void)import_append(import, &op);
-        }
-    }
+    append_on_tag(import, OP_HOLD, first, TAG_ASSUMED);
+    append_on_tag(import, OP_FREE, first, TAG_PIECE);
 }
 
 static void append_ops(const struct tpu_message *message, const struct plan *plan,
@@ -411,7 +461,8 @@ static void name_tags(const struct tpu_message *message, struct import *import)
     } names[] = {{TAG_PROGRAM, message->name},
                  {TAG_IN_USE, "in use"},
                  {TAG_PIECE, SETUP_FILLER_NAME},
-                 {TAG_BUSY, "busy program"}};
+                 {TAG_BUSY, "busy program"},
+                 {TAG_ASSUMED, SETUP_ASSUMED_NAME}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (is_tag_used(import, names[i].tag)) {
             setup_set_tag(&import->setup, names[i].tag, names[i].name);
@@ -428,19 +479,26 @@ static void fill_setup(const struct tpu_message *message, const struct setup *fi
     import_apply_fixed(fixed, &import->setup);
     import->setup.capacity_bytes = plan->capacity_bytes;
     import->setup.granule_bytes = plan->granule_bytes;
+    snprintf(import->setup.system, sizeof import->setup.system, "xla_tpu");
     if (plan->chip != NULL) {
         snprintf(import->setup.chip, sizeof import->setup.chip, "%s", plan->chip);
     }
     if (message->has_coordinate) {
         memcpy(import->setup.coordinate, message->coordinate, sizeof import->setup.coordinate);
     }
-    if (plan->piece_bytes > 0) {
-        import_suggest_option(&import->setup, "defrag", "none");
+    if (is_open(message, plan)) {
+        import->setup.reported = (struct setup_reported){
+            .is_there = true,
+            .requested_low = message->requested.low,
+            .requested_high = message->requested.high,
+            .free_low = message->free.low,
+            .free_high = message->free.high,
+            .image_least = plan->is_image_assumed ? plan->granule_bytes : 0};
     }
 }
 
-static void note_capacity(const struct tpu_message *message, const struct setup *fixed,
-                          const struct plan *plan, struct import *import)
+static void assume_capacity(const struct tpu_message *message, const struct setup *fixed,
+                            const struct plan *plan, struct import *import)
 {
     char size[SIZE_TEXT_BYTES];
     size_print_field(plan->capacity_bytes, size);
@@ -449,51 +507,82 @@ static void note_capacity(const struct tpu_message *message, const struct setup 
     } else if (message->has_capacity) {
         import_note(import, "capacity %s: from the message", size);
     } else if (plan->chip != NULL) {
-        import_note(
-            import,
-            "capacity %s: assumed, the smallest known chip (%s) that holds what the message reports",
+        import_assume(
+            import, "capacity %s: the smallest known chip (%s) that holds what the message reports",
             size, plan->chip);
     } else {
-        import_note(import, "capacity %s: assumed, the least that holds what the message reports",
-                    size);
+        import_assume(import, "capacity %s: the least that holds what the message reports", size);
     }
 }
 
-static void note_form(const struct tpu_message *message, const struct plan *plan,
-                      struct import *import)
+static void assume_image(const struct plan *plan, struct import *import)
 {
-    if (message->form == TPU_MESSAGE_PROGRAM_STACK && plan->image_bytes > plan->granule_bytes) {
-        import_note(import,
-                    "the stack alone would fit: an image of %" PRIu64
-                    " bytes is assumed in addition",
-                    plan->image_bytes);
-    } else if (message->form == TPU_MESSAGE_PROGRAM_STACK) {
-        import_note(import,
-                    "the message does not give the size of the image: one granule is assumed");
+    if (plan->image_bytes > plan->granule_bytes) {
+        import_assume(import,
+                      "the stack alone would fit: the image took %" PRIu64 " bytes in addition",
+                      plan->image_bytes);
+    } else {
+        import_assume(import,
+                      "the message does not give the size of the image: it took one granule");
     }
+}
+
+/* A request that is larger than what is free, whatever may move. */
+static void assume_no_more_room(const struct tpu_message *message, const struct plan *plan,
+                                struct import *import)
+{
+    const uint64_t have_bytes = plan->free_bytes + plan->reserved_bytes;
+    const bool is_stack = message->form == TPU_MESSAGE_PROGRAM_STACK;
+    const uint64_t need_bytes = is_stack ? plan->requested_bytes + plan->image_bytes
+                                         : plan->requested_bytes + plan->reserved_bytes;
+    import_assume(import,
+                  "none of what was in use was %san unfinished free: with %" PRIu64
+                  " bytes of those the refusal would be premature",
+                  message->form == TPU_MESSAGE_BUFFER ? "an idle program or " : "",
+                  align_up(need_bytes, plan->granule_bytes) - have_bytes);
+}
+
+static void assume_pinned(const struct tpu_message *message, const struct plan *plan,
+                          struct import *import)
+{
+    import_assume(import, "all that was in use was pinned (tag '" SETUP_ASSUMED_NAME
+                          "'): the message does not say what could move");
     if (plan->is_piece_assumed) {
-        import_note(
-            import,
-            "the request is not above the free bytes: the largest piece is assumed to be just smaller, and a replay adds the sentence on fragmentation");
+        import_assume(import, "the largest free piece was just smaller than the request");
+    }
+    if (message->has_largest) {
+        import_note(import, "a replay prints the sentence on fragmentation only with "
+                            "--target-option defrag=none");
+    }
+}
+
+static void assume_heap(const struct tpu_message *message, const struct plan *plan,
+                        struct import *import)
+{
+    if (plan->piece_bytes > 0) {
+        assume_pinned(message, plan, import);
+    }
+    if (message->form == TPU_MESSAGE_PROGRAM_STACK) {
+        assume_image(plan, import);
+    }
+    if (!is_open(message, plan)) {
+        assume_no_more_room(message, plan, import);
     }
     if (message->has_largest && plan->piece_bytes == 0) {
         import_note(
             import,
             "the request is above the free bytes: a replay leaves out the sentence on fragmentation");
     }
-    if (plan->piece_bytes > 0) {
-        import_note(import, "free memory was in pieces: no defragmentation (defrag=none)");
-    }
 }
 
 static void add_notes(const struct tpu_message *message, const struct setup *fixed,
                       const struct plan *plan, struct import *import)
 {
-    note_capacity(message, fixed, plan, import);
-    import_note(import,
-                "printed sizes are rounded; chosen: %" PRIu64 " requested, %" PRIu64 " free",
-                plan->requested_bytes, plan->free_bytes);
-    note_form(message, plan, import);
+    assume_capacity(message, fixed, plan, import);
+    import_assume(import,
+                  "printed sizes are rounded; chosen: %" PRIu64 " requested, %" PRIu64 " free",
+                  plan->requested_bytes, plan->free_bytes);
+    assume_heap(message, plan, import);
     if (message->has_cut_coordinate) {
         import_note(import, "the coordinate is cut off and not used");
     }

@@ -158,6 +158,17 @@ const char *op_print(const struct op *op, char text[OP_TEXT_BYTES])
     return text;
 }
 
+static void print_reported(FILE *stream, const struct setup_reported *reported)
+{
+    fprintf(stream, "reported requested=%" PRIu64 "-%" PRIu64 " free=%" PRIu64 "-%" PRIu64,
+            reported->requested_low, reported->requested_high, reported->free_low,
+            reported->free_high);
+    if (reported->image_least > 0) {
+        fprintf(stream, " image=%" PRIu64, reported->image_least);
+    }
+    fprintf(stream, "\n");
+}
+
 void ops_file_print_head(FILE *stream, const struct setup *setup)
 {
     char size[SIZE_TEXT_BYTES];
@@ -201,6 +212,9 @@ void ops_file_print_head(FILE *stream, const struct setup *setup)
     }
     if (setup->checks_races) {
         fprintf(stream, "check_races yes\n");
+    }
+    if (setup->reported.is_there) {
+        print_reported(stream, &setup->reported);
     }
     for (int i = 0; i < OP_TAG_COUNT; i++) {
         if (setup->tags[i][0] != '\0') {

@@ -182,6 +182,69 @@ static bool parse_check_races(struct parser *parser, struct word word)
                        shown(word), word.text);
 }
 
+/* LOW-HIGH, in bytes. */
+static bool parse_range(struct parser *parser, struct word word, uint64_t *low, uint64_t *high)
+{
+    const char *dash = memchr(word.text, '-', word.length);
+    if (dash == NULL) {
+        return parser_fail(parser, word.text, "a range is LOW-HIGH, in bytes");
+    }
+    const struct word first = {word.text, (size_t)(dash - word.text)};
+    const struct word last = {dash + 1, word.length - first.length - 1};
+    return parser_number(parser, first, SETUP_REPORTED_MAX, low) &&
+           parser_number(parser, last, SETUP_REPORTED_MAX, high) &&
+           (*low <= *high || parser_fail(parser, word.text, "the range ends before it begins"));
+}
+
+enum reported_field { REPORTED_REQUESTED, REPORTED_FREE, REPORTED_IMAGE, REPORTED_COUNT };
+
+static enum reported_field find_reported(struct word key)
+{
+    static const char *const names[REPORTED_COUNT] = {"requested", "free", "image"};
+    unsigned field = 0;
+    while (field < REPORTED_COUNT && !word_is(key, names[field])) {
+        field++;
+    }
+    return (enum reported_field)field;
+}
+
+static bool parse_reported_field(struct parser *parser, enum reported_field field,
+                                 struct word value)
+{
+    struct setup_reported *reported = &parser->setup->reported;
+    switch (field) {
+    case REPORTED_REQUESTED:
+        return parse_range(parser, value, &reported->requested_low, &reported->requested_high);
+    case REPORTED_FREE:
+        return parse_range(parser, value, &reported->free_low, &reported->free_high);
+    default:
+        return parser_number(parser, value, SETUP_REPORTED_MAX, &reported->image_least);
+    }
+}
+
+/* requested=LOW-HIGH free=LOW-HIGH, and perhaps image=BYTES; it goes on to the end of its line. */
+static bool parse_reported(struct parser *parser, struct word word)
+{
+    enum { NEEDED = 1 << REPORTED_REQUESTED | 1 << REPORTED_FREE };
+    unsigned seen = 0;
+    for (; word.length > 0; word = parser_next_word(parser)) {
+        struct word key, value;
+        const enum reported_field field = word_split(word, &key, &value) ? find_reported(key)
+                                                                         : REPORTED_COUNT;
+        if (field == REPORTED_COUNT || (seen >> field & 1) != 0) {
+            return parser_fail(parser, word.text,
+                               "reported has requested=LOW-HIGH, free=LOW-HIGH and image=BYTES");
+        }
+        seen |= 1u << field;
+        if (!parse_reported_field(parser, field, value)) {
+            return false;
+        }
+    }
+    parser->setup->reported.is_there = true;
+    return (seen & NEEDED) == NEEDED ||
+           parser_fail(parser, word.text, "reported lacks requested= or free=");
+}
+
 /* What stands between the quotes, which may have blanks. */
 static bool parse_tag_name(struct parser *parser, uint8_t tag)
 {
@@ -235,6 +298,7 @@ static const struct {
     {"search_nodes", parse_search_nodes, false},
     {"regret_max", parse_regret_max, false},
     {"check_races", parse_check_races, false},
+    {"reported", parse_reported, false},
 };
 static_assert(sizeof heads / sizeof heads[0] <= 32, "a bit each in parser.heads_named");
 
@@ -265,6 +329,6 @@ bool parser_head(struct parser *parser, struct word key)
         parser, key.text,
         "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
         "(scenario, chip, system, capacity, granule, rounding, hosts, coordinate, target, option, seed, "
-        "search_nodes, regret_max, check_races, tag)",
+        "search_nodes, regret_max, check_races, reported, tag)",
         shown(key), key.text);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SETUP_REPORTED_MAX (UINT64_C(1) << 62) /* bytes */
 enum {
     SETUP_OPTION_COUNT_MAX = 16,
     SETUP_NAME_BYTES = 64,   /* with the final NUL */
@@ -20,6 +21,16 @@ enum {
 struct setup_option {
     char key[SETUP_NAME_BYTES];
     char value[SETUP_NAME_BYTES];
+};
+
+/* What a message prints of its request, where a list rebuilds one: printed sizes are rounded, so
+ * each is a range, low and high included.  See docs/promise.md, "A message alone". */
+struct setup_reported {
+    bool is_there;
+    uint64_t requested_low, requested_high; /* of the block, or of the stack of a program */
+    uint64_t free_low, free_high;
+    uint64_t image_least; /* bytes that the image of the program takes at least, where the size in
+                             the list is assumed; 0 = it is not */
 };
 
 /* An open value; copy it freely.  Texts are NUL-terminated and free of control characters. */
@@ -40,6 +51,7 @@ struct setup {
     uint64_t regret_max;
     bool has_rounding; /* blocks are held to rounding, whatever the target's contract says */
     struct target_rounding rounding;
+    struct setup_reported reported;
     bool checks_races; /* plain accesses of lanes are held to happens-before: explore/order.h */
     bool has_tags;     /* at least one is named */
     char tags[OP_TAG_COUNT][SETUP_NAME_BYTES]; /* "" = unnamed */
@@ -83,6 +95,10 @@ unsigned setup_filler_tag(const struct setup *setup);
 /* One whose tag has this name stands for all that was there before a log began.  It is held because
  * nobody knows where it lay, not because somebody refers to it; so is what is reserved. */
 #define SETUP_BEFORE_NAME "before the window"
+
+/* One whose tag has this name is held because a message does not say whether it could move: a
+ * verdict that depends on it is unknown. */
+#define SETUP_ASSUMED_NAME "assumed pinned"
 
 /* The first tag of that name; OP_TAG_COUNT when there is none. */
 unsigned setup_tag_named(const struct setup *setup, const char *name);

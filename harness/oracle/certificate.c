@@ -251,10 +251,66 @@ static void append_effort(struct writing *text, const struct oom *oom,
     json_unnest(text, '}');
 }
 
-static void append_proof(struct writing *text, const struct oom *oom, const struct proof *proof)
+static void append_range(struct writing *text, const char *name, uint64_t low, uint64_t high)
+{
+    json_nest(text, name, '[');
+    append_size(text, NULL, low);
+    append_size(text, NULL, high);
+    json_unnest(text, ']');
+}
+
+static void append_reported(struct writing *text, const struct setup_reported *reported)
+{
+    if (!reported->is_there) {
+        json_add_null(text, "reported");
+        return;
+    }
+    json_nest(text, "reported", '{');
+    append_range(text, "requested", reported->requested_low, reported->requested_high);
+    append_range(text, "free", reported->free_low, reported->free_high);
+    append_size(text, "image", reported->image_least);
+    json_unnest(text, '}');
+}
+
+static void append_condition(struct writing *text, const struct premature_unless *unless)
+{
+    if (unless->bytes == 0) {
+        json_add_null(text, "premature_unless");
+        return;
+    }
+    premature_unless_add_json(unless, text);
+}
+
+static void append_assumed(struct writing *text, const struct oom *oom)
+{
+    json_nest(text, "assumed", '[');
+    for (size_t i = 0; i < oom->block_count; i++) {
+        if (oom->blocks[i].is_assumed) {
+            json_add_number(text, NULL, i);
+        }
+    }
+    json_unnest(text, ']');
+    append_size(text, "bytes", oom->request.other_bytes);
+}
+
+static void append_proof(struct writing *text, const char *name, const struct oom *oom,
+                         const struct proof *proof);
+
+/* What the message says, what is assumed beyond it, and a proof for each of the two heaps. */
+static void append_heaps(struct writing *text, const struct oom *oom, const struct proof *proof)
+{
+    append_reported(text, &oom->reported);
+    append_assumed(text, oom);
+    append_condition(text, &proof->premature_unless);
+    append_proof(text, "as_it_is", oom, proof->as_it_is);
+    append_proof(text, "other", oom, proof->other);
+}
+
+static void append_proof(struct writing *text, const char *name, const struct oom *oom,
+                         const struct proof *proof)
 {
     json_break(text, 1);
-    json_nest(text, "proof", '{');
+    json_nest(text, name, '{');
     json_add_string(text, "kind", proof_kind_name(proof->kind));
     for (size_t i = 0; i < sizeof proof_members / sizeof proof_members[0]; i++) {
         const struct proof_member *member = &proof_members[i];
@@ -272,6 +328,9 @@ static void append_proof(struct writing *text, const struct oom *oom, const stru
     }
     if (proof->kind == PROOF_PLAN) {
         append_plan(text, oom, &proof->plan);
+    }
+    if (proof->kind == PROOF_ASSUMED) {
+        append_heaps(text, oom, proof);
     }
     json_unnest(text, '}');
 }
@@ -316,7 +375,7 @@ void certificate_print(const struct oom *oom, const struct proof *proof,
     append_contract(text, oom);
     append_request(text, oom);
     append_blocks(text, oom);
-    append_proof(text, oom, proof);
+    append_proof(text, "proof", oom, proof);
     append_about(text, verdict);
     json_close(text);
     text->is_spaced = was_spaced;

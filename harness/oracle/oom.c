@@ -108,6 +108,8 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     oom->aligns_naturally = contract->aligns_naturally;
     oom->faults_fired = faults_fired;
     oom->request = *request;
+    oom->request.other_bytes = request->size_bytes;
+    oom->reported = (struct setup_reported){0};
     reserve_blocks(oom, model);
     take_blocks(oom, model);
     take_regions(oom, model);

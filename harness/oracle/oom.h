@@ -5,6 +5,7 @@
 #define HARNESS_ORACLE_OOM_H
 
 #include "harness/model/model.h"
+#include "harness/op/setup.h"
 
 enum request_class { REQUEST_BUFFER = 0, REQUEST_PROGRAM };
 
@@ -19,6 +20,7 @@ struct oom_request {
     uint64_t stack_bytes;       /* programs: rounded up to granules */
     uint32_t own_op;            /* the program that is executed or loaded again; OP_NONE */
     uint32_t stream;            /* contract.stream_ordered */
+    uint64_t other_bytes;       /* its size_bytes in the other heap: see oom_assume() */
 };
 
 /* The address of a block whose contents are in host memory alone: it takes no range now, and may be
@@ -37,10 +39,11 @@ struct oom_block {
                                alone */
     uint32_t op;            /* that made it: names the block */
     uint32_t hold_count;
-    uint8_t kind;  /* enum block_kind */
-    uint8_t state; /* BLOCK_LIVE or BLOCK_DYING */
-    bool is_kept;  /* dying: a piece of memory that is kept for another stream than the request's;
-                      there may be several of one op */
+    uint8_t kind;    /* enum block_kind */
+    uint8_t state;   /* BLOCK_LIVE or BLOCK_DYING */
+    bool is_assumed; /* it is held by assumption: see oom_assume() */
+    bool is_kept;    /* dying: a piece of memory that is kept for another stream than the request's;
+                        there may be several of one op */
 };
 
 /* An open value apart from its blocks, which oom_take grows and oom_deinit frees; zero is a valid
@@ -66,7 +69,8 @@ struct oom {
     uint64_t region_align_bytes;    /* where regions begin; not below the alignments of blocks */
     struct device_region *regions;  /* region_count of them */
     size_t region_count, region_capacity;
-    struct oom_block *kept; /* scratch of oom_add_kept */
+    struct setup_reported reported; /* see oom_assume(); not there in most */
+    struct oom_block *kept;         /* scratch of oom_add_kept */
     size_t kept_capacity;
     uint64_t *due_times_ns; /* scratch of oom_take */
     size_t due_time_capacity;
@@ -84,6 +88,13 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
 bool oom_add_kept(struct oom *oom, const struct model *model);
 /* After oom_take() from the same model: the blocks that are in host memory are among the others. */
 void oom_add_absent(struct oom *oom, const struct model *model);
+/* After oom_take(): which blocks are held by assumption alone (their tag has the name
+ * SETUP_ASSUMED_NAME), and what a message says of this request, if the setup has it and its numbers
+ * are those of the request.  Such a state is one of two heaps that the message allows.  In the
+ * other one nothing is assumed: these blocks are not held, and an image has its least size. */
+void oom_assume(struct oom *oom, const struct model *model, const struct setup *setup);
+/* False: both heaps are the same. */
+bool oom_has_other(const struct oom *oom);
 void oom_deinit(struct oom *oom);
 
 static inline bool oom_block_is_absent(const struct oom_block *block)

@@ -22,6 +22,7 @@ enum proof_kind {
     PROOF_FILLS,    /* spans; unit and lost */
     PROOF_PLAN,     /* premature */
     PROOF_BUDGET,   /* unknown: nodes, need, have, effort */
+    PROOF_ASSUMED, /* unknown: two heaps that a message allows; as_it_is, other, premature_unless */
     PROOF_KIND_COUNT
 };
 const char *proof_kind_name(enum proof_kind kind); /* as in a certificate: "rounding", … */
@@ -63,6 +64,9 @@ struct proof {
     size_t log_length;
     struct proof_plan plan;
     struct proof_effort effort;
+    struct premature_unless premature_unless;
+    /* of the state as it is, and of the other heap; they belong to whoever made the proof */
+    const struct proof *as_it_is, *other;
 };
 
 #endif

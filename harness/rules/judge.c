@@ -7,12 +7,14 @@
 void judge_init(struct judge *judge)
 {
     judge->oracle = oracle_create();
+    judge->assumed = assumed_create();
     judge->planner = planner_create();
 }
 
 void judge_deinit(struct judge *judge)
 {
     oracle_destroy(judge->oracle);
+    assumed_destroy(judge->assumed);
     oom_deinit(&judge->oom);
     oom_deinit(&judge->reservable);
     oom_deinit(&judge->before);
@@ -33,6 +35,7 @@ void judge_reset(struct judge *judge)
 {
     oracle_reset(judge->oracle, ORACLE_NODES_DEFAULT, ORACLE_NODES_SPARE);
     *judge = (struct judge){.oracle = judge->oracle,
+                            .assumed = judge->assumed,
                             .planner = judge->planner,
                             .oom = judge->oom,
                             .reservable = judge->reservable,

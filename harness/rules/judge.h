@@ -8,6 +8,7 @@
 #include "harness/device/span_map.h"
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
+#include "harness/oracle/assumed.h"
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/reach.h"
 #include "harness/oracle/regret.h"
@@ -60,7 +61,9 @@ struct judge {
     uint32_t host_count;
     struct timeline *timeline;
     const struct op_list *ops; /* recorded */
+    const struct setup *setup; /* of the list */
     struct oracle *oracle;
+    struct assumed *assumed;
     struct oom oom;          /* the last one judged */
     struct oom reservable;   /* scratch: the state in which a stack was said to be reservable, or of
                                 which sums are taken */

@@ -168,6 +168,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     if (model_absent_count(host->model) > 0) {
         oom_add_absent(&judge->oom, host->model);
     }
+    oom_assume(&judge->oom, host->model, judge->setup);
     const struct verdict before = *verdict;
     if (host->contract.placement != PLACEMENT_RANGES && oom_add_kept(&judge->oom, host->model)) {
         ask_oracle_twice(judge, host, &request);
@@ -183,6 +184,8 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
         judge->oom_kind = VERDICT_NONE;
         return false;
     }
+    assumed_judge(judge->assumed, judge->oracle, &judge->oom, verdict);
+    judge->oom_kind = verdict->kind;
     if (verdict->kind == VERDICT_PREMATURE) {
         explain_premature(judge, host);
         return judge->goes_on;

@@ -106,6 +106,7 @@ static struct run *begin_run(struct run *run, const struct target *target,
     run->judge.host_count = run->setup.host_count;
     run->judge.timeline = run->timeline;
     run->judge.ops = &run->ops;
+    run->judge.setup = &run->setup;
     run->judge.looks_back = !run->promises_only || run->setup.has_regret_max;
     run->judge.nodes_max = run->setup.search_nodes_max;
     run->judge.verdict = &run->verdict;

@@ -35,8 +35,8 @@ static const struct proof *prove_verdict(const struct run *run, struct verdict *
     CHECK(kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
           kind == VERDICT_DISPUTED);
     *verdict = (struct verdict){.op = run->verdict.op};
-    const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom,
-                                             run->verdict.nodes_max, verdict);
+    const struct proof *proof = assumed_prove(run->judge.assumed, run->judge.oracle,
+                                              &run->judge.oom, run->verdict.nodes_max, verdict);
     CHECK(verdict->kind == kind || kind == VERDICT_DISPUTED);
     return proof;
 }

@@ -187,6 +187,7 @@ static void begin_verdict(struct run *run, uint32_t number)
     verdict->rule = RULE_NONE;
     verdict->op = number;
     verdict->requested_bytes = verdict->free_bytes = verdict->nodes = 0;
+    verdict->premature_unless = (struct premature_unless){0};
     verdict->reason[0] = verdict->mechanism[0] = '\0';
 }
 

@@ -502,7 +502,78 @@ PROOFS = {
     'budget': ('unknown', {'repack'}, 'nodes need have limit until class tried', State.is_budget)}
 
 
+# A message alone allows two heaps: what it says, what is assumed beyond it, and a proof for each heap.
+REPORTED = {'requested': (BYTES, BYTES), 'free': (BYTES, BYTES), 'image': BYTES}
+CONDITION = {'bytes': POSITIVE, 'from': COUNT, 'to': COUNT}
+ASSUMED = {'kind': str, 'assumed': [COUNT], 'bytes': COUNT, 'as_it_is': Members, 'other': Members}
+
+
 def check_document(document):
+    return check_assumed(document) if document.proof.get('kind') == 'assumed' else check_proof(document)
+
+
+def check_assumed(document):
+    proof, request, contract = document.proof, document.request, document.contract
+    maybe = {'reported': REPORTED, 'premature_unless': CONDITION}
+    match(proof, ASSUMED | {name: type(None) if proof.get(name) is None else shape
+                            for name, shape in maybe.items()}, 'proof')
+    require(document.claim == 'unknown' and contract.placement == 'ranges' and not has_regions(document),
+            'proof: an assumption proves another claim, or is for another contract')
+    reported, assumed = proof.reported, proof.assumed
+    image = reported.image if reported else 0
+    least = image if 0 < image < request.bytes else request.bytes
+    require(reported is None or reports(document, reported), 'reported: of another request or heap')
+    require(proof.bytes == least and (least == request.bytes or request['class'] == 'program'), 'proof: its bytes')
+    require(proof.premature_unless == find_condition(document, reported, least), 'proof: its premature_unless')
+    require(assumed == sorted(set(assumed)) and all(i < len(document.blocks) and is_pinned(document.blocks[i])
+                                                    for i in assumed), 'proof: its assumed')
+    require(assumed or least < request.bytes, 'proof: nothing is assumed')
+    check_proof(Members(document | {'claim': 'justified', 'proof': proof.as_it_is}))
+    blocks = [Members(block | {'holds': 0}) if i in set(assumed) else block for i, block in enumerate(document.blocks)]
+    claim = 'unknown' if proof.other.get('kind') == 'budget' else 'premature'
+    check_proof(Members(document | {'claim': claim, 'proof': proof.other, 'blocks': blocks,
+                                    'request': Members(request | {'bytes': least})}))
+    return 'unknown, assumed'
+
+
+def is_pinned(block):
+    return block.state == 'live' and block.holds > 0 and block.kind in ('buffer', 'output')
+
+
+def find_reserved(document):
+    return max((block.stack for block in document.blocks if block.used_until != 0), default=0)
+
+
+def reports(document, reported):
+    """Whether the message may be about this request and this heap."""
+    request, granule = document.request, document.device.granule
+    free = document.device.capacity - find_reserved(document) - sum(
+        block.size for block in document.blocks if block.address >= 0)
+    return (reported.requested[0] <= (request.stack or request.bytes) <= up(reported.requested[1], granule)
+            and reported.requested[0] <= reported.requested[1] and reported.free[0] <= free <= reported.free[1])
+
+
+def find_condition(document, reported, least_image):
+    """What must have been pinned, and where, in every heap that the message allows."""
+    request, capacity, unit = document.request, document.device.capacity, document.device.granule
+    defrag = State(document).defrag
+    if reported is None or defrag == 'none' or least_image != request.bytes or request.align != unit:
+        return None
+    largest, free = up(reported.requested[1], unit), up(reported.free[0], unit)
+    if request.stack > 0:
+        above = free - largest - up(request.bytes, unit)
+        return {'bytes': unit, 'from': 0, 'to': capacity - above} if above >= 0 and not find_reserved(document) else None
+    if largest > free or largest <= unit:
+        return None
+    # Each span takes less than the request: so many of them for all that is free.
+    spans = -(-free // (largest - unit))
+    # The last of them is still needed if all but one granule of what it has lies elsewhere.
+    elsewhere = free - (spans - 1) * (largest - unit) - unit
+    start = elsewhere // 2 // unit * unit
+    return {'bytes': (spans - 1) * unit, 'from': start, 'to': capacity - (elsewhere - start)}
+
+
+def check_proof(document):
     proof, state = document.proof, State(document)
     match(proof.get('kind'), set(PROOFS), 'proof.kind')
     claim, defrags, names, holds = PROOFS[proof.kind]

@@ -65,6 +65,11 @@ def list_replays(hbmstress, folder):
                      '--shrink-budget 0 --out'.split(), name], folder)
         path = next((folder / name / 'repros').glob('premature-*.ops'))
         replays += [(path, ('-t', *target.split())) for target in TARGETS]
+    # Messages alone: what they do not say is assumed.
+    for path in sorted(SOURCE_TREE.glob('corpus/field/tpu_message/*.log')):
+        ops = folder / f'{path.stem}.ops'
+        run_quietly([hbmstress, 'import', path, '-o', ops], folder)
+        replays += [(ops, options) for options in ((), ('-O', 'defrag=slide')) if ops.exists()]
     # A target that grows; its lists have none of the options of the others.
     for capacity in ('48M', '96M'):
         run_quietly([hbmstress, 'run', 'queued_free_race', *'-t segments --seed 5 --seeds 1 --ops 400 --faults all --keep 1 '
@@ -336,11 +341,21 @@ def explain(case):
     differing = [name for name in honest if name != 'about' and changed[name] != honest[name]]
     if not differing:
         return 'about, or another spelling'
+    if differing == ['proof'] and is_another_assumption(changed['proof'], honest['proof'], case.list is not None):
+        return None
     if differing in (['proof'], ['claim', 'proof']):
         return 'another proof of it'
     if case.log is None or re.search(' lane=|: switch', case.list):
         return 'a fact that nothing binds here'
     return None
+
+
+def is_another_assumption(changed, honest, has_list):
+    """Whether what is assumed, or what follows from it, differs where it is bound."""
+    names = ('reported', 'assumed', 'bytes', 'premature_unless') if has_list else ('bytes', 'premature_unless')
+    is_bound = has_list or changed.get('reported') == honest.get('reported')
+    return changed['kind'] == honest['kind'] == 'assumed' and is_bound and any(
+        changed[name] != honest[name] for name in names)
 
 
 def is_same_list(case, named):

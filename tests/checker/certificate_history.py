@@ -4,7 +4,7 @@ import functools
 import hashlib
 import re
 
-from certificate_check import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, match, read_json, require, up
+from certificate_check import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, is_pinned, match, read_json, reports, require, up
 
 NEVER = 2**64 - 1
 GROUP_MAX = 2**16 - 1
@@ -97,6 +97,17 @@ def read_rounding(text):
     return words
 
 
+def read_reported(text):
+    """Gives what a message says of its request."""
+    found = re.fullmatch('requested=([0-9]+)-([0-9]+) free=([0-9]+)-([0-9]+)(?: image=([1-9][0-9]*))?', text)
+    if not found:
+        raise ValueError(f'{text[:40]} is no report')
+    *ends, image = [plain(SIZE_MAX)(number or '0') for number in found.groups()]
+    if ends[0] > ends[1] or ends[2] > ends[3]:
+        raise ValueError(f'{text[:40]} has a range that ends before it begins')
+    return Members(requested=ends[:2], free=ends[2:], image=image)
+
+
 FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded': read_size, 'align': power(2, 2**21),
           'delay': read_delay, 'retry': one_of('yes'), 'for_ever': one_of('yes'), 'call': one_of(*CALLS),
           'block': read_reference, 'program': read_reference, 'recording': read_reference, 'event': read_reference, 'op': read_whole, 'tag': plain(255),
@@ -105,7 +116,7 @@ FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded
 HEAD = {'scenario': matching('.+'), 'chip': matching('.+'), 'system': matching('.+'),
         'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
         'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
-        'search_nodes': read_whole, 'regret_max': read_whole, 'check_races': one_of('yes'),
+        'search_nodes': read_whole, 'regret_max': read_whole, 'check_races': one_of('yes'), 'reported': read_reported,
         'tag': matching('(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5]) ".*"')}
 
 
@@ -535,6 +546,20 @@ def compare_list(document, history):
             and head.get('granule', document.device.granule) == document.device.granule
             and document.device.get('region_align', 2**21) == 2**21, 'list: the device is another')
     compare_asked(document, history, op)
+    if document.proof.get('kind') == 'assumed':
+        compare_assumed(document, history)
+
+
+def compare_assumed(document, history):
+    """Whether the proof assumes what the list does, and has what the message says."""
+    tags = [int(number) for number, name in history.tags.items() if name == '"assumed pinned"']
+    tag = min(tags, default=None)
+    by_list = [i for i, block in enumerate(document.blocks) if is_pinned(block) and block.op < len(history.ops)
+               and history.ops[block.op].get('tag', 0) == tag]
+    require(document.proof.get('assumed') == by_list, 'list: what is assumed is something else')
+    reported = history.head.get('reported')
+    is_there = reported is not None and reports(document, reported)
+    require(document.proof.get('reported') == (reported if is_there else None), 'list: the message says something else')
 
 
 def compare_asked(document, history, op):

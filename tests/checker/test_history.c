@@ -742,6 +742,13 @@ static const struct edit broken_lists[] = {
     {"granule 512", "rounding granule ", "list.ops:3: the value of rounding is wrong"},
     {"granule 512", "granite 512", "list.ops:3: this is neither an op nor a line of the head"},
     {"granule 512", "check_races no", "list.ops:3: the value of check_races is wrong"},
+    {"granule 512", "reported requested=1-2", "list.ops:3: the value of reported is wrong"},
+    {"granule 512", "reported requested=2-1 free=3-4",
+     "list.ops:3: the value of reported is wrong"},
+    {"granule 512", "reported requested=1-2 free=3-4 image=0",
+     "list.ops:3: the value of reported is wrong"},
+    {"granule 512", "reported requested=1-2 free=3-4611686018427387905",
+     "list.ops:3: the value of reported is wrong"},
     {"granule 512", "tag 256 \"a\"", "list.ops:3: the value of tag is wrong"},
     {"granule 512", "tag 1 \"", "list.ops:3: the value of tag is wrong"},
     {"hosts 1", "hosts 0", "list.ops:4: the value of hosts is wrong"},
@@ -847,6 +854,7 @@ static const char *const heads_at_the_edge[] = {
     "capacity 1M\nhosts 1\nrounding classes=1 smallest=1",
     "capacity 1M\nhosts 1\ntag 255 \"\"\ntag 0 \"a\"",
     "capacity 1M\nhosts 1\nseed 18446744073709551615\nregret_max 0\nsearch_nodes 0",
+    "capacity 1M\nhosts 1\nreported requested=0-4611686018427387904 free=7-7 image=1",
     "capacity 1M\nhosts 1\nscenario s\nchip c\ncoordinate 0,0,0,0\ncheck_races yes",
 };
 

@@ -16,7 +16,7 @@ static const struct {
     const char *ops;
     uint64_t capacity_bytes;
     uint64_t granule_bytes;
-    bool is_in_pieces;
+    bool is_open;     /* heaps that it allows disagree */
     const char *note; /* part of the notes; may be NULL */
 } messages[] = {
     {"buffer", "alloc size=7959195136 tag=2\nalloc size=96M\n", UINT64_C(7662) << 20, 512, false,
@@ -24,11 +24,15 @@ static const struct {
     {"buffer_code", "alloc size=6810880K tag=2\nalloc size=1280M\n", 0, 512, false, NULL},
     {"buffer_abbreviated", "alloc size=7845468K tag=2\nalloc size=7680K\n", 0, 512, false, NULL},
     {"buffer_pieces",
-     "alloc size=34099K tag=3\nalloc size=512 tag=2\nalloc size=34099K tag=3\nalloc size=512 tag=2\n"
-     "alloc size=210432 tag=3\nalloc size=7929225728 tag=2\nfree block=0\nfree block=2\nfree block=4\n"
-     "alloc size=40M\n",
-     0, 512, true, "in pieces"},
-    {"buffer_below_free", NULL, 0, 512, true, "the largest piece is assumed"},
+     "alloc size=34099K tag=3\nalloc size=512 tag=5\nalloc size=34099K tag=3\nalloc size=512 tag=5\n"
+     "alloc size=210432 tag=3\nalloc size=7929225728 tag=5\nhold block=1\nhold block=3\nhold block=5\n"
+     "free block=0\nfree block=2\nfree block=4\nalloc size=40M\n",
+     0, 512, true, "all that was in use was pinned"},
+    {"buffer_below_free", NULL, 0, 512, true, "the largest free piece was just smaller"},
+    {"buffer_below_free_large",
+     "alloc size=1289749K tag=3\nalloc size=3277513216 tag=5\nhold block=1\nfree block=0\n"
+     "alloc size=11744051K\n",
+     0, 512, true, "all that was in use was pinned"},
     {"program_allocate", NULL, 0, 512, false, "line 2: Error loading program 'jit_decode'"},
     {"program_reserve", "alloc size=2798M tag=2\nload size=512 stack=5632M tag=1\n", 0, 512, false,
      "one granule"},
@@ -41,7 +45,7 @@ static const struct {
      "load size=512 stack=64M tag=1\nalloc size=8034188800 tag=2\nexecute program=0 delay=0s\n", 0,
      512, false, NULL},
     {"program_reserve_image", "alloc size=1262M tag=2\nload size=268435968 stack=6G tag=1\n", 0,
-     512, false, "an image of 268435968 bytes"},
+     512, true, "the image took 268435968 bytes"},
     {"program_reserve_table", "alloc size=15104M tag=2\nload size=512 stack=2621441K\n",
      UINT64_C(16) << 30, 512, false, "from the message"},
     {"driver", NULL, 0, 512, true, NULL},
@@ -62,9 +66,42 @@ START_TEST(each_form_of_message_becomes_its_shortest_ops)
         ck_assert_uint_eq(import.setup.capacity_bytes, messages[_i].capacity_bytes);
     }
     ck_assert_uint_eq(import.setup.granule_bytes, messages[_i].granule_bytes);
-    const char *defrag = setup_option(&import.setup, "defrag");
-    ck_assert_int_eq(messages[_i].is_in_pieces, defrag != NULL && strcmp(defrag, "none") == 0);
+    ck_assert_int_eq(messages[_i].is_open, import.setup.reported.is_there);
+    ck_assert_ptr_null(setup_option(&import.setup, "defrag"));
+    ck_assert_ptr_nonnull(strstr(import.assumed, "printed sizes are rounded"));
     ck_assert(messages[_i].note == NULL || strstr(import.notes, messages[_i].note) != NULL);
+}
+END_TEST
+
+/* What a message does not say is assumed, with the number that would change the verdict. */
+START_TEST(a_request_above_all_that_is_free_assumes_that_nothing_else_could_go)
+{
+    import_checks_file(FIELD "buffer.log", "tpu_message", NULL, &import);
+    ck_assert_ptr_nonnull(strstr(import.assumed, "an idle program or an unfinished free: with "
+                                                 "25669120 bytes of those the refusal would"));
+    import_checks_file(FIELD "program_reserve.log", "tpu_message", NULL, &import);
+    ck_assert_ptr_nonnull(strstr(import.assumed, "was an unfinished free: with 805306880 bytes"));
+}
+END_TEST
+
+/* Both print as 3.98G: in one heap the request is the larger one, in another it is not. */
+START_TEST(sizes_that_print_alike_leave_open_which_is_larger)
+{
+    static const char text[] =
+        "Attempting to allocate 3.98G. That was not possible. There are 3.98G free.";
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "tpu_message", NULL, &import, &error),
+                     IMPORT_OK);
+    const struct setup_reported *reported = &import.setup.reported;
+    ck_assert(reported->is_there && reported->requested_high > reported->free_low);
+    ck_assert_uint_eq(reported->requested_low, reported->free_low);
+    static const char stack[] =
+        "Attempting to reserve 6.25G at the bottom of memory. That was not possible. There are "
+        "6.25G free, 0B reserved, and 6.25G reservable.";
+    teardown_import();
+    setup_import();
+    ck_assert_int_eq(import_text(stack, sizeof stack - 1, "tpu_message", NULL, &import, &error),
+                     IMPORT_OK);
+    ck_assert_uint_eq(import.setup.reported.image_least, 512);
 }
 END_TEST
 
@@ -164,6 +201,8 @@ Suite *suite_of_tpu_message(void)
     tcase_set_timeout(cases, 120);
     tcase_add_checked_fixture(cases, setup_import, teardown_import);
     tcase_add_loop_test(cases, each_form_of_message_becomes_its_shortest_ops, 0, MESSAGE_COUNT);
+    tcase_add_test(cases, a_request_above_all_that_is_free_assumes_that_nothing_else_could_go);
+    tcase_add_test(cases, sizes_that_print_alike_leave_open_which_is_larger);
     tcase_add_test(cases, coordinates_and_names_are_taken_over);
     tcase_add_test(cases, a_cut_message_says_what_is_missing);
     tcase_add_test(cases, a_message_cut_anywhere_is_never_taken_for_another);

@@ -3,6 +3,7 @@
 SUITE(absent)
 SUITE(absent_oom)
 SUITE(answer)
+SUITE(assumed)
 SUITE(certificate)
 SUITE(certificate_text)
 SUITE(costs)

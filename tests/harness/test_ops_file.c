@@ -81,6 +81,8 @@ START_TEST(text_to_ops_to_text_is_the_identity)
     setup.seed = UINT64_MAX;
     setup.has_rounding = _i % 2 == 1;
     setup.rounding = (struct target_rounding){ROUNDING_CLASSES, 8, 4096, 512};
+    setup.reported = (struct setup_reported){_i % 3 > 0,           1, 2, 3, UINT64_C(1) << 62,
+                                             _i % 3 == 2 ? 512 : 0};
     setup_set_option(&setup, "defrag", "slide");
     setup_set_tag(&setup, 3, "params/w0 f32[8,128]");
     op_list_init(&list);
@@ -188,6 +190,11 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\nrounding  class=8\n", 2, 11, "did you mean 'classes=8'?"},
     {"hbmstress-ops 1\nrounding classes=7 overhead=4K\n", 2, 18, "the nearest is classes=8"},
     {"hbmstress-ops 1\nrounding classes=8 overhead=4Q\n", 2, 29, "not a size from 1 to 1P"},
+    {"hbmstress-ops 1\nreported requested=1-2\n", 2, 23, "reported lacks requested= or free="},
+    {"hbmstress-ops 1\nreported requested=2-1 free=3-4\n", 2, 20, "the range ends before it"},
+    {"hbmstress-ops 1\nreported requested=1 free=3-4\n", 2, 20, "a range is LOW-HIGH"},
+    {"hbmstress-ops 1\nreported requested=1-2 requested=1-2 free=3-4\n", 2, 24,
+     "reported has requested="},
     {"hbmstress-ops 1\ncheck_races yes\ncheck_races yes\n", 3, 1, "'check_races' is given twice"},
     {"hbmstress-ops 1\noption a=1\noption b=1\noption a=2\n", 4, 8,
      "the option 'a' is given twice"},
