@@ -3,6 +3,7 @@
 #include "formats/bfc/private/bfc.h"
 #include "formats/common/phrase.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Walks the lines of a text. */
@@ -193,6 +194,35 @@ static void note_others(const struct survey *survey, struct import *import)
     }
 }
 
+/* The lines name their source file: TensorFlow's is below tensorflow/, XLA's below external/ or
+ * xla/.  Old logs name it without its folder. */
+static void name_system(const struct import_input *input, struct import *import)
+{
+    static const char of_both[] = "tsl/framework/bfc_allocator";
+    static const char of_tensorflow[] = "tensorflow/tsl/framework/bfc_allocator";
+    const bool is_xla = memmem(input->text, input->length, of_both, sizeof of_both - 1) != NULL &&
+                        memmem(input->text, input->length, of_tensorflow,
+                               sizeof of_tensorflow - 1) == NULL;
+    snprintf(import->setup.system, sizeof import->setup.system, "%s",
+             is_xla ? "xla_gpu" : "tensorflow");
+}
+
+/* The line in which the allocator says what it was asked for; line 0: it is not there. */
+static void quote_request(const struct import_input *input, size_t line, struct import *import)
+{
+    const char *at = input->text;
+    const char *end = input->text + input->length;
+    for (size_t i = 1; i < line && at != NULL; i++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at == NULL ? NULL : at + 1;
+    }
+    if (line == 0 || at == NULL) {
+        return;
+    }
+    const char *behind = memchr(at, '\n', (size_t)(end - at));
+    import_quote(import, at, (size_t)((behind == NULL ? end : behind) - at), line);
+}
+
 /* A contradiction before the first complete dump is not passed over: it may be the same dump, mixed
  * with another. */
 static enum import_result import_bfc(const struct import_input *input, struct import *import,
@@ -208,6 +238,8 @@ static enum import_result import_bfc(const struct import_input *input, struct im
         result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
                              "no out-of-memory dump of a BFC allocator in this text");
     } else {
+        name_system(input, import);
+        quote_request(input, survey.chosen.request_line, import);
         result = bfc_dump_build(&survey.chosen, input, import, error);
         note_others(&survey, import);
     }

@@ -226,8 +226,9 @@ static void note_request(const struct bfc_dump *dump, struct import *import)
                 dump->name.at, name_length == 0 ? "the allocator " : " ", dump->request_bytes,
                 operation_length == 0 ? "" : " by ", operation_length, dump->operation.at);
     if (!dump->is_request_exact) {
-        import_note(import, "the printed request is rounded; chosen: %" PRIu64 " bytes",
-                    dump->request_bytes);
+        import_assume(import,
+                      "the request has %" PRIu64 " bytes, of those that print as the dump does",
+                      dump->request_bytes);
     } else if (dump->rounded_bytes == 0) {
         import_note(
             import,
@@ -250,10 +251,10 @@ static void note_heap(const struct bfc_dump *dump, struct import *import)
             dump->border_count + 1);
     }
     if (dump->pending_count > 0) {
-        import_note(import,
-                    "chunks whose free waits for a count that was not reached: %zu, of %" PRIu64
-                    " bytes; these frees never complete here",
-                    dump->pending_count, dump->pending_bytes);
+        import_assume(import,
+                      "the frees of %zu chunks, of %" PRIu64
+                      " bytes, never complete: they wait for a count that was not reached",
+                      dump->pending_count, dump->pending_bytes);
     }
     if (dump->stat_lines[BFC_STAT_MAX_IN_USE] != 0) {
         import_note(import, "the most ever in use was %" PRIu64 " bytes",
@@ -270,11 +271,10 @@ static void note_limit(const struct bfc_dump *dump, struct import *import)
                     " bytes more, but the device did not grant them",
                     beyond_bytes);
     } else if (beyond_bytes >= BFC_GRANULE_BYTES) {
-        import_note(
-            import,
-            "the capacity is the size of the regions: the limit allows %" PRIu64
-            " bytes more, too few for the request; it is unknown whether the device had them",
-            beyond_bytes);
+        import_assume(import,
+                      "the capacity is the size of the regions: the limit allows %" PRIu64
+                      " bytes more, too few for the request",
+                      beyond_bytes);
     }
 }
 

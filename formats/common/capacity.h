@@ -10,6 +10,10 @@
  * v5e. */
 enum { GRANULE_BYTES_DEFAULT = 512 };
 
+/* 198,000 ops of 2,000 live blocks replay in 7.4 s with nothing to spare, in 5.1 s with 2 % more,
+ * in 1.4 s with an eighth, and in 1.1 s with half. */
+enum { CAPACITY_TIGHT_OPS_MAX = 1 << 12, CAPACITY_SPARE_PART = 8 };
+
 /* The largest power of two up to GRANULE_BYTES_DEFAULT that divides all sizes; size_bits: these,
  * or-ed. */
 uint64_t capacity_granule(uint64_t size_bits);
@@ -20,7 +24,8 @@ uint64_t capacity_granule(uint64_t size_bits);
  *
  * - The granule, unless it is fixed or in import->setup: capacity_granule().
  * - The capacity, unless it is fixed or in import->setup: the peak.  Nothing is to spare then, so
- * that target option defrag=repack is suggested. */
+ * that target option defrag=repack is suggested.  Of more than CAPACITY_TIGHT_OPS_MAX ops, which
+ * import->ops must have by then, it is an eighth more. */
 enum import_result capacity_choose(const struct import_input *input, uint64_t size_bits,
                                    uint64_t peak_bytes, struct import *import,
                                    struct import_error *error);

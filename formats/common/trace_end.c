@@ -188,10 +188,10 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
                 totals->allocs, totals->frees, totals->failures, totals->peak_bytes,
                 totals->live_bytes, totals->live_count);
     if (totals->at_start > 0) {
-        import_note(import,
-                    "the log begins in the middle: %" PRIu64 " blocks (%" PRIu64
-                    " bytes in all) existed before it and are allocated first",
-                    totals->at_start, trace->start_bytes);
+        import_assume(import,
+                      "the log begins in the middle: %" PRIu64 " blocks (%" PRIu64
+                      " bytes in all) existed before it and are allocated first",
+                      totals->at_start, trace->start_bytes);
     }
     if (totals->unknown_frees > 0) {
         import_note(import,
@@ -200,17 +200,17 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
                     totals->unknown_frees);
     }
     if (trace->cut_request_count > 0) {
-        import_note(import,
-                    "%" PRIu64
-                    " failed requests asked for more than 2^50 bytes; here they ask for 2^50",
-                    trace->cut_request_count);
+        import_assume(import,
+                      "%" PRIu64
+                      " failed requests asked for more than 2^50 bytes; here they ask for 2^50",
+                      trace->cut_request_count);
     }
 }
 
 static void note_failures(const struct trace *trace, uint64_t freed_failures)
 {
     if (freed_failures > 0) {
-        import_note(
+        import_assume(
             trace->import,
             "%" PRIu64
             " failed requests would fit by their bytes: a free follows each, because the log frees only what it granted",

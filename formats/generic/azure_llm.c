@@ -241,23 +241,37 @@ static enum import_result read_rows(struct reader *reader)
 
 /* --- the whole --- */
 
+static void add_assumptions(const struct reader *reader, const struct import_input *input,
+                            struct import *import)
+{
+    if (input->kv_bytes_per_token == 0) {
+        import_assume(import,
+                      "%" PRIu64
+                      " bytes per token (80 layers, 8 heads of 128 keys and values of 2 bytes); "
+                      "--kv-bytes-per-token sets another value",
+                      reader->token_bytes);
+    } else {
+        import_note(import, "%" PRIu64 " bytes per token", reader->token_bytes);
+    }
+    if (input->kv_tokens_per_second == 0) {
+        import_assume(import,
+                      "%" PRIu64
+                      " tokens a second, from arrival to the last token; --kv-tokens-per-second "
+                      "sets another value",
+                      reader->tokens_per_second);
+    } else {
+        import_note(import, "%" PRIu64 " tokens a second", reader->tokens_per_second);
+    }
+    import_assume(import,
+                  "a request's whole cache is reserved when it arrives; times only order the ops");
+}
+
 static void add_notes(const struct reader *reader, const struct import_input *input,
                       struct import *import)
 {
     import_note(import, "%zu requests; at most %" PRIu64 " bytes of KV cache live at a time",
                 reader->lifetimes.count, reader->lifetimes.peak_bytes);
-    import_note(
-        import, "%" PRIu64 " bytes per token%s", reader->token_bytes,
-        input->kv_bytes_per_token != 0
-            ? ""
-            : ": assumed (80 layers, 8 heads of 128 keys and values of 2 bytes); --kv-bytes-per-token sets another value");
-    import_note(
-        import,
-        "a request is live from its arrival to its last token, at %" PRIu64 " tokens a second%s",
-        reader->tokens_per_second,
-        input->kv_tokens_per_second != 0 ? ""
-                                         : ": assumed; --kv-tokens-per-second sets another value");
-    import_note(import, "its whole cache is reserved when it arrives; times only order the ops");
+    add_assumptions(reader, input, import);
     if (reader->empty_count > 0) {
         import_note(import, "left out: %" PRIu64 " requests without tokens", reader->empty_count);
     }

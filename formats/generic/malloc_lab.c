@@ -9,6 +9,7 @@
 #include "formats/common/room.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { HEADER_COUNT = 4, CALL_BYTES_MIN = 3 /* "f 0" */, LINE_BYTES_MIN = CALL_BYTES_MIN + 1 };
@@ -335,6 +336,7 @@ static enum import_result convert_calls(struct reader *reader, const struct impo
         return result;
     }
     add_notes(reader, import);
+    snprintf(import->setup.system, sizeof import->setup.system, "host");
     return capacity_choose(input, reader->size_bits, reader->peak_rounded, import, reader->error);
 }
 

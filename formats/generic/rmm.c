@@ -6,6 +6,7 @@
 #include "formats/common/trace.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define HEADER "Thread,Time,Action,Pointer,Size,Stream"
 enum { HEADER_LENGTH = sizeof HEADER - 1, PAIR_COUNT_MAX = 32, ROW_BYTES_USUAL = 48 };
@@ -226,6 +227,7 @@ static enum import_result import_rmm(const struct import_input *input, struct im
         return result;
     }
     add_notes(&reader, import);
+    snprintf(import->setup.system, sizeof import->setup.system, "rmm");
     return trace_end(reader.trace, NULL);
 }
 

@@ -473,8 +473,7 @@ static void add_notes(const struct instance *instance, struct import *import)
     import_note(import, "static planning: %zu buffers, at most %" PRIu64 " bytes live at a time",
                 instance->lifetimes.count, instance->lifetimes.peak_rounded);
     if (instance->gap_count > 0) {
-        import_note(import, "%zu buffers have gaps; here they are live throughout",
-                    instance->gap_count);
+        import_assume(import, "%zu buffers with gaps are live throughout", instance->gap_count);
     }
     if (instance->header.fields[COLUMN_OFFSET] != COLUMN_ABSENT) {
         import_note(import, "the offsets, another planner's solution, are not used");
@@ -508,6 +507,8 @@ static enum import_result convert_buffers(struct instance *instance,
     if (import->setup.capacity_bytes ==
         0) { /* every size is rounded, so that it is a multiple of the granule */
         import->setup.capacity_bytes = instance->lifetimes.peak_rounded;
+        import_assume(import, "capacity %" PRIu64 ", the most bytes live at a time",
+                      import->setup.capacity_bytes);
     }
     add_notes(instance, import);
     return IMPORT_OK;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* The first number in a device's name: 5 of "TPU_5(process=0,(0,1,0,1))" and of "gpu:5".
  * UINT64_MAX: it has none. */
@@ -109,10 +110,10 @@ static enum import_result choose_device(const struct snapshot *snapshot,
                            "in granules of %" PRIu64 " bytes, a device holds more than 2^50 bytes",
                            import->setup.granule_bytes);
     }
-    import_note(
+    import_assume(
         import,
         "capacity %" PRIu64
-        ": assumed, the most that a device holds; no memory is spare, and the profile does not name the chip",
+        ", the most that a device holds; no memory is spare, and the profile does not name the chip",
         import->setup.capacity_bytes);
     return IMPORT_OK;
 }
@@ -140,8 +141,27 @@ static void note_devices(const struct snapshot *snapshot, const uint8_t *hosts,
     }
 }
 
+/* JAX names its devices: "TPU_0(process=0,(0,0,0,0))", "gpu:0", "cuda:0". */
+static void name_system(const struct snapshot *snapshot, struct import *import)
+{
+    static const struct {
+        const char *begin, *system;
+    } known[] = {{"TPU", "xla_tpu"},
+                 {"gpu", "xla_gpu"},
+                 {"cuda", "xla_gpu"},
+                 {"rocm", "xla_gpu"},
+                 {"TFRT_CPU", "host"}};
+    for (size_t i = 0; snapshot->devices.count > 0 && i < sizeof known / sizeof known[0]; i++) {
+        if (strncasecmp(snapshot->devices.names[0].text, known[i].begin, strlen(known[i].begin)) ==
+            0) {
+            snprintf(import->setup.system, sizeof import->setup.system, "%s", known[i].system);
+        }
+    }
+}
+
 static void add_notes(const struct snapshot *snapshot, const uint8_t *hosts, struct import *import)
 {
+    name_system(snapshot, import);
     import_note(import,
                 "live at one moment: %" PRIu64 " buffers of %" PRIu64 " bytes, %" PRIu64
                 " executables of "
@@ -149,12 +169,12 @@ static void add_notes(const struct snapshot *snapshot, const uint8_t *hosts, str
                 snapshot->buffer_count, snapshot->buffer_bytes, snapshot->program_count,
                 snapshot->program_bytes);
     note_devices(snapshot, hosts, import);
-    import_note(
+    import_assume(
         import,
-        "their addresses, their order and the failed request, if any, are unknown; all buffers of one Python stack get the same size");
+        "the places of the buffers and their order; all buffers of one Python stack have the same size");
+    import_note(import, "the failed request, if any, is not in the profile");
     if (snapshot->program_count > 0) {
-        import_note(import,
-                    "the profile does not show where an executable is loaded: all are on device 0");
+        import_assume(import, "all executables are on device 0");
     }
     if (snapshot->unknown_count > 0) {
         import_note(import, "left out: %" PRIu64 " executables or buffers of unknown size (-1)",

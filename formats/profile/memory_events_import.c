@@ -236,23 +236,23 @@ static void note_sums(const struct feed *feed, size_t host_count)
         stack_bytes = allocator->reserved_max > stack_bytes ? allocator->reserved_max : stack_bytes;
     }
     if (feed->rest_count > 0) {
-        import_note(
+        import_assume(
             feed->import,
             "tag '" SETUP_BEFORE_NAME "': %" PRIu64 " bytes on %" PRIu64
             " devices were in use, and no event allocates or frees them; one held block stands for them on each device, since only the sum is known",
             rest_bytes, feed->rest_count);
     }
     if (silent_count > 0) {
-        import_note(feed->import,
-                    "on %" PRIu64
-                    " devices, no event gives the bytes in use: what was live before is unknown",
-                    silent_count);
+        import_assume(feed->import,
+                      "on %" PRIu64
+                      " devices, nothing was live before the events: none gives the bytes in use",
+                      silent_count);
     }
     if (unlimited_count > 0) {
-        import_note(
+        import_assume(
             feed->import,
-            "on %" PRIu64
-            " devices, no event gives a capacity of up to 2^50 bytes: they get the capacity of the others, or as much as they need",
+            "%" PRIu64
+            " devices have the capacity of the others, or as much as they need: no event gives one of up to 2^50 bytes",
             unlimited_count);
     }
     if (other_peaks > 0) {

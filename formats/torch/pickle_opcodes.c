@@ -1,6 +1,7 @@
 #include "formats/torch/private/pickle.h"
 
 #include "formats/torch/private/pickle_reader.h"
+#include "harness/base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -77,24 +78,26 @@ static enum import_result run_pop_mark(struct pickle_reader *reader)
 
 static enum import_result run_none(struct pickle_reader *reader)
 {
-    return pickle_push(reader, json_null());
+    return pickle_push(reader, plain_make(PLAIN_NULL));
 }
 
 static enum import_result run_true(struct pickle_reader *reader)
 {
-    return pickle_push(reader, json_true());
+    return pickle_push(reader, plain_make(PLAIN_TRUE));
 }
 
 static enum import_result run_false(struct pickle_reader *reader)
 {
-    return pickle_push(reader, json_false());
+    return pickle_push(reader, plain_make(PLAIN_FALSE));
 }
 
 static enum import_result push_unsigned(struct pickle_reader *reader, unsigned byte_count)
 {
     uint64_t number = 0;
     const enum import_result result = pickle_take_number(reader, byte_count, &number);
-    return result != IMPORT_OK ? result : pickle_push(reader, json_integer((json_int_t)number));
+    return result != IMPORT_OK
+               ? result
+               : pickle_push(reader, plain_make_number(reader->tree, (int64_t)number));
 }
 
 static enum import_result run_binint1(struct pickle_reader *reader)
@@ -111,29 +114,44 @@ static enum import_result run_binint(struct pickle_reader *reader)
 {
     uint64_t number = 0;
     const enum import_result result = pickle_take_number(reader, 4, &number);
-    return result != IMPORT_OK ? result : pickle_push(reader, json_integer((int32_t)number));
+    return result != IMPORT_OK
+               ? result
+               : pickle_push(reader, plain_make_number(reader->tree, (int32_t)number));
 }
 
-/* Two's complement of any length, the lowest byte first. */
+/* Two's complement of any length, the lowest byte first.  What has no sign may have 64 bits, and
+ * has a ninth byte then. */
 static enum import_result push_long(struct pickle_reader *reader, unsigned length_bytes)
 {
     uint64_t length = 0;
     uint64_t number = 0;
+    uint64_t sign = 0;
     enum import_result result = pickle_take_number(reader, length_bytes, &length);
-    if (result == IMPORT_OK && length > sizeof number) {
+    const bool is_wide = length == sizeof number + 1;
+    if (result == IMPORT_OK && length > sizeof number && !is_wide) {
         return pickle_fail(reader, IMPORT_INVALID,
-                           "an integer of %" PRIu64 " bytes; at most 8 are accepted", length);
+                           "an integer of %" PRIu64 " bytes; at most 64 bits are accepted", length);
     }
     if (result == IMPORT_OK) {
-        result = pickle_take_number(reader, (unsigned)length, &number);
+        result = pickle_take_number(reader, is_wide ? sizeof number : (unsigned)length, &number);
+    }
+    if (result == IMPORT_OK && is_wide) {
+        result = pickle_take_number(reader, 1, &sign);
     }
     if (result != IMPORT_OK) {
         return result;
     }
+    if (sign != 0) {
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "an integer of 9 bytes; at most 64 bits are accepted");
+    }
+    if (is_wide) {
+        return pickle_push(reader, plain_make_unsigned(reader->tree, number));
+    }
     if (length > 0 && length < sizeof number && (number >> (8 * length - 1)) != 0) {
         number |= UINT64_MAX << (8 * length); /* the sign */
     }
-    return pickle_push(reader, json_integer((json_int_t)number));
+    return pickle_push(reader, plain_make_number(reader->tree, (int64_t)number));
 }
 
 static enum import_result run_long1(struct pickle_reader *reader)
@@ -159,7 +177,27 @@ static enum import_result run_binfloat(struct pickle_reader *reader)
         bits = bits << 8 | bytes[i];
     }
     memcpy(&number, &bits, sizeof number);
-    return pickle_push(reader, isfinite(number) ? json_real(number) : json_null());
+    return pickle_push(reader, isfinite(number) ? plain_make_real(reader->tree, number)
+                                                : plain_make(PLAIN_NULL));
+}
+
+static bool is_utf8(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length;) {
+        char character[5] = {0};
+        uint32_t point = 0;
+        if ((unsigned char)text[i] < 0x80) {
+            i++;
+            continue;
+        }
+        memcpy(character, text + i, length - i < 4 ? length - i : 4);
+        const size_t bytes = utf8_decode(character, &point);
+        if (bytes == 0) {
+            return false;
+        }
+        i += bytes;
+    }
+    return true;
 }
 
 static enum import_result push_text(struct pickle_reader *reader, unsigned length_bytes)
@@ -176,15 +214,13 @@ static enum import_result push_text(struct pickle_reader *reader, unsigned lengt
     if (memchr(bytes, '\0', (size_t)length) != NULL) {
         return pickle_fail(reader, IMPORT_INVALID, "a text with a NUL in it");
     }
-    json_t *text = json_stringn((const char *)bytes, (size_t)length);
-    if (text != NULL) {
-        return pickle_push(reader, text);
+    if (length > UINT32_MAX) {
+        return pickle_fail(reader, IMPORT_INVALID, "a text of more than 2^32 bytes");
     }
-    /* Without a look at the letters it can only be host memory that is missing. */
-    text = json_stringn_nocheck((const char *)bytes, (size_t)length);
-    json_decref(text);
-    return text == NULL ? pickle_push(reader, NULL)
-                        : pickle_fail(reader, IMPORT_INVALID, "a text that is not UTF-8");
+    if (!is_utf8((const char *)bytes, (size_t)length)) {
+        return pickle_fail(reader, IMPORT_INVALID, "a text that is not UTF-8");
+    }
+    return pickle_push(reader, plain_make_text(reader->tree, (const char *)bytes, (size_t)length));
 }
 
 static enum import_result run_short_binunicode(struct pickle_reader *reader)
@@ -206,32 +242,32 @@ static enum import_result run_binunicode8(struct pickle_reader *reader)
 
 static enum import_result run_empty_list(struct pickle_reader *reader)
 {
-    return pickle_push_container(reader, true);
+    return pickle_push(reader, plain_make_box(reader->tree, PLAIN_LIST));
 }
 
 static enum import_result run_empty_dict(struct pickle_reader *reader)
 {
-    return pickle_push_container(reader, false);
+    return pickle_push(reader, plain_make_box(reader->tree, PLAIN_DICT));
 }
 
 static enum import_result run_empty_tuple(struct pickle_reader *reader)
 {
-    return pickle_gather(reader, 0, true);
+    return pickle_gather(reader, 0, PLAIN_LIST);
 }
 
 static enum import_result run_tuple1(struct pickle_reader *reader)
 {
-    return pickle_gather(reader, 1, true);
+    return pickle_gather(reader, 1, PLAIN_LIST);
 }
 
 static enum import_result run_tuple2(struct pickle_reader *reader)
 {
-    return pickle_gather(reader, 2, true);
+    return pickle_gather(reader, 2, PLAIN_LIST);
 }
 
 static enum import_result run_tuple3(struct pickle_reader *reader)
 {
-    return pickle_gather(reader, 3, true);
+    return pickle_gather(reader, 3, PLAIN_LIST);
 }
 
 /* TUPLE and LIST: one or the other is told apart by nothing that comes out. */
@@ -239,14 +275,14 @@ static enum import_result run_list(struct pickle_reader *reader)
 {
     size_t count = 0;
     const enum import_result result = pickle_unmark(reader, &count);
-    return result != IMPORT_OK ? result : pickle_gather(reader, count, true);
+    return result != IMPORT_OK ? result : pickle_gather(reader, count, PLAIN_LIST);
 }
 
 static enum import_result run_dict(struct pickle_reader *reader)
 {
     size_t count = 0;
     const enum import_result result = pickle_unmark(reader, &count);
-    return result != IMPORT_OK ? result : pickle_gather(reader, count, false);
+    return result != IMPORT_OK ? result : pickle_gather(reader, count, PLAIN_DICT);
 }
 
 static enum import_result run_append(struct pickle_reader *reader)
@@ -420,17 +456,17 @@ static enum import_result run_next(struct pickle_reader *reader)
     return opcode->run(reader);
 }
 
-enum import_result pickle_read(const char *text, size_t length, json_t **root,
-                               struct import_error *error)
+enum import_result pickle_read(const char *text, size_t length, struct plain_tree *tree,
+                               struct plain_value *root, struct import_error *error)
 {
     struct pickle_reader reader;
     enum import_result result = IMPORT_OK;
-    pickle_reader_init(&reader, text, length, error);
+    pickle_reader_init(&reader, text, length, tree, error);
     while (result == IMPORT_OK && !reader.is_ended) {
         result = run_next(&reader);
     }
     if (result == IMPORT_OK) {
-        *root = pickle_top(&reader);
+        *root = reader.stack[0];
     }
     pickle_reader_deinit(&reader);
     return result;

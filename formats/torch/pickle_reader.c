@@ -19,34 +19,18 @@ enum import_result pickle_fail(struct pickle_reader *reader, enum import_result 
                        text);
 }
 
-static enum import_result fail_no_host_memory(struct pickle_reader *reader)
-{
-    return pickle_fail(reader, IMPORT_UNREADABLE, "no host memory for its value");
-}
-
 void pickle_reader_init(struct pickle_reader *reader, const char *text, size_t length,
-                        struct import_error *error)
+                        struct plain_tree *tree, struct import_error *error)
 {
-    *reader = (struct pickle_reader){.text = text, .length = length, .name = "", .error = error};
-    reader->empty_list = json_array();
-    reader->empty_dict = json_object();
+    *reader = (struct pickle_reader){
+        .text = text, .length = length, .name = "", .tree = tree, .error = error};
 }
 
 void pickle_reader_deinit(struct pickle_reader *reader)
 {
-    pickle_drop(reader, reader->stack_count);
-    for (size_t i = 0; i < reader->memo_count; i++) {
-        json_decref(reader->memo[i].value);
-    }
-    for (size_t i = 0; i < reader->container_count; i++) {
-        json_decref(reader->containers[i].value);
-    }
-    json_decref(reader->empty_list);
-    json_decref(reader->empty_dict);
     free(reader->stack);
     free(reader->marks);
     free(reader->memo);
-    free(reader->containers);
 }
 
 /* --- bytes --- */
@@ -80,46 +64,21 @@ enum import_result pickle_take_number(struct pickle_reader *reader, unsigned byt
 
 /* --- the stack --- */
 
-static enum import_result push_slot(struct pickle_reader *reader, struct pickle_slot slot)
+enum import_result pickle_push(struct pickle_reader *reader, struct plain_value value)
 {
     if (reader->stack_count == PICKLE_STACK_MAX) {
-        json_decref(slot.value);
         return pickle_fail(reader, IMPORT_INVALID, "more than %d values wait on the stack",
                            PICKLE_STACK_MAX);
     }
     reader->stack = array_grown(reader->stack, reader->stack_count, &reader->stack_room,
-                                sizeof slot);
-    reader->stack[reader->stack_count++] = slot;
+                                sizeof value);
+    reader->stack[reader->stack_count++] = value;
     return IMPORT_OK;
-}
-
-enum import_result pickle_push(struct pickle_reader *reader, json_t *value)
-{
-    if (value == NULL) {
-        return fail_no_host_memory(reader);
-    }
-    return push_slot(reader,
-                     (struct pickle_slot){.value = value, .container = PICKLE_NO_CONTAINER});
-}
-
-enum import_result pickle_push_container(struct pickle_reader *reader, bool is_list)
-{
-    if (reader->container_count == PICKLE_NO_CONTAINER) {
-        return pickle_fail(reader, IMPORT_INVALID, "more than %u containers", PICKLE_NO_CONTAINER);
-    }
-    reader->containers = array_grown(reader->containers, reader->container_count,
-                                     &reader->container_room, sizeof *reader->containers);
-    reader->containers[reader->container_count] = (struct pickle_container){.depth = 1,
-                                                                            .is_list = is_list};
-    return push_slot(reader,
-                     (struct pickle_slot){.container = (uint32_t)reader->container_count++});
 }
 
 void pickle_drop(struct pickle_reader *reader, size_t count)
 {
-    for (; count > 0; count--) {
-        json_decref(reader->stack[--reader->stack_count].value);
-    }
+    reader->stack_count -= count;
 }
 
 size_t pickle_above_mark(const struct pickle_reader *reader)
@@ -160,142 +119,87 @@ enum import_result pickle_unmark(struct pickle_reader *reader, size_t *count)
 
 /* --- containers --- */
 
-/* The value of a slot with one reference for the caller. */
-static json_t *get_slot_value(const struct pickle_reader *reader, const struct pickle_slot *slot)
+static enum import_result fail_to_fill(struct pickle_reader *reader, enum plain_result result,
+                                       struct plain_value box, struct plain_value refused)
 {
-    if (slot->container == PICKLE_NO_CONTAINER) {
-        return json_incref(slot->value);
-    }
-    const struct pickle_container *container = &reader->containers[slot->container];
-    if (container->value != NULL) {
-        return json_incref(container->value);
-    }
-    return json_incref(container->is_list ? reader->empty_list : reader->empty_dict);
-}
-
-static unsigned get_slot_depth(const struct pickle_reader *reader, const struct pickle_slot *slot)
-{
-    return slot->container == PICKLE_NO_CONTAINER ? 0 : reader->containers[slot->container].depth;
-}
-
-/* The container below the topmost count values, ready to take them; *container is untouched on
- * failure. */
-static enum import_result open_container(struct pickle_reader *reader, size_t count, bool is_list,
-                                         struct pickle_container **container)
-{
-    const enum import_result result = pickle_need(reader, count + 1);
-    if (result != IMPORT_OK) {
-        return result;
-    }
-    const struct pickle_slot *slot = &reader->stack[reader->stack_count - count - 1];
-    struct pickle_container *found = slot->container == PICKLE_NO_CONTAINER
-                                         ? NULL
-                                         : &reader->containers[slot->container];
-    if (found == NULL || found->is_list != is_list) {
-        return pickle_fail(reader, IMPORT_INVALID, "there is no %s below its values",
-                           is_list ? "list" : "dict");
-    }
-    if (found->is_closed) {
+    const struct plain_text *text = plain_text(reader->tree, refused);
+    switch (result) {
+    case PLAIN_DONE:
+        break;
+    case PLAIN_CLOSED:
         return pickle_fail(
             reader, IMPORT_INVALID,
             "it adds to a %s that is already used elsewhere and could come to contain itself",
-            is_list ? "list" : "dict");
+            box.kind == PLAIN_LIST ? "list" : "dict");
+    case PLAIN_TOO_DEEP:
+        return pickle_fail(reader, IMPORT_INVALID, "containers are nested more than %d deep",
+                           PLAIN_DEPTH_MAX);
+    case PLAIN_NO_KEY:
+        return pickle_fail(reader, IMPORT_INVALID, "a key of a dict is not a text");
+    case PLAIN_KEY_TWICE:
+        return pickle_fail(reader, IMPORT_INVALID, "the key '%.*s' is given twice",
+                           text->length < 40 ? (int)text->length : 40, text->at);
+    case PLAIN_TOO_MANY:
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "more than 2^32 values, or a dict that is filled in more than %d steps",
+                           PLAIN_STEPS_MAX);
     }
-    if (found->value == NULL && count > 0) {
-        found->value = is_list ? json_array() : json_object();
-        if (found->value == NULL) {
-            return fail_no_host_memory(reader);
-        }
-    }
-    *container = found;
     return IMPORT_OK;
 }
 
-static enum import_result deepen_container(struct pickle_reader *reader,
-                                           struct pickle_container *container,
-                                           const struct pickle_slot *slot)
+/* The topmost count values go into the box below them. */
+static enum import_result fill_box(struct pickle_reader *reader, size_t count, enum plain_kind kind)
 {
-    const unsigned depth = get_slot_depth(reader, slot) + 1;
-    if (depth > PICKLE_DEPTH_MAX) {
-        return pickle_fail(reader, IMPORT_INVALID, "containers are nested more than %d deep",
-                           PICKLE_DEPTH_MAX);
+    enum import_result result = pickle_need(reader, count + 1);
+    if (result != IMPORT_OK) {
+        return result;
     }
-    container->depth = depth > container->depth ? (uint8_t)depth : container->depth;
-    return IMPORT_OK;
+    const struct plain_value *values = &reader->stack[reader->stack_count - count];
+    const struct plain_value box = values[-1];
+    size_t at = 0;
+    if (box.kind != kind) {
+        return pickle_fail(reader, IMPORT_INVALID, "there is no %s below its values",
+                           kind == PLAIN_LIST ? "list" : "dict");
+    }
+    const enum plain_result filled = kind == PLAIN_LIST
+                                         ? plain_fill_list(reader->tree, box, values, count, &at)
+                                         : plain_fill_dict(reader->tree, box, values, count, &at);
+    result = filled == PLAIN_DONE ? IMPORT_OK : fail_to_fill(reader, filled, box, values[at]);
+    if (result == IMPORT_OK) {
+        pickle_drop(reader, count);
+    }
+    return result;
 }
 
 enum import_result pickle_fill_list(struct pickle_reader *reader, size_t count)
 {
-    struct pickle_container *container = NULL;
-    enum import_result result = open_container(reader, count, true, &container);
-    for (size_t i = reader->stack_count - count; result == IMPORT_OK && i < reader->stack_count;
-         i++) {
-        result = deepen_container(reader, container, &reader->stack[i]);
-        if (result != IMPORT_OK) {
-            break;
-        }
-        if (json_array_append_new(container->value, get_slot_value(reader, &reader->stack[i])) !=
-            0) {
-            result = fail_no_host_memory(reader);
-        }
-    }
-    if (result == IMPORT_OK) {
-        pickle_drop(reader, count);
-    }
-    return result;
-}
-
-static enum import_result set_item(struct pickle_reader *reader, struct pickle_container *container,
-                                   const struct pickle_slot *key, const struct pickle_slot *value)
-{
-    if (key->container != PICKLE_NO_CONTAINER || !json_is_string(key->value)) {
-        return pickle_fail(reader, IMPORT_INVALID, "a key of a dict is not a text");
-    }
-    const char *text = json_string_value(key->value);
-    if (json_object_get(container->value, text) != NULL) {
-        return pickle_fail(reader, IMPORT_INVALID, "the key '%.40s' is given twice", text);
-    }
-    const enum import_result result = deepen_container(reader, container, value);
-    if (result == IMPORT_OK &&
-        json_object_set_new(container->value, text, get_slot_value(reader, value)) != 0) {
-        return fail_no_host_memory(reader);
-    }
-    return result;
+    return fill_box(reader, count, PLAIN_LIST);
 }
 
 enum import_result pickle_fill_dict(struct pickle_reader *reader, size_t count)
 {
-    struct pickle_container *container = NULL;
     if (count % 2 != 0) {
         return pickle_fail(reader, IMPORT_INVALID, "a key without a value");
     }
-    enum import_result result = open_container(reader, count, false, &container);
-    for (size_t i = reader->stack_count - count; result == IMPORT_OK && i < reader->stack_count;
-         i += 2) {
-        result = set_item(reader, container, &reader->stack[i], &reader->stack[i + 1]);
-    }
-    if (result == IMPORT_OK) {
-        pickle_drop(reader, count);
-    }
-    return result;
+    return fill_box(reader, count, PLAIN_DICT);
 }
 
-enum import_result pickle_gather(struct pickle_reader *reader, size_t count, bool is_list)
+enum import_result pickle_gather(struct pickle_reader *reader, size_t count, enum plain_kind kind)
 {
+    const struct plain_value box = plain_make_box(reader->tree, kind);
     enum import_result result = pickle_need(reader, count);
     if (result == IMPORT_OK) {
-        result = pickle_push_container(reader, is_list);
+        result = pickle_push(reader, box);
     }
     if (result != IMPORT_OK) {
         return result;
     }
-    /* The container goes below its values. */
-    struct pickle_slot *values = &reader->stack[reader->stack_count - 1 - count];
-    const struct pickle_slot container = values[count];
+    /* The box goes below its values. */
+    struct plain_value *values = &reader->stack[reader->stack_count - 1 - count];
     memmove(values + 1, values, count * sizeof *values);
-    values[0] = container;
-    result = is_list ? pickle_fill_list(reader, count) : pickle_fill_dict(reader, count);
-    reader->containers[container.container].is_closed = true;
+    values[0] = box;
+    result = kind == PLAIN_LIST ? pickle_fill_list(reader, count) : pickle_fill_dict(reader, count);
+    plain_close(reader->tree, box);
     return result;
 }
 
@@ -312,15 +216,12 @@ enum import_result pickle_memo_put(struct pickle_reader *reader, uint64_t index)
                            "it sets memo %" PRIu64 ", but the next one is %zu", index,
                            reader->memo_count);
     }
-    const struct pickle_slot *top = &reader->stack[reader->stack_count - 1];
     if (index == reader->memo_count) {
         reader->memo = array_grown(reader->memo, reader->memo_count, &reader->memo_room,
-                                   sizeof *top);
-        reader->memo[reader->memo_count++] = (struct pickle_slot){.container = PICKLE_NO_CONTAINER};
+                                   sizeof *reader->memo);
+        reader->memo_count++;
     }
-    json_decref(reader->memo[index].value);
-    reader->memo[index] = (struct pickle_slot){.value = json_incref(top->value),
-                                               .container = top->container};
+    reader->memo[index] = reader->stack[reader->stack_count - 1];
     return IMPORT_OK;
 }
 
@@ -331,15 +232,6 @@ enum import_result pickle_memo_get(struct pickle_reader *reader, uint64_t index)
                            "it reads memo %" PRIu64 ", but there are only %zu", index,
                            reader->memo_count);
     }
-    const struct pickle_slot *kept = &reader->memo[index];
-    if (kept->container != PICKLE_NO_CONTAINER) {
-        reader->containers[kept->container].is_closed = true;
-    }
-    return push_slot(reader, (struct pickle_slot){.value = json_incref(kept->value),
-                                                  .container = kept->container});
-}
-
-json_t *pickle_top(const struct pickle_reader *reader)
-{
-    return get_slot_value(reader, &reader->stack[reader->stack_count - 1]);
+    plain_close(reader->tree, reader->memo[index]);
+    return pickle_push(reader, reader->memo[index]);
 }

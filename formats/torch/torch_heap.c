@@ -14,6 +14,10 @@ struct builder {
     struct heap_image image;
     uint8_t *tags;                   /* by number of the name */
     const struct torch_event *asked; /* the request that failed, or NULL */
+    uint8_t idle_tags[TORCH_IDLE_COUNT];
+    size_t idle_kinds;
+    uint64_t idle_bytes;
+    uint64_t unexplained_bytes; /* of the largest free block that would serve the request */
     struct import_error *error;
 };
 
@@ -21,36 +25,49 @@ struct builder {
 static void choose_tags(struct builder *builder)
 {
     const struct torch_names *names = &builder->snapshot->names;
-    const struct torch_name **order = torch_names_by_bytes(names);
-    builder->tags = calloc(names->count + 1, 1);
-    for (size_t i = 0; builder->tags != NULL && i < names->count; i++) {
-        builder->tags[order[i]->number] = tag_by_rank(&builder->import->setup, i, order[i]->text);
+    uint32_t *order = torch_names_by_bytes(names);
+    builder->tags = calloc(names->table.count + 1, 1);
+    for (size_t i = 0; builder->tags != NULL && i < names->table.count; i++) {
+        builder->tags[order[i]] = tag_by_rank(&builder->import->setup, i,
+                                              torch_name_text(names, order[i]));
     }
     free(order);
 }
 
-/* Of the failures after which nothing was allocated or freed on their devices the latest: the final
- * state of its device is that of the failure. */
 static const struct torch_event *find_failure(const struct torch_snapshot *snapshot,
                                               struct import *import)
 {
-    const struct torch_event *found = NULL;
-    unsigned count = 0;
-    for (size_t i = 0; i < snapshot->event_count; i++) {
-        const struct torch_event *event = &snapshot->events[i];
-        const bool is_last = i + 1 == snapshot->event_count || event[1].host != event->host;
-        if (is_last && event->action == TORCH_OOM) {
-            found = found == NULL || event->time_us >= found->time_us ? event : found;
-            count++;
-        }
-    }
-    if (count > 1) {
+    unsigned other_count = 0;
+    const struct torch_event *found = torch_find_failure(snapshot, &other_count);
+    if (other_count > 0) {
         import_note(
             import,
             "on %u more devices, the last event is a failed request; only the latest of all is replayed, on device %u",
-            count - 1, found->host);
+            other_count, found->host);
     }
     return found;
+}
+
+/* What could not serve the request is shown as in use, under a tag that says why. */
+static uint8_t tag_idle(struct builder *builder, enum torch_idle idle, uint64_t size_bytes)
+{
+    if (builder->idle_tags[idle] == 0) {
+        const size_t rank = builder->snapshot->names.table.count + builder->idle_kinds++;
+        builder->idle_tags[idle] = tag_by_rank(&builder->import->setup, rank,
+                                               torch_idle_name(idle));
+    }
+    builder->idle_bytes += size_bytes;
+    return builder->idle_tags[idle];
+}
+
+static void note_unexplained(struct builder *builder, const struct torch_block *block,
+                             enum torch_idle idle)
+{
+    if (builder->asked != NULL && idle == TORCH_IDLE_NOT && block->state == TORCH_INACTIVE &&
+        block->host == builder->asked->host && block->size_bytes >= builder->asked->size_bytes &&
+        block->size_bytes > builder->unexplained_bytes) {
+        builder->unexplained_bytes = block->size_bytes;
+    }
 }
 
 static enum import_result add_blocks(struct builder *builder)
@@ -60,7 +77,7 @@ static enum import_result add_blocks(struct builder *builder)
     enum import_result result = IMPORT_OK;
     for (size_t i = 0; result == IMPORT_OK && i < builder->snapshot->block_count; i++) {
         const struct torch_block *block = &builder->snapshot->blocks[i];
-        const struct heap_span span = {
+        struct heap_span span = {
             .address = block->address,
             .size_bytes = block->size_bytes,
             .requested_bytes = block->state == TORCH_INACTIVE ? 0 : block->requested_bytes,
@@ -69,9 +86,37 @@ static enum import_result add_blocks(struct builder *builder)
             .tag = torch_name_tag(builder->tags, block->name),
             .begins_region = block->begins_segment,
         };
+        const enum torch_idle idle = builder->asked == NULL
+                                         ? TORCH_IDLE_NOT
+                                         : torch_why_idle(builder->snapshot, builder->asked, block);
+        note_unexplained(builder, block, idle);
+        if (idle != TORCH_IDLE_NOT) {
+            span.state = HEAP_SPAN_IN_USE;
+            span.tag = tag_idle(builder, idle, block->size_bytes);
+        }
         result = heap_image_add(&builder->image, &span, builder->error);
     }
     return result;
+}
+
+/* It has the bytes of the request, and not those of its segment, or it refused these. */
+static void refuse_device_bytes(struct builder *builder, struct heap_span *span)
+{
+    const uint64_t segment_bytes = torch_segment_bytes_for(builder->snapshot,
+                                                           builder->asked->size_bytes);
+    span->state = HEAP_SPAN_IN_USE;
+    span->tag = tag_idle(builder, TORCH_IDLE_DEVICE, span->size_bytes);
+    if (segment_bytes <= builder->asked->free_bytes) {
+        import_assume(builder->import,
+                      "the device refused a segment of %" PRIu64 " bytes although it had %" PRIu64
+                      " free: a limit (per_process_memory_fraction), or another process that took "
+                      "and gave back memory; the file does not say which",
+                      segment_bytes, builder->asked->free_bytes);
+    } else {
+        import_note(builder->import,
+                    "the request needs a segment of %" PRIu64 " bytes, which the device has not",
+                    segment_bytes);
+    }
 }
 
 /* What the device still had besides the segments is one region more; where is not known, and
@@ -100,7 +145,33 @@ static enum import_result add_free(struct builder *builder)
     }
     import_note(builder->import, "device %u has %" PRIu64 " more bytes free outside the segments",
                 asked->host, span.size_bytes);
+    if (asked->size_bytes <= span.size_bytes) {
+        refuse_device_bytes(builder, &span);
+    }
     return heap_image_add(&builder->image, &span, builder->error);
+}
+
+static void explain_failure(struct builder *builder)
+{
+    if (builder->asked->free_bytes == UINT64_MAX) {
+        import_assume(builder->import, "device %u had nothing free outside the segments",
+                      builder->asked->host);
+    }
+    if (builder->idle_bytes > 0) {
+        import_note(builder->import,
+                    "%" PRIu64 " free bytes in pieces that are large enough, but not for this "
+                    "request, are shown as in use: tags 'free ...'",
+                    builder->idle_bytes);
+    }
+    if (builder->unexplained_bytes > 0) {
+        import_assume(builder->import,
+                      "a free block of %" PRIu64
+                      " bytes serves the request, which failed: its pool, "
+                      "stream and size are right, and the file does not say why PyTorch passed it "
+                      "over, or whether another thread freed it later",
+                      builder->unexplained_bytes);
+    }
+    torch_quote_failure(builder->snapshot, builder->asked, builder->import);
 }
 
 static void append_request(struct builder *builder)
@@ -110,6 +181,7 @@ static void append_request(struct builder *builder)
         import_note(builder->import, "the file does not show a failed request in this state");
         return;
     }
+    explain_failure(builder);
     struct op op = op_make(OP_ALLOC);
     op.host = asked->host;
     const bool is_huge = asked->size_bytes > CAPACITY_BYTES_MAX;
@@ -117,8 +189,8 @@ static void append_request(struct builder *builder)
                             : torch_rounded(builder->snapshot, asked->size_bytes);
     op.unpadded_bytes = asked->size_bytes < op.size_bytes ? asked->size_bytes : 0;
     if (is_huge) {
-        import_note(builder->import, "the request of %" PRIu64 " bytes is cut to 2^50",
-                    asked->size_bytes);
+        import_assume(builder->import, "the request of %" PRIu64 " bytes asks for 2^50 here",
+                      asked->size_bytes);
     }
     op.tag = torch_name_tag(builder->tags, asked->name);
     const uint32_t index = (uint32_t)builder->import->ops.count;

@@ -9,13 +9,87 @@
 #include <stdio.h>
 #include <string.h>
 
-enum place { PLACE_ROOT, PLACE_SEGMENT, PLACE_BLOCK, PLACE_TRACE, PLACE_EVENT };
+enum place { PLACE_ROOT, PLACE_SEGMENT, PLACE_BLOCK, PLACE_TRACE, PLACE_EVENT, PLACE_COUNT };
+
+/* The keys that mean something, of all dicts. */
+enum field {
+    FIELD_ACTION,
+    FIELD_ACTIVE_SIZE,
+    FIELD_ADDR,
+    FIELD_ADDRESS,
+    FIELD_ALLOCATED_SIZE,
+    FIELD_ALLOCATOR_SETTINGS,
+    FIELD_BLOCKS,
+    FIELD_COMPILE_CONTEXT,
+    FIELD_DEVICE,
+    FIELD_DEVICE_FREE,
+    FIELD_DEVICE_TRACES,
+    FIELD_EXTERNAL_ANNOTATIONS,
+    FIELD_FRAMES,
+    FIELD_HISTORY,
+    FIELD_IS_EXPANDABLE,
+    FIELD_REQUESTED_SIZE,
+    FIELD_SEGMENTS,
+    FIELD_SEGMENT_POOL_ID,
+    FIELD_SEGMENT_TYPE,
+    FIELD_SIZE,
+    FIELD_STATE,
+    FIELD_STREAM,
+    FIELD_TIME_US,
+    FIELD_TOTAL_SIZE,
+    FIELD_USER_METADATA,
+    FIELD_COUNT
+};
+static const char *const field_names[FIELD_COUNT] = {"action",         "active_size",
+                                                     "addr",           "address",
+                                                     "allocated_size", "allocator_settings",
+                                                     "blocks",         "compile_context",
+                                                     "device",         "device_free",
+                                                     "device_traces",  "external_annotations",
+                                                     "frames",         "history",
+                                                     "is_expandable",  "requested_size",
+                                                     "segments",       "segment_pool_id",
+                                                     "segment_type",   "size",
+                                                     "state",          "stream",
+                                                     "time_us",        "total_size",
+                                                     "user_metadata"};
+#define FIELD_BIT(field) (UINT32_C(1) << (field))
+/* Those that a dict of each place may have. */
+static const uint32_t known_fields[PLACE_COUNT] = {
+    [PLACE_ROOT] = FIELD_BIT(FIELD_SEGMENTS) | FIELD_BIT(FIELD_DEVICE_TRACES) |
+                   FIELD_BIT(FIELD_ALLOCATOR_SETTINGS) | FIELD_BIT(FIELD_EXTERNAL_ANNOTATIONS),
+    [PLACE_SEGMENT] = FIELD_BIT(FIELD_DEVICE) | FIELD_BIT(FIELD_ADDRESS) |
+                      FIELD_BIT(FIELD_TOTAL_SIZE) | FIELD_BIT(FIELD_ALLOCATED_SIZE) |
+                      FIELD_BIT(FIELD_ACTIVE_SIZE) | FIELD_BIT(FIELD_BLOCKS) |
+                      FIELD_BIT(FIELD_REQUESTED_SIZE) | FIELD_BIT(FIELD_STREAM) |
+                      FIELD_BIT(FIELD_SEGMENT_TYPE) | FIELD_BIT(FIELD_SEGMENT_POOL_ID) |
+                      FIELD_BIT(FIELD_IS_EXPANDABLE) | FIELD_BIT(FIELD_FRAMES),
+    [PLACE_BLOCK] = FIELD_BIT(FIELD_ADDRESS) | FIELD_BIT(FIELD_SIZE) |
+                    FIELD_BIT(FIELD_REQUESTED_SIZE) | FIELD_BIT(FIELD_STATE) |
+                    FIELD_BIT(FIELD_FRAMES) | FIELD_BIT(FIELD_HISTORY),
+    [PLACE_EVENT] = FIELD_BIT(FIELD_ACTION) | FIELD_BIT(FIELD_ADDR) | FIELD_BIT(FIELD_SIZE) |
+                    FIELD_BIT(FIELD_STREAM) | FIELD_BIT(FIELD_TIME_US) | FIELD_BIT(FIELD_FRAMES) |
+                    FIELD_BIT(FIELD_DEVICE_FREE) | FIELD_BIT(FIELD_COMPILE_CONTEXT) |
+                    FIELD_BIT(FIELD_USER_METADATA),
+};
+
+enum { LARGE_SEGMENT_BYTES = 20 << 20 }; /* unless large_segment_size_mb says otherwise */
+
+/* Which field each value of a dict of one shape is: nearly all dicts of a place have one shape. */
+struct layout {
+    uint32_t shape;
+    size_t count, room;
+    uint8_t *fields; /* FIELD_COUNT: none */
+};
 
 struct reader {
+    const struct plain_tree *tree;
     struct torch_snapshot *snapshot;
     size_t visit_count_max, visit_count;
     enum place place; /* of what is read */
     size_t outer, inner;
+    struct layout layouts[PLACE_COUNT];
+    struct plain_value record[FIELD_COUNT]; /* of the dict that is read */
     struct import_error *error;
 };
 
@@ -30,6 +104,7 @@ fail_at_place(struct reader *reader, const char *reason, ...)
     va_end(arguments);
     switch (reader->place) {
     case PLACE_ROOT:
+    case PLACE_COUNT:
         break;
     case PLACE_SEGMENT:
         snprintf(path, sizeof path, "segments[%zu]: ", reader->outer);
@@ -47,67 +122,109 @@ fail_at_place(struct reader *reader, const char *reason, ...)
     return import_fail(reader->error, IMPORT_INVALID, 0, 0, "%s%s", path, text);
 }
 
+static enum field find_field(const struct plain_text *key, uint32_t known)
+{
+    for (unsigned i = 0; i < FIELD_COUNT; i++) {
+        if ((known & FIELD_BIT(i)) != 0 && strlen(field_names[i]) == key->length &&
+            memcmp(field_names[i], key->at, key->length) == 0) {
+            return (enum field)i;
+        }
+    }
+    return FIELD_COUNT;
+}
+
+static void lay_out(struct reader *reader, struct layout *layout, struct plain_value dict)
+{
+    layout->count = plain_count(reader->tree, dict);
+    layout->shape = reader->tree->boxes[dict.payload].shape;
+    if (layout->count > layout->room) {
+        layout->fields = array_resized(layout->fields, layout->count);
+        layout->room = layout->count;
+    }
+    for (size_t i = 0; i < layout->count; i++) {
+        layout->fields[i] = (uint8_t)find_field(plain_key_at(reader->tree, dict, i),
+                                                known_fields[reader->place]);
+    }
+}
+
+static void count_unknown(struct reader *reader, const struct plain_text *key)
+{
+    struct torch_snapshot *snapshot = reader->snapshot;
+    if (snapshot->unknown_keys++ == 0) {
+        snprintf(snapshot->unknown_key, sizeof snapshot->unknown_key, "%.*s",
+                 key->length < SETUP_NAME_BYTES ? (int)key->length : SETUP_NAME_BYTES, key->at);
+    }
+}
+
+/* Spreads the values of a dict over the record. */
+static void spread_dict(struct reader *reader, struct plain_value dict)
+{
+    struct layout *layout = &reader->layouts[reader->place];
+    memset(reader->record, 0, sizeof reader->record);
+    if (plain_count(reader->tree, dict) == 0) {
+        return;
+    }
+    if (layout->count == 0 || layout->shape != reader->tree->boxes[dict.payload].shape) {
+        lay_out(reader, layout, dict);
+    }
+    for (size_t i = 0; i < layout->count; i++) {
+        if (layout->fields[i] == FIELD_COUNT) {
+            count_unknown(reader, plain_key_at(reader->tree, dict, i));
+        } else {
+            reader->record[layout->fields[i]] = plain_at(reader->tree, dict, i);
+        }
+    }
+}
+
 /* Every dict that is visited passes here; it counts with its keys, all of which are looked at. */
-static enum import_result enter_place(struct reader *reader, const json_t *value, enum place place)
+static enum import_result enter_place(struct reader *reader, struct plain_value value,
+                                      enum place place)
 {
     reader->place = place;
-    if (!json_is_object(value)) {
+    if (value.kind != PLAIN_DICT) {
         return fail_at_place(reader, "it is not a dict");
     }
-    reader->visit_count += 1 + json_object_size(value);
+    reader->visit_count += 1 + plain_count(reader->tree, value);
     if (reader->visit_count > reader->visit_count_max) {
         return fail_at_place(
             reader,
             "values are shared so often that there are more of them up to here than bytes in the file");
     }
+    spread_dict(reader, value);
     return IMPORT_OK;
-}
-
-/* Counts the keys that are not among known, which ends with NULL. */
-static void count_unknown(struct reader *reader, const json_t *object, const char *const *known)
-{
-    struct torch_snapshot *snapshot = reader->snapshot;
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)object, key, value)
-    {
-        size_t i = 0;
-        while (known[i] != NULL && strcmp(known[i], key) != 0) {
-            i++;
-        }
-        if (known[i] == NULL && snapshot->unknown_keys++ == 0) {
-            snprintf(snapshot->unknown_key, sizeof snapshot->unknown_key, "%s", key);
-        }
-    }
 }
 
 /* A whole number of 0..max; *number is untouched where the key is not there and need not be. */
-static enum import_result read_number(struct reader *reader, const json_t *object, const char *key,
-                                      bool is_needed, uint64_t max, uint64_t *number)
+static enum import_result read_number(struct reader *reader, enum field field, bool is_needed,
+                                      uint64_t max, uint64_t *number)
 {
-    const json_t *value = json_object_get(object, key);
-    if (value == NULL && is_needed) {
-        return fail_at_place(reader, "'%s' is missing", key);
+    const struct plain_value value = reader->record[field];
+    if (value.kind == PLAIN_NOTHING && is_needed) {
+        return fail_at_place(reader, "'%s' is missing", field_names[field]);
     }
-    if (value == NULL) {
+    if (value.kind == PLAIN_NOTHING) {
         return IMPORT_OK;
     }
-    if (!json_is_integer(value)) {
-        return fail_at_place(reader, "'%s' is not a whole number", key);
+    if (!plain_is_number(value)) {
+        return fail_at_place(reader, "'%s' is not a whole number", field_names[field]);
     }
-    const json_int_t read = json_integer_value(value);
-    if (read < 0 || (uint64_t)read > max) {
-        return fail_at_place(reader, "'%s' is %" JSON_INTEGER_FORMAT "; accepted: 0 to %" PRIu64,
-                             key, read, max);
+    const uint64_t read = plain_number(reader->tree, value);
+    if (plain_is_negative(value)) {
+        return fail_at_place(reader, "'%s' is %" PRId64 "; accepted: 0 to %" PRIu64,
+                             field_names[field], (int64_t)read, max);
     }
-    *number = (uint64_t)read;
+    if (read > max) {
+        return fail_at_place(reader, "'%s' is %" PRIu64 "; accepted: 0 to %" PRIu64,
+                             field_names[field], read, max);
+    }
+    *number = read;
     return IMPORT_OK;
 }
 
-static enum import_result read_host(struct reader *reader, const json_t *object, uint8_t *host)
+static enum import_result read_host(struct reader *reader, uint8_t *host)
 {
     uint64_t device = 0;
-    const enum import_result result = read_number(reader, object, "device", false,
+    const enum import_result result = read_number(reader, FIELD_DEVICE, false,
                                                   OP_HOST_COUNT_MAX - 1, &device);
     *host = (uint8_t)device;
     return result;
@@ -119,8 +236,7 @@ struct sums {
     uint64_t total, allocated, active, requested;
 };
 
-static enum import_result read_state(struct reader *reader, const json_t *object,
-                                     enum torch_state *state)
+static enum import_result read_state(struct reader *reader, enum torch_state *state)
 {
     static const struct {
         const char *name;
@@ -131,34 +247,37 @@ static enum import_result read_state(struct reader *reader, const json_t *object
         {"active_awaiting_free", TORCH_AWAITING_FREE},
         {"active_pending_free", TORCH_AWAITING_FREE},
     };
-    const char *name = json_string_value(json_object_get(object, "state"));
+    const struct plain_value value = reader->record[FIELD_STATE];
+    const struct plain_text *name = plain_text(reader->tree, value);
     if (name == NULL) {
         return fail_at_place(reader, "'state' is missing or not a text");
     }
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
-        if (strcmp(states[i].name, name) == 0) {
+        if (plain_is_text(reader->tree, value, states[i].name)) {
             *state = states[i].state;
             return IMPORT_OK;
         }
     }
-    return fail_at_place(reader, "the state '%.40s' is unknown", name);
+    return fail_at_place(reader, "the state '%.*s' is unknown",
+                         name->length < 40 ? (int)name->length : 40, name->at);
 }
 
 /* Torch 1.13 keeps what a block was used for, the last use first. */
-static const json_t *get_frames(const json_t *object)
+static struct plain_value get_frames(const struct reader *reader)
 {
-    const json_t *frames = json_object_get(object, "frames");
-    return frames != NULL
-               ? frames
-               : json_object_get(json_array_get(json_object_get(object, "history"), 0), "frames");
+    const struct plain_value history = reader->record[FIELD_HISTORY];
+    if (reader->record[FIELD_FRAMES].kind != PLAIN_NOTHING || history.kind != PLAIN_LIST ||
+        plain_count(reader->tree, history) == 0) {
+        return reader->record[FIELD_FRAMES];
+    }
+    return plain_get(reader->tree, plain_at(reader->tree, history, 0), "frames");
 }
 
-static enum import_result read_requested(struct reader *reader, const json_t *object,
-                                         struct torch_block *block)
+static enum import_result read_requested(struct reader *reader, struct torch_block *block)
 {
     block->requested_bytes = block->size_bytes;
-    const enum import_result result = read_number(reader, object, "requested_size", false,
-                                                  CAPACITY_BYTES_MAX, &block->requested_bytes);
+    const enum import_result result = read_number(reader, FIELD_REQUESTED_SIZE, false, UINT64_MAX,
+                                                  &block->requested_bytes);
     if (result != IMPORT_OK || block->state == TORCH_INACTIVE) {
         return result; /* of a block that is not active it is what its last use had asked for */
     }
@@ -171,16 +290,13 @@ static enum import_result read_requested(struct reader *reader, const json_t *ob
 }
 
 /* at: where it must begin. */
-static enum import_result read_block(struct reader *reader, const json_t *object, uint64_t at,
+static enum import_result read_block(struct reader *reader, struct plain_value object, uint64_t at,
                                      struct torch_block *block)
 {
-    static const char *const known[] = {"address", "size", "requested_size", "state", "frames",
-                                        "history", NULL};
     enum import_result result = enter_place(reader, object, PLACE_BLOCK);
     if (result == IMPORT_OK) {
-        count_unknown(reader, object, known);
         block->address = at;
-        result = read_number(reader, object, "address", false, TORCH_ADDRESS_MAX, &block->address);
+        result = read_number(reader, FIELD_ADDRESS, false, TORCH_ADDRESS_MAX, &block->address);
     }
     if (result == IMPORT_OK && block->address != at) {
         return fail_at_place(reader,
@@ -189,24 +305,24 @@ static enum import_result read_block(struct reader *reader, const json_t *object
                              block->address, at);
     }
     if (result == IMPORT_OK) {
-        result = read_number(reader, object, "size", true, CAPACITY_BYTES_MAX, &block->size_bytes);
+        result = read_number(reader, FIELD_SIZE, true, CAPACITY_BYTES_MAX, &block->size_bytes);
     }
     if (result == IMPORT_OK && block->size_bytes == 0) {
         return fail_at_place(reader, "the block has 0 bytes");
     }
     if (result == IMPORT_OK) {
-        result = read_state(reader, object, &block->state);
+        result = read_state(reader, &block->state);
     }
-    return result == IMPORT_OK ? read_requested(reader, object, block) : result;
+    return result == IMPORT_OK ? read_requested(reader, block) : result;
 }
 
-static void add_block(struct torch_snapshot *snapshot, const json_t *object,
-                      struct torch_block *block, struct sums *sums)
+static void add_block(struct reader *reader, struct torch_block *block, struct sums *sums)
 {
+    struct torch_snapshot *snapshot = reader->snapshot;
     block->name = TORCH_NO_NAME;
     sums->total += block->size_bytes;
     if (block->state != TORCH_INACTIVE) {
-        block->name = torch_name_of(&snapshot->names, get_frames(object));
+        block->name = torch_name_of(&snapshot->names, reader->tree, get_frames(reader));
         torch_name_count(&snapshot->names, block->name, block->size_bytes);
         sums->active += block->size_bytes;
         sums->requested += block->requested_bytes;
@@ -217,49 +333,62 @@ static void add_block(struct torch_snapshot *snapshot, const json_t *object,
     snapshot->blocks[snapshot->block_count++] = *block;
 }
 
-static enum import_result check_sum(struct reader *reader, const json_t *object, const char *key,
-                                    uint64_t sum)
+static enum import_result check_sum(struct reader *reader, enum field field, uint64_t sum)
 {
     uint64_t said = sum;
-    const enum import_result result = read_number(reader, object, key, false, CAPACITY_BYTES_MAX,
-                                                  &said);
+    const enum import_result result = read_number(reader, field, false, UINT64_MAX, &said);
     if (result == IMPORT_OK && said != sum) {
-        return fail_at_place(reader, "'%s' is %" PRIu64 ", but its blocks have %" PRIu64, key, said,
-                             sum);
+        return fail_at_place(reader, "'%s' is %" PRIu64 ", but its blocks have %" PRIu64,
+                             field_names[field], said, sum);
     }
     return result;
 }
 
-static enum import_result check_sums(struct reader *reader, const json_t *object,
+/* segment: its record is read again, after those of its blocks. */
+static enum import_result check_sums(struct reader *reader, struct plain_value segment,
                                      const struct sums *sums)
 {
+    const uint64_t unknown_keys = reader->snapshot->unknown_keys;
     reader->place = PLACE_SEGMENT;
-    enum import_result result = check_sum(reader, object, "total_size", sums->total);
+    spread_dict(reader, segment);
+    reader->snapshot->unknown_keys = unknown_keys;
+    enum import_result result = check_sum(reader, FIELD_TOTAL_SIZE, sums->total);
     if (result == IMPORT_OK) {
-        result = check_sum(reader, object, "allocated_size", sums->allocated);
+        result = check_sum(reader, FIELD_ALLOCATED_SIZE, sums->allocated);
     }
     if (result == IMPORT_OK) {
-        result = check_sum(reader, object, "active_size", sums->active);
+        result = check_sum(reader, FIELD_ACTIVE_SIZE, sums->active);
     }
-    return result == IMPORT_OK ? check_sum(reader, object, "requested_size", sums->requested)
-                               : result;
+    return result == IMPORT_OK ? check_sum(reader, FIELD_REQUESTED_SIZE, sums->requested) : result;
 }
 
-static enum import_result read_blocks(struct reader *reader, const json_t *blocks, uint64_t address,
-                                      uint8_t host, struct sums *sums)
+/* What all blocks of a segment share. */
+struct segment {
+    uint64_t address, stream;
+    uint8_t host, pool;
+    bool is_private;
+};
+
+static enum import_result read_blocks(struct reader *reader, struct plain_value blocks,
+                                      const struct segment *segment, struct sums *sums)
 {
-    for (size_t i = 0; i < json_array_size(blocks); i++) {
+    const uint8_t host = segment->host;
+    for (size_t i = 0; i < plain_count(reader->tree, blocks); i++) {
         struct torch_block block = {.segment = (uint32_t)reader->outer,
                                     .index = (uint32_t)i,
+                                    .stream = segment->stream,
+                                    .pool = segment->pool,
+                                    .is_private = segment->is_private,
                                     .host = host,
                                     .begins_segment = i == 0};
-        const json_t *object = json_array_get(blocks, i);
+        const struct plain_value object = plain_at(reader->tree, blocks, i);
         reader->inner = i;
-        const enum import_result result = read_block(reader, object, address + sums->total, &block);
+        const enum import_result result = read_block(reader, object, segment->address + sums->total,
+                                                     &block);
         if (result != IMPORT_OK) {
             return result;
         }
-        add_block(reader->snapshot, object, &block, sums);
+        add_block(reader, &block, sums);
         reader->snapshot->segment_bytes[host] += block.size_bytes;
         if (reader->snapshot->segment_bytes[host] > CAPACITY_BYTES_MAX) {
             return fail_at_place(
@@ -270,53 +399,69 @@ static enum import_result read_blocks(struct reader *reader, const json_t *block
     return IMPORT_OK;
 }
 
-static enum import_result read_segment(struct reader *reader, const json_t *object)
+static bool is_zero(const struct reader *reader, struct plain_value value)
 {
-    static const char *const known[] = {
-        "device",        "address",        "total_size", "allocated_size", "active_size",
-        "blocks",        "requested_size", "stream",     "segment_type",   "segment_pool_id",
-        "is_expandable", "frames",         NULL};
-    uint64_t address = 0;
-    uint8_t host = 0;
+    return !plain_is_number(value) || plain_number(reader->tree, value) == 0;
+}
+
+/* Only what decides which requests its free blocks serve. */
+static void read_pool(const struct reader *reader, struct segment *segment)
+{
+    const struct plain_value type = reader->record[FIELD_SEGMENT_TYPE];
+    const struct plain_value id = reader->record[FIELD_SEGMENT_POOL_ID];
+    segment->stream = plain_number(reader->tree, reader->record[FIELD_STREAM]);
+    segment->pool = plain_is_text(reader->tree, type, "small")   ? TORCH_POOL_SMALL
+                    : plain_is_text(reader->tree, type, "large") ? TORCH_POOL_LARGE
+                                                                 : TORCH_POOL_UNKNOWN;
+    if (id.kind == PLAIN_LIST && plain_count(reader->tree, id) == 2) {
+        segment->is_private = !is_zero(reader, plain_at(reader->tree, id, 0)) ||
+                              !is_zero(reader, plain_at(reader->tree, id, 1));
+    }
+}
+
+static enum import_result read_segment(struct reader *reader, struct plain_value segment)
+{
+    struct segment read = {0};
     struct sums sums = {0};
-    enum import_result result = enter_place(reader, object, PLACE_SEGMENT);
+    enum import_result result = enter_place(reader, segment, PLACE_SEGMENT);
     if (result == IMPORT_OK) {
-        count_unknown(reader, object, known);
-        result = read_host(reader, object, &host);
+        result = read_host(reader, &read.host);
     }
     if (result == IMPORT_OK) {
-        result = read_number(reader, object, "address", true, TORCH_ADDRESS_MAX, &address);
+        result = read_number(reader, FIELD_ADDRESS, true, TORCH_ADDRESS_MAX, &read.address);
     }
-    const json_t *blocks = json_object_get(object, "blocks");
-    if (result == IMPORT_OK && json_array_size(blocks) == 0) {
+    read_pool(reader, &read);
+    const struct plain_value blocks = reader->record[FIELD_BLOCKS];
+    if (result == IMPORT_OK &&
+        (blocks.kind != PLAIN_LIST || plain_count(reader->tree, blocks) == 0)) {
         return fail_at_place(reader, "'blocks' is not a list with blocks");
     }
     if (result == IMPORT_OK) {
-        result = read_blocks(reader, blocks, address, host, &sums);
+        result = read_blocks(reader, blocks, &read, &sums);
     }
-    return result == IMPORT_OK ? check_sums(reader, object, &sums) : result;
+    return result == IMPORT_OK ? check_sums(reader, segment, &sums) : result;
 }
 
-static enum import_result read_segments(struct reader *reader, const json_t *segments)
+static enum import_result read_segments(struct reader *reader, struct plain_value segments)
 {
-    if (!json_is_array(segments)) {
+    if (segments.kind != PLAIN_LIST) {
         return fail_at_place(reader, "'segments' is missing or not a list");
     }
-    for (size_t i = 0; i < json_array_size(segments); i++) {
+    const size_t count = plain_count(reader->tree, segments);
+    for (size_t i = 0; i < count; i++) {
         reader->outer = i;
-        const enum import_result result = read_segment(reader, json_array_get(segments, i));
+        const enum import_result result = read_segment(reader, plain_at(reader->tree, segments, i));
         if (result != IMPORT_OK) {
             return result;
         }
     }
-    reader->snapshot->segment_count = json_array_size(segments);
+    reader->snapshot->segment_count = count;
     return IMPORT_OK;
 }
 
 /* --- events --- */
 
-static enum import_result read_action(struct reader *reader, const json_t *object,
-                                      struct torch_event *event)
+static enum import_result read_action(struct reader *reader, struct torch_event *event)
 {
     static const struct {
         const char *name;
@@ -334,130 +479,130 @@ static enum import_result read_action(struct reader *reader, const json_t *objec
         {"user_defined", TORCH_OTHER},
     };
     struct torch_snapshot *snapshot = reader->snapshot;
-    const char *name = json_string_value(json_object_get(object, "action"));
+    const struct plain_value value = reader->record[FIELD_ACTION];
+    const struct plain_text *name = plain_text(reader->tree, value);
     if (name == NULL) {
         return fail_at_place(reader, "'action' is missing or not a text");
     }
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
-        if (strcmp(actions[i].name, name) == 0) {
+        if (plain_is_text(reader->tree, value, actions[i].name)) {
             event->action = (uint8_t)actions[i].action;
-            snapshot->snapshots += strcmp(name, "snapshot") == 0 ? 1 : 0;
             return IMPORT_OK;
         }
     }
     event->action = TORCH_OTHER;
     if (snapshot->unknown_actions++ == 0) {
-        snprintf(snapshot->unknown_action, sizeof snapshot->unknown_action, "%s", name);
+        snprintf(snapshot->unknown_action, sizeof snapshot->unknown_action, "%.*s",
+                 name->length < SETUP_NAME_BYTES ? (int)name->length : SETUP_NAME_BYTES, name->at);
     }
     return IMPORT_OK;
 }
 
-static enum import_result read_times(struct reader *reader, const json_t *object,
-                                     struct torch_event *event)
+static enum import_result read_times(struct reader *reader, struct torch_event *event)
 {
-    const json_t *stream = json_object_get(object, "stream");
-    const json_t *time = json_object_get(object, "time_us");
-    if (stream != NULL && !json_is_integer(stream)) {
+    const struct plain_value stream = reader->record[FIELD_STREAM];
+    const struct plain_value time = reader->record[FIELD_TIME_US];
+    if (stream.kind != PLAIN_NOTHING && !plain_is_number(stream)) {
         return fail_at_place(reader, "'stream' is not a whole number");
     }
-    if (time != NULL && !json_is_integer(time)) {
+    if (time.kind != PLAIN_NOTHING && !plain_is_number(time)) {
         return fail_at_place(reader, "'time_us' is not a whole number");
     }
-    event->stream = (uint64_t)json_integer_value(
-        stream); /* a pointer that the file prints with a sign */
-    event->time_us = time == NULL ? TORCH_NO_TIME : json_integer_value(time);
+    event->stream = plain_number(reader->tree, stream); /* a pointer, which may have a sign */
+    event->time_us = time.kind == PLAIN_NOTHING ? TORCH_NO_TIME
+                                                : (int64_t)plain_number(reader->tree, time);
     return IMPORT_OK;
+}
+
+/* More than any device has is nonsense: nothing is said then. */
+static enum import_result read_device_free(struct reader *reader, struct torch_event *event)
+{
+    event->free_bytes = UINT64_MAX;
+    const enum import_result result = read_number(reader, FIELD_DEVICE_FREE, false, UINT64_MAX,
+                                                  &event->free_bytes);
+    event->free_bytes = event->free_bytes > CAPACITY_BYTES_MAX ? UINT64_MAX : event->free_bytes;
+    return result;
 }
 
 /* What has no size, and what needs an address. */
-static enum import_result read_place(struct reader *reader, const json_t *object,
-                                     struct torch_event *event)
+static enum import_result read_place(struct reader *reader, struct torch_event *event)
 {
     const bool is_oom = event->action == TORCH_OOM;
     /* What was asked for in vain may be any number: a negative count of elements does that. */
     const enum import_result result = read_number(
-        reader, object, "size", true, is_oom ? INT64_MAX : CAPACITY_BYTES_MAX, &event->size_bytes);
+        reader, FIELD_SIZE, true, is_oom ? UINT64_MAX : CAPACITY_BYTES_MAX, &event->size_bytes);
     if (result == IMPORT_OK && event->size_bytes == 0) {
         return fail_at_place(reader, "the event has 0 bytes");
     }
     if (result == IMPORT_OK && is_oom) {
-        event->free_bytes = UINT64_MAX;
-        return read_number(reader, object, "device_free", false, CAPACITY_BYTES_MAX,
-                           &event->free_bytes);
+        return read_device_free(reader, event);
     }
     return result != IMPORT_OK
                ? result
-               : read_number(reader, object, "addr", true, TORCH_ADDRESS_MAX, &event->address);
+               : read_number(reader, FIELD_ADDR, true, TORCH_ADDRESS_MAX, &event->address);
 }
 
-static enum import_result read_event(struct reader *reader, const json_t *object,
+static enum import_result read_event(struct reader *reader, struct plain_value object,
                                      struct torch_event *event)
 {
-    static const char *const known[] = {"action",        "addr",   "size",        "stream",
-                                        "time_us",       "frames", "device_free", "compile_context",
-                                        "user_metadata", NULL};
     enum import_result result = enter_place(reader, object, PLACE_EVENT);
     if (result == IMPORT_OK) {
-        count_unknown(reader, object, known);
-        result = read_action(reader, object, event);
+        result = read_action(reader, event);
     }
     if (result != IMPORT_OK || event->action == TORCH_OTHER) {
         return result;
     }
-    result = read_place(reader, object, event);
-    return result == IMPORT_OK ? read_times(reader, object, event) : result;
+    result = read_place(reader, event);
+    return result == IMPORT_OK ? read_times(reader, event) : result;
 }
 
-static void add_event(struct torch_snapshot *snapshot, const json_t *object,
-                      struct torch_event *event)
+static void add_event(struct reader *reader, struct torch_event *event)
 {
+    struct torch_snapshot *snapshot = reader->snapshot;
     event->name = TORCH_NO_NAME;
     if (event->action == TORCH_ALLOC || event->action == TORCH_OOM) {
-        event->name = torch_name_of(&snapshot->names, json_object_get(object, "frames"));
+        event->name = torch_name_of(&snapshot->names, reader->tree, reader->record[FIELD_FRAMES]);
         torch_name_count(&snapshot->names, event->name, event->size_bytes);
     }
-    snapshot->segment_events += event->action == TORCH_SEGMENT_ALLOC ||
-                                        event->action == TORCH_SEGMENT_FREE
-                                    ? 1
-                                    : 0;
     snapshot->events = array_grown(snapshot->events, snapshot->event_count, &snapshot->event_room,
                                    sizeof *event);
     snapshot->events[snapshot->event_count++] = *event;
 }
 
-static enum import_result read_trace(struct reader *reader, const json_t *events)
+static enum import_result read_trace(struct reader *reader, struct plain_value events)
 {
-    if (!json_is_array(events)) {
+    if (events.kind != PLAIN_LIST) {
         return fail_at_place(reader, "it is not a list");
     }
-    for (size_t i = 0; i < json_array_size(events); i++) {
+    const size_t count = plain_count(reader->tree, events);
+    for (size_t i = 0; i < count; i++) {
         struct torch_event event = {
             .host = (uint8_t)reader->outer, .index = (uint32_t)i, .life = TORCH_NO_EVENT};
-        const json_t *object = json_array_get(events, i);
         reader->inner = i;
-        const enum import_result result = read_event(reader, object, &event);
+        const enum import_result result = read_event(reader, plain_at(reader->tree, events, i),
+                                                     &event);
         if (result != IMPORT_OK) {
             return result;
         }
         if (event.action != TORCH_OTHER) {
-            add_event(reader->snapshot, object, &event);
+            add_event(reader, &event);
         }
     }
     return IMPORT_OK;
 }
 
-static enum import_result read_traces(struct reader *reader, const json_t *traces)
+static enum import_result read_traces(struct reader *reader, struct plain_value traces)
 {
-    if (traces != NULL && !json_is_array(traces)) {
+    if (traces.kind != PLAIN_NOTHING && traces.kind != PLAIN_LIST) {
         return fail_at_place(reader, "'device_traces' is not a list");
     }
-    for (size_t i = 0; i < json_array_size(traces); i++) {
+    for (size_t i = 0; i < plain_count(reader->tree, traces); i++) {
         reader->place = PLACE_TRACE;
         reader->outer = i;
         if (i == OP_HOST_COUNT_MAX) {
             return fail_at_place(reader, "more than %d devices", OP_HOST_COUNT_MAX);
         }
-        const enum import_result result = read_trace(reader, json_array_get(traces, i));
+        const enum import_result result = read_trace(reader, plain_at(reader->tree, traces, i));
         if (result != IMPORT_OK) {
             return result;
         }
@@ -465,26 +610,59 @@ static enum import_result read_traces(struct reader *reader, const json_t *trace
     return IMPORT_OK;
 }
 
-enum import_result torch_read(const json_t *root, size_t visit_count_max,
-                              struct torch_snapshot *snapshot, struct import_error *error)
+/* "...,large_segment_size_mb:40,...", which no key of its own has. */
+static void read_large_segment(struct torch_snapshot *snapshot, const struct plain_text *text)
 {
-    static const char *const known[] = {"segments", "device_traces", "allocator_settings",
-                                        "external_annotations", NULL};
-    struct reader reader = {
-        .snapshot = snapshot, .visit_count_max = visit_count_max, .error = error};
-    if (!json_is_object(root) && !json_is_array(root)) {
-        return fail_at_place(&reader,
+    static const char name[] = "large_segment_size_mb:";
+    const char *at = text == NULL ? NULL : memmem(text->at, text->length, name, sizeof name - 1);
+    uint64_t mib = 0;
+    if (at == NULL) {
+        return;
+    }
+    for (at += sizeof name - 1;
+         at < text->at + text->length && *at >= '0' && *at <= '9' && mib < 1 << 20; at++) {
+        mib = 10 * mib + (uint64_t)(*at - '0');
+    }
+    snapshot->large_segment_bytes = mib > 0 ? mib << 20 : snapshot->large_segment_bytes;
+}
+
+static void read_settings(struct reader *reader, struct plain_value settings)
+{
+    const struct plain_value split = plain_get(reader->tree, settings, "max_split_size");
+    const struct plain_value all = plain_get(reader->tree, settings, "PYTORCH_CUDA_ALLOC_CONF");
+    reader->snapshot->large_segment_bytes = LARGE_SEGMENT_BYTES;
+    if (plain_is_number(split) && !plain_is_negative(split)) {
+        reader->snapshot->max_split_bytes = plain_number(reader->tree, split);
+    }
+    read_large_segment(reader->snapshot, plain_text(reader->tree, all));
+}
+
+static enum import_result read_root(struct reader *reader, struct plain_value root)
+{
+    read_settings(reader, plain_get(reader->tree, root, "allocator_settings"));
+    if (root.kind == PLAIN_LIST) { /* torch.cuda.memory_snapshot gives the segments alone */
+        return read_segments(reader, root);
+    }
+    if (root.kind != PLAIN_DICT) {
+        return fail_at_place(reader,
                              "the file is neither a dict with 'segments' nor a list of segments");
     }
-    if (json_is_object(root)) {
-        count_unknown(&reader, root, known);
-    }
-    /* torch.cuda.memory_snapshot gives the segments alone. */
-    enum import_result result = read_segments(
-        &reader, json_is_array(root) ? root : json_object_get(root, "segments"));
-    if (result == IMPORT_OK) {
-        reader.place = PLACE_ROOT;
-        result = read_traces(&reader, json_object_get(root, "device_traces"));
+    spread_dict(reader, root);
+    const struct plain_value traces = reader->record[FIELD_DEVICE_TRACES];
+    const enum import_result result = read_segments(reader, reader->record[FIELD_SEGMENTS]);
+    reader->place = PLACE_ROOT;
+    return result == IMPORT_OK ? read_traces(reader, traces) : result;
+}
+
+enum import_result torch_read(const struct plain_tree *tree, struct plain_value root,
+                              size_t visit_count_max, struct torch_snapshot *snapshot,
+                              struct import_error *error)
+{
+    struct reader reader = {
+        .tree = tree, .snapshot = snapshot, .visit_count_max = visit_count_max, .error = error};
+    const enum import_result result = read_root(&reader, root);
+    for (unsigned i = 0; i < PLACE_COUNT; i++) {
+        free(reader.layouts[i].fields);
     }
     return result == IMPORT_OK ? torch_sort_blocks(snapshot, error) : result;
 }

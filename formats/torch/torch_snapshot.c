@@ -47,7 +47,7 @@ static unsigned recognise_snapshot(const char *text, size_t length)
 static enum import_result import_snapshot(const struct import_input *input, struct import *import,
                                           struct import_error *error)
 {
-    return torch_import(input, false, import, error);
+    return torch_import(input, TORCH_FORM_ANY, import, error);
 }
 
 const struct format format_torch_snapshot = {

@@ -12,7 +12,7 @@ static unsigned recognise_never(const char *text, size_t length)
 static enum import_result import_state(const struct import_input *input, struct import *import,
                                        struct import_error *error)
 {
-    return torch_import(input, true, import, error);
+    return torch_import(input, TORCH_FORM_STATE, import, error);
 }
 
 const struct format format_torch_state = {

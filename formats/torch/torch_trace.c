@@ -14,17 +14,18 @@ struct player {
     uint8_t *tags; /* by number of the name */
     size_t at[OP_HOST_COUNT_MAX],
         end[OP_HOST_COUNT_MAX]; /* the events of each device that are still to come */
+    unsigned host_count;        /* no later one has events */
 };
 
 /* trace_tag gives the first 254 names a tag each. */
 static void choose_tags(struct player *player)
 {
     const struct torch_names *names = &player->snapshot->names;
-    const struct torch_name **order = torch_names_by_bytes(names);
-    player->tags = calloc(names->count + 1, 1);
-    for (size_t i = 0; player->tags != NULL && i < names->count; i++) {
-        player->tags[order[i]->number] = trace_tag(player->trace, order[i]->text,
-                                                   strlen(order[i]->text));
+    uint32_t *order = torch_names_by_bytes(names);
+    player->tags = calloc(names->table.count + 1, 1);
+    for (size_t i = 0; player->tags != NULL && i < names->table.count; i++) {
+        const char *text = torch_name_text(names, order[i]);
+        player->tags[order[i]] = trace_tag(player->trace, text, strlen(text));
     }
     free(order);
 }
@@ -77,14 +78,32 @@ static uint64_t find_largest_device(const struct device_bytes devices[OP_HOST_CO
     return is_said ? most : 0;
 }
 
+static void measure_devices(const struct torch_snapshot *snapshot,
+                            struct device_bytes devices[OP_HOST_COUNT_MAX])
+{
+    bool has_events[OP_HOST_COUNT_MAX] = {false};
+    for (size_t i = 0; i < snapshot->event_count; i++) {
+        has_events[snapshot->events[i].host] = true;
+    }
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        devices[host] = has_events[host]
+                            ? measure_device(snapshot, (uint8_t)host)
+                            : (struct device_bytes){.segments = snapshot->segment_bytes[host]};
+    }
+}
+
+uint64_t torch_capacity(const struct torch_snapshot *snapshot, uint8_t host)
+{
+    const uint64_t bytes = measure_device(snapshot, host).all;
+    return bytes > CAPACITY_BYTES_MAX ? 0 : bytes;
+}
+
 static void choose_capacity(const struct player *player, const struct import_input *input,
                             struct import *import)
 {
     const struct torch_snapshot *snapshot = player->snapshot;
     struct device_bytes devices[OP_HOST_COUNT_MAX];
-    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
-        devices[host] = measure_device(snapshot, (uint8_t)host);
-    }
+    measure_devices(snapshot, devices);
     uint64_t most = find_largest_device(devices);
     const uint64_t granule = input->fixed->granule_bytes > snapshot->granule_bytes
                                  ? input->fixed->granule_bytes
@@ -98,7 +117,7 @@ static void choose_capacity(const struct player *player, const struct import_inp
         trace_limit_host(player->trace, (uint8_t)host, devices[host].all);
     }
     if (import_fixed_capacity(input->fixed, 0) == 0) {
-        import_note(
+        import_assume(
             import,
             "capacity: the segments plus the bytes that the device had free when a request failed");
     }
@@ -106,12 +125,27 @@ static void choose_capacity(const struct player *player, const struct import_inp
 
 /* --- events --- */
 
+static void explain_failures(const struct torch_snapshot *snapshot, struct import *import)
+{
+    const struct torch_event *last = NULL;
+    for (size_t i = 0; i < snapshot->event_count; i++) {
+        last = snapshot->events[i].action == TORCH_OOM ? &snapshot->events[i] : last;
+    }
+    if (last == NULL) {
+        return;
+    }
+    import_assume(import,
+                  "blocks lie where the replay places them, in one pool, and may move: PyTorch's "
+                  "are in segments of its pools and never move (-f torch_state has them in place)");
+    torch_quote_failure(snapshot, last, import);
+}
+
 static struct trace_event make_event(const struct player *player, const struct torch_event *event)
 {
     const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
     struct trace_event made = {
-        .address = event->address,
-        .size_bytes = event->action == TORCH_OOM
+        .address = event->action == TORCH_OOM ? 0 : event->address,
+        .size_bytes = event->action == TORCH_OOM && event->size_bytes <= CAPACITY_BYTES_MAX
                           ? torch_rounded(player->snapshot, event->size_bytes)
                           : event->taken_bytes,
         .stream = event->stream,
@@ -206,6 +240,7 @@ static void find_ends(struct player *player)
         const uint8_t host = snapshot->events[i].host;
         player->end[host] = player->end[host] == 0 ? i + 1 : player->end[host];
         player->at[host] = i;
+        player->host_count = host >= player->host_count ? host + 1u : player->host_count;
     }
 }
 
@@ -215,7 +250,7 @@ static unsigned find_earliest(const struct player *player)
 {
     unsigned found = OP_HOST_COUNT_MAX;
     int64_t time_us = 0;
-    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+    for (unsigned host = 0; host < player->host_count; host++) {
         if (player->at[host] == player->end[host]) {
             continue;
         }
@@ -288,6 +323,7 @@ enum import_result torch_build_trace(struct torch_snapshot *snapshot,
     choose_tags(&player);
     choose_capacity(&player, input, import);
     note_slack(snapshot, import);
+    explain_failures(snapshot, import);
     enum import_result result = play_before(&player);
     if (result == IMPORT_OK) {
         result = play_events(&player);

@@ -9,5 +9,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     enum target_result last;
     (void)text_check_import("fuzz_torch_snapshot", &format_torch_snapshot, bytes, length, &last);
     (void)text_check_import("fuzz_torch_snapshot", &format_torch_state, bytes, length, &last);
+    (void)text_check_import("fuzz_torch_snapshot", &format_torch_events, bytes, length, &last);
     return 0;
 }

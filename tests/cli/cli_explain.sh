@@ -127,3 +127,15 @@ for subcommand in explain export watch import replay; do
     expect_refusal 2 "retired.ops: op 0 is on host 1: --hosts must be 2 or more" "$subcommand" retired.ops --hosts 1
 done
 finish
+
+# A snapshot of PyTorch whose trace ends in a failure is that failure, without a word about its format.
+snapshot=$causes/../field/torch_snapshot/complete.pickle
+expect_exit 0 explain "$snapshot"
+expect_text out.txt "the file says: device_traces[0][12]: oom, size 6291456, device_free 1048676, in train.py:34 forward"
+expect_text out.txt "Verdict: justified"
+expect_no_text out.txt "Nothing to explain"
+
+# What is assumed is said where nothing failed, too.
+printf '%s\n' Thread,Time,Action,Pointer,Size,Stream '1,23:59:58.000001,allocate,0x7f0000000200,1024,0x0' >rmm.csv
+expect_exit 0 explain rmm.csv
+expect_text out.txt "  - capacity 1024, the peak of live bytes in granules of 512; no memory is spare"

@@ -38,7 +38,7 @@ START_TEST(a_request_lives_from_its_arrival_to_its_last_token)
                  "free block=2\nalloc size=115200\nfree block=6\n");
     ck_assert_uint_eq(import.setup.capacity_bytes, 155 * 1024 + 3584);
     ck_assert_ptr_nonnull(strstr(import.notes, "512 bytes per token\n"));
-    ck_assert_ptr_nonnull(strstr(import.notes, "at 100 tokens a second\n"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "100 tokens a second\n"));
     ck_assert_ptr_nonnull(strstr(import.notes, "the last line has no line end"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
@@ -48,8 +48,8 @@ START_TEST(what_the_options_do_not_say_is_assumed_and_noted)
 {
     import_checks_file(FIELD "/four_requests.csv", "azure_llm", NULL, &import);
     ck_assert_uint_eq(import.ops.ops[0].size_bytes, 150 * 327680);
-    ck_assert_ptr_nonnull(strstr(import.notes, "327680 bytes per token: assumed"));
-    ck_assert_ptr_nonnull(strstr(import.notes, "25 tokens a second: assumed"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "assumed: 327680 bytes per token (80"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "assumed: 25 tokens a second"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
 END_TEST
@@ -200,7 +200,7 @@ START_TEST(the_file_of_the_field_imports_with_its_own_sums)
     printf("%zu requests, %" PRIu64 " tokens, peak %" PRIu64 " bytes\n", count, tokens, peak_bytes);
     ck_assert_uint_eq(import.ops.count, 2 * count);
     ck_assert_uint_eq(bytes, tokens * 327680);
-    ck_assert_uint_eq(import.setup.capacity_bytes, peak_bytes);
+    ck_assert_uint_eq(import.setup.capacity_bytes, peak_bytes + peak_bytes / 8); /* a long log */
     import.ops.count = 2000; /* as much as a test has time for */
     ck_assert_uint_eq(import_checks_replay(&import), 0);
     free(requests);

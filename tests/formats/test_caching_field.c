@@ -4,6 +4,7 @@
  * docs/caching.md has it. */
 #include "formats/torch/private/pickle.h"
 #include "targets/caching/cache.h"
+#include "tests/formats/plain_json.h"
 #include "tests/formats/torch_rig.h"
 #include "tests/helpers/suite.h"
 
@@ -411,9 +412,13 @@ static const struct known {
 static json_t *read_root(const char *path)
 {
     size_t length = 0;
-    json_t *root = NULL;
+    struct plain_tree tree = {0};
+    struct plain_value value = plain_make(PLAIN_NOTHING);
     char *bytes = file_bytes(path, &length);
-    ck_assert_msg(pickle_read(bytes, length, &root, &refusal) == IMPORT_OK, "%s", refusal.reason);
+    ck_assert_msg(pickle_read(bytes, length, &tree, &value, &refusal) == IMPORT_OK, "%s",
+                  refusal.reason);
+    json_t *root = plain_json(&tree, value);
+    plain_deinit(&tree);
     free(bytes);
     return root;
 }

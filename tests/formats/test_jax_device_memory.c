@@ -54,12 +54,12 @@ START_TEST(what_the_profile_does_not_say_is_said)
     static const char *const notes[] = {
         "6 buffers of 5608 bytes, 1 executables of 2048 bytes",
         "0 = TPU_0(process=0,(0,0,0,0)), 1512; 1 = TPU_1(process=0,(0,0,0,1)), 4096",
-        "the failed request, if any, are unknown",
-        "all are on device 0",
+        "the failed request, if any, is not in the profile",
+        "assumed: all executables are on device 0",
         "left out: 2 executables or buffers of unknown size (-1)",
         "left out: 1 executables or buffers of 0 bytes",
         "of 1 stacks, the bytes are not a multiple of the blocks",
-        "capacity 4096: assumed",
+        "assumed: capacity 4096, the most",
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         ck_assert_msg(strstr(profile_import.notes, notes[i]) != NULL, "%s is not in:\n%s", notes[i],
@@ -77,7 +77,7 @@ START_TEST(a_chip_that_is_given_is_the_device)
         IMPORT_OK);
     ck_assert_str_eq(profile_import.setup.chip, "v3");
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, chip_find("v3")->capacity_bytes);
-    ck_assert_ptr_null(strstr(profile_import.notes, "assumed"));
+    ck_assert_ptr_null(strstr(profile_import.notes, "assumed: capacity"));
 }
 END_TEST
 

@@ -2,6 +2,7 @@
  * and nothing is ever executed. */
 #include "formats/torch/private/pickle.h"
 #include "harness/base/random.h"
+#include "tests/formats/plain_json.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -9,19 +10,20 @@
 #include <string.h>
 
 static struct import_error error;
-static json_t *root;
+static struct plain_tree tree;
+static struct plain_value root;
 
 /* A string literal with NULs in it, without the last one. */
 #define READ(bytes) read_pickle(bytes, sizeof(bytes) - 1)
 
 static enum import_result read_pickle(const char *bytes, size_t length)
 {
-    json_decref(root);
-    root = NULL;
+    plain_deinit(&tree);
+    root = plain_make(PLAIN_NOTHING);
     error = (struct import_error){0};
-    const enum import_result result = pickle_read(bytes, length, &root, &error);
+    const enum import_result result = pickle_read(bytes, length, &tree, &root, &error);
     if (result != IMPORT_OK) {
-        ck_assert_ptr_null(root);
+        ck_assert_int_eq(root.kind, PLAIN_NOTHING);
         ck_assert_str_ne(error.reason, "");
     }
     return result;
@@ -29,16 +31,17 @@ static enum import_result read_pickle(const char *bytes, size_t length)
 
 static void teardown_root(void)
 {
-    json_decref(root);
-    root = NULL;
+    plain_deinit(&tree);
 }
 
 static void assert_value(enum import_result result, const char *json)
 {
     ck_assert_msg(result == IMPORT_OK, "%s", error.reason);
-    char *text = json_dumps(root, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_t *read = plain_json(&tree, root);
+    char *text = json_dumps(read, JSON_COMPACT | JSON_ENCODE_ANY);
     ck_assert_str_eq(text, json);
     free(text);
+    json_decref(read);
 }
 
 static void assert_refused(enum import_result result, const char *reason)
@@ -125,10 +128,80 @@ START_TEST(the_memo_shares_values)
                       "aK\x01sh\x00h\x00"
                       "e."),
                  "[{\"a\":1},{\"a\":1},{\"a\":1}]");
-    ck_assert_ptr_eq(json_array_get(root, 0), json_array_get(root, 2));
+    ck_assert_uint_eq(plain_at(&tree, root, 0).payload, plain_at(&tree, root, 2).payload);
     assert_value(READ("\x80\x04](]\x94h\x00"
                       "e."),
                  "[[],[]]");
+}
+END_TEST
+
+/* 2^64 - 1 has no sign, and nine bytes. */
+START_TEST(numbers_of_64_bits_are_read_with_and_without_a_sign)
+{
+    static const struct {
+        const char *bytes;
+        uint64_t number;
+        bool is_negative;
+    } numbers[] = {
+        {"\x80\x04\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00.", UINT64_MAX, false},
+        {"\x80\x04\x8a\x09\xfe\xff\xff\xff\xff\xff\xff\xff\x00.", UINT64_MAX - 1, false},
+        {"\x80\x04\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f.", INT64_MAX, false},
+        {"\x80\x04\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x0f.", (UINT64_C(1) << 60) - 1, false},
+        {"\x80\x04\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x07.", (UINT64_C(1) << 59) - 1, false},
+        {"\x80\x04\x8a\x08\xff\xff\xff\xff\xff\xff\xff\xff.", UINT64_MAX, true},
+        {"\x80\x04\x8a\x08\xff\xff\xff\xff\xff\xff\xff\xf7.", ~(UINT64_C(1) << 59), true},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const size_t length = 4 + (size_t)numbers[i].bytes[3] + 1;
+        ck_assert_msg(read_pickle(numbers[i].bytes, length) == IMPORT_OK, "%s", error.reason);
+        ck_assert(plain_is_number(root));
+        ck_assert_uint_eq(plain_number(&tree, root), numbers[i].number);
+        ck_assert(plain_is_negative(root) == numbers[i].is_negative);
+    }
+}
+END_TEST
+
+/* Their values move as they grow, one after the other and between each other. */
+START_TEST(long_lists_and_dicts_keep_all_their_values)
+{
+    enum { COUNT = 3000 };
+    char *bytes = malloc(64 * COUNT);
+    size_t length = 0;
+    ck_assert_ptr_nonnull(bytes);
+    memcpy(bytes, "\x80\x04]\x94", 4);
+    length = 4;
+    for (int i = 0; i < COUNT; i++) {
+        length += (size_t)sprintf(bytes + length, "(}(\x8c\x04%04dM%c%cuM%c%ce", i, i & 0xFF,
+                                  i >> 8, i & 0xFF, i >> 8);
+    }
+    bytes[length++] = '.';
+    ck_assert_msg(read_pickle(bytes, length) == IMPORT_OK, "%s", error.reason);
+    ck_assert_uint_eq(plain_count(&tree, root), 2 * COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        const struct plain_value dict = plain_at(&tree, root, 2 * i);
+        char key[8];
+        (void)snprintf(key, sizeof key, "%04zu", i);
+        ck_assert_uint_eq(plain_number(&tree, plain_get(&tree, dict, key)), i);
+        ck_assert_uint_eq(plain_number(&tree, plain_at(&tree, root, 2 * i + 1)), i);
+    }
+    free(bytes);
+}
+END_TEST
+
+/* The pickler writes a dict in steps of 1000 keys, with other values between. */
+START_TEST(a_dict_may_be_filled_in_steps)
+{
+    assert_value(READ("\x80\x04}\x8c\x01"
+                      "aK\x01s(\x8c\x01"
+                      "b}\x8c\x01"
+                      "aK\x02su."),
+                 "{\"a\":1,\"b\":{\"a\":2}}");
+    assert_refused(READ("\x80\x04}\x8c\x01"
+                        "aK\x01s(\x8c\x01"
+                        "b}\x8c\x01"
+                        "aK\x02s\x8c\x01"
+                        "aNu."),
+                   "the key 'a' is given twice");
 }
 END_TEST
 
@@ -242,8 +315,10 @@ END_TEST
 START_TEST(bad_values_are_refused)
 {
     assert_refused(READ("\x80\x04\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01."),
-                   "at most 8 are accepted");
-    assert_refused(READ("\x80\x04\x8b\xff\xff\xff\xff."), "at most 8 are accepted");
+                   "at most 64 bits are accepted");
+    assert_refused(READ("\x80\x04\x8a\x0a\x00\x00\x00\x00\x00\x00\x00\x80\x00\x00."),
+                   "an integer of 10 bytes; at most 64 bits are accepted");
+    assert_refused(READ("\x80\x04\x8b\xff\xff\xff\xff."), "at most 64 bits are accepted");
     assert_refused(READ("\x80\x04\x8c\x03"
                         "a\x00"
                         "b."),
@@ -258,13 +333,13 @@ END_TEST
 
 START_TEST(nesting_and_the_stack_are_bounded)
 {
-    char bytes[3 + 2 * PICKLE_DEPTH_MAX + 8] = "\x80\x04";
+    char bytes[3 + 2 * PLAIN_DEPTH_MAX + 8] = "\x80\x04";
     size_t length = 2;
-    for (int depth = 0; depth < PICKLE_DEPTH_MAX; depth++) {
+    for (int depth = 0; depth < PLAIN_DEPTH_MAX; depth++) {
         bytes[length++] = ']';
     }
-    memset(bytes + length, 'a', PICKLE_DEPTH_MAX - 1);
-    length += PICKLE_DEPTH_MAX - 1;
+    memset(bytes + length, 'a', PLAIN_DEPTH_MAX - 1);
+    length += PLAIN_DEPTH_MAX - 1;
     bytes[length] = '.';
     ck_assert_msg(read_pickle(bytes, length + 1) == IMPORT_OK, "%s", error.reason);
     bytes[length] = '\x85'; /* one deeper, as a tuple */
@@ -293,7 +368,7 @@ START_TEST(a_value_that_shares_itself_many_times_costs_nothing)
     }
     bytes[length++] = '.';
     ck_assert_msg(read_pickle(bytes, length) == IMPORT_OK, "%s", error.reason);
-    ck_assert_uint_eq(json_array_size(root), 2);
+    ck_assert_uint_eq(plain_count(&tree, root), 2);
 }
 END_TEST
 
@@ -345,6 +420,9 @@ Suite *suite_of_pickle(void)
     tcase_add_test(cases, each_type_is_read_in_each_of_its_spellings);
     tcase_add_test(cases, containers_are_read_in_each_of_their_spellings);
     tcase_add_test(cases, the_memo_shares_values);
+    tcase_add_test(cases, numbers_of_64_bits_are_read_with_and_without_a_sign);
+    tcase_add_test(cases, long_lists_and_dicts_keep_all_their_values);
+    tcase_add_test(cases, a_dict_may_be_filled_in_steps);
     tcase_add_test(cases, what_could_execute_something_is_refused_by_name_and_offset);
     tcase_add_test(cases, no_other_byte_is_an_opcode);
     tcase_add_test(cases, nothing_can_contain_itself);

@@ -24,8 +24,8 @@ static const struct {
     uint64_t failed_count; /* requests that the log saw fail */
     uint64_t oom_count;    /* in a replay */
 } files[] = {
-    {"complete.pickle", NULL, IMPORT_OK, 10, 23 << 20, 1, 1, 0},
-    {"complete.json", NULL, IMPORT_OK, 10, 23 << 20, 1, 1, 0},
+    {"complete.pickle", NULL, IMPORT_OK, 11, (23 << 20) + 1024, 1, 1, 1},
+    {"complete.json", NULL, IMPORT_OK, 11, (23 << 20) + 1024, 1, 1, 1},
     {"ring.pickle", NULL, IMPORT_OK, 16, 9 << 20, 1, 0, 1},
     {"state_1_13.pickle", NULL, IMPORT_OK, 6, 20 << 20, 1, 0, 0},
     {"state_oom.json", NULL, IMPORT_OK, 12, (24 << 20) + 1024, 2, 1, 1},
@@ -90,7 +90,7 @@ END_TEST
 
 START_TEST(events_become_ops_with_what_they_asked_for_and_where)
 {
-    load(FIELD "complete.pickle", "auto");
+    load(FIELD "complete.pickle", "torch_events");
     assert_ops(
         "alloc size=512 unpadded=4 tag=2\n"
         "alloc size=4M tag=2\n"
@@ -106,9 +106,10 @@ START_TEST(events_become_ops_with_what_they_asked_for_and_where)
     ck_assert_str_eq(import.setup.tags[2], "train.py:12 load_model");
     ck_assert_str_eq(import.setup.tags[3], "optim.py:56 step");
     char *of_pickle = ops_text();
-    load(FIELD "complete.json", "auto");
+    load(FIELD "complete.json", "torch_events");
     assert_ops(of_pickle);
     free(of_pickle);
+    ck_assert_str_eq(import.setup.system, "pytorch");
 }
 END_TEST
 
@@ -155,10 +156,18 @@ START_TEST(a_final_state_becomes_its_heap_and_the_request_that_failed)
 }
 END_TEST
 
-/* By name, the final heap of a file with events; here the last of them is the failure. */
-START_TEST(the_final_heap_can_be_asked_for)
+/* The last event is the failure, and by its bytes the request would fit: only the heap tells why it
+ * failed. */
+START_TEST(a_trace_that_ends_in_a_failure_becomes_the_heap_in_which_it_failed)
 {
+    load(FIELD "complete.json", "auto");
+    ck_assert_str_eq(
+        import.message,
+        "device_traces[0][12]: oom, size 6291456, device_free 1048676, in train.py:34 forward");
+    char *unasked = ops_text();
     load(FIELD "complete.json", "torch_state");
+    assert_ops(unasked);
+    free(unasked);
     assert_ops("alloc size=12M unpadded=11776K tag=1\n"
                "alloc size=4M tag=254\n"
                "alloc size=4M tag=2\n"
@@ -245,6 +254,115 @@ static void assert_refused(const char *text, const char *reason)
     ck_assert_msg(strstr(refusal.reason, reason) != NULL, "'%s' is not in '%s'", reason,
                   refusal.reason);
 }
+
+/* --- failures --- */
+
+START_TEST(a_failure_for_want_of_bytes_keeps_its_events)
+{
+    ck_assert_msg(
+        import_string(
+            "{\"segments\":[{\"address\":4096,\"blocks\":[" BLOCK(1048576, "active_allocated") "]}]" TRACE(
+                EVENT(
+                    "alloc", 4096,
+                    1048576) ",{\"action\":\"oom\",\"size\":4194304,\"device_free\":2097152,"
+                             "\"frames\":[{\"filename\":\"a.py\",\"line\":7,\"name\":\"f\"}]}")) ==
+            IMPORT_OK,
+        "%s", refusal.reason);
+    assert_ops("alloc size=1M\nalloc size=4M tag=1\n");
+    ck_assert(was_refused(1));
+    ck_assert_uint_eq(import.setup.capacity_bytes, 3 << 20);
+    ck_assert_uint_eq(replay(), 1);
+    ck_assert_str_eq(import.message,
+                     "device_traces[0][1]: oom, size 4194304, device_free 2097152, in a.py:7 f");
+    ck_assert_ptr_nonnull(strstr(import.assumed, "blocks lie where the replay places them"));
+}
+END_TEST
+
+/* A segment of 4 MiB, all free but its last 512 bytes. */
+#define SEGMENT_4M(address, keys)     \
+    "{\"address\":" #address "," keys \
+    "\"blocks\":[" BLOCK(4193792, "inactive") "," BLOCK(512, "active_allocated") "]}"
+#define OOM(size, device_free) \
+    "{\"action\":\"oom\",\"size\":" #size ",\"device_free\":" #device_free "}"
+#define FAILED(segments, settings, event)                            \
+    "{\"segments\":[" segments "],\"allocator_settings\":{" settings \
+    "}" TRACE(EVENT("alloc", 1048576, 512) "," EVENT("free_completed", 1048576, 512) "," event)
+
+START_TEST(free_memory_that_could_not_serve_the_request_is_shown_as_in_use)
+{
+    static const struct {
+        const char *text, *tag;
+    } failed[] = {
+        {FAILED(SEGMENT_4M(8388608, "\"segment_type\":\"small\","), "", OOM(2097152, 0)),
+         "free in the small pool"},
+        {FAILED(SEGMENT_4M(8388608, "\"segment_type\":\"large\","), "", OOM(1048576, 0)),
+         "free in the large pool"},
+        {FAILED(SEGMENT_4M(8388608, "\"stream\":7,"), "", OOM(2097152, 0)),
+         "free for another stream"},
+        {FAILED(SEGMENT_4M(8388608, "\"segment_pool_id\":[0,1],"), "", OOM(2097152, 0)),
+         "free in a private pool"},
+        {FAILED(SEGMENT_4M(8388608, ""), "\"max_split_size\":3145728", OOM(2097152, 0)),
+         "free, kept whole by max_split_size"},
+        {FAILED(SEGMENT_4M(8388608, "\"stream\":7,"), "", OOM(6291456, 8388608)),
+         "free on the device, not for a segment"},
+    };
+    for (size_t i = 0; i < sizeof failed / sizeof failed[0]; i++) {
+        ck_assert_msg(import_string(failed[i].text) == IMPORT_OK, "%s", refusal.reason);
+        ck_assert_str_eq(import.setup.tags[1], failed[i].tag);
+        ck_assert_uint_eq(replay(), 1);
+        import_deinit(&import);
+        import_init(&import);
+    }
+}
+END_TEST
+
+/* Pool, stream and size are right: that PyTorch did not use it is not explained away. */
+START_TEST(a_free_block_that_would_have_served_stays_free)
+{
+    ck_assert_msg(import_string(FAILED(SEGMENT_4M(8388608, "\"segment_type\":\"large\","), "",
+                                       OOM(2097152, 0))) == IMPORT_OK,
+                  "%s", refusal.reason);
+    ck_assert_uint_eq(replay(), 0);
+    ck_assert_ptr_nonnull(
+        strstr(import.assumed, "a free block of 4193792 bytes serves the request, which failed"));
+}
+END_TEST
+
+START_TEST(a_device_that_refused_what_it_had_is_told_as_such)
+{
+    ck_assert_msg(import_string(FAILED(SEGMENT_4M(8388608, ""), "", OOM(12582912, 33554432))) ==
+                      IMPORT_OK,
+                  "%s", refusal.reason);
+    ck_assert_uint_eq(replay(), 1);
+    ck_assert_ptr_nonnull(strstr(
+        import.assumed,
+        "the device refused a segment of 12582912 bytes although it had 33554432 free: a limit"));
+}
+END_TEST
+
+START_TEST(numbers_of_64_bits_are_neither_lines_nor_blocks)
+{
+#define HUGE_NUMBER "18446744073709551615"
+    ck_assert_msg(
+        import_string("{\"segments\":[]" TRACE(
+            "{\"action\":\"oom\",\"size\":" HUGE_NUMBER ",\"device_free\":" HUGE_NUMBER
+            ",\"frames\":[{\"filename\":\"/18446744073709551616/a.py\",\"line\":" HUGE_NUMBER
+            ",\"name\":\"f\"}]},{\"action\":\"alloc\",\"addr\":512,\"size\":512},"
+            "{\"action\":\"free_completed\",\"addr\":512,\"size\":512}")) == IMPORT_OK,
+        "%s", refusal.reason);
+    assert_ops("alloc size=1P tag=1\nalloc size=512\nfree block=1\n");
+    ck_assert_str_eq(import.setup.tags[1], "a.py f");
+    assert_refused(
+        "{\"segments\":[]" TRACE("{\"action\":\"alloc\",\"addr\":512,\"size\":" HUGE_NUMBER "}"),
+        "device_traces[0][0]: 'size' is 9223372036854775807; accepted: 0 to");
+    assert_refused(
+        "{\"segments\":[{\"address\":0,\"blocks\":[{\"state\":\"inactive\",\"size\":" HUGE_NUMBER
+        "}]}]}",
+        "segments[0].blocks[0]: 'size' is 9223372036854775807; accepted: 0 to");
+}
+END_TEST
+
+/* --- what is refused --- */
 
 START_TEST(what_contradicts_itself_is_refused_with_its_place)
 {
@@ -646,7 +764,12 @@ Suite *suite_of_torch_snapshot(void)
     tcase_add_test(cases, events_become_ops_with_what_they_asked_for_and_where);
     tcase_add_test(cases, the_missing_start_of_a_ring_is_rebuilt);
     tcase_add_test(cases, a_final_state_becomes_its_heap_and_the_request_that_failed);
-    tcase_add_test(cases, the_final_heap_can_be_asked_for);
+    tcase_add_test(cases, a_trace_that_ends_in_a_failure_becomes_the_heap_in_which_it_failed);
+    tcase_add_test(cases, a_failure_for_want_of_bytes_keeps_its_events);
+    tcase_add_test(cases, free_memory_that_could_not_serve_the_request_is_shown_as_in_use);
+    tcase_add_test(cases, a_free_block_that_would_have_served_stays_free);
+    tcase_add_test(cases, a_device_that_refused_what_it_had_is_told_as_such);
+    tcase_add_test(cases, numbers_of_64_bits_are_neither_lines_nor_blocks);
     tcase_add_test(cases, a_device_on_which_nothing_failed_has_at_least_its_segments);
     tcase_add_test(cases, of_the_smaller_of_two_devices_that_failed_the_rest_is_retired);
     tcase_add_test(cases, of_the_devices_that_end_in_a_failure_the_latest_gets_its_request);

@@ -1,5 +1,6 @@
 /* Events of a log become ops: what was there before, queued frees, failures, sums, and streams as
  * lanes in the order of the log. */
+#include "formats/common/capacity.h"
 #include "formats/common/trace.h"
 #include "harness/base/random.h"
 #include "harness/lanes/lanes.h"
@@ -120,7 +121,24 @@ START_TEST(an_address_names_its_newest_block)
     ck_assert_uint_eq(totals.peak_bytes, 3072);
     ck_assert_uint_eq(import.setup.capacity_bytes, 3072);
     ck_assert_str_eq(setup_option(&import.setup, "defrag"), "repack");
-    ck_assert_ptr_nonnull(strstr(import.notes, "capacity 3072: assumed"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "assumed: capacity 3072, the peak"));
+}
+END_TEST
+
+/* Near the peak each request would have blocks moved. */
+START_TEST(a_long_log_without_a_capacity_gets_an_eighth_to_spare)
+{
+    for (uint64_t i = 0; i < CAPACITY_TIGHT_OPS_MAX / 2; i++) {
+        add_alloc(i, 512);
+        free_at_once(i, 512);
+    }
+    add_alloc(1 << 20, 4096);
+    end_trace();
+    ck_assert_uint_eq(import.ops.count, CAPACITY_TIGHT_OPS_MAX + 1);
+    ck_assert_uint_eq(totals.peak_bytes, 4096);
+    ck_assert_uint_eq(import.setup.capacity_bytes, 4096 + 512);
+    ck_assert_ptr_nonnull(
+        strstr(import.assumed, "capacity 4608, the peak of live bytes, 4096 in granules of 512"));
 }
 END_TEST
 
@@ -698,6 +716,7 @@ Suite *suite_of_trace(void)
     TCase *events = tcase_create("events");
     tcase_add_checked_fixture(events, setup_test, teardown_test);
     tcase_add_test(events, an_address_names_its_newest_block);
+    tcase_add_test(events, a_long_log_without_a_capacity_gets_an_eighth_to_spare);
     tcase_add_test(events,
                    a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_completion);
     tcase_add_test(events, a_queued_free_takes_its_place_until_it_completes);

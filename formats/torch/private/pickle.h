@@ -9,14 +9,9 @@
 #define FORMATS_TORCH_PRIVATE_PICKLE_H
 
 #include "formats/common/import_error.h"
-
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "formats/torch/private/plain.h"
 
 enum {
-    PICKLE_DEPTH_MAX =
-        64, /* containers in each other; freeing them is as deep a recursion.  Snapshots have 10 */
     PICKLE_STACK_MAX =
         1 << 20, /* values that wait to be put into a container; the pickler leaves 1000 a level */
     PICKLE_FIRST_BYTE = 0x80, /* of protocol 2 and later */
@@ -24,20 +19,20 @@ enum {
     PICKLE_PROTOCOL_MAX = 5
 };
 
-/* Decodes text[length], one whole pickle, into *root, which the caller gives to json_decref. Tuples
- * become arrays, None null, a float that is not finite null.  What the pickle shares is shared (by
- * reference count), and no value contains itself: who walks *root must bound how often shared
- * values are visited.
+/* Decodes text[length], one whole pickle, into *tree, which is empty and the caller's to deinit,
+ * whatever comes of it; texts stay in `text`.  Tuples become lists, None null, a float that is not
+ * finite null.  What the pickle shares is shared, and no value contains itself: who walks the tree
+ * must bound how often shared values are visited.
  *
  * IMPORT_INCOMPLETE: the text ends inside.  IMPORT_INVALID: a refused opcode, bytes behind the end,
  * a text that is not UTF-8 or has a NUL in it, an integer beyond 64 bits, a key that is no text or
  * is given twice, a container that is changed after it was put into another or fetched from the
- * memo (so that it could contain itself), more than the two bounds above. IMPORT_UNREADABLE: no
- * host memory.  error->reason has the byte offset, from 0; *root is untouched on failure.
+ * memo (so that it could contain itself), more than the bounds above and those of the tree.
+ * error->reason has the byte offset, from 0; *root is untouched on failure.
  *
- * O(length) time; host memory is about 10 bytes for each byte of a snapshot, and at worst 100. */
-enum import_result pickle_read(const char *text, size_t length, json_t **root,
-                               struct import_error *error);
+ * O(length) time; host memory is about 2 bytes for each byte of a snapshot, and at worst 100. */
+enum import_result pickle_read(const char *text, size_t length, struct plain_tree *tree,
+                               struct plain_value *root, struct import_error *error);
 
 /* Whether the text begins as such a pickle does.  O(1). */
 bool pickle_recognise(const char *text, size_t length);

@@ -1,29 +1,10 @@
-/* What the opcodes of a pickle work on: the stack, its marks, the memo, and the containers that are
- * being filled. */
+/* What the opcodes of a pickle work on: the stack, its marks, the memo, and the tree that grows. */
 #ifndef FORMATS_TORCH_PRIVATE_PICKLE_READER_H
 #define FORMATS_TORCH_PRIVATE_PICKLE_READER_H
 
 #include "formats/torch/private/pickle.h"
 
 #include <stdint.h>
-
-enum { PICKLE_NO_CONTAINER = UINT32_MAX };
-
-/* A list, tuple or dict.  It may be filled as long as one slot of the stack is the only thing that
- * refers to it: one that was fetched from the memo is closed, and one that was put into another can
- * only be fetched, which is why nothing can come to contain itself. */
-struct pickle_container {
-    json_t *value; /* one reference; NULL as long as it is empty: most never become anything */
-    uint8_t depth; /* 1 + that of the deepest container in it */
-    bool is_list;  /* or a tuple; else a dict */
-    bool is_closed;
-};
-
-/* A value on the stack or in the memo. */
-struct pickle_slot {
-    json_t *value;      /* of a scalar: one reference */
-    uint32_t container; /* its index; PICKLE_NO_CONTAINER: a scalar */
-};
 
 struct pickle_reader {
     const char *text;
@@ -32,15 +13,13 @@ struct pickle_reader {
     size_t begin; /* the opcode that runs */
     const char *name;
     bool is_ended;
-    struct pickle_slot *stack;
+    struct plain_tree *tree;
+    struct plain_value *stack;
     size_t stack_count, stack_room;
     size_t *marks; /* heights of the stack; what is below the last one is out of reach */
     size_t mark_count, mark_room;
-    struct pickle_slot *memo;
+    struct plain_value *memo;
     size_t memo_count, memo_room;
-    struct pickle_container *containers;
-    size_t container_count, container_room;
-    json_t *empty_list, *empty_dict; /* shared by all that stay empty */
     struct import_error *error;
 };
 
@@ -49,7 +28,7 @@ enum import_result pickle_fail(struct pickle_reader *reader, enum import_result 
                                const char *reason, ...) __attribute__((format(printf, 3, 4)));
 
 void pickle_reader_init(struct pickle_reader *reader, const char *text, size_t length,
-                        struct import_error *error);
+                        struct plain_tree *tree, struct import_error *error);
 void pickle_reader_deinit(struct pickle_reader *reader);
 
 /* The next count bytes.  IMPORT_INCOMPLETE: so many are not there. */
@@ -59,10 +38,7 @@ enum import_result pickle_take(struct pickle_reader *reader, uint64_t count,
 enum import_result pickle_take_number(struct pickle_reader *reader, unsigned byte_count,
                                       uint64_t *number);
 
-/* Takes over a scalar; NULL: it could not be made for want of host memory. */
-enum import_result pickle_push(struct pickle_reader *reader, json_t *value);
-/* A new empty container on the stack. */
-enum import_result pickle_push_container(struct pickle_reader *reader, bool is_list);
+enum import_result pickle_push(struct pickle_reader *reader, struct plain_value value);
 /* Takes the topmost count values away. */
 void pickle_drop(struct pickle_reader *reader, size_t count);
 /* How many values lie above the last mark, or on the stack when there is none. */
@@ -79,14 +55,11 @@ enum import_result pickle_fill_list(struct pickle_reader *reader, size_t count);
 enum import_result pickle_fill_dict(struct pickle_reader *reader, size_t count);
 /* The topmost count values become one list, tuple or dict in their place, which is closed: the
  * pickler adds nothing to it. */
-enum import_result pickle_gather(struct pickle_reader *reader, size_t count, bool is_list);
+enum import_result pickle_gather(struct pickle_reader *reader, size_t count, enum plain_kind kind);
 
 /* The topmost value is kept under that number, which is at most the next one. */
 enum import_result pickle_memo_put(struct pickle_reader *reader, uint64_t index);
 /* It is on the stack once more, and closed. */
 enum import_result pickle_memo_get(struct pickle_reader *reader, uint64_t index);
-
-/* The value at the top, with one reference for the caller. */
-json_t *pickle_top(const struct pickle_reader *reader);
 
 #endif

@@ -4,6 +4,7 @@
 #define FORMATS_TORCH_PRIVATE_TORCH_H
 
 #include "formats/common/capacity.h"
+#include "formats/torch/private/plain.h"
 
 #include <jansson.h>
 
@@ -13,32 +14,28 @@ enum { TORCH_NO_NAME = UINT32_MAX, TORCH_NO_EVENT = UINT32_MAX };
 
 /* --- places in the user's code --- */
 
-/* Where in the user's code memory was asked for: "file:line function". */
-struct torch_name {
-    char text[SETUP_NAME_BYTES];
-    uint64_t bytes;  /* that were asked for there, in all */
-    uint32_t number; /* its index, from 0, in the order in which the names came */
-};
+/* Where in the user's code memory was asked for, "file:line function", and the bytes that were
+ * asked for there, in all. */
 struct torch_names {
-    json_t *index; /* from text to number */
-    struct torch_name *names;
-    size_t count, room;
-    struct torch_stack *
-        stacks; /* a hash table of stack_room, a power of two or 0: the lists that were looked at */
-    size_t stack_count, stack_room;
+    struct name_table table;
+    uint32_t *known; /* known_count, by box of the tree: of a list of frames 1 + its name, of a
+                        frame 1 + whose code it is; 0 = not looked at yet */
+    size_t known_count;
 };
 void torch_names_init(struct torch_names *names);
 void torch_names_deinit(struct torch_names *names);
 /* The name of the innermost frame of the user's own Python code; of torch's own Python code, where
- * there is no other; else "no Python frame".  TORCH_NO_NAME: there are no frames.  Looks at 512
- * frames at most, and at 1024 bytes of a text.  A list that many share is looked at once; frames
- * must live until the last call. */
-uint32_t torch_name_of(struct torch_names *names, const json_t *frames);
+ * there is no other; else "no Python frame".  A line that no file has, as of 2^64 - 1, is left out.
+ * TORCH_NO_NAME: there are no frames.  Looks at 512 frames at most, and at 1024 bytes of a text.  A
+ * list that many share is looked at once; all are of one tree. */
+uint32_t torch_name_of(struct torch_names *names, const struct plain_tree *tree,
+                       struct plain_value frames);
 /* O(1); TORCH_NO_NAME counts nothing. */
 void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes);
-/* Pointers to all names, those with the most bytes first; the caller frees.  NULL: there are none.
- */
-const struct torch_name **torch_names_by_bytes(const struct torch_names *names);
+/* The numbers of all names, those with the most bytes first; the caller frees. */
+uint32_t *torch_names_by_bytes(const struct torch_names *names);
+/* "" for TORCH_NO_NAME. */
+const char *torch_name_text(const struct torch_names *names, uint32_t name);
 /* The tag of a name, of tags by number; 0 where there is no name, or there are no tags (NULL). */
 uint8_t torch_name_tag(const uint8_t *tags, uint32_t name);
 
@@ -49,12 +46,16 @@ enum torch_state {
     TORCH_ALLOCATED,
     TORCH_AWAITING_FREE /* freed by the user; a stream may still use it */
 };
+enum torch_pool { TORCH_POOL_UNKNOWN, TORCH_POOL_SMALL, TORCH_POOL_LARGE };
 struct torch_block {
     uint64_t address, size_bytes;
+    uint64_t stream;          /* of its segment */
     uint64_t requested_bytes; /* of an active block: 1..size_bytes */
     uint32_t segment, index;  /* segments[segment].blocks[index] of the file */
     uint32_t name;            /* or TORCH_NO_NAME */
     uint8_t host;             /* its device */
+    uint8_t pool;             /* enum torch_pool, of its segment */
+    bool is_private;
     enum torch_state state;
     bool begins_segment;
     bool is_in_trace; /* set by torch_lives: an event names its address */
@@ -70,11 +71,13 @@ enum torch_action {
     TORCH_OTHER /* snapshot, user_defined, and what is not known: without effect on memory */
 };
 struct torch_event {
-    uint64_t address;    /* TORCH_OOM: 0 */
+    union {
+        uint64_t address;
+        uint64_t free_bytes; /* TORCH_OOM: of the device; UINT64_MAX: not said */
+    };
     uint64_t size_bytes; /* as the file says: of allocs and failures what was requested */
     uint64_t stream;
     int64_t time_us;      /* TORCH_NO_TIME: not said */
-    uint64_t free_bytes;  /* TORCH_OOM: of the device; UINT64_MAX: not said */
     uint64_t taken_bytes; /* set by torch_lives, for allocs and frees: what the block takes */
     uint32_t life; /* set by torch_lives: the event that began it; the first one of a block that was
                       there */
@@ -96,11 +99,12 @@ struct torch_snapshot {
     uint64_t granule_bytes;
     uint64_t segment_bytes[OP_HOST_COUNT_MAX]; /* in all */
     size_t segment_count;
-    uint64_t unknown_keys;              /* values of keys that mean nothing here */
+    uint64_t max_split_bytes;     /* of the allocator's settings; 0 = unlimited, or not said */
+    uint64_t large_segment_bytes; /* the same; 20 MiB where they do not say it */
+    uint64_t unknown_keys;        /* values of keys that mean nothing here */
     char unknown_key[SETUP_NAME_BYTES]; /* the first such key */
     uint64_t unknown_actions;
     char unknown_action[SETUP_NAME_BYTES];
-    uint64_t snapshots, segment_events;
 };
 void torch_snapshot_init(struct torch_snapshot *snapshot);
 void torch_snapshot_deinit(struct torch_snapshot *snapshot);
@@ -119,8 +123,15 @@ enum import_result torch_fail_block(struct import_error *error, const struct tor
  * shared. IMPORT_INVALID, with the path in the file: a missing key, a wrong type, a number out of
  * range, blocks that do not tile their segment, sums that are not those of the segment, segments
  * that overlap, a device beyond 63. */
-enum import_result torch_read(const json_t *root, size_t visit_count_max,
-                              struct torch_snapshot *snapshot, struct import_error *error);
+enum import_result torch_read(const struct plain_tree *tree, struct plain_value root,
+                              size_t visit_count_max, struct torch_snapshot *snapshot,
+                              struct import_error *error);
+
+/* Decodes text[length] as JSON into *tree; *json has the texts, and the caller gives it to
+ * json_decref after the tree.  Fails as a format does. */
+enum import_result torch_read_json(const char *text, size_t length, json_t **json,
+                                   struct plain_tree *tree, struct plain_value *root,
+                                   struct import_error *error);
 
 /* Sorts the blocks by host and address.  IMPORT_INVALID: two overlap. */
 enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct import_error *error);
@@ -139,6 +150,10 @@ bool torch_has_trace(const struct torch_snapshot *snapshot);
  * final state, blocks that overlap. O(events log events). */
 enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_error *error);
 
+/* What that device had: its segments and its free bytes when a request failed, or the most that its
+ * segments ever had, if that is more; 0: no failure says the free bytes, or it is above 2^50. */
+uint64_t torch_capacity(const struct torch_snapshot *snapshot, uint8_t host);
+
 /* The events become ops, through formats/common/trace.h; after torch_lives. */
 enum import_result torch_build_trace(struct torch_snapshot *snapshot,
                                      const struct import_input *input, struct import *import,
@@ -150,11 +165,50 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
                                     const struct import_input *input, struct import *import,
                                     struct import_error *error);
 
+/* --- the failure --- */
+
+/* Of the failures after which nothing was allocated or freed on their devices the latest: the final
+ * state of its device is that of the failure.  NULL: there is none.  *other_count: further ones. */
+const struct torch_event *torch_find_failure(const struct torch_snapshot *snapshot,
+                                             unsigned *other_count);
+
+/* Whether there is such a failure, and the device had the bytes: a run from the events, which
+ * places blocks anew, would serve the request. */
+bool torch_fails_by_place(const struct torch_snapshot *snapshot);
+
+/* Why free memory that is large enough could not serve the request that failed. */
+enum torch_idle {
+    TORCH_IDLE_NOT, /* it is in use, or too small, or nothing that the file has keeps it */
+    TORCH_IDLE_SMALL_POOL,
+    TORCH_IDLE_LARGE_POOL,
+    TORCH_IDLE_PRIVATE_POOL,
+    TORCH_IDLE_STREAM,
+    TORCH_IDLE_WHOLE,
+    TORCH_IDLE_DEVICE, /* the device's own: less than a segment, or refused */
+    TORCH_IDLE_COUNT
+};
+enum torch_idle torch_why_idle(const struct torch_snapshot *snapshot,
+                               const struct torch_event *failure, const struct torch_block *block);
+const char *torch_idle_name(enum torch_idle idle);
+
+/* The bytes that the allocator asks the device for when no cached block serves size_bytes. */
+uint64_t torch_segment_bytes_for(const struct torch_snapshot *snapshot, uint64_t size_bytes);
+
+/* Quotes the event, with the place in the user's code. */
+void torch_quote_failure(const struct torch_snapshot *snapshot, const struct torch_event *failure,
+                         struct import *import);
+
 /* --- the importer --- */
 
-/* Reads the text, JSON or a pickle, and makes the ops of its events, or of its final state: where
- * is_state, and where there are no events.  Fails as a format's import does. */
-enum import_result torch_import(const struct import_input *input, bool is_state,
+enum torch_form {
+    TORCH_FORM_ANY,    /* the events; the final state where there are none, or where it is the heap
+                          of a failure that torch_fails_by_place() */
+    TORCH_FORM_EVENTS, /* where there are any */
+    TORCH_FORM_STATE
+};
+
+/* Reads the text, JSON or a pickle, and makes the ops.  Fails as a format's import does. */
+enum import_result torch_import(const struct import_input *input, enum torch_form form,
                                 struct import *import, struct import_error *error);
 
 #endif
