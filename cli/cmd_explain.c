@@ -71,6 +71,7 @@ static void explain_more(struct explanation *explanation)
     explain_causes(explanation);
     explain_numbers(explanation);
     explain_pictures(explanation);
+    explain_told(explanation);
     explain_assumed(explanation);
     explain_draw_svg(explanation);
 }

@@ -67,7 +67,7 @@ void explain_pictures(struct explanation *explanation)
         return;
     }
     snprintf(indented, sizeof indented, "  %s",
-             device_name(&explanation->recording->setup, moment->host, name));
+             device_name(explanation->recording, moment->host, name));
     const struct memory_device device = {indented, track};
     writing_append(text, "\nMemory over time\n");
     memory_chart_draw(&chart, &device, text);

@@ -53,7 +53,7 @@ const char *explain_device(const struct explanation *explanation, uint32_t host,
     const uint32_t *at = setup->coordinate;
     const bool has_coordinate = (at[0] | at[1] | at[2] | at[3]) != 0;
     if (system != NULL && (setup->host_count > 1 || (system->is_tpu && has_coordinate))) {
-        return device_name(setup, host, name);
+        return device_name(explanation->recording, host, name);
     }
     snprintf(name, DEVICE_NAME_BYTES, "The %s", system == NULL ? "device" : system->device);
     return name;

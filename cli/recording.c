@@ -130,8 +130,10 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     writing_append(notes, import.notes);
     recording->format = import.format;
     memcpy(recording->assumed, import.assumed, sizeof import.assumed);
+    memcpy(recording->told, import.told, sizeof import.told);
     memcpy(recording->message, import.message, sizeof import.message);
     recording->message_line = import.message_line;
+    memcpy(recording->devices, import.devices, sizeof import.devices);
     recording->said = import.said;
     recording->said_count = import.said_count;
     import.said = NULL; /* the recording's now */

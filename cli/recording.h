@@ -16,8 +16,10 @@ struct recording {
     size_t said_count;
     /* as in struct import */
     char assumed[IMPORT_NOTES_BYTES];
+    char told[IMPORT_NOTES_BYTES];
     char message[IMPORT_MESSAGE_BYTES];
     size_t message_line;
+    char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
 };
 
 /* Reads an .ops file, - being standard input; with any_format every format that `import` knows. The

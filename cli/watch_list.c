@@ -5,6 +5,7 @@
 #include "cli/recording.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/model/model.h"
+#include "harness/op/system.h"
 #include "harness/trial/trial_run.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ static void run_list(void *context, int file)
     trial_deinit(&trial);
 }
 
-static void show_hosts(struct watching *watching, const struct setup *setup,
+static void show_hosts(struct watching *watching, const struct recording *recording,
                        const struct seen *seen)
 {
     struct memory_device devices[OP_HOST_COUNT_MAX];
@@ -79,7 +80,7 @@ static void show_hosts(struct watching *watching, const struct setup *setup,
         if (seen->tracks[host].point_count == 0) {
             continue;
         }
-        devices[count] = (struct memory_device){device_name(setup, host, names[count]),
+        devices[count] = (struct memory_device){device_name(recording, host, names[count]),
                                                 &seen->tracks[host]};
         count++;
     }
@@ -140,7 +141,7 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
     const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
     if (end != CHILD_NOT_BORN) {
-        show_hosts(watching, &recording->setup, seen);
+        show_hosts(watching, recording, seen);
     }
     const enum exit_code code = print_end(watching, seen, end, death);
     death_destroy(death);

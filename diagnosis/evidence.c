@@ -21,6 +21,16 @@ const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
     return name;
 }
 
+bool evidence_placement_is_assumed(const struct evidence *evidence)
+{
+    for (size_t i = 0; i < evidence->block_count; i++) {
+        if (setup_is_placed_name(evidence->setup->tags[evidence->blocks[i].tag])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool evidence_has_oom(const struct evidence *evidence)
 {
     const enum verdict_kind kind = evidence->verdict->kind;

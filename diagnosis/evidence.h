@@ -74,6 +74,8 @@ void evidence_deinit(struct evidence *evidence);
 /* The name of a tag, or "tag N". */
 const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
                               char name[SETUP_NAME_BYTES]);
+/* Whether the list is rebuilt from sums, so that nothing may be said of where blocks lie. */
+bool evidence_placement_is_assumed(const struct evidence *evidence);
 /* Whether the verdict is on an out-of-memory. */
 bool evidence_has_oom(const struct evidence *evidence);
 /* Whom an op is for: an execution is for its program. */

@@ -66,7 +66,7 @@ static void fail_unrecognised(const char *text, size_t length, const char *names
 static const struct format *choose_format(const char *text, size_t length, const char *name,
                                           struct import_error *error)
 {
-    char names[IMPORT_REASON_BYTES / 2];
+    char names[IMPORT_REASON_BYTES / 4 * 3];
     print_format_names(names, sizeof names);
     if (name != NULL && strcmp(name, "auto") != 0) {
         const struct format *format = format_find(name);

@@ -107,7 +107,9 @@ void explain_settle_in_json(struct explanation *explanation);
  * without any only a leak is told.  Nothing of a broken promise that is no out-of-memory. */
 void explain_causes(struct explanation *explanation);
 
-/* What the list has and FILE does not say; nothing where nothing is assumed. */
+/* What FILE says beside the ops (import_tell), and what the list has and FILE does not say; each
+ * nothing where there is nothing. */
+void explain_told(struct explanation *explanation);
 void explain_assumed(struct explanation *explanation);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-enum { CONFIDENCE = 90 };
+enum { CONFIDENCE = 90, CONFIDENCE_ASSUMED = 60 };
 
 /* A hole that is large enough is no fragmentation: where it cannot be used, out_of_place says why.
  */
@@ -12,8 +12,18 @@ static void find_fragmented(const struct evidence *evidence, struct diagnosis *d
     if (evidence->missing_bytes > 0 || evidence->largest_hole_bytes >= evidence->requested_bytes) {
         return;
     }
-    diagnosis->confidence = CONFIDENCE;
+    const bool is_assumed = evidence_placement_is_assumed(evidence);
+    diagnosis->confidence = is_assumed ? CONFIDENCE_ASSUMED : CONFIDENCE;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
+    if (is_assumed) {
+        diagnosis_describe(
+            diagnosis,
+            "%s are free, enough for the requested %s, so they lay in pieces or were of "
+            "no use to it. The file has sums only: which blocks lie between is not known.",
+            diagnosis_size(evidence->free_bytes).text,
+            diagnosis_size(evidence->requested_bytes).text);
+        return;
+    }
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
     diagnosis_describe(
         diagnosis,

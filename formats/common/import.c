@@ -11,8 +11,10 @@
 void import_init(struct import *import)
 {
     import->format = NULL;
-    import->notes[0] = import->named_target[0] = import->assumed[0] = import->message[0] = '\0';
+    import->notes[0] = import->named_target[0] = import->assumed[0] = '\0';
+    import->told[0] = import->message[0] = '\0';
     import->message_line = 0;
+    memset(import->devices, 0, sizeof import->devices);
     setup_init(&import->setup);
     op_list_init(&import->ops);
     import->said = NULL;
@@ -81,12 +83,34 @@ void import_assume(struct import *import, const char *fact, ...)
     add_line(import->assumed, "", line);
 }
 
+void import_tell(struct import *import, const char *fact, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, fact);
+    vsnprintf(line, sizeof line, fact, arguments);
+    va_end(arguments);
+    utf8_make_printable(line);
+    add_line(import->notes, IMPORT_TOLD, line);
+    add_line(import->told, "", line);
+}
+
 void import_quote(struct import *import, const char *text, size_t length, size_t line)
 {
     snprintf(import->message, sizeof import->message, "%.*s",
              (int)(length < sizeof import->message ? length : sizeof import->message), text);
     utf8_make_printable(import->message);
     import->message_line = line;
+}
+
+void import_name_device(struct import *import, size_t host, const char *name, ...)
+{
+    va_list arguments;
+    CHECK(host < OP_HOST_COUNT_MAX);
+    va_start(arguments, name);
+    vsnprintf(import->devices[host], sizeof import->devices[host], name, arguments);
+    va_end(arguments);
+    utf8_make_printable(import->devices[host]);
 }
 
 uint64_t import_fixed_capacity(const struct setup *fixed, uint64_t granule_bytes)

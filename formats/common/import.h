@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IMPORT_NOTES_BYTES = 2048, IMPORT_MESSAGE_BYTES = 512 };
+enum { IMPORT_NOTES_BYTES = 2048, IMPORT_MESSAGE_BYTES = 512, IMPORT_DEVICE_BYTES = 32 };
 
 struct format;
 
@@ -44,12 +44,16 @@ struct import {
     struct op_list ops;
     struct said *said; /* said_count of them; owned by the import */
     size_t said_count, said_room;
-    char assumed[IMPORT_NOTES_BYTES];   /* what the file does not say and the list has all the same:
-                                         * one sentence a line; also among the notes, behind
-                                         * IMPORT_ASSUMED */
+    char assumed[IMPORT_NOTES_BYTES]; /* what the file does not say and the list has all the same:
+                                       * one sentence a line; also among the notes, behind
+                                       * IMPORT_ASSUMED */
+    char told[IMPORT_NOTES_BYTES];    /* what the file says beside the ops, in sentences as assumed;
+                                       * among the notes behind IMPORT_TOLD */
     char message[IMPORT_MESSAGE_BYTES]; /* the file's own words for its failure, on one line; "" =
                                          * it has none */
     size_t message_line;                /* from 1; 0 = not known */
+    /* by host: as the file names the device; "" = it does not */
+    char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
     char notes[IMPORT_NOTES_BYTES]; /* what was assumed or left out, one line each, "\n" between;
                                      * meant as the comments of the .ops file */
 };
@@ -89,8 +93,17 @@ void import_note(struct import *import, const char *note, ...)
 #define IMPORT_ASSUMED "assumed: "
 void import_assume(struct import *import, const char *fact, ...)
     __attribute__((format(printf, 2, 3)));
+/* Adds what the file says and no op can carry, which explain tells: counters, what they show, which
+ * of their checks fail.  One sentence, without a full stop. */
+#define IMPORT_TOLD "told: "
+void import_tell(struct import *import, const char *fact, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The file's own words for its failure: cut to IMPORT_MESSAGE_BYTES - 1 on one line. */
 void import_quote(struct import *import, const char *text, size_t length, size_t line);
+/* The file's own name of that host's device, below OP_HOST_COUNT_MAX: cut to IMPORT_DEVICE_BYTES
+ * - 1. */
+void import_name_device(struct import *import, size_t host, const char *name, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Appends an op and returns its index, which is below OP_NONE. */
 uint32_t import_append(struct import *import, const struct op *op);
 /* Adds what the log says of an op; ops must not descend from call to call. O(1). */

@@ -13,7 +13,7 @@ enum import_result {
     IMPORT_INCOMPLETE /* the grammar is kept as far as it goes, but facts are missing: a cut log */
 };
 
-enum { IMPORT_REASON_BYTES = 384 };
+enum { IMPORT_REASON_BYTES = 512 };
 
 /* Where and why: reason is one line without control characters. */
 struct import_error {

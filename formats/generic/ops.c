@@ -20,18 +20,20 @@ static unsigned recognise_ops(const char *text, size_t length)
                                                                                            : 0;
 }
 
-/* Comments that an importer wrote: what the list has and its file had not. */
-static void read_assumptions(const struct import_input *input, struct import *import)
+typedef void add_sentence(struct import *import, const char *sentence, ...);
+
+/* Comments that an importer wrote behind the mark. */
+static void read_comments(const struct import_input *input, const char *mark, add_sentence *add,
+                          struct import *import)
 {
-    static const char mark[] = "# " IMPORT_ASSUMED;
-    const size_t mark_length = sizeof mark - 1;
+    const size_t mark_length = strlen(mark);
     size_t at = 0;
     while (at < input->length) {
         const char *line = input->text + at;
         const char *newline = memchr(line, '\n', input->length - at);
         const size_t length = newline == NULL ? input->length - at : (size_t)(newline - line);
         if (length > mark_length && memcmp(line, mark, mark_length) == 0) {
-            import_assume(import, "%.*s", (int)(length - mark_length), line + mark_length);
+            add(import, "%.*s", (int)(length - mark_length), line + mark_length);
         }
         at += length + 1;
     }
@@ -48,7 +50,8 @@ static enum import_result import_ops(const struct import_input *input, struct im
     }
     memcpy(import->named_target, import->setup.target, sizeof import->named_target);
     import_apply_fixed(input->fixed, &import->setup);
-    read_assumptions(input, import);
+    read_comments(input, "# " IMPORT_ASSUMED, import_assume, import);
+    read_comments(input, "# " IMPORT_TOLD, import_tell, import);
     return IMPORT_OK;
 }
 

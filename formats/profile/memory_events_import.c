@@ -217,6 +217,9 @@ static void note_hosts(const struct feed *feed, const uint8_t *hosts, size_t hos
                                  host == 0 ? "" : ", ", host,
                                  feed->events->devices.names[hosts[host]].text);
     }
+    for (size_t host = 0; host < host_count; host++) {
+        import_name_device(feed->import, host, "%s", feed->events->devices.names[hosts[host]].text);
+    }
     if (used >= sizeof list) {
         memcpy(list + sizeof list - sizeof "...", "...", sizeof "...");
     }

@@ -57,6 +57,19 @@ const char *setup_option(const struct setup *setup, const char *key)
     return NULL;
 }
 
+bool setup_is_outside_name(const char *name)
+{
+    return strncmp(name, SETUP_OTHER_PROCESS_NAME, sizeof SETUP_OTHER_PROCESS_NAME - 1) == 0 ||
+           strcmp(name, SETUP_OTHER_LIBRARY_NAME) == 0 || strcmp(name, SETUP_OUTSIDE_NAME) == 0;
+}
+
+bool setup_is_placed_name(const char *name)
+{
+    const size_t length = strlen(name);
+    const size_t ending = sizeof SETUP_PLACED_ENDING - 1;
+    return length >= ending && strcmp(name + length - ending, SETUP_PLACED_ENDING) == 0;
+}
+
 unsigned setup_tag_named(const struct setup *setup, const char *name)
 {
     unsigned tag = setup->has_tags ? 0 : OP_TAG_COUNT;

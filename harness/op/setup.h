@@ -99,6 +99,17 @@ unsigned setup_filler_tag(const struct setup *setup);
 /* One whose tag has this name is held because a message does not say whether it could move: a
  * verdict that depends on it is unknown. */
 #define SETUP_ASSUMED_NAME "assumed pinned"
+/* Memory of the device that the allocator never had: of another process (a tag for each may have
+ * this name and its number behind it), of this process but of another library (a context, NCCL), or
+ * of somebody of whom the log says no more.  It is held because the allocator cannot move it. */
+#define SETUP_OTHER_PROCESS_NAME "other process"
+#define SETUP_OTHER_LIBRARY_NAME "this process, outside the allocator"
+#define SETUP_OUTSIDE_NAME "outside the allocator"
+bool setup_is_outside_name(const char *name);
+
+/* Where the blocks lie whose tag's name ends so is assumed: the file has their sum. */
+#define SETUP_PLACED_ENDING " (placement assumed)"
+bool setup_is_placed_name(const char *name);
 
 /* The first tag of that name; OP_TAG_COUNT when there is none. */
 unsigned setup_tag_named(const struct setup *setup, const char *name);

@@ -51,6 +51,17 @@ expect_text out.txt "host 0  4.00 MiB / 64.00 MiB"
 expect_text out.txt "host 1  4.00 MiB / 16.00 MiB  [#####---------------]  25%  peak 4.00 MiB (25%) at op 1"
 expect_no_text out.txt "host 2"
 
+# A field file's devices have its own names, or those of its system, and what is reserved counts.
+field=$lists/../../corpus/field
+expect_exit 0 watch "$field/device_usage/tpu_info_2025.txt"
+expect_text out.txt "TPU 12  3.02 GiB / 31.25 GiB"
+expect_exit 0 watch "$field/torch_message/b3_processes.log"
+expect_text out.txt "GPU 2  77.09 GiB / 79.25 GiB"
+expect_exit 0 watch "$field/trace_json/devices_crlf.trace.json"
+expect_text out.txt "device 1  1.00 KiB / 512.00 KiB"
+expect_exit 0 watch "$field/device_stats/reserved_most.json" --json
+expect_text out.txt '"name":"TPU 1","used_bytes":32051191808,"capacity_bytes":33285996544,'
+
 expect_exit 0 run fragmentation_storm --faults retire --capacity 64M --ops 3000 --seed 1 --out retiring
 expect_exit 0 watch retiring --json
 expect_text out.txt ',67037184],' # 64M less what was retired

@@ -512,6 +512,39 @@ START_TEST(what_an_importer_holds_is_no_reference_of_somebody)
     tell_held(SETUP_RESERVED_NAME);
     ck_assert_ptr_null(find_diagnosis("references"));
     story_end();
+    tell_held(SETUP_OTHER_PROCESS_NAME " 7");
+    ck_assert_ptr_null(find_diagnosis("references"));
+    story_end();
+}
+END_TEST
+
+START_TEST(what_is_outside_the_allocator_is_told_with_its_holders)
+{
+    story_tell("outside_the_allocator");
+    const struct diagnosis *diagnosis = find_diagnosis("outside_the_allocator");
+    ck_assert_uint_eq(number_of(diagnosis, "outside_bytes"), 26 << 20);
+    ck_assert_uint_eq(number_of(diagnosis, "other_process_bytes"), 24 << 20);
+    ck_assert_uint_eq(number_of(diagnosis, "missing_bytes"), 6 << 20);
+    ck_assert_uint_eq(diagnosis->tag, 2);
+    ck_assert_ptr_nonnull(strstr(diagnosis->text, "'other process 4711' 24.00M"));
+    story_end();
+}
+END_TEST
+
+START_TEST(where_the_placement_is_assumed_no_block_is_named)
+{
+    static const char ops[] =
+        "0: alloc size=20M tag=1\n1: alloc size=10M\n2: alloc size=20M tag=1\n"
+        "3: free block=1\n4: alloc size=20M\n";
+    story_tell_ops("option defrag=none\ntag 1 \"sum\"", ops);
+    ck_assert_uint_ge(find_diagnosis("fragmented")->confidence, DIAGNOSIS_SURE);
+    ck_assert_ptr_nonnull(strstr(find_diagnosis("fragmented")->text, "In the way"));
+    story_end();
+    story_tell_ops("option defrag=none\ntag 1 \"sum" SETUP_PLACED_ENDING "\"", ops);
+    ck_assert_uint_lt(find_diagnosis("fragmented")->confidence, DIAGNOSIS_SURE);
+    ck_assert_ptr_null(strstr(find_diagnosis("fragmented")->text, "In the way"));
+    ck_assert_uint_eq(number_of(find_diagnosis("fragmented"), "free_bytes"), 24 << 20);
+    story_end();
 }
 END_TEST
 
@@ -574,6 +607,8 @@ Suite *suite_of_causes(void)
     tcase_add_test(edges, a_leak_is_told_before_it_ends_in_an_out_of_memory);
     tcase_add_test(edges, a_list_that_only_fills_the_device_leaks_nothing);
     tcase_add_test(edges, what_an_importer_holds_is_no_reference_of_somebody);
+    tcase_add_test(edges, what_is_outside_the_allocator_is_told_with_its_holders);
+    tcase_add_test(edges, where_the_placement_is_assumed_no_block_is_named);
     tcase_add_test(edges, a_full_device_is_told_for_sure_unless_there_is_more_to_tell);
     tcase_add_test(edges, a_request_larger_than_the_device_is_exhausted_for_sure);
     suite_add_tcase(suite, edges);

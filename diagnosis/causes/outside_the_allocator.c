@@ -1,0 +1,99 @@
+#include "diagnosis/cause.h"
+
+#include <string.h>
+
+/* A context alone is what every process has: little can be done about it. */
+enum { CONFIDENCE_OTHERS = 85, CONFIDENCE = 70, CONFIDENCE_SMALL = 40, SMALL_DIVISOR = 20 };
+
+struct outside {
+    uint64_t by_tag[OP_TAG_COUNT];
+    uint64_t bytes;       /* all */
+    uint64_t other_bytes; /* of other processes */
+};
+
+static void add_blocks(const struct evidence *evidence, struct outside *outside)
+{
+    for (size_t i = 0; i < evidence->block_count; i++) {
+        const struct evidence_block *block = &evidence->blocks[i];
+        const char *name = evidence->setup->tags[block->tag];
+        if (block->state == BLOCK_GONE || block->kind == BLOCK_RETIRED ||
+            !setup_is_outside_name(name)) {
+            continue;
+        }
+        outside->by_tag[block->tag] += block->size_bytes;
+        outside->bytes += block->size_bytes;
+        outside->other_bytes += strncmp(name, SETUP_OTHER_PROCESS_NAME,
+                                        sizeof SETUP_OTHER_PROCESS_NAME - 1) == 0
+                                    ? block->size_bytes
+                                    : 0;
+    }
+}
+
+/* Where nothing moves, what is free elsewhere does not count; where holes are assumed, none does.
+ */
+static uint64_t find_missing(const struct evidence *evidence)
+{
+    if (evidence_placement_is_assumed(evidence)) {
+        return evidence->requested_bytes;
+    }
+    const bool stays = evidence->contract->defrag == DEFRAG_NONE;
+    const uint64_t usable = stays ? evidence->largest_hole_bytes : evidence->free_bytes;
+    return evidence->requested_bytes > usable ? evidence->requested_bytes - usable : 0;
+}
+
+/* The largest first. */
+static void describe_holders(const struct evidence *evidence, struct outside *outside,
+                             struct diagnosis *diagnosis)
+{
+    for (int place = 0; place < OP_TAG_COUNT; place++) {
+        char name[SETUP_NAME_BYTES];
+        int most = 0;
+        for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
+            most = outside->by_tag[tag] > outside->by_tag[most] ? tag : most;
+        }
+        if (outside->by_tag[most] == 0) {
+            break;
+        }
+        diagnosis_describe(diagnosis, "%s'%s' %s", place == 0 ? ": " : ", ",
+                           evidence_tag_name(evidence, (uint8_t)most, name),
+                           diagnosis_size(outside->by_tag[most]).text);
+        diagnosis->has_tag = true;
+        diagnosis->tag = place == 0 ? (uint8_t)most : diagnosis->tag;
+        outside->by_tag[most] = 0;
+    }
+}
+
+static void find_outside(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    struct outside outside = {0};
+    const uint64_t missing_bytes = find_missing(evidence);
+    add_blocks(evidence, &outside);
+    if (missing_bytes == 0 || outside.bytes < missing_bytes) {
+        return;
+    }
+    const bool is_small = outside.bytes < evidence->capacity_bytes / SMALL_DIVISOR;
+    diagnosis->confidence = outside.other_bytes >= missing_bytes ? CONFIDENCE_OTHERS
+                            : is_small                           ? CONFIDENCE_SMALL
+                                                                 : CONFIDENCE;
+    diagnosis->op = evidence->verdict->op;
+    diagnosis_number(diagnosis, "outside_bytes", outside.bytes);
+    diagnosis_number(diagnosis, "other_process_bytes", outside.other_bytes);
+    diagnosis_number(diagnosis, "missing_bytes", missing_bytes);
+    diagnosis_describe(
+        diagnosis, "%s of the device's %s are not the allocator's, and %s of them would have done",
+        diagnosis_size(outside.bytes).text, diagnosis_size(evidence->capacity_bytes).text,
+        diagnosis_size(missing_bytes).text);
+    describe_holders(evidence, &outside, diagnosis);
+    diagnosis_describe(diagnosis, outside.other_bytes > 0
+                                      ? ". Processes that share the device can be ended or moved; "
+                                        "nvidia-smi or rocm-smi lists them."
+                                      : ". Contexts, communicators (NCCL) and other libraries of "
+                                        "this process take it.");
+}
+
+const struct cause cause_outside_the_allocator = {
+    .name = "outside_the_allocator",
+    .summary = "memory that other processes, contexts or libraries hold would have been enough",
+    .claim = CLAIM_TIGHT,
+    .find = find_outside,
+};

@@ -1,0 +1,230 @@
+/* The counters of PyTorch's caching allocator: torch.cuda.memory_stats() as Python or JSON, and the
+ * table of torch.cuda.memory_summary().  They become the parts of what PyTorch has reserved. */
+#include "formats/common/capacity.h"
+#include "formats/common/heap_parts.h"
+#include "formats/common/size_text.h"
+#include "formats/counters/private/torch_counters.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the reserved bytes are, exact or as far as the table has them. */
+struct parts {
+    uint64_t allocated, waiting, split, whole, reserved;
+    bool is_rounded; /* they do not add up by themselves */
+};
+
+static uint64_t current(const struct torch_counters *counters, enum torch_metric metric)
+{
+    return counters->bytes[metric][TORCH_KIND_CURRENT].bytes;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Each part has at most what the ones before it leave. */
+static struct parts choose_parts(const struct torch_counters *counters)
+{
+    const uint64_t allocated = current(counters, TORCH_METRIC_ALLOCATED);
+    const uint64_t active = torch_counters_have(counters, TORCH_METRIC_ACTIVE, TORCH_KIND_CURRENT)
+                                ? current(counters, TORCH_METRIC_ACTIVE)
+                                : allocated;
+    const uint64_t split = current(counters, TORCH_METRIC_SPLIT);
+    struct parts parts = {.reserved = current(counters, TORCH_METRIC_RESERVED)};
+    uint64_t left = parts.reserved;
+    parts.allocated = least(allocated, left);
+    left -= parts.allocated;
+    parts.waiting = least(active > allocated ? active - allocated : 0, left);
+    left -= parts.waiting;
+    parts.split = least(split, left);
+    parts.whole = left - parts.split;
+    parts.is_rounded = parts.allocated != allocated || parts.split != split;
+    return parts;
+}
+
+static enum import_result build_heap(const struct parts *parts, const struct import_input *input,
+                                     struct import *import, struct import_error *error)
+{
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } all[] = {{"cached: whole free segments", parts->whole},
+               {"cached: free in segments in use", parts->split},
+               {"freed, waiting for a stream", parts->waiting},
+               {"allocated", parts->allocated}};
+    struct heap_parts heap;
+    enum import_result result = IMPORT_OK;
+    heap_parts_init(&heap);
+    for (size_t i = 0; result == IMPORT_OK && i < sizeof all / sizeof all[0]; i++) {
+        result = heap_parts_add(&heap, import, all[i].name, all[i].bytes, HEAP_SPAN_IN_USE, error);
+    }
+    if (result == IMPORT_OK) {
+        result = heap_image_build(&heap.image, input->fixed, import, error);
+    }
+    heap_parts_deinit(&heap);
+    return result;
+}
+
+/* --- what is told --- */
+
+static void tell_parts(const struct parts *parts, struct import *import)
+{
+    const uint64_t cached = parts->split + parts->whole;
+    import_tell(
+        import,
+        "PyTorch has %s reserved: %s allocated, %s freed and waiting for a stream, %s cached",
+        size_text_of(parts->reserved).text, size_text_of(parts->allocated).text,
+        size_text_of(parts->waiting).text, size_text_of(cached).text);
+    if (cached > 0) {
+        import_tell(
+            import,
+            "of what is cached, %s are whole free segments, which empty_cache() returns, and %s lie in segments that are in use, which it cannot return: %" PRIu64
+            " %% of what is reserved (fragmentation)",
+            size_text_of(parts->whole).text, size_text_of(parts->split).text,
+            parts->split * 100 / parts->reserved);
+    }
+}
+
+static void tell_numbers(const struct torch_counters *counters, struct import *import)
+{
+    const struct unit_size *peak = counters->bytes[TORCH_METRIC_ALLOCATED];
+    if ((counters->known_numbers & 1u << TORCH_OOMS) != 0) {
+        import_tell(import,
+                    "out-of-memories that were raised: %" PRIu64
+                    "; requests that were tried again: %" PRIu64,
+                    counters->numbers[TORCH_OOMS], counters->numbers[TORCH_RETRIES]);
+    }
+    if (torch_counters_have(counters, TORCH_METRIC_RESERVED, TORCH_KIND_PEAK)) {
+        import_tell(
+            import, "at most %s were allocated and %s reserved, each at its own moment",
+            size_text_of(peak[TORCH_KIND_PEAK].bytes).text,
+            size_text_of(counters->bytes[TORCH_METRIC_RESERVED][TORCH_KIND_PEAK].bytes).text);
+    }
+    const uint64_t asked = current(counters, TORCH_METRIC_REQUESTED);
+    if (asked > 0 && current(counters, TORCH_METRIC_ALLOCATED) > asked) {
+        import_tell(import, "rounding up of requests takes %s of what is allocated",
+                    size_text_of(current(counters, TORCH_METRIC_ALLOCATED) - asked).text);
+    }
+}
+
+/* current = allocated - freed, as far as the table's whole units can show it. */
+static void tell_checks(const struct torch_counters *counters, struct import *import)
+{
+    static const char *const names[TORCH_METRIC_COUNT] = {"allocated", "active", "requested",
+                                                          "reserved", "inactive split"};
+    const uint32_t all = (1u << TORCH_KIND_COUNT) - 1;
+    for (unsigned metric = 0; metric < TORCH_METRIC_COUNT; metric++) {
+        const struct unit_size *bytes = counters->bytes[metric];
+        if ((counters->known[metric] & all) != all) {
+            continue;
+        }
+        uint64_t slack = 0;
+        for (unsigned kind = 0; kind < TORCH_KIND_COUNT && counters->is_cut_down; kind++) {
+            slack += kind == TORCH_KIND_PEAK ? 0 : bytes[kind].step_bytes + 1;
+        }
+        const uint64_t sum = bytes[TORCH_KIND_CURRENT].bytes + bytes[TORCH_KIND_FREED].bytes;
+        const uint64_t total = bytes[TORCH_KIND_ALLOCATED].bytes;
+        if ((sum > total ? sum - total : total - sum) > slack) {
+            import_tell(import,
+                        "a check fails: of the %s bytes, current (%" PRIu64
+                        ") is not allocated - freed (%" PRIu64 " - %" PRIu64 ")",
+                        names[metric], bytes[TORCH_KIND_CURRENT].bytes, total,
+                        bytes[TORCH_KIND_FREED].bytes);
+        }
+        if (bytes[TORCH_KIND_PEAK].bytes + slack < bytes[TORCH_KIND_CURRENT].bytes) {
+            import_tell(import, "a check fails: the peak of the %s bytes is below the current ones",
+                        names[metric]);
+        }
+    }
+    if (current(counters, TORCH_METRIC_ALLOCATED) > current(counters, TORCH_METRIC_RESERVED)) {
+        import_tell(import, "a check fails: more is allocated than reserved");
+    }
+}
+
+/* --- the format --- */
+
+static bool has_table(const char *text, size_t length)
+{
+    static const char row[] = "| Allocated memory ";
+    return memmem(text, length, row, sizeof row - 1) != NULL;
+}
+
+static bool has_names(const char *text, size_t length)
+{
+    static const char name[] = "allocated_bytes.all.";
+    return memmem(text, length, name, sizeof name - 1) != NULL;
+}
+
+static enum import_result check_counters(const struct torch_counters *counters,
+                                         struct import_error *error)
+{
+    if (!torch_counters_have(counters, TORCH_METRIC_ALLOCATED, TORCH_KIND_CURRENT) ||
+        !torch_counters_have(counters, TORCH_METRIC_RESERVED, TORCH_KIND_CURRENT)) {
+        return import_fail(
+            error, IMPORT_INCOMPLETE, 0, 0,
+            "the counters lack what is allocated or reserved now: the text may be cut");
+    }
+    for (unsigned metric = 0; metric < TORCH_METRIC_COUNT; metric++) {
+        if (current(counters, (enum torch_metric)metric) > CAPACITY_BYTES_MAX / 8) {
+            return import_fail(error, IMPORT_INVALID, 0, 0, "a counter is above 128T");
+        }
+    }
+    if (current(counters, TORCH_METRIC_RESERVED) == 0) {
+        return import_fail(
+            error, IMPORT_INCOMPLETE, 0, 0,
+            "nothing is reserved: the counters were read before the process used the device, or in another process");
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result import_torch_stats(const struct import_input *input,
+                                             struct import *import, struct import_error *error)
+{
+    struct torch_counters counters;
+    if (has_names(input->text, input->length)) {
+        torch_counters_read_names(input->text, input->length, &counters);
+    } else {
+        torch_counters_read_table(input->text, input->length, &counters);
+    }
+    enum import_result result = check_counters(&counters, error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    const struct parts parts = choose_parts(&counters);
+    result = build_heap(&parts, input, import, error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
+    tell_parts(&parts, import);
+    tell_numbers(&counters, import);
+    tell_checks(&counters, import);
+    if (import_fixed_capacity(input->fixed, 0) == 0) {
+        import_assume(
+            import,
+            "the device's capacity is not among the counters: the device here has what PyTorch has reserved; --capacity gives it");
+    }
+    if (counters.is_cut_down) {
+        import_note(import, "the table has whole units, cut down: sums are off by a unit or two");
+    }
+    if (counters.has_second) {
+        import_note(import, "the text has more than one set of counters; this is the first");
+    }
+    return IMPORT_OK;
+}
+
+static unsigned recognise_torch_stats(const char *text, size_t length)
+{
+    return has_names(text, length) ? 70 : has_table(text, length) ? 65 : 0;
+}
+
+const struct format format_torch_stats = {
+    .name = "torch_stats",
+    .summary =
+        "counters of PyTorch's allocator: torch.cuda.memory_stats(), or the table of memory_summary()",
+    .recognise = recognise_torch_stats,
+    .import = import_torch_stats,
+};

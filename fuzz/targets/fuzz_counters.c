@@ -1,0 +1,14 @@
+/* Whether any text with counters of devices or of PyTorch's allocator is refused with a place and a
+ * reason, or becomes ops that are legal, print and read the same, and make the allocator break no
+ * promise. */
+#include "fuzz/engine.h"
+#include "fuzz/text_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    enum target_result last;
+    (void)text_check_import("fuzz_counters", &format_device_stats, bytes, length, &last);
+    (void)text_check_import("fuzz_counters", &format_device_usage, bytes, length, &last);
+    (void)text_check_import("fuzz_counters", &format_torch_stats, bytes, length, &last);
+    return 0;
+}
