@@ -6,6 +6,7 @@
 #include "campaign/plan/lookup.h"
 #include "campaign/process/child.h"
 #include "cli/explain_compare.h"
+#include "cli/explain_report.h"
 #include "cli/lane_columns.h"
 #include "cli/picture.h"
 #include "cli/private/explain_parts.h"
@@ -484,6 +485,29 @@ static enum exit_code explain_recording(const struct arguments *arguments,
     return code;
 }
 
+/* A compiler's report is told without a run; what a runtime's failure has of one comes behind. */
+static enum exit_code explain_file(const struct arguments *arguments,
+                                   const struct recording *recording)
+{
+    return explain_report_is_told(recording)
+               ? explain_report(arguments, recording)
+               : explain_report_after(arguments, recording,
+                                      explain_recording(arguments, recording));
+}
+
+/* With what the options of --what-if ask for there must be a list. */
+static enum exit_code check_what_if(const struct arguments *arguments,
+                                    const struct recording *recording)
+{
+    if (recording->why_no_list[0] == '\0') {
+        return what_if_check(arguments, recording);
+    }
+    return arguments->has_what_if || arguments->what_if_out != NULL ||
+                   arguments->checkpoint_tags != NULL
+               ? fail_in_file(arguments->words[0], 0, 0, recording->why_no_list)
+               : EXIT_KEPT;
+}
+
 static enum exit_code explain_subcommand(const struct arguments *arguments)
 {
     struct recording recording;
@@ -495,12 +519,12 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
         place_find(arguments->svg, arguments->words[0], &place) != EXIT_KEPT) {
         return EXIT_USAGE;
     }
-    enum exit_code code = recording_read(arguments->words[0], arguments, true, &recording);
+    enum exit_code code = recording_read_or_report(arguments->words[0], arguments, &recording);
     if (code == EXIT_KEPT) {
-        code = what_if_check(arguments, &recording);
+        code = check_what_if(arguments, &recording);
     }
     if (code == EXIT_KEPT) {
-        code = what_if_explain(arguments, &recording, explain_recording(arguments, &recording));
+        code = what_if_explain(arguments, &recording, explain_file(arguments, &recording));
     }
     recording_deinit(&recording);
     return code;
@@ -542,6 +566,9 @@ const struct subcommand subcommand_explain = {
         "then.  --timeline prints the same numbers over time; --svg FILE draws memory and the heap.\n\n"
         "With OTHER_FILE, explain compares the two runs, before and after a change: what grew, what is\n"
         "new, what is gone at the peak of each.  It exits with 0 when both were compared.\n\n"
+        "A report of XLA's compiler is shown as one: nothing ran, so nothing is replayed.  Explain prints\n"
+        "what the program needs, what fragmentation and padding lose, every allocation that is listed, and\n"
+        "what the numbers say (docs/formats/hbm_report.md).\n\n"
         "With --what-if, the list is run again under each change that might help (another chip, donation,\n"
         "half the batch ...: docs/what-if.md), and a table shows which fit.  --checkpoint-tags names the tags\n"
         "whose blocks are released and made again, whether steps are seen or not.\n\n"

@@ -105,8 +105,20 @@ static enum exit_code check_tokens(const char *path, const struct arguments *arg
                         given, format->name);
 }
 
-enum exit_code recording_import(const char *path, const struct arguments *arguments,
-                                struct recording *recording, struct writing *notes)
+/* Of an import, whether it made a list or not. */
+static void take_report(struct import *import, struct recording *recording)
+{
+    memcpy(recording->message, import->message, sizeof import->message);
+    recording->message_line = import->message_line;
+    memcpy(recording->assumed, import->assumed, sizeof import->assumed);
+    recording->compile_report = import->compile_report;
+    import->compile_report = NULL; /* the recording's now */
+}
+
+/* may_be_report: where no list can be made of a report, the recording gets it instead. */
+static enum exit_code import_recording(const char *path, const struct arguments *arguments,
+                                       bool may_be_report, struct recording *recording,
+                                       struct writing *notes)
 {
     struct setup fixed;
     char named_target[SETUP_VALUE_BYTES];
@@ -121,8 +133,13 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     struct import_error error = {0};
     import_init(&import);
     if (import_file(path, arguments->format, &options, &import, &error) != IMPORT_OK) {
+        const bool is_report = may_be_report && import.compile_report != NULL;
+        if (is_report) {
+            take_report(&import, recording);
+            snprintf(recording->why_no_list, sizeof recording->why_no_list, "%s", error.reason);
+        }
         import_deinit(&import);
-        return fail_in_file(path, error.line, error.column, error.reason);
+        return is_report ? EXIT_KEPT : fail_in_file(path, error.line, error.column, error.reason);
     }
     recording->setup = import.setup;
     op_list_copy(&recording->ops, &import.ops);
@@ -134,6 +151,7 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     memcpy(recording->message, import.message, sizeof import.message);
     recording->message_line = import.message_line;
     memcpy(recording->devices, import.devices, sizeof import.devices);
+    take_report(&import, recording);
     recording->said = import.said;
     recording->said_count = import.said_count;
     import.said = NULL; /* the recording's now */
@@ -143,6 +161,12 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
         return code;
     }
     return override_setup(path, named_target, arguments, recording);
+}
+
+enum exit_code recording_import(const char *path, const struct arguments *arguments,
+                                struct recording *recording, struct writing *notes)
+{
+    return import_recording(path, arguments, false, recording, notes);
 }
 
 /* Whoever gives a log, packed or not, instead of a list is told what takes one. */
@@ -201,17 +225,17 @@ static enum exit_code check_lanes(const char *path, const struct arguments *argu
                         recording->setup.target, reason);
 }
 
-enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
-                              struct recording *recording)
+static void init_recording(struct recording *recording)
 {
-    struct writing notes;
     *recording = (struct recording){0};
     setup_init(&recording->setup);
     op_list_init(&recording->ops);
-    writing_init(&notes);
-    enum exit_code code = any_format ? recording_import(path, arguments, recording, &notes)
-                                     : read_ops(path, arguments, recording);
-    writing_deinit(&notes);
+}
+
+/* That the list that was read can be run. */
+static enum exit_code finish_list(const char *path, const struct arguments *arguments,
+                                  enum exit_code code, struct recording *recording)
+{
     if (code == EXIT_KEPT) {
         code = choose_capacity(path, &recording->setup);
     }
@@ -233,9 +257,34 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
                             arguments->run.trial_timeout_ns, &target_probe);
 }
 
+enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
+                              struct recording *recording)
+{
+    struct writing notes;
+    init_recording(recording);
+    writing_init(&notes);
+    const enum exit_code code = any_format ? recording_import(path, arguments, recording, &notes)
+                                           : read_ops(path, arguments, recording);
+    writing_deinit(&notes);
+    return finish_list(path, arguments, code, recording);
+}
+
+enum exit_code recording_read_or_report(const char *path, const struct arguments *arguments,
+                                        struct recording *recording)
+{
+    struct writing notes;
+    init_recording(recording);
+    writing_init(&notes);
+    const enum exit_code code = import_recording(path, arguments, true, recording, &notes);
+    writing_deinit(&notes);
+    return recording->why_no_list[0] != '\0' ? code : finish_list(path, arguments, code, recording);
+}
+
 void recording_deinit(struct recording *recording)
 {
     op_list_deinit(&recording->ops);
+    compile_report_destroy(recording->compile_report);
+    recording->compile_report = NULL;
     free(recording->said);
     recording->said = NULL;
 }

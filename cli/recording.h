@@ -20,6 +20,9 @@ struct recording {
     char message[IMPORT_MESSAGE_BYTES];
     size_t message_line;
     char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
+    struct compile_report *compile_report; /* owned; NULL: FILE is none, or of another reader */
+    char why_no_list[IMPORT_REASON_BYTES]; /* why there are no ops to replay, with a report; "" =
+                                            * there are */
 };
 
 /* Reads an .ops file, - being standard input; with any_format every format that `import` knows. The
@@ -27,6 +30,10 @@ struct recording {
  * message; deinit in both cases. */
 enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
                               struct recording *recording);
+/* The same with every format; a compiler's report of which no list can be made is EXIT_KEPT, too:
+ * ->compile_report is set, ->why_no_list says why, and there are no ops and no target. */
+enum exit_code recording_read_or_report(const char *path, const struct arguments *arguments,
+                                        struct recording *recording);
 void recording_deinit(struct recording *recording);
 
 /* Imports a file of any format; notes are lines about what was assumed.  The same codes. */

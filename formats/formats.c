@@ -91,6 +91,20 @@ static size_t measure_byte_order_mark(const char *text, size_t length)
     return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
+/* A report of which no list can be made is told all the same. */
+static void empty_failed(struct import *import)
+{
+    struct import kept;
+    import_init(&kept);
+    memcpy(kept.message, import->message, sizeof kept.message);
+    kept.message_line = import->message_line;
+    memcpy(kept.assumed, import->assumed, sizeof kept.assumed);
+    kept.compile_report = import->compile_report;
+    import->compile_report = NULL;
+    import_deinit(import);
+    *import = kept;
+}
+
 enum import_result import_text(const char *text, size_t length, const char *format_name,
                                const struct import_options *options, struct import *import,
                                struct import_error *error)
@@ -125,8 +139,7 @@ enum import_result import_text(const char *text, size_t length, const char *form
                              "the file has nothing to replay: no memory in use, and no request");
     }
     if (result != IMPORT_OK) {
-        import_deinit(import);
-        import_init(import);
+        empty_failed(import);
         return result;
     }
     import->format = format;

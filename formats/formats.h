@@ -28,7 +28,8 @@ const struct format *format_find(const char *name);
 const struct format *format_recognise(const char *text, size_t length);
 
 /* Imports a text.  format_name "auto" or NULL: the surest format.  options may be NULL.  import
- * must be initialised; it is replaced.  After a failure it is empty again. */
+ * must be initialised; it is replaced.  After a failure it is empty again, but for the
+ * report of a compiler of which no list can be made, its words and what is assumed of it. */
 enum import_result import_text(const char *text, size_t length, const char *format_name,
                                const struct import_options *options, struct import *import,
                                struct import_error *error);

@@ -4,6 +4,7 @@
 FORMAT(generic, ops)
 FORMAT(generic, azure_llm)
 FORMAT(bfc, bfc)
+FORMAT(xla, buffer_assignment)
 FORMAT(counters, device_stats)
 FORMAT(counters, device_usage)
 FORMAT(xla, hbm_allocations)

@@ -15,6 +15,7 @@ void import_init(struct import *import)
     import->told[0] = import->message[0] = '\0';
     import->message_line = 0;
     memset(import->devices, 0, sizeof import->devices);
+    import->compile_report = NULL;
     setup_init(&import->setup);
     op_list_init(&import->ops);
     import->said = NULL;
@@ -24,6 +25,8 @@ void import_init(struct import *import)
 void import_deinit(struct import *import)
 {
     op_list_deinit(&import->ops);
+    compile_report_destroy(import->compile_report);
+    import->compile_report = NULL;
     free(import->said);
     import->said = NULL;
     import->said_count = import->said_room = 0;

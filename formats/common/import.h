@@ -3,6 +3,7 @@
 #ifndef FORMATS_COMMON_IMPORT_H
 #define FORMATS_COMMON_IMPORT_H
 
+#include "formats/common/compile_report.h"
 #include "formats/common/import_error.h"
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
@@ -54,6 +55,8 @@ struct import {
     size_t message_line;                /* from 1; 0 = not known */
     /* by host: as the file names the device; "" = it does not */
     char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
+    struct compile_report *compile_report; /* owned; NULL: the file is no report of a compiler, or
+                                            * is not told as one */
     char notes[IMPORT_NOTES_BYTES]; /* what was assumed or left out, one line each, "\n" between;
                                      * meant as the comments of the .ops file */
 };
@@ -78,7 +81,9 @@ struct format {
 
     /* Turns the text into import->setup, ->ops and ->notes (initialised, empty).  On failure *error
      * says where and why and *import is unspecified but safe to deinit: a part is never taken for
-     * the whole. A list of no ops is refused by import_text() of formats.h, but for .ops files. */
+     * the whole.  Only ->compile_report and ->message are kept then: IMPORT_INCOMPLETE with a
+     * report is one of which no list can be made. A list of no ops is refused by import_text() of
+     * formats.h, but for .ops files. */
     enum import_result (*import)(const struct import_input *input, struct import *import,
                                  struct import_error *error);
 };

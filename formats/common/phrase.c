@@ -1,13 +1,15 @@
 #include "formats/common/phrase.h"
 
 #include "formats/common/cursor.h"
+#include "formats/common/log_prefix.h"
 #include "harness/base/size.h"
 
 #include <string.h>
 
 enum {
     PREFIX_BYTES_MAX = 256, /* how long a log prefix at the start of a continued line may be */
-    NUMBER_BYTES_MAX = 24
+    NUMBER_BYTES_MAX = 24,
+    PREFIXED_COUNT_MAX = 8 /* lines of nothing but a known prefix in one gap */
 };
 
 /* Eight bytes at a time: of each, the three highest bits say whether it is a capital letter ('@' to
@@ -53,14 +55,26 @@ static size_t measure_json_rest(const struct phrase_cursor *cursor)
     return end == NULL ? 0 : (size_t)(end - here);
 }
 
+/* Of the line that begins here. */
+static size_t measure_prefix(const struct phrase_cursor *cursor)
+{
+    return log_prefix_length(cursor->text + cursor->at, cursor->length - cursor->at);
+}
+
 bool phrase_skip_gap(struct phrase_cursor *cursor)
 {
     bool is_new_line = false;
+    int prefixed_count = 0;
     for (;;) {
         const char c = phrase_peek(cursor);
         if (!phrase_is_at_end(cursor) && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) {
             is_new_line = is_new_line || c == '\n';
             cursor->at++;
+            const size_t prefix = c == '\n' && prefixed_count < PREFIXED_COUNT_MAX
+                                      ? measure_prefix(cursor)
+                                      : 0;
+            prefixed_count += prefix > 0 ? 1 : 0;
+            cursor->at += prefix;
         } else if (c == '\\' && cursor->at + 1 < cursor->length &&
                    cursor->text[cursor->at + 1] != '\0' &&
                    strchr("nrt", cursor->text[cursor->at + 1]) != NULL) {
@@ -122,6 +136,43 @@ bool phrase_take(struct phrase_cursor *cursor, const char *phrase)
     }
     *cursor = ahead;
     return true;
+}
+
+/* The phrase that begins right here. */
+static size_t find_phrase_here(struct phrase_cursor *cursor, const char *const *phrases,
+                               size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct phrase_cursor behind = *cursor;
+        if (phrase_peek(cursor) == phrases[i][0] && phrase_take(&behind, phrases[i])) {
+            *cursor = behind;
+            return i;
+        }
+    }
+    return count;
+}
+
+size_t phrase_take_one(struct phrase_cursor *cursor, const char *const *phrases, size_t count)
+{
+    struct phrase_cursor ahead = *cursor;
+    const bool is_new_line = phrase_skip_gap(&ahead);
+    const size_t left = ahead.length - ahead.at;
+    const size_t stop = ahead.at + (left < PREFIX_BYTES_MAX ? left : PREFIX_BYTES_MAX);
+    const size_t begin = ahead.at;
+    for (; ahead.at < stop && phrase_peek(&ahead) != '\n'; ahead.at++) {
+        if (ahead.at > begin && !is_prefix_end(ahead.text[ahead.at - 1])) {
+            continue;
+        }
+        const size_t found = find_phrase_here(&ahead, phrases, count);
+        if (found < count) {
+            *cursor = ahead;
+            return found;
+        }
+        if (!is_new_line) {
+            break;
+        }
+    }
+    return count;
 }
 
 bool phrase_take_character(struct phrase_cursor *cursor, char c)

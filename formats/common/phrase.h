@@ -35,15 +35,18 @@ static inline bool phrase_is_word(char c)
  * this passes gigabytes a second. */
 size_t phrase_next_beginning(const char *text, size_t length, size_t at);
 
-/* Skips blanks, line breaks, and line breaks as text ("\n" in JSON or a Python repr), with what
- * follows the string in a line of JSON.  True when a real line break was among them.  O(what is
- * skipped). */
+/* Skips blanks, line breaks with the known log prefixes behind them (log_prefix.h; of at most 8
+ * lines), and line breaks as text ("\n" in JSON or a Python repr), with what follows the string in
+ * a line of JSON.  True when a real line break was among them.  O(what is skipped). */
 bool phrase_skip_gap(struct phrase_cursor *cursor);
 /* Whether the word begins here, and does not go on. */
 bool phrase_word_is_here(const struct phrase_cursor *cursor, const char *word, size_t word_length);
 /* Takes the words of a phrase (one blank between two), each after any gap, and after a log prefix
  * of at most 256 bytes where the gap had a line break. */
 bool phrase_take(struct phrase_cursor *cursor, const char *phrase);
+/* Takes the first of these phrases that stands there, in the same way, and returns its index;
+ * count: none does. */
+size_t phrase_take_one(struct phrase_cursor *cursor, const char *const *phrases, size_t count);
 bool phrase_take_character(struct phrase_cursor *cursor, char c);
 /* Takes a printed size, after any gap.  A number without unit at the very end may be cut: not
  * taken. */

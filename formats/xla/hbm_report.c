@@ -2,14 +2,18 @@
  * how many there were.
  */
 #include "formats/xla/private/hbm_report.h"
+
+#include "formats/common/chip_named.h"
 #include "formats/common/phrase.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Reports that are counted once there is a complete one: beyond it nobody reads the number. */
 enum { REPORT_COUNT_MAX = 10000, QUOTE_BYTES = 300 };
 
-enum { SCORE_MAX = 85 };
+/* A message of the runtime is 80 (tpu_message.c). */
+enum { SCORE_MAX = 85, SCORE_BEHIND_MESSAGE = 70, SCORE_ESTIMATE = 20 };
 
 /* Less than this behind a report may be an entry of its list that is cut before its size. */
 enum { TAIL_BYTES_MAX = 256 };
@@ -18,26 +22,56 @@ enum { TAIL_BYTES_MAX = 256 };
  * reports on a core's scratchpad anywhere before it. */
 static unsigned score_report(const struct hbm_report *report)
 {
-    if (report->form == HBM_REPORT_ENTRIES) {
+    if (report->form == COMPILE_FORM_ENTRIES) {
         return 30;
     }
-    if (report->numbers[HBM_USED].is_said) {
+    if (report->form == COMPILE_FORM_ESTIMATE) {
+        return SCORE_ESTIMATE;
+    }
+    if (report->numbers[COMPILE_USED].is_said) {
         return hbm_report_missing(report, true) == NULL ? SCORE_MAX : 50;
     }
-    return report->form == HBM_REPORT_GPU || report->space[0] != '\0' ? 60 : 40;
+    return report->form == COMPILE_FORM_GPU || report->space[0] != '\0' ? 60 : 40;
+}
+
+/* The first message of the runtime from that byte on, by the sentence that each has.  False: there
+ * is none. */
+static bool find_message(const char *text, size_t length, size_t from, size_t *at)
+{
+    struct phrase_cursor cursor = {.text = text, .length = length, .at = from};
+    while (!phrase_is_at_end(&cursor)) {
+        cursor.at = phrase_next_beginning(text, length, cursor.at);
+        struct phrase_cursor behind = cursor;
+        if (phrase_peek(&cursor) == 'T' &&
+            phrase_take(&behind, "That was not possible. There are")) {
+            *at = cursor.at;
+            return true;
+        }
+        cursor.at++;
+    }
+    return false;
 }
 
 static unsigned recognise_hbm_report(const char *text, size_t length)
 {
     struct hbm_report report;
     size_t offset = 0;
+    size_t end = 0; /* of the last report that can be told */
+    size_t at = 0;
     unsigned best = 0;
-    for (size_t i = 0; i < REPORT_COUNT_MAX && best < SCORE_MAX &&
-                       hbm_report_next(text, length, &offset, &report);
+    for (size_t i = 0;
+         (i < REPORT_COUNT_MAX || best == 0) && hbm_report_next(text, length, &offset, &report);
          i++) {
-        best = score_report(&report) > best ? score_report(&report) : best;
+        const unsigned score = score_report(&report);
+        best = score > best ? score : best;
+        end = score >= SCORE_MAX ? report.end : end;
     }
-    return best;
+    if (best == 0 && hbm_report_find_temporaries(text, length, &report)) {
+        best = score_report(&report);
+        end = report.end;
+    }
+    const bool is_behind = best == SCORE_MAX && find_message(text, length, end, &at);
+    return is_behind ? SCORE_BEHIND_MESSAGE : best;
 }
 
 /* What a log holds. */
@@ -55,7 +89,8 @@ static void survey_log(const struct import_input *input, struct survey *survey)
     while ((survey->count < REPORT_COUNT_MAX || survey->complete_count == 0) &&
            hbm_report_next(input->text, input->length, &offset, &report)) {
         const bool is_complete = hbm_report_missing(&report, capacity_is_fixed) == NULL;
-        if (survey->count == 0 || (is_complete && survey->complete_count == 0)) {
+        if (survey->count == 0 || (is_complete && survey->complete_count == 0) ||
+            (survey->complete_count == 0 && !hbm_report_may_be_told(&survey->first))) {
             survey->first = report;
         }
         survey->count++;
@@ -102,23 +137,123 @@ static void note_report(const struct import_input *input, const struct survey *s
     }
 }
 
+/* What stands in front of the failure for people, in the text's own words. */
+static void quote_report(const struct import_input *input, const struct hbm_report *report,
+                         struct import *import)
+{
+    char quoted[IMPORT_MESSAGE_BYTES];
+    size_t line = 0, column = 0;
+    import_position(input->text, report->sentence.at, &line, &column);
+    phrase_print(input->text + report->sentence.at, report->sentence.length, quoted, sizeof quoted);
+    size_t length = strlen(quoted);
+    while (length > 0 && quoted[length - 1] == ' ') {
+        length--;
+    }
+    import_quote(import, quoted, length, line);
+}
+
+/* A log may have failures of both kinds: which is told is an assumption. */
+static void assume_last(const struct import_input *input, const struct hbm_report *report,
+                        size_t line, struct import *import)
+{
+    size_t at = 0, message_line = 0, column = 0;
+    if (find_message(input->text, report->begin, 0, &at)) {
+        import_position(input->text, at, &message_line, &column);
+        import_assume(import,
+                      "the failure is the report of the compiler in line %zu, not the message of "
+                      "the runtime in line %zu, which is earlier",
+                      line, message_line);
+    }
+}
+
+void hbm_report_assume_message(const struct import_input *input, size_t at, struct import *import)
+{
+    struct hbm_report report;
+    size_t offset = 0, line = 0, report_line = 0, column = 0;
+    while (offset < at && hbm_report_next(input->text, at, &offset, &report)) {
+        if (score_report(&report) == SCORE_MAX) {
+            import_position(input->text, at, &line, &column);
+            import_position(input->text, report.begin, &report_line, &column);
+            import_assume(
+                import,
+                "the failure is the message of the runtime in line %zu, not the report of "
+                "the compiler in line %zu, which is earlier",
+                line, report_line);
+            return;
+        }
+    }
+}
+
+/* With a capacity that the log does not print but whose chip it names, the report is complete. */
+static bool fix_named_chip(const struct import_input *input, struct survey *survey,
+                           struct setup *fixed, struct import *import)
+{
+    size_t at = 0, length = 0, line = 0, column = 0;
+    if (survey->complete_count > 0 || survey->first.form == COMPILE_FORM_GPU ||
+        !hbm_report_may_be_told(&survey->first) || import_fixed_capacity(input->fixed, 0) != 0) {
+        return false;
+    }
+    const struct chip *chip = chip_named(input->text, input->length, &at, &length);
+    if (chip == NULL) {
+        return false;
+    }
+    *fixed = *input->fixed;
+    snprintf(fixed->chip, sizeof fixed->chip, "%s", chip->name);
+    import_position(input->text, at, &line, &column);
+    import_assume(import,
+                  "the capacity is that of chip %s, which the log names in line %zu: \"%.*s\"",
+                  chip->name, line, (int)length, input->text + at);
+    return true;
+}
+
+/* Tells the report, and makes a list of it where that can be done. */
+static enum import_result import_survey(const struct import_input *input, struct survey *survey,
+                                        struct import *import, struct import_error *error)
+{
+    const struct hbm_report *report = &survey->first;
+    const char *missing = survey->complete_count == 0
+                              ? hbm_report_missing(report,
+                                                   import_fixed_capacity(input->fixed, 0) != 0)
+                              : NULL;
+    if (missing != NULL) {
+        if (hbm_report_may_be_told(report)) {
+            quote_report(input, report, import);
+            import->compile_report = hbm_report_tell(report, input);
+        }
+        return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column, "%s", missing);
+    }
+    note_report(input, survey, error->line, import);
+    quote_report(input, report, import);
+    assume_last(input, report, error->line, import);
+    const enum import_result result = hbm_report_build(report, input, import, error);
+    if (result == IMPORT_OK) {
+        import->compile_report = hbm_report_tell(report, input);
+    }
+    return result;
+}
+
 static enum import_result import_hbm_report(const struct import_input *input, struct import *import,
                                             struct import_error *error)
 {
     struct survey survey;
+    struct setup fixed;
+    struct import_input with_chip = *input;
     survey_log(input, &survey);
+    if (survey.count == 0 &&
+        hbm_report_find_temporaries(input->text, input->length, &survey.first)) {
+        survey.count = 1;
+        survey.complete_count = hbm_report_missing(&survey.first, false) == NULL ? 1 : 0;
+    }
     if (survey.count == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
                            "no report of the compiler on device memory in this text");
     }
-    import_position(input->text, survey.first.begin, &error->line, &error->column);
-    if (survey.complete_count == 0) {
-        return import_fail(
-            error, IMPORT_INCOMPLETE, error->line, error->column, "%s",
-            hbm_report_missing(&survey.first, import_fixed_capacity(input->fixed, 0) != 0));
+    if (fix_named_chip(input, &survey, &fixed, import)) {
+        with_chip.fixed = &fixed;
+        survey_log(&with_chip, &survey);
     }
-    note_report(input, &survey, error->line, import);
-    return hbm_report_build(&survey.first, input, import, error);
+    import_position(input->text, survey.first.begin, &error->line, &error->column);
+    return import_survey(&with_chip, &survey, import, error);
 }
 
 const struct format format_hbm_report = {

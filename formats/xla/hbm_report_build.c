@@ -35,10 +35,11 @@ struct building {
 
 static const char *find_missing_gpu(const struct hbm_report *report, bool capacity_is_fixed)
 {
-    if (!report->numbers[HBM_GPU_REQUEST].is_said && !report->numbers[HBM_GPU_TEMP].is_said) {
+    if (!report->numbers[COMPILE_GPU_REQUEST].is_said &&
+        !report->numbers[COMPILE_GPU_TEMP].is_said) {
         return "the statistics are cut off: they lack the preallocated temp allocation";
     }
-    if (!report->numbers[HBM_GPU_TOTAL].is_said) {
+    if (!report->numbers[COMPILE_GPU_TOTAL].is_said) {
         return "the statistics are cut off: they lack the total allocation";
     }
     return capacity_is_fixed
@@ -69,30 +70,34 @@ static const char *find_missing_space(const struct hbm_report *report)
 
 const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is_fixed)
 {
-    const struct hbm_report_size *numbers = report->numbers;
-    if (report->form == HBM_REPORT_ENTRIES) {
+    const struct compile_size *numbers = report->numbers;
+    if (report->form == COMPILE_FORM_ENTRIES) {
         return "only a list of allocations is left: the report's beginning, with the used bytes and the capacity, is cut off";
     }
-    if (report->form == HBM_REPORT_GPU) {
+    if (report->form == COMPILE_FORM_ESTIMATE) {
+        return "the text has an estimate of the compiler and no failure: nothing to replay";
+    }
+    if (report->form == COMPILE_FORM_GPU) {
         return find_missing_gpu(report, capacity_is_fixed);
     }
-    if (report->form != HBM_REPORT_COMPILE || numbers[HBM_USED].is_said ||
+    if (report->form != COMPILE_FORM_SECTIONS || numbers[COMPILE_USED].is_said ||
         report->space[0] != '\0') {
         const char *reason = find_missing_space(report);
         if (reason != NULL) {
             return reason;
         }
     }
-    const bool has_program = numbers[HBM_PROGRAM].is_said || numbers[HBM_REQUIREMENT].is_said;
-    if (report->form == HBM_REPORT_CORES && !numbers[HBM_SPARSE_CORE].is_said) {
+    const bool has_program = numbers[COMPILE_PROGRAM].is_said ||
+                             numbers[COMPILE_REQUIREMENT].is_said;
+    if (report->form == COMPILE_FORM_CORES && !numbers[COMPILE_SPARSE_CORE].is_said) {
         return "the report is cut off: it lacks the bytes that the SparseCore uses";
     }
-    if (!numbers[HBM_USED].is_said && !(capacity_is_fixed && has_program)) {
+    if (!numbers[COMPILE_USED].is_said && !(capacity_is_fixed && has_program)) {
         return has_program
                    ? "the report's beginning is cut off: it lacks the capacity (\"Used ... of ... hbm\"); give --chip or --capacity"
                    : "the report is cut off: it lacks the used bytes";
     }
-    return numbers[HBM_CAPACITY].is_said || capacity_is_fixed
+    return numbers[COMPILE_CAPACITY].is_said || capacity_is_fixed
                ? NULL
                : "the report is cut off: it lacks the capacity";
 }
@@ -201,14 +206,14 @@ static void append_arguments(struct building *building)
     for (size_t i = 0; i < report->entry_count && !building->is_over; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
         const uint64_t size_bytes = round_entry(entry, building->plan.granule_bytes);
-        if (entry->is_argument && size_bytes > 0 && size_bytes <= left_bytes &&
+        if (entry->is_whole && entry->is_argument && size_bytes > 0 && size_bytes <= left_bytes &&
             can_fit(building, size_bytes)) {
             (void)append_block(building, size_bytes, choose_entry_unpadded(entry), entry->name);
             left_bytes -= size_bytes;
             building->part_count++;
         }
     }
-    const bool is_core = report->form == HBM_REPORT_CORES;
+    const bool is_core = report->form == COMPILE_FORM_CORES;
     if (left_bytes > 0 && !building->is_over) {
         (void)append_block(building, left_bytes, 0, is_core ? "TensorCore" : "arguments");
     }
@@ -217,7 +222,7 @@ static void append_arguments(struct building *building)
 /* Whether the entry is part of what is in the program's stack. */
 static bool is_in_stack(const struct hbm_report_entry *entry)
 {
-    return !entry->is_argument &&
+    return entry->is_whole && !entry->is_argument &&
            (strcmp(entry->type, "HLO temp") == 0 || strcmp(entry->type, "global") == 0 ||
             strcmp(entry->type, "scoped") == 0);
 }
@@ -258,7 +263,7 @@ static void append_program(struct building *building)
     struct op op = op_make(OP_LOAD);
     op.size_bytes = building->plan.image_bytes;
     op.stack_bytes = building->plan.stack_bytes;
-    op.tag = make_tag(building, building->report->form == HBM_REPORT_CORES ? "SparseCore"
+    op.tag = make_tag(building, building->report->form == COMPILE_FORM_CORES ? "SparseCore"
                                 : building->part_count > 0 ? "the rest of the program"
                                                            : "the program");
     if (op.size_bytes > 0 && !building->is_over) {
@@ -293,10 +298,9 @@ static void note_capacity(const struct building *building, const struct setup *f
                         ? "; the program of the report fits there"
                         : "");
     } else if (plan->chip != NULL) {
-        import_note(
-            building->import,
-            "capacity %s: from the report; chip %s prints the same, so its exact bytes are used",
-            size, plan->chip);
+        import_assume(building->import,
+                      "capacity %s is that of chip %s to the byte, which prints the same", size,
+                      plan->chip);
     } else {
         import_note(building->import, "capacity %s: from the report", size);
     }
@@ -306,13 +310,13 @@ static void note_use(const struct building *building)
 {
     const struct hbm_report_plan *plan = &building->plan;
     struct import *import = building->import;
-    import_note(import,
-                "printed sizes are rounded; chosen: %" PRIu64 " used, of them %" PRIu64
-                " reserved, %" PRIu64 " arguments, %" PRIu64 " image, %" PRIu64
-                " other than these and the stack",
-                plan->used_bytes, plan->reserved_bytes, plan->argument_bytes, plan->image_bytes,
-                plan->other_bytes);
-    if (building->report->numbers[HBM_RESERVED].is_said && plan->reserved_bytes == 0) {
+    import_assume(import,
+                  "in the list, printed sizes are rounded; chosen: %" PRIu64
+                  " used, of them %" PRIu64 " reserved, %" PRIu64 " arguments, %" PRIu64
+                  " image, %" PRIu64 " other than these and the stack",
+                  plan->used_bytes, plan->reserved_bytes, plan->argument_bytes, plan->image_bytes,
+                  plan->other_bytes);
+    if (building->report->numbers[COMPILE_RESERVED].is_said && plan->reserved_bytes == 0) {
         import_note(
             import,
             "the reserved bytes are not part of the used bytes: the capacity leaves them out");
@@ -325,14 +329,14 @@ static void note_use(const struct building *building)
             import,
             "the rows of the program's requirement sum to more than the requirement, which counts");
     }
-    if (!building->report->numbers[HBM_ARGUMENTS].is_said &&
-        building->report->form == HBM_REPORT_COMPILE) {
-        import_note(import, "the report does not give the size of the arguments: none are assumed");
+    if (!building->report->numbers[COMPILE_ARGUMENTS].is_said &&
+        building->report->form == COMPILE_FORM_SECTIONS) {
+        import_assume(import, "no arguments, as the report does not give their size");
     }
     if (plan->image_is_assumed) {
-        import_note(
+        import_assume(
             import,
-            "the report does not separate the program's image from its stack: an image of one granule is assumed");
+            "in the list, an image of one granule: the report does not separate it from the stack");
     }
 }
 
@@ -341,9 +345,13 @@ static void note_entries(const struct building *building)
     const struct hbm_report *report = building->report;
     char padding[SIZE_TEXT_BYTES], size[SIZE_TEXT_BYTES];
     uint64_t padding_bytes = 0, size_bytes = 0;
-    size_t padded_count = 0;
+    size_t padded_count = 0, whole_count = 0;
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
+        if (!entry->is_whole) {
+            continue;
+        }
+        whole_count++;
         const uint64_t bytes = round_entry(entry, building->plan.granule_bytes);
         const uint64_t unpadded_bytes = choose_entry_unpadded(entry);
         const bool is_padded = entry->padding.is_said && unpadded_bytes < bytes;
@@ -351,15 +359,15 @@ static void note_entries(const struct building *building)
         padding_bytes += is_padded ? bytes - unpadded_bytes : 0;
         size_bytes += bytes;
     }
-    if (report->entry_count > 0) {
+    if (whole_count > 0) {
         size_print_field(padding_bytes, padding);
         size_print_field(size_bytes, size);
         import_note(
             building->import,
             "listed allocations: %zu, %s; %s of that is padding, in %zu; blocks of their own: %zu",
-            report->entry_count, size, padding, padded_count, building->part_count);
+            whole_count, size, padding, padded_count, building->part_count);
     }
-    if (report->entry_count > 0 && !building->is_of_peak) {
+    if (whole_count > 0 && !building->is_of_peak) {
         import_note(
             building->import,
             "the listed temporaries are larger than what the program has at once: they stay in its stack");
@@ -372,6 +380,8 @@ static void fill_setup(const struct building *building, const struct setup *fixe
     import_apply_fixed(fixed, setup);
     setup->capacity_bytes = building->plan.capacity_bytes;
     setup->granule_bytes = building->plan.granule_bytes;
+    snprintf(setup->system, sizeof setup->system, "%s",
+             building->report->form == COMPILE_FORM_GPU ? "xla_gpu" : "xla_tpu");
     if (building->plan.chip != NULL) {
         snprintf(setup->chip, sizeof setup->chip, "%s", building->plan.chip);
     }
@@ -383,7 +393,7 @@ static void fill_setup(const struct building *building, const struct setup *fixe
 static void append_allocation(struct building *building)
 {
     struct op op = op_make(OP_ALLOC);
-    op.size_bytes = building->report->numbers[HBM_USED].range.nominal;
+    op.size_bytes = building->report->numbers[COMPILE_USED].range.nominal;
     import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
 }
 
@@ -391,13 +401,13 @@ static void append_allocation(struct building *building)
  * yet. */
 static const char *choose_gpu_request_name(struct building *building, uint64_t *live_out_bytes)
 {
-    const struct hbm_report_size *numbers = building->report->numbers;
-    const struct size_range *request = &numbers[HBM_GPU_REQUEST].range;
-    const struct size_range *temp = &numbers[HBM_GPU_TEMP].range;
+    const struct compile_size *numbers = building->report->numbers;
+    const struct size_range *request = &numbers[COMPILE_GPU_REQUEST].range;
+    const struct size_range *temp = &numbers[COMPILE_GPU_TEMP].range;
     const uint64_t mask = building->plan.granule_bytes - 1;
-    if (!numbers[HBM_GPU_REQUEST].is_said) {
-        import_note(building->import,
-                    "the log does not give the request: the preallocated temporaries are assumed");
+    if (!numbers[COMPILE_GPU_REQUEST].is_said) {
+        import_assume(building->import,
+                      "the request is the preallocated temporaries: the log does not give it");
         return "temporaries";
     }
     if (request->low <= temp->high + mask && request->high >= temp->low) {
@@ -408,10 +418,11 @@ static const char *choose_gpu_request_name(struct building *building, uint64_t *
                     "the request is neither the temporaries nor one of the results");
         return "request";
     }
-    import_note(building->import, "the request is assumed to be a result%s",
-                temp->high > 0
-                    ? "; the log does not show whether the temporaries were live: they are left out"
-                    : "");
+    import_assume(
+        building->import, "the request is a result%s",
+        temp->high > 0
+            ? "; the log does not show whether the temporaries were live: they are left out"
+            : "");
     *live_out_bytes -= request->nominal < *live_out_bytes ? request->nominal : *live_out_bytes;
     return "results";
 }
@@ -419,20 +430,21 @@ static const char *choose_gpu_request_name(struct building *building, uint64_t *
 /* Parameters, constants and results are there.  Results that are parameters are counted once. */
 static const char *build_gpu(struct building *building, const struct setup *fixed)
 {
-    const struct hbm_report_size *numbers = building->report->numbers;
+    const struct compile_size *numbers = building->report->numbers;
     const uint64_t mask = building->plan.granule_bytes - 1;
     const uint64_t request_bytes =
-        numbers[numbers[HBM_GPU_REQUEST].is_said ? HBM_GPU_REQUEST : HBM_GPU_TEMP].range.nominal;
-    const uint64_t before_bytes = numbers[HBM_GPU_PARAMETERS].range.nominal +
-                                  numbers[HBM_GPU_CONSTANTS].range.nominal;
-    const uint64_t without_bytes = before_bytes + numbers[HBM_GPU_TEMP].range.nominal;
-    uint64_t live_out_bytes = numbers[HBM_GPU_LIVE_OUT].range.nominal;
-    const uint64_t total_bytes = numbers[HBM_GPU_TOTAL].range.high;
-    if (total_bytes < numbers[HBM_GPU_TEMP].range.low || request_bytes == 0) {
+        numbers[numbers[COMPILE_GPU_REQUEST].is_said ? COMPILE_GPU_REQUEST : COMPILE_GPU_TEMP]
+            .range.nominal;
+    const uint64_t before_bytes = numbers[COMPILE_GPU_PARAMETERS].range.nominal +
+                                  numbers[COMPILE_GPU_CONSTANTS].range.nominal;
+    const uint64_t without_bytes = before_bytes + numbers[COMPILE_GPU_TEMP].range.nominal;
+    uint64_t live_out_bytes = numbers[COMPILE_GPU_LIVE_OUT].range.nominal;
+    const uint64_t total_bytes = numbers[COMPILE_GPU_TOTAL].range.high;
+    if (total_bytes < numbers[COMPILE_GPU_TEMP].range.low || request_bytes == 0) {
         return "the total allocation is below the preallocated temp allocation, or the request has 0 bytes";
     }
     if (without_bytes + live_out_bytes > total_bytes) {
-        const uint64_t sum_bytes = numbers[HBM_GPU_TOTAL].range.nominal;
+        const uint64_t sum_bytes = numbers[COMPILE_GPU_TOTAL].range.nominal;
         live_out_bytes = sum_bytes > without_bytes ? sum_bytes - without_bytes : 0;
         import_note(building->import, "results that are also parameters are counted once");
     }
@@ -441,8 +453,8 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     const struct {
         uint64_t bytes;
         const char *name;
-    } blocks[] = {{numbers[HBM_GPU_PARAMETERS].range.nominal, "parameters"},
-                  {numbers[HBM_GPU_CONSTANTS].range.nominal, "constants"},
+    } blocks[] = {{numbers[COMPILE_GPU_PARAMETERS].range.nominal, "parameters"},
+                  {numbers[COMPILE_GPU_CONSTANTS].range.nominal, "constants"},
                   {live_out_bytes, "results"}};
     const size_t block_count = sizeof blocks / sizeof blocks[0];
     uint64_t need_bytes = 0;
@@ -465,14 +477,14 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = request_bytes;
     op.tag = make_tag(building, request_name);
-    if (numbers[HBM_GPU_REQUEST].range.low != numbers[HBM_GPU_REQUEST].range.high) {
-        import_note(building->import, "the printed request is rounded; chosen: %" PRIu64 " bytes",
-                    request_bytes);
+    if (numbers[COMPILE_GPU_REQUEST].range.low != numbers[COMPILE_GPU_REQUEST].range.high) {
+        import_assume(building->import, "the printed request is rounded; chosen: %" PRIu64 " bytes",
+                      request_bytes);
     }
     import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
-    import_note(
-        building->import,
-        "the capacity is as given; the log does not show what else was on the device: nothing is assumed");
+    import_note(building->import, "the capacity is as given");
+    import_assume(building->import,
+                  "nothing else was on the device: the log does not show what else there was");
     return NULL;
 }
 
@@ -487,7 +499,7 @@ static enum import_result fail_invalid(const struct import_input *input, struct 
 
 static const char *check_gpu(const struct building *building, size_t *at)
 {
-    for (int i = HBM_GPU_REQUEST; i <= HBM_GPU_TOTAL; i++) {
+    for (int i = COMPILE_GPU_REQUEST; i <= COMPILE_GPU_TOTAL; i++) {
         *at = building->report->numbers[i].at;
         if (building->report->numbers[i].range.high > CAPACITY_BYTES_MAX) {
             return "a size is above 1P";
@@ -502,7 +514,8 @@ static const char *check_entries(const struct hbm_report *report, size_t *at)
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
         const char *reason = entry->size.high > CAPACITY_BYTES_MAX ? "a size is above 1P"
-                                                                   : find_entry_fault(entry);
+                             : entry->is_whole                     ? find_entry_fault(entry)
+                                                                   : NULL;
         *at = entry->begin;
         if (reason != NULL) {
             return reason;
@@ -535,7 +548,7 @@ enum import_result hbm_report_build(const struct hbm_report *report,
 {
     struct building building = {.report = report, .import = import};
     size_t at = report->begin;
-    if (report->form == HBM_REPORT_GPU) {
+    if (report->form == COMPILE_FORM_GPU) {
         return build_gpu_report(&building, input, error);
     }
     const char *reason = check_entries(report, &at);
@@ -550,7 +563,7 @@ enum import_result hbm_report_build(const struct hbm_report *report,
     if (reason != NULL) {
         return fail_invalid(input, error, at, reason);
     }
-    if (report->form == HBM_REPORT_ALLOCATION) {
+    if (report->form == COMPILE_FORM_ALLOCATION) {
         append_allocation(&building);
     } else {
         append_ops(&building);
@@ -558,7 +571,7 @@ enum import_result hbm_report_build(const struct hbm_report *report,
     CHECK(import->ops.count > 0);
     fill_setup(&building, input->fixed);
     note_capacity(&building, input->fixed);
-    if (report->form != HBM_REPORT_ALLOCATION) {
+    if (report->form != COMPILE_FORM_ALLOCATION) {
         note_use(&building);
         note_entries(&building);
     }

@@ -6,7 +6,8 @@ enum {
     LINE_BYTES_MAX = 65536,
     ENTRY_NUMBER_MAX = 100000,
     FILLER_BYTES_MAX = 256,
-    FILLER_COUNT_MAX = 4
+    FILLER_COUNT_MAX = 4,
+    LINE_COUNT_MAX = 64 /* of one value */
 };
 
 static const char *const field_names[] = {
@@ -26,13 +27,8 @@ enum field {
 
 static enum field find_field_here(const struct phrase_cursor *cursor, struct phrase_cursor *behind)
 {
-    for (int i = 0; i < FIELD_COUNT; i++) {
-        *behind = *cursor;
-        if (phrase_take(behind, field_names[i])) {
-            return (enum field)i;
-        }
-    }
-    return FIELD_COUNT;
+    *behind = *cursor;
+    return (enum field)phrase_take_one(behind, field_names, FIELD_COUNT);
 }
 
 /* Where the value that begins here ends: at the line's end, or where a line break as text ("\n") is
@@ -58,15 +54,44 @@ static size_t find_value_end(const struct phrase_cursor *cursor)
     return ahead.at;
 }
 
+static bool is_filler(const char *line, size_t length);
+
+/* Labels and names of ops may have raw line breaks: the value goes on to the line before the next
+ * field.  Moves *end, which is at the end of a line, there; leaves it where no field follows before
+ * anything else of a report. */
+static void find_last_line(const struct phrase_cursor *cursor, size_t *end)
+{
+    struct phrase_cursor ahead = *cursor;
+    struct phrase_cursor behind;
+    ahead.at = *end;
+    for (int i = 0; i < LINE_COUNT_MAX && !phrase_is_at_end(&ahead) && phrase_peek(&ahead) == '\n';
+         i++) {
+        if (find_field_here(&ahead, &behind) != FIELD_COUNT) {
+            *end = ahead.at;
+            return;
+        }
+        const char *line = ahead.text + ahead.at + 1;
+        const size_t left = ahead.length - ahead.at - 1;
+        const char *stop = memchr(line, '\n', left < LINE_BYTES_MAX ? left : LINE_BYTES_MAX);
+        if (stop == NULL || !is_filler(line, (size_t)(stop - line))) {
+            return;
+        }
+        ahead.at = (size_t)(stop - ahead.text);
+    }
+}
+
 struct value {
     const char *text;
     size_t length;
 };
 
-/* The rest of the line, without blanks around it. */
-static struct value take_value(struct phrase_cursor *cursor)
+/* The rest of the line, or of several, without blanks around it. */
+static struct value take_value(struct phrase_cursor *cursor, bool has_lines)
 {
-    const size_t end = find_value_end(cursor);
+    size_t end = find_value_end(cursor);
+    if (has_lines) {
+        find_last_line(cursor, &end);
+    }
     struct value value = {cursor->text + cursor->at, end - cursor->at};
     cursor->at = end;
     while (value.length > 0 && (*value.text == ' ' || *value.text == '\t')) {
@@ -133,13 +158,13 @@ static void name_by_label(struct hbm_report_entry *entry, const struct value *va
     }
 }
 
-static bool take_size(struct phrase_cursor *cursor, struct hbm_report_size *size)
+static bool take_size(struct phrase_cursor *cursor, struct compile_size *size)
 {
     struct size_range range;
     if (!phrase_take_size(cursor, &range)) {
         return false;
     }
-    *size = (struct hbm_report_size){.is_said = true, .range = range, .at = cursor->at - 1};
+    *size = (struct compile_size){.is_said = true, .range = range, .at = cursor->at - 1};
     return true;
 }
 
@@ -176,12 +201,16 @@ static bool take_field(struct phrase_cursor *cursor, enum field field,
         entry->is_whole = true;
         return true;
     }
-    const struct value value = take_value(cursor);
+    const struct value value = take_value(cursor, field == FIELD_OPERATOR || field == FIELD_LABEL);
+    const struct hbm_report_span span = {(size_t)(value.text - cursor->text), value.length};
     if (field == FIELD_OPERATOR) {
+        entry->operator= span;
         name_by_operator(entry, &value);
     } else if (field == FIELD_SHAPE) {
-        entry->shape_bytes = hbm_shape_bytes(value.text, value.length);
+        entry->shape = span;
+        entry->shape_bytes = hbm_report_shape_bytes(value.text, value.length);
     } else if (field == FIELD_LABEL) {
+        entry->label = span;
         name_by_label(entry, &value);
     } else if (field == FIELD_TYPE) {
         copy_name(entry->type, sizeof entry->type, value.text, value.length);
@@ -194,14 +223,14 @@ static bool take_field(struct phrase_cursor *cursor, enum field field,
 static bool take_entry_begin(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
 {
     struct phrase_cursor ahead = *cursor;
+    uint64_t number = 0;
     if (!phrase_take(&ahead, "Size:")) {
-        uint64_t number = 0;
         if (!phrase_take_count(&ahead, &number) || number > ENTRY_NUMBER_MAX ||
             !phrase_take_character(&ahead, '.') || !phrase_take(&ahead, "Size:")) {
             return false;
         }
     }
-    *entry = (struct hbm_report_entry){.begin = cursor->at};
+    *entry = (struct hbm_report_entry){.begin = cursor->at, .number = number};
     if (!phrase_take_size(&ahead, &entry->size)) {
         return false;
     }
@@ -273,6 +302,15 @@ static bool find_entry(struct phrase_cursor *cursor, struct hbm_report_entry *en
     return false;
 }
 
+static void append_entry(struct hbm_report *report, const struct hbm_report_entry *entry)
+{
+    const bool has_room = report->entry_count < HBM_REPORT_ENTRY_COUNT_MAX;
+    if (has_room) {
+        report->entries[report->entry_count++] = *entry;
+    }
+    report->cut_count += has_room && entry->is_whole ? 0 : 1;
+}
+
 static void take_entries(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     struct hbm_report_entry entry;
@@ -280,11 +318,7 @@ static void take_entries(struct phrase_cursor *cursor, struct hbm_report *report
         take_entry(cursor, &entry);
         entry.is_argument = report->is_list_of_arguments;
         report->is_last_cut = !entry.is_whole;
-        if (entry.is_whole && report->entry_count < HBM_REPORT_ENTRY_COUNT_MAX) {
-            report->entries[report->entry_count++] = entry;
-        } else {
-            report->cut_count++;
-        }
+        append_entry(report, &entry);
     }
 }
 
@@ -313,7 +347,7 @@ bool hbm_report_parse_list(struct phrase_cursor *cursor, struct hbm_report *repo
 bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     struct hbm_report_entry rest = {0};
-    struct hbm_report_size size;
+    struct compile_size size;
     if (!phrase_take(cursor, "Unpadded size:") || !take_size(cursor, &size)) {
         return false;
     }
@@ -323,4 +357,52 @@ bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report 
         take_entries(cursor, report);
     }
     return true;
+}
+
+/* --- XLA:GPU --- */
+
+/* The fields of a buffer, as far as they come; each is of one line. */
+static void take_buffer_fields(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+{
+    static const char *const names[] = {
+        "Operator:", "XLA Label:", "Shape:", "Entry Parameter Subshape:"};
+    static const enum field fields[] = {FIELD_OPERATOR, FIELD_LABEL, FIELD_SHAPE, FIELD_SHAPE};
+    const size_t count = sizeof names / sizeof names[0];
+    for (size_t i; (i = phrase_take_one(cursor, names, count)) < count;) {
+        (void)take_field(cursor, fields[i], entry);
+    }
+}
+
+/* "Buffer N:", "Size: 38.10GiB" and its fields. */
+static bool take_buffer(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+{
+    struct phrase_cursor ahead = *cursor;
+    struct compile_size size = {0};
+    uint64_t number = 0;
+    if (!phrase_take(&ahead, "Buffer") || !phrase_take_count(&ahead, &number) ||
+        number > ENTRY_NUMBER_MAX || !phrase_take_character(&ahead, ':') ||
+        !phrase_take(&ahead, "Size:") || !hbm_report_take_binary_size(&ahead, &size)) {
+        return false;
+    }
+    *entry = (struct hbm_report_entry){
+        .begin = cursor->at, .size = size.range, .number = number, .is_whole = true};
+    take_buffer_fields(&ahead, entry);
+    (void)phrase_take(&ahead, "==========");
+    while (phrase_take_character(&ahead, '=')) {
+        continue;
+    }
+    *cursor = ahead;
+    return true;
+}
+
+void hbm_report_parse_peak(struct phrase_cursor *cursor, struct hbm_report *report)
+{
+    struct hbm_report_entry entry;
+    if (!phrase_take(cursor, "Peak buffers:")) {
+        return;
+    }
+    report->has_list = true;
+    while (take_buffer(cursor, &entry)) {
+        append_entry(report, &entry);
+    }
 }

@@ -1,12 +1,14 @@
 /* Finds reports in any noise, and takes their sections apart.  The lists of allocations are in
- * hbm_report_list.c. */
+ * hbm_report_list.c, reports of one sentence and those of XLA:GPU in hbm_report_short.c. */
 #include "formats/xla/private/hbm_report_list.h"
+#include "formats/xla/private/hbm_report_short.h"
 
 #include <string.h>
 
 enum {
     SECTION_GAP_BYTES_MAX = 8192, /* what stands further apart belongs to different reports */
-    ROW_NAME_BYTES_MAX = 40
+    ROW_NAME_BYTES_MAX = 40,
+    SENTENCE_BYTES_MAX = 400
 };
 
 /* What is under way while a text is read. */
@@ -14,42 +16,11 @@ struct parsing {
     struct phrase_cursor cursor;
     struct hbm_report *report;
     struct hbm_report scratch;       /* what a section of another report says */
-    struct hbm_report_size request;  /* of a GPU, the last one seen */
+    struct compile_size request;     /* of a GPU, the last one seen */
     enum hbm_report_section section; /* the last one taken */
 };
 
 static bool is_beginning_here(const struct phrase_cursor *cursor);
-
-static bool take_number(struct phrase_cursor *cursor, struct hbm_report *report,
-                        enum hbm_report_number number)
-{
-    struct hbm_report_size *size = &report->numbers[number];
-    struct size_range range;
-    if (!phrase_take_size(cursor, &range)) {
-        return false;
-    }
-    *size = (struct hbm_report_size){.is_said = true, .range = range, .at = cursor->at - 1};
-    return true;
-}
-
-/* A word of letters, as the name of a memory space. */
-static bool take_space(struct phrase_cursor *cursor, char space[HBM_REPORT_SPACE_BYTES])
-{
-    struct phrase_cursor ahead = *cursor;
-    phrase_skip_gap(&ahead);
-    const size_t begin = ahead.at;
-    while (phrase_is_word(phrase_peek(&ahead))) {
-        ahead.at++;
-    }
-    const size_t length = ahead.at - begin;
-    if (length == 0 || length >= HBM_REPORT_SPACE_BYTES) {
-        return false;
-    }
-    memcpy(space, ahead.text + begin, length);
-    space[length] = '\0';
-    *cursor = ahead;
-    return true;
-}
 
 /* --- sections --- */
 
@@ -57,17 +28,18 @@ static bool take_space(struct phrase_cursor *cursor, char space[HBM_REPORT_SPACE
 static bool parse_used(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     struct phrase_cursor ahead = *cursor;
-    if (!phrase_take(&ahead, "Used") || !take_number(&ahead, report, HBM_USED) ||
-        !phrase_take(&ahead, "of") || !take_number(&ahead, report, HBM_CAPACITY) ||
-        !take_space(&ahead, report->space)) {
-        report->numbers[HBM_USED].is_said = report->numbers[HBM_CAPACITY].is_said = false;
+    if (!phrase_take(&ahead, "Used") || !hbm_report_take_number(&ahead, report, COMPILE_USED) ||
+        !phrase_take(&ahead, "of") || !hbm_report_take_number(&ahead, report, COMPILE_CAPACITY) ||
+        !hbm_report_take_space(&ahead, report->space)) {
+        report->numbers[COMPILE_USED].is_said = report->numbers[COMPILE_CAPACITY].is_said = false;
         return false;
     }
     *cursor = ahead;
     char again[HBM_REPORT_SPACE_BYTES];
     (void)phrase_take_character(&ahead, '.');
-    if (phrase_take(&ahead, "Exceeded") && take_space(&ahead, again) &&
-        phrase_take(&ahead, "capacity by") && take_number(&ahead, report, HBM_EXCEEDED)) {
+    if (phrase_take(&ahead, "Exceeded") && hbm_report_take_space(&ahead, again) &&
+        phrase_take(&ahead, "capacity by") &&
+        hbm_report_take_number(&ahead, report, COMPILE_EXCEEDED)) {
         *cursor = ahead;
     }
     return true;
@@ -76,21 +48,80 @@ static bool parse_used(struct phrase_cursor *cursor, struct hbm_report *report)
 /* "Ran out of memory in memory space hbm." */
 static bool parse_ran_out(struct phrase_cursor *cursor, struct hbm_report *report)
 {
+    if (hbm_report_parse_temporaries(cursor, report)) {
+        return true;
+    }
     if (!phrase_take(cursor, "Ran out of memory in memory space") ||
-        !take_space(cursor, report->space)) {
+        !hbm_report_take_space(cursor, report->space)) {
         return false;
     }
     (void)phrase_take_character(cursor, '.');
     if (!parse_used(cursor, report) && phrase_take(cursor, "Used")) {
-        (void)take_number(cursor, report, HBM_USED); /* the capacity is cut off */
+        (void)hbm_report_take_number(cursor, report, COMPILE_USED); /* the capacity is cut off */
     }
     return true;
 }
 
 struct row {
     const char *name;
-    enum hbm_report_number number;
+    enum compile_number number;
 };
+
+/* "35.7%" and any gap before it. */
+static bool take_share(struct phrase_cursor *cursor, struct compile_share *share)
+{
+    struct phrase_cursor ahead = *cursor;
+    unsigned hundredths = 0, fraction_digits = 0;
+    bool has_point = false, has_digit = false;
+    phrase_skip_gap(&ahead);
+    for (; !phrase_is_at_end(&ahead) && hundredths < 1000000; ahead.at++) {
+        const char c = phrase_peek(&ahead);
+        if (c == '.' && !has_point) {
+            has_point = true;
+        } else if (c >= '0' && c <= '9') {
+            has_digit = true;
+            hundredths = has_point && fraction_digits >= 2 ? hundredths
+                                                           : hundredths * 10 + (unsigned)(c - '0');
+            fraction_digits += has_point ? 1 : 0;
+        } else {
+            break;
+        }
+    }
+    if (!has_digit || !phrase_take_character(&ahead, '%')) {
+        return false;
+    }
+    for (; fraction_digits < 2; fraction_digits++) {
+        hundredths *= 10;
+    }
+    *share = (struct compile_share){.is_said = true, .hundredths = hundredths};
+    *cursor = ahead;
+    return true;
+}
+
+/* What stands in the parentheses of "HLO temp": "(100.0% utilization: Unpadded (27.82G) Padded
+ * (27.82G), 4.6% fragmentation (1.35G))", in 2019 "(24.2% utilization, 0.7% fragmentation
+ * (293.84M))". */
+static void parse_utilization(struct phrase_cursor ahead, struct hbm_report *report)
+{
+    struct compile_share share;
+    if (!phrase_take(&ahead, "(") || !take_share(&ahead, &share) ||
+        !phrase_take(&ahead, "utilization")) {
+        return;
+    }
+    report->utilization = share;
+    struct phrase_cursor sizes = ahead;
+    if (phrase_take(&sizes, ": Unpadded (") &&
+        hbm_report_take_number(&sizes, report, COMPILE_UNPADDED) &&
+        phrase_take(&sizes, ") Padded (") &&
+        hbm_report_take_number(&sizes, report, COMPILE_PADDED) && phrase_take(&sizes, ")")) {
+        ahead = sizes;
+    }
+    if (phrase_take(&ahead, ",") && take_share(&ahead, &share) &&
+        phrase_take(&ahead, "fragmentation (") &&
+        hbm_report_take_number(&ahead, report, COMPILE_FRAGMENTATION)) {
+        report->fragmentation = share;
+    }
+}
 
 /* "reserved S", "program unknown size": rows of these names, as long as they come; others are
  * passed over. */
@@ -102,32 +133,16 @@ static bool take_row(struct phrase_cursor *cursor, struct hbm_report *report,
         if (!phrase_take(&ahead, rows[i].name)) {
             continue;
         }
-        const bool is_size = take_number(&ahead, report, rows[i].number);
+        const bool is_size = hbm_report_take_number(&ahead, report, rows[i].number);
+        if (is_size && rows[i].number == COMPILE_ROW_TEMP) {
+            parse_utilization(ahead, report);
+        }
         if (is_size || phrase_take(&ahead, "unknown size")) {
             *cursor = ahead;
             return true;
         }
     }
     return false;
-}
-
-/* " (100.0% utilization: Unpadded (27.82G) Padded (27.82G), 4.6% fragmentation (1.35G))" */
-static void skip_parentheses(struct phrase_cursor *cursor)
-{
-    struct phrase_cursor ahead = *cursor;
-    int depth = 0;
-    phrase_skip_gap(&ahead);
-    if (phrase_peek(&ahead) != '(') {
-        return;
-    }
-    for (; !phrase_is_at_end(&ahead) && ahead.at - cursor->at < 256; ahead.at++) {
-        depth += phrase_peek(&ahead) == '(' ? 1 : phrase_peek(&ahead) == ')' ? -1 : 0;
-        if (depth == 0) {
-            ahead.at++;
-            *cursor = ahead;
-            return;
-        }
-    }
 }
 
 /* A row of another name: words and a size. */
@@ -155,19 +170,23 @@ static void parse_rows(struct phrase_cursor *cursor, struct hbm_report *report,
                        const struct row *rows, size_t row_count)
 {
     while (take_row(cursor, report, rows, row_count) || skip_row(cursor)) {
-        skip_parentheses(cursor);
+        hbm_report_skip_parentheses(cursor);
     }
 }
 
 static bool parse_total(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    static const struct row rows[] = {
-        {"reserved", HBM_RESERVED}, {"program", HBM_PROGRAM}, {"arguments", HBM_ARGUMENTS}};
+    static const struct row rows[] = {{"reserved", COMPILE_RESERVED},
+                                      {"program", COMPILE_PROGRAM},
+                                      {"arguments", COMPILE_ARGUMENTS}};
     char space[HBM_REPORT_SPACE_BYTES];
-    if (!phrase_take(cursor, "Total") || !take_space(cursor, space) ||
+    if (hbm_report_parse_estimate(cursor, report)) {
+        return true;
+    }
+    if (!phrase_take(cursor, "Total") || !hbm_report_take_space(cursor, space) ||
         !(phrase_take(cursor, "usage >=") ||
           phrase_take(cursor, "usage \\u003e=")) || /* as some write it in JSON */
-        !take_number(cursor, report, HBM_TOTAL)) {
+        !hbm_report_take_number(cursor, report, COMPILE_TOTAL)) {
         return false;
     }
     (void)phrase_take_character(cursor, ':');
@@ -178,26 +197,28 @@ static bool parse_total(struct phrase_cursor *cursor, struct hbm_report *report)
 /* "Output size S; shares S with arguments." */
 static bool parse_output(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    if (!phrase_take(cursor, "Output size") || !take_number(cursor, report, HBM_OUTPUT)) {
+    if (!phrase_take(cursor, "Output size") ||
+        !hbm_report_take_number(cursor, report, COMPILE_OUTPUT)) {
         return false;
     }
     (void)phrase_take_character(cursor, ';');
     if (phrase_take(cursor, "shares")) {
-        (void)take_number(cursor, report, HBM_SHARED);
+        (void)hbm_report_take_number(cursor, report, COMPILE_SHARED);
     }
     return true;
 }
 
 static bool parse_requirement(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    static const struct row rows[] = {{"reserved", HBM_ROW_RESERVED},
-                                      {"global", HBM_ROW_GLOBAL},
-                                      {"scoped", HBM_ROW_SCOPED},
-                                      {"HLO temp", HBM_ROW_TEMP},
-                                      {"overlays", HBM_ROW_OVERLAYS}};
+    static const struct row rows[] = {{"reserved", COMPILE_ROW_RESERVED},
+                                      {"global", COMPILE_ROW_GLOBAL},
+                                      {"scoped", COMPILE_ROW_SCOPED},
+                                      {"HLO temp", COMPILE_ROW_TEMP},
+                                      {"overlays", COMPILE_ROW_OVERLAYS}};
     char space[HBM_REPORT_SPACE_BYTES];
-    if (!phrase_take(cursor, "Program") || !take_space(cursor, space) ||
-        !phrase_take(cursor, "requirement") || !take_number(cursor, report, HBM_REQUIREMENT)) {
+    if (!phrase_take(cursor, "Program") || !hbm_report_take_space(cursor, space) ||
+        !phrase_take(cursor, "requirement") ||
+        !hbm_report_take_number(cursor, report, COMPILE_REQUIREMENT)) {
         return false;
     }
     if (report->space[0] == '\0') {
@@ -205,169 +226,6 @@ static bool parse_requirement(struct phrase_cursor *cursor, struct hbm_report *r
     }
     (void)phrase_take_character(cursor, ':');
     parse_rows(cursor, report, rows, sizeof rows / sizeof rows[0]);
-    return true;
-}
-
-/* --- short forms --- */
-
-static bool take_exact(struct phrase_cursor *cursor, struct hbm_report *report,
-                       enum hbm_report_number number)
-{
-    uint64_t count = 0;
-    if (!phrase_take_count(cursor, &count)) {
-        return false;
-    }
-    report->numbers[number] = (struct hbm_report_size){
-        .is_said = true, .range = printed_size_exact(count), .at = cursor->at - 1};
-    return true;
-}
-
-/* "Allocation (size=N) would exceed memory (size=N) :: #allocation25 [shape = 'u8[...]',
- * space=vmem, size = ...] ..."
- */
-static bool parse_allocation(struct phrase_cursor *cursor, struct hbm_report *report)
-{
-    report->form = HBM_REPORT_ALLOCATION;
-    if (!phrase_take(cursor, "Allocation (size=") || !take_exact(cursor, report, HBM_USED) ||
-        !phrase_take(cursor, ") would exceed memory (size=") ||
-        !take_exact(cursor, report, HBM_CAPACITY)) {
-        report->numbers[HBM_USED].is_said = false;
-        return false;
-    }
-    const size_t left = cursor->length - cursor->at;
-    const size_t stop = cursor->at + (left < 512 ? left : 512);
-    for (struct phrase_cursor ahead = *cursor; ahead.at < stop && phrase_peek(&ahead) != '\n';
-         ahead.at++) {
-        if (phrase_word_is_here(&ahead, "space=", 6)) {
-            ahead.at += 6;
-            (void)take_space(&ahead, report->space);
-            *cursor = ahead;
-            break;
-        }
-    }
-    return true;
-}
-
-static bool parse_cores(struct phrase_cursor *cursor, struct hbm_report *report)
-{
-    report->form = HBM_REPORT_CORES;
-    if (!phrase_take(cursor, "TensorCore Hbm usage:") || !take_number(cursor, report, HBM_USED)) {
-        return false;
-    }
-    (void)phrase_take_character(cursor, ',');
-    if (phrase_take(cursor, "SparseCore Hbm usage")) {
-        (void)phrase_take_character(cursor, ':');
-        (void)take_number(cursor, report, HBM_SPARSE_CORE);
-        (void)phrase_take_character(cursor, ',');
-    }
-    if (phrase_take(cursor, "exceeding available bytes:")) {
-        (void)take_number(cursor, report, HBM_CAPACITY);
-    }
-    memcpy(report->space, "hbm", sizeof "hbm");
-    return true;
-}
-
-/* "Aborting compilation early because it's unlikely to have enough memory. Requires S, has S
- * available" */
-static bool parse_early(struct phrase_cursor *cursor, struct hbm_report *report)
-{
-    report->form = HBM_REPORT_EARLY;
-    if (!phrase_take(cursor,
-                     "Aborting compilation early because it's unlikely to have enough memory")) {
-        return false;
-    }
-    (void)phrase_take_character(cursor, '.');
-    if (phrase_take(cursor, "Requires") && take_number(cursor, report, HBM_USED)) {
-        (void)phrase_take_character(cursor, ',');
-        if (phrase_take(cursor, "has")) {
-            (void)take_number(cursor, report, HBM_CAPACITY);
-        }
-    }
-    memcpy(report->space, "hbm", sizeof "hbm");
-    return true;
-}
-
-/* --- XLA:GPU --- */
-
-/* "10.04GiB", "24.6KiB", "112B": the same numbers with other units. */
-static bool take_gpu_size(struct phrase_cursor *cursor, struct hbm_report_size *size)
-{
-    struct phrase_cursor ahead = *cursor;
-    char text[SETUP_NAME_BYTES];
-    size_t used = 0;
-    phrase_skip_gap(&ahead);
-    while (used < sizeof text - 1 &&
-           (phrase_is_word(phrase_peek(&ahead)) || phrase_peek(&ahead) == '.')) {
-        text[used++] = phrase_peek(&ahead);
-        ahead.at++;
-    }
-    if (used > 0 && text[used - 1] == '.') { /* of the sentence */
-        used--;
-        ahead.at--;
-    }
-    used -= used > 3 && memcmp(text + used - 2, "iB", 2) == 0 ? 2 : 0;
-    struct size_range range;
-    if (phrase_is_at_end(&ahead) || !printed_size_parse(text, used, &range)) {
-        return false;
-    }
-    *size = (struct hbm_report_size){.is_said = true, .range = range, .at = ahead.at - 1};
-    *cursor = ahead;
-    return true;
-}
-
-static bool parse_gpu(struct phrase_cursor *cursor, struct hbm_report *report)
-{
-    static const struct row rows[] = {{"parameter allocation:", HBM_GPU_PARAMETERS},
-                                      {"constant allocation:", HBM_GPU_CONSTANTS},
-                                      {"maybe_live_out allocation:", HBM_GPU_LIVE_OUT},
-                                      {"preallocated temp allocation:", HBM_GPU_TEMP},
-                                      {"preallocated temp fragmentation:", HBM_GPU_FRAGMENTATION},
-                                      {"total allocation:", HBM_GPU_TOTAL}};
-    report->form = HBM_REPORT_GPU;
-    if (!phrase_take(cursor, "BufferAssignment OOM Debugging.") ||
-        !phrase_take(cursor, "BufferAssignment stats:")) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct phrase_cursor ahead = *cursor;
-        if (phrase_take(&ahead, rows[i].name) &&
-            take_gpu_size(&ahead, &report->numbers[rows[i].number])) {
-            skip_parentheses(&ahead);
-            *cursor = ahead;
-        }
-    }
-    return true;
-}
-
-/* "Out of memory while trying to allocate N bytes", later "1.97GiB."; "Failed to allocate request
- * for 154.06GiB (165425291480B)" */
-static bool parse_gpu_request(struct phrase_cursor *cursor, struct hbm_report_size *request)
-{
-    struct phrase_cursor ahead = *cursor;
-    uint64_t count = 0;
-    if (phrase_take(&ahead, "Out of memory while trying to allocate")) {
-        struct phrase_cursor exact = ahead;
-        if (!phrase_take_count(&exact, &count) || !phrase_take(&exact, "bytes")) {
-            const bool is_printed = take_gpu_size(&ahead, request);
-            request->at = is_printed ? cursor->at : request->at;
-            *cursor = is_printed ? ahead : *cursor;
-            return is_printed;
-        }
-        ahead = exact;
-    } else if (phrase_take(&ahead, "Failed to allocate request for")) {
-        phrase_skip_gap(&ahead);
-        while (phrase_is_word(phrase_peek(&ahead)) || phrase_peek(&ahead) == '.') {
-            ahead.at++;
-        }
-        if (!phrase_take(&ahead, "(") || !phrase_take_count(&ahead, &count)) {
-            return false;
-        }
-    } else {
-        return false;
-    }
-    *request = (struct hbm_report_size){
-        .is_said = true, .range = printed_size_exact(count), .at = cursor->at};
-    *cursor = ahead;
     return true;
 }
 
@@ -386,10 +244,10 @@ static const struct beginning {
     {"Program", HBM_SECTION_REQUIREMENT, parse_requirement},
     {"Largest", HBM_SECTION_LIST, hbm_report_parse_list},
     {"Unpadded", HBM_SECTION_LIST, hbm_report_parse_entry_end},
-    {"Allocation", HBM_SECTION_NONE, parse_allocation},
-    {"TensorCore", HBM_SECTION_NONE, parse_cores},
-    {"Aborting", HBM_SECTION_NONE, parse_early},
-    {"BufferAssignment", HBM_SECTION_NONE, parse_gpu},
+    {"Allocation", HBM_SECTION_NONE, hbm_report_parse_allocation},
+    {"TensorCore", HBM_SECTION_NONE, hbm_report_parse_cores},
+    {"Aborting", HBM_SECTION_NONE, hbm_report_parse_early},
+    {"BufferAssignment", HBM_SECTION_NONE, hbm_report_parse_gpu},
 };
 enum {
     BEGINNING_COUNT = sizeof beginnings / sizeof beginnings[0],
@@ -432,7 +290,7 @@ static bool is_same_space(const struct hbm_report *report, const struct phrase_c
     char space[HBM_REPORT_SPACE_BYTES];
     if (report->space[0] == '\0' ||
         !(phrase_take(&ahead, "Program") || phrase_take(&ahead, "Total")) ||
-        !take_space(&ahead, space)) {
+        !hbm_report_take_space(&ahead, space)) {
         return true;
     }
     return strcmp(report->space, space) == 0;
@@ -449,9 +307,34 @@ static bool is_next(const struct parsing *parsing, const struct beginning *begin
     const bool is_later = beginning->section > parsing->section ||
                           (beginning->section == HBM_SECTION_LIST &&
                            parsing->section == HBM_SECTION_LIST);
-    return report->form == HBM_REPORT_COMPILE && beginning->section != HBM_SECTION_NONE &&
+    return report->form == COMPILE_FORM_SECTIONS && beginning->section != HBM_SECTION_NONE &&
            is_later && parsing->cursor.at - report->end <= SECTION_GAP_BYTES_MAX &&
            is_same_space(report, &parsing->cursor);
+}
+
+/* The first section is a sentence of a few facts, or a heading with rows, or stands below the
+ * sentence of a request. */
+static void set_sentence(struct parsing *parsing, enum hbm_report_section section, size_t end)
+{
+    struct hbm_report *report = parsing->report;
+    const struct phrase_cursor *cursor = &parsing->cursor;
+    const bool is_gpu = report->form == COMPILE_FORM_GPU;
+    size_t begin = cursor->at;
+    if (is_gpu && parsing->request.is_said &&
+        cursor->at - parsing->request.at < SECTION_GAP_BYTES_MAX) {
+        begin = parsing->request.at;
+    }
+    const bool is_heading = is_gpu || (section != HBM_SECTION_USED && section != HBM_SECTION_NONE);
+    const size_t limit = cursor->length - begin < SENTENCE_BYTES_MAX ? cursor->length - begin
+                                                                     : SENTENCE_BYTES_MAX;
+    size_t length = is_heading ? 0 : end - begin;
+    while (is_heading && length < limit && cursor->text[begin + length] != '\n' &&
+           cursor->text[begin + length] != '\\') {
+        length++;
+    }
+    length = length < limit ? length : limit;
+    length += length < limit && cursor->text[begin + length] == '.' ? 1 : 0;
+    report->sentence = (struct hbm_report_span){begin, length};
 }
 
 static void take_section(struct parsing *parsing, const struct beginning *beginning,
@@ -460,10 +343,11 @@ static void take_section(struct parsing *parsing, const struct beginning *beginn
     struct hbm_report *report = parsing->report;
     if (parsing->section == HBM_SECTION_NONE) {
         report->begin = parsing->cursor.at;
+        set_sentence(parsing, beginning->section, ahead->at);
     }
-    if (report->form == HBM_REPORT_GPU &&
+    if (report->form == COMPILE_FORM_GPU &&
         parsing->cursor.at - parsing->request.at <= SECTION_GAP_BYTES_MAX) {
-        report->numbers[HBM_GPU_REQUEST] = parsing->request;
+        report->numbers[COMPILE_GPU_REQUEST] = parsing->request;
     }
     report->sections |= 1u << beginning->section;
     report->end = ahead->at;
@@ -481,13 +365,13 @@ static bool parse_here(struct parsing *parsing)
         return true;
     }
     if ((phrase_peek(cursor) == 'O' || phrase_peek(cursor) == 'F') &&
-        parse_gpu_request(cursor, &parsing->request)) {
+        hbm_report_parse_gpu_request(cursor, &parsing->request)) {
         return true;
     }
     const struct beginning *beginning = find_beginning(cursor);
     const bool is_ours = beginning != NULL && is_next(parsing, beginning);
     struct hbm_report *report = is_ours ? parsing->report : &parsing->scratch;
-    const enum hbm_report_form form = report->form;
+    const enum compile_form form = report->form;
     struct phrase_cursor ahead = *cursor;
     if (beginning == NULL || !beginning->parse(&ahead, report)) {
         report->form = form;
@@ -500,6 +384,24 @@ static bool parse_here(struct parsing *parsing)
     return is_ours;
 }
 
+bool hbm_report_find_temporaries(const char *text, size_t length, struct hbm_report *report)
+{
+    static const char begin[] = "the total memory required for HLO temporaries (";
+    const char *found = memmem(text, length, begin, sizeof begin - 1);
+    memset(report, 0, sizeof *report);
+    if (found == NULL) {
+        return false;
+    }
+    struct phrase_cursor cursor = {.text = text, .length = length, .at = (size_t)(found - text)};
+    report->begin = cursor.at;
+    if (!hbm_report_parse_temporaries(&cursor, report)) {
+        return false;
+    }
+    report->end = cursor.at;
+    report->sentence = (struct hbm_report_span){report->begin, cursor.at - report->begin};
+    return true;
+}
+
 bool hbm_report_next(const char *text, size_t length, size_t *offset, struct hbm_report *report)
 {
     struct parsing parsing = {.cursor = {.text = text, .length = length, .at = *offset},
@@ -509,8 +411,8 @@ bool hbm_report_next(const char *text, size_t length, size_t *offset, struct hbm
         continue;
     }
     *offset = parsing.cursor.at;
-    if (report->form == HBM_REPORT_COMPILE && report->sections == 1u << HBM_SECTION_LIST) {
-        report->form = HBM_REPORT_ENTRIES;
+    if (report->form == COMPILE_FORM_SECTIONS && report->sections == 1u << HBM_SECTION_LIST) {
+        report->form = COMPILE_FORM_ENTRIES;
     }
     return parsing.section != HBM_SECTION_NONE;
 }

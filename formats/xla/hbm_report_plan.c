@@ -8,7 +8,7 @@ struct bounds {
     uint64_t low, high;
 };
 
-static struct bounds get_bounds(const struct hbm_report_size *size)
+static struct bounds get_bounds(const struct compile_size *size)
 {
     return size->is_said ? (struct bounds){size->range.low, size->range.high}
                          : (struct bounds){0, CAPACITY_BYTES_MAX};
@@ -37,12 +37,12 @@ static bool find_nearest(uint64_t wish, struct bounds bounds, uint64_t granule_b
 
 /* 0 where nothing is said; printed sizes are at most 2^63, and are held to CAPACITY_BYTES_MAX
  * before any sum. */
-static uint64_t get_nominal(const struct hbm_report *report, enum hbm_report_number number)
+static uint64_t get_nominal(const struct hbm_report *report, enum compile_number number)
 {
     return report->numbers[number].range.nominal;
 }
 
-static bool is_printed_alike(const struct hbm_report_size *a, const struct hbm_report_size *b)
+static bool is_printed_alike(const struct compile_size *a, const struct compile_size *b)
 {
     return a->is_said && b->is_said && a->range.low == b->range.low &&
            a->range.high == b->range.high;
@@ -54,8 +54,8 @@ static bool is_printed_alike(const struct hbm_report_size *a, const struct hbm_r
  * count. */
 static bool choose_used(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
-    const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
-    struct bounds bounds = get_bounds(&report->numbers[HBM_USED]);
+    const struct compile_size *exceeded = &report->numbers[COMPILE_EXCEEDED];
+    struct bounds bounds = get_bounds(&report->numbers[COMPILE_USED]);
     if (exceeded->is_said) {
         const uint64_t low = plan->capacity_bytes + exceeded->range.low;
         const uint64_t high = plan->capacity_bytes + exceeded->range.high;
@@ -65,14 +65,14 @@ static bool choose_used(const struct hbm_report *report, struct hbm_report_plan 
     if (bounds.low <= plan->capacity_bytes) {
         bounds.low = plan->capacity_bytes + 1;
     }
-    return find_nearest(get_nominal(report, HBM_USED), bounds, plan->granule_bytes,
+    return find_nearest(get_nominal(report, COMPILE_USED), bounds, plan->granule_bytes,
                         &plan->used_bytes);
 }
 
 /* A chip that prints so, else what the text says, else the ends of what prints so. */
 static bool choose_said_capacity(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
-    const struct size_range *range = &report->numbers[HBM_CAPACITY].range;
+    const struct size_range *range = &report->numbers[COMPILE_CAPACITY].range;
     const struct bounds bounds = {range->low, range->high};
     const uint64_t wishes[] = {range->nominal, range->low, range->high};
     for (size_t i = 0; chips[i] != NULL; i++) {
@@ -95,9 +95,9 @@ static bool choose_said_capacity(const struct hbm_report *report, struct hbm_rep
 /* "Used S of S hbm. Exceeded hbm capacity by S": whether the three can be true together. */
 static bool is_exceeded_consistent(const struct hbm_report *report)
 {
-    const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
-    const struct bounds used = get_bounds(&report->numbers[HBM_USED]);
-    const struct bounds capacity = get_bounds(&report->numbers[HBM_CAPACITY]);
+    const struct compile_size *exceeded = &report->numbers[COMPILE_EXCEEDED];
+    const struct bounds used = get_bounds(&report->numbers[COMPILE_USED]);
+    const struct bounds capacity = get_bounds(&report->numbers[COMPILE_CAPACITY]);
     return !exceeded->is_said ||
            (used.high >= capacity.low && used.high - capacity.low >= exceeded->range.low &&
             used.low <= capacity.high + exceeded->range.high);
@@ -106,10 +106,10 @@ static bool is_exceeded_consistent(const struct hbm_report *report)
 static const char *choose_capacity(const struct hbm_report *report, const struct setup *fixed,
                                    struct hbm_report_plan *plan, size_t *at)
 {
-    const struct bounds used = get_bounds(&report->numbers[HBM_USED]);
-    *at = report->numbers[HBM_USED].at;
+    const struct bounds used = get_bounds(&report->numbers[COMPILE_USED]);
+    *at = report->numbers[COMPILE_USED].at;
     if (!is_exceeded_consistent(report)) {
-        *at = report->numbers[HBM_EXCEEDED].at;
+        *at = report->numbers[COMPILE_EXCEEDED].at;
         return "the used bytes minus the capacity are not the exceeding bytes";
     }
     plan->capacity_bytes = import_fixed_capacity(fixed, plan->granule_bytes);
@@ -117,12 +117,12 @@ static const char *choose_capacity(const struct hbm_report *report, const struct
         if (plan->capacity_bytes % plan->granule_bytes != 0) {
             return "the capacity is not a multiple of the granule";
         }
-        return find_nearest(get_nominal(report, HBM_USED), used, plan->granule_bytes,
+        return find_nearest(get_nominal(report, COMPILE_USED), used, plan->granule_bytes,
                             &plan->used_bytes)
                    ? NULL
                    : "no multiple of the granule prints as the used bytes";
     }
-    if (used.high <= report->numbers[HBM_CAPACITY].range.low) {
+    if (used.high <= report->numbers[COMPILE_CAPACITY].range.low) {
         return "the used bytes are not above the capacity";
     }
     return choose_said_capacity(report, plan)
@@ -136,9 +136,9 @@ static const char *choose_capacity(const struct hbm_report *report, const struct
  * chip's memory. */
 static bool is_reserved_counted(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
-    const struct hbm_report_size *total = &report->numbers[HBM_TOTAL];
-    const struct hbm_report_size *used = &report->numbers[HBM_USED];
-    const struct hbm_report_size *reserved = &report->numbers[HBM_RESERVED];
+    const struct compile_size *total = &report->numbers[COMPILE_TOTAL];
+    const struct compile_size *used = &report->numbers[COMPILE_USED];
+    const struct compile_size *reserved = &report->numbers[COMPILE_RESERVED];
     if (!total->is_said || !used->is_said || !reserved->is_said) {
         return false;
     }
@@ -152,18 +152,18 @@ static bool is_reserved_counted(const struct hbm_report *report, struct hbm_repo
 }
 
 /* What the program takes: of the section on the total, else of the section on the program. */
-static const struct hbm_report_size *get_program(const struct hbm_report *report)
+static const struct compile_size *get_program(const struct hbm_report *report)
 {
-    if (report->form == HBM_REPORT_CORES) {
-        return &report->numbers[HBM_SPARSE_CORE];
+    if (report->form == COMPILE_FORM_CORES) {
+        return &report->numbers[COMPILE_SPARSE_CORE];
     }
-    const struct hbm_report_size *program = &report->numbers[HBM_PROGRAM];
-    return program->is_said ? program : &report->numbers[HBM_REQUIREMENT];
+    const struct compile_size *program = &report->numbers[COMPILE_PROGRAM];
+    return program->is_said ? program : &report->numbers[COMPILE_REQUIREMENT];
 }
 
 static struct bounds get_argument_bounds(const struct hbm_report *report)
 {
-    const struct hbm_report_size *arguments = &report->numbers[HBM_ARGUMENTS];
+    const struct compile_size *arguments = &report->numbers[COMPILE_ARGUMENTS];
     return arguments->is_said ? get_bounds(arguments) : (struct bounds){0, 0};
 }
 
@@ -183,12 +183,12 @@ static const char *choose_parts(const struct hbm_report *report, struct hbm_repo
     const struct bounds arguments = get_argument_bounds(report);
     const struct bounds none = {0, 0};
     const struct bounds reserved = is_reserved_counted(report, plan)
-                                       ? get_bounds(&report->numbers[HBM_RESERVED])
+                                       ? get_bounds(&report->numbers[COMPILE_RESERVED])
                                        : none;
     const uint64_t used_bytes = plan->used_bytes;
-    if (!find_nearest(reserved.high == 0 ? 0 : get_nominal(report, HBM_RESERVED), reserved,
+    if (!find_nearest(reserved.high == 0 ? 0 : get_nominal(report, COMPILE_RESERVED), reserved,
                       granule_bytes, &plan->reserved_bytes) ||
-        !find_nearest(get_nominal(report, HBM_ARGUMENTS), arguments, granule_bytes,
+        !find_nearest(get_nominal(report, COMPILE_ARGUMENTS), arguments, granule_bytes,
                       &plan->argument_bytes) ||
         !find_nearest(subtract_both(used_bytes, plan->reserved_bytes, plan->argument_bytes),
                       program, granule_bytes, program_bytes) ||
@@ -212,7 +212,8 @@ static const char *choose_parts(const struct hbm_report *report, struct hbm_repo
 static void choose_stack(const struct hbm_report *report, uint64_t program_bytes,
                          struct hbm_report_plan *plan)
 {
-    static const enum hbm_report_number rows[] = {HBM_ROW_TEMP, HBM_ROW_GLOBAL, HBM_ROW_SCOPED};
+    static const enum compile_number rows[] = {COMPILE_ROW_TEMP, COMPILE_ROW_GLOBAL,
+                                               COMPILE_ROW_SCOPED};
     const uint64_t mask = plan->granule_bytes - 1;
     struct bounds stack = {0, 0};
     uint64_t nominal_bytes = 0;
@@ -227,10 +228,10 @@ static void choose_stack(const struct hbm_report *report, uint64_t program_bytes
     }
     const uint64_t most_bytes = program_bytes - plan->granule_bytes;
     plan->stack_bytes = most_bytes;
-    if (report->numbers[HBM_ROW_TEMP].is_said && most_bytes > stack.high) {
+    if (report->numbers[COMPILE_ROW_TEMP].is_said && most_bytes > stack.high) {
         plan->stack_bytes = nominal_bytes & ~mask;
     }
-    plan->rows_disagree = report->numbers[HBM_ROW_TEMP].is_said && stack.low > program_bytes;
+    plan->rows_disagree = report->numbers[COMPILE_ROW_TEMP].is_said && stack.low > program_bytes;
     plan->image_bytes = program_bytes - plan->stack_bytes;
     plan->image_is_assumed = plan->image_bytes == plan->granule_bytes;
 }
@@ -239,15 +240,15 @@ static void choose_stack(const struct hbm_report *report, uint64_t program_bytes
  * arguments. */
 static void complete_report(struct hbm_report *report)
 {
-    struct hbm_report_size *used = &report->numbers[HBM_USED];
-    const struct hbm_report_size *program = get_program(report);
-    if (report->form == HBM_REPORT_CORES) {
-        report->numbers[HBM_ARGUMENTS] = *used; /* the TensorCore's */
+    struct compile_size *used = &report->numbers[COMPILE_USED];
+    const struct compile_size *program = get_program(report);
+    if (report->form == COMPILE_FORM_CORES) {
+        report->numbers[COMPILE_ARGUMENTS] = *used; /* the TensorCore's */
     } else if (used->is_said) {
         return;
     }
-    const struct hbm_report_size *arguments = &report->numbers[HBM_ARGUMENTS];
-    *used = (struct hbm_report_size){
+    const struct compile_size *arguments = &report->numbers[COMPILE_ARGUMENTS];
+    *used = (struct compile_size){
         .is_said = true,
         .at = program->at,
         .range = {.low = program->range.low + arguments->range.low,
@@ -275,7 +276,7 @@ static const char *choose_numbers(const struct hbm_report *report, const struct 
 /* Whether each number is one that a device can have. */
 static bool is_each_size_possible(const struct hbm_report *report, size_t *at)
 {
-    for (int i = 0; i < HBM_NUMBER_COUNT; i++) {
+    for (int i = 0; i < COMPILE_NUMBER_COUNT; i++) {
         if (report->numbers[i].range.high > CAPACITY_BYTES_MAX) {
             *at = report->numbers[i].at;
             return false;

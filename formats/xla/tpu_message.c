@@ -2,6 +2,7 @@
  * were. */
 #include "formats/xla/private/tpu_message.h"
 #include "formats/common/phrase.h"
+#include "formats/xla/private/hbm_report.h"
 
 #include <string.h>
 
@@ -67,6 +68,7 @@ static enum import_result import_tpu_message(const struct import_input *input,
     import_position(input->text, survey.first.begin, &error->line, &error->column);
     if (survey.complete_count > 0) {
         note_message(input, &survey, error->line, import);
+        hbm_report_assume_message(input, survey.first.begin, import);
     }
     return tpu_message_build(&survey.first, input->fixed, import, error);
 }

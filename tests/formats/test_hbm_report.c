@@ -58,6 +58,17 @@ static const struct {
      "the printed request is rounded; chosen: 8388608 bytes"},
     {"two.log", NULL, 0, "3 reports in the log, 2 of them complete"},
     {"total_differs.log", NULL, 0, "\"Used\" counts"},
+    {"vllm.log", "alloc size=92M tag=1\nload size=128K stack=13184K tag=2\n", 0, "line 2: "},
+    {"broken_label.log", NULL, 0, "listed allocations: 3, 72.00G"},
+    {"fragmented.log", NULL, 0, "assumed: capacity 31.25G is that of chip v6e to the byte"},
+    {"padded.log", NULL, 0, "9.06G of that is padding, in 2"},
+    {"temporaries.log", NULL, 0, "capacity 94.74G: from the report"},
+    {"temporaries_short.log", NULL, 0, "chip v5e"},
+    {"chip_named.log", NULL, 0,
+     "assumed: the capacity is that of chip v6e, which the log names in line 1: \"Accelerator type: v6e\""},
+    {"message_then_report.log", NULL, 0,
+     "the report of the compiler in line 4, not the message of the runtime in line 2"},
+    {"gpu_peak.log", NULL, UINT64_C(64) << 20, "the capacity is as given"},
 };
 enum { REPORT_COUNT = sizeof reports / sizeof reports[0] };
 
@@ -114,6 +125,7 @@ static const struct {
     {"allocation_vmem.log", IMPORT_INCOMPLETE, 1, "memory space vmem"},
     {"no_beginning.log", IMPORT_INCOMPLETE, 1, "give --chip or --capacity"},
     {"gpu.log", IMPORT_INCOMPLETE, 2, "give --capacity"},
+    {"estimate.log", IMPORT_INCOMPLETE, 2, "no failure: nothing to replay"},
     {"tail.log", IMPORT_INCOMPLETE, 1, "only a list of allocations is left"},
     {"contradicts_exceeded.log", IMPORT_INVALID, 2, "are not the exceeding bytes"},
     {"contradicts_shape.log", IMPORT_INVALID, 32,
@@ -248,20 +260,187 @@ START_TEST(bytes_of_a_shape_are_its_dimensions_times_its_element)
                   {"f32", 0},
                   {"f32[4294967296,4294967296]", 0}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        ck_assert_msg(hbm_shape_bytes(shapes[i].shape, strlen(shapes[i].shape)) == shapes[i].bytes,
+        ck_assert_msg(hbm_report_shape_bytes(shapes[i].shape, strlen(shapes[i].shape)) ==
+                          shapes[i].bytes,
                       "%s", shapes[i].shape);
     }
 }
 END_TEST
 
+START_TEST(bytes_in_tiles_are_those_of_the_padded_dimensions)
+{
+    static const struct {
+        const char *shape;
+        uint64_t tiled_bytes, innermost, innermost_tiled;
+    } shapes[] = {
+        {"f32[512,245,256]{2,1,0:T(8,128)}", UINT64_C(512) * 248 * 256 * 4, 256, 256},
+        {"s32[8388608,8,4]{2,1,0:T(8,128)}", UINT64_C(8388608) * 8 * 128 * 4, 4, 128},
+        {"bf16[16,1280,40]{1,2,0:T(8,128)(2,1)}", UINT64_C(16) * 40 * 1280 * 2, 1280, 1280},
+        {"bf16[16,1280,40]{2,1,0:T(8,128)(2,1)}", UINT64_C(16) * 1280 * 128 * 2, 40, 128},
+        {"f32[56]{0:T(256)}", 1024, 56, 256},
+        {"f32[]{:T(256)}", 1024, 1, 256},
+        {"f32[8,2]{1,0}", 0, 2, 0},
+        {"f32[8]{0:T(8,128)}", 0, 8, 128},
+        {"f32[8,2]{1,7:T(8,128)}", 0, 2, 128},
+        {"f32[8,2]{1,0:T(0,0)}", 0, 2, 0},
+        {"f32[18446744073709551615]{0:T(256)}", 0, 0, 0},
+        {"f32[8,2]{1,0:T(8,", 0, 2, 0}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        const struct hbm_report_shape shape = hbm_report_parse_shape(shapes[i].shape,
+                                                                     strlen(shapes[i].shape));
+        ck_assert_msg(shape.tiled_bytes == shapes[i].tiled_bytes &&
+                          shape.innermost == shapes[i].innermost &&
+                          shape.innermost_tiled == shapes[i].innermost_tiled,
+                      "%s: %" PRIu64 " %" PRIu64 " %" PRIu64, shapes[i].shape, shape.tiled_bytes,
+                      shape.innermost, shape.innermost_tiled);
+    }
+}
+END_TEST
+
+/* --- what is told without a run --- */
+
+static const struct compile_allocation *get_allocation(size_t index)
+{
+    ck_assert_ptr_nonnull(import.compile_report);
+    ck_assert_uint_lt(index, import.compile_report->allocation_count);
+    return &import.compile_report->allocations[index];
+}
+
+START_TEST(an_allocation_is_told_with_all_of_its_texts)
+{
+    ck_assert_int_eq(import_fixed(FIELD "broken_label.log", "auto", 0), IMPORT_OK);
+    ck_assert_str_eq(import.setup.system, "xla_tpu");
+    ck_assert_uint_eq(import.message_line, 3);
+    ck_assert_str_eq(import.message,
+                     "Ran out of memory in memory space hbm. Used 140.00G of 94.75G hbm. "
+                     "Exceeded hbm capacity by 45.25G.");
+    ck_assert_uint_eq(import.compile_report->allocation_count, 3);
+    ck_assert_uint_eq(get_allocation(0)->size.nominal, UINT64_C(36) << 30);
+    ck_assert_str_eq(get_allocation(0)->op, "jit(update)/transpose(jvp(decoder))/layers/mlp/"
+                                            "a_name_that_is_longer_than_sixty-three_characters/"
+                                            "dot_general");
+    ck_assert_str_eq(get_allocation(0)->source, "/job/train/decoder.py:207");
+    ck_assert_str_eq(get_allocation(0)->label, "fusion.77");
+    ck_assert_str_eq(get_allocation(0)->shape, "f32[9,32768,32768]{2,1,0:T(8,128)}");
+    ck_assert_str_eq(get_allocation(0)->type, "HLO temp");
+    ck_assert_str_eq(get_allocation(1)->op, "jit(update)/adam[ b1=0.9 b2=0.95 ]/mul");
+    ck_assert_str_eq(get_allocation(1)->source, "stack frame 12");
+}
+END_TEST
+
+START_TEST(a_row_behind_a_prefix_that_begins_with_a_parenthesis_is_read)
+{
+    ck_assert_int_eq(import_fixed(FIELD "vllm.log", "auto", 0), IMPORT_OK);
+    const struct compile_size *numbers = import.compile_report->numbers;
+    ck_assert_uint_eq(numbers[COMPILE_PROGRAM].range.nominal, 13 << 20);
+    ck_assert_uint_eq(numbers[COMPILE_ARGUMENTS].range.nominal, 92 << 20);
+    ck_assert_uint_eq(numbers[COMPILE_ROW_TEMP].range.nominal, 12544 << 10);
+    ck_assert_uint_eq(import.compile_report->allocation_count, 2);
+    ck_assert_str_eq(get_allocation(0)->source, "/app/model_runner.py:812");
+}
+END_TEST
+
+START_TEST(what_stands_behind_the_temporaries_is_read)
+{
+    ck_assert_int_eq(import_fixed(FIELD "fragmented.log", "auto", 0), IMPORT_OK);
+    const struct compile_report *report = import.compile_report;
+    ck_assert_uint_eq(report->utilization.hundredths, 10000);
+    ck_assert_uint_eq(report->fragmentation.hundredths, 3570);
+    const struct compile_size missing = compile_report_missing(report);
+    ck_assert(missing.is_said);
+    ck_assert_uint_gt(report->numbers[COMPILE_FRAGMENTATION].range.low, missing.range.high);
+    ck_assert_str_eq(report->remarks, "");
+}
+END_TEST
+
+/* Sums, and sizes by the tiles of the layout. */
+START_TEST(a_report_that_does_not_agree_with_itself_says_where)
+{
+    ck_assert_int_eq(import_fixed(FIELD "total_short.log", "auto", 0), IMPORT_OK);
+    ck_assert_str_eq(import.compile_report->remarks,
+                     "program and arguments are 20.00M less than the used bytes: the report does "
+                     "not say what that is\nallocation 1 has 30.00M, but its shape in the tiles of "
+                     "its layout has 15.00M");
+    ck_assert_int_eq(import_fixed(FIELD "broken_label.log", "auto", 0), IMPORT_OK);
+    ck_assert_str_eq(import.compile_report->remarks,
+                     "the report lists 3 temporaries (HLO temp) of 72.00G; its total says 99.98G: "
+                     "27.98G are not listed, of them 1003.52M fragmentation");
+}
+END_TEST
+
+START_TEST(a_report_of_which_no_list_is_made_is_told)
+{
+    ck_assert_int_eq(import_fixed(FIELD "gpu_peak.log", "auto", 0), IMPORT_INCOMPLETE);
+    ck_assert_str_eq(import.message, "Out of memory while trying to allocate 41943104 bytes.");
+    ck_assert_uint_eq(import.compile_report->allocation_count, 2);
+    ck_assert_str_eq(get_allocation(0)->source, "/job/f.py:9");
+    ck_assert_str_eq(get_allocation(1)->shape, "f32[1024,4096]");
+    ck_assert_int_eq(import_fixed(FIELD "no_beginning.log", "auto", 0), IMPORT_INCOMPLETE);
+    ck_assert_ptr_nonnull(import.compile_report);
+    ck_assert_int_eq(import_fixed(FIELD "vmem.log", "auto", 0), IMPORT_INCOMPLETE);
+    ck_assert_ptr_null(import.compile_report);
+    ck_assert_int_eq(import_fixed(FIELD "contradicts_parts.log", "auto", 0), IMPORT_INVALID);
+    ck_assert_ptr_null(import.compile_report);
+}
+END_TEST
+
+START_TEST(the_list_of_an_estimate_is_no_failure)
+{
+    ck_assert_int_eq(import_fixed(FIELD "estimate.log", "auto", 0), IMPORT_INCOMPLETE);
+    const struct compile_size *numbers = import.compile_report->numbers;
+    ck_assert_str_eq(import.compile_report->chip, "v5p");
+    ck_assert_uint_eq(numbers[COMPILE_USED].range.nominal, UINT64_C(201) << 29);
+    ck_assert_uint_eq(numbers[COMPILE_SHARED].range.nominal, UINT64_C(89) << 29);
+    ck_assert_ptr_nonnull(strstr(import.assumed, "which the log names in line 1: \"v5p-16\""));
+}
+END_TEST
+
+START_TEST(a_message_of_the_runtime_that_comes_later_is_told)
+{
+    ck_assert_int_eq(import_fixed(FIELD "report_then_message.log", "auto", 0), IMPORT_OK);
+    ck_assert_str_eq(import.format->name, "tpu_message");
+    ck_assert_ptr_null(import.compile_report);
+    ck_assert_int_eq(import_fixed(FIELD "message_then_report.log", "auto", 0), IMPORT_OK);
+    ck_assert_str_eq(import.format->name, "hbm_report");
+}
+END_TEST
+
+START_TEST(the_module_of_a_sentence_over_two_lines_is_read)
+{
+    ck_assert_int_eq(import_fixed(FIELD "temporaries.log", "auto", 0), IMPORT_OK);
+    ck_assert_str_eq(import.compile_report->module, "jit__train_step");
+    ck_assert_str_eq(import.message,
+                     "Ran out of memory on HBM, the total memory required for HLO temporaries "
+                     "(160.25G) exceeds available HBM (94.74G). HLO module: jit__train_step.");
+}
+END_TEST
+
 /* --- any bytes --- */
 
-static const char *const files[] = {"used_2019.log",  "sections.log", "arguments_prefixed.log",
-                                    "one_line.log",   "escaped.json", "short.log",
-                                    "code.log",       "cores.log",    "early.log",
-                                    "allocation.log", "vmem.log",     "gpu.log",
-                                    "tail.log",       "two.log",      "container.json",
-                                    "gpu_result.log"};
+static const char *const files[] = {"used_2019.log",
+                                    "sections.log",
+                                    "arguments_prefixed.log",
+                                    "one_line.log",
+                                    "escaped.json",
+                                    "short.log",
+                                    "code.log",
+                                    "cores.log",
+                                    "early.log",
+                                    "allocation.log",
+                                    "vmem.log",
+                                    "gpu.log",
+                                    "tail.log",
+                                    "two.log",
+                                    "container.json",
+                                    "gpu_result.log",
+                                    "vllm.log",
+                                    "broken_label.log",
+                                    "temporaries.log",
+                                    "temporaries_short.log",
+                                    "estimate.log",
+                                    "gpu_peak.log",
+                                    "padded.log",
+                                    "chip_named.log"};
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 static void read_field(int index, struct text *text)
@@ -340,7 +519,7 @@ END_TEST
 
 /* --- the field --- */
 
-static bool is_consistent(const struct hbm_report_size *sum, uint64_t low, uint64_t high)
+static bool is_consistent(const struct compile_size *sum, uint64_t low, uint64_t high)
 {
     return sum->range.high >= low && sum->range.low <= high;
 }
@@ -350,35 +529,36 @@ static bool is_consistent(const struct hbm_report_size *sum, uint64_t low, uint6
  * padding.  Counts what was checked. */
 static unsigned check_sums(const char *name, const struct hbm_report *report)
 {
-    const struct hbm_report_size *n = report->numbers;
+    const struct compile_size *n = report->numbers;
     unsigned checked = 0;
-    if (n[HBM_EXCEEDED].is_said) {
-        const uint64_t low = n[HBM_USED].range.low > n[HBM_CAPACITY].range.high
-                                 ? n[HBM_USED].range.low - n[HBM_CAPACITY].range.high
+    if (n[COMPILE_EXCEEDED].is_said) {
+        const uint64_t low = n[COMPILE_USED].range.low > n[COMPILE_CAPACITY].range.high
+                                 ? n[COMPILE_USED].range.low - n[COMPILE_CAPACITY].range.high
                                  : 0; /* both may print as 1.00M */
-        ck_assert_msg(is_consistent(&n[HBM_EXCEEDED], low,
-                                    n[HBM_USED].range.high - n[HBM_CAPACITY].range.low),
+        ck_assert_msg(is_consistent(&n[COMPILE_EXCEEDED], low,
+                                    n[COMPILE_USED].range.high - n[COMPILE_CAPACITY].range.low),
                       "%s: exceeded", name);
         checked++;
     }
-    if (n[HBM_TOTAL].is_said && n[HBM_RESERVED].is_said && n[HBM_PROGRAM].is_said) {
-        ck_assert_msg(is_consistent(&n[HBM_TOTAL],
-                                    n[HBM_RESERVED].range.low + n[HBM_PROGRAM].range.low +
-                                        n[HBM_ARGUMENTS].range.low,
-                                    n[HBM_RESERVED].range.high + n[HBM_PROGRAM].range.high +
-                                        n[HBM_ARGUMENTS].range.high),
+    if (n[COMPILE_TOTAL].is_said && n[COMPILE_RESERVED].is_said && n[COMPILE_PROGRAM].is_said) {
+        ck_assert_msg(is_consistent(&n[COMPILE_TOTAL],
+                                    n[COMPILE_RESERVED].range.low + n[COMPILE_PROGRAM].range.low +
+                                        n[COMPILE_ARGUMENTS].range.low,
+                                    n[COMPILE_RESERVED].range.high + n[COMPILE_PROGRAM].range.high +
+                                        n[COMPILE_ARGUMENTS].range.high),
                       "%s: total", name);
         checked++;
     }
-    if (n[HBM_REQUIREMENT].is_said && n[HBM_ROW_GLOBAL].is_said) {
-        ck_assert_msg(is_consistent(&n[HBM_REQUIREMENT],
-                                    n[HBM_ROW_RESERVED].range.low + n[HBM_ROW_GLOBAL].range.low +
-                                        n[HBM_ROW_SCOPED].range.low + n[HBM_ROW_TEMP].range.low +
-                                        n[HBM_ROW_OVERLAYS].range.low,
-                                    n[HBM_ROW_RESERVED].range.high + n[HBM_ROW_GLOBAL].range.high +
-                                        n[HBM_ROW_SCOPED].range.high + n[HBM_ROW_TEMP].range.high +
-                                        n[HBM_ROW_OVERLAYS].range.high),
-                      "%s: requirement", name);
+    if (n[COMPILE_REQUIREMENT].is_said && n[COMPILE_ROW_GLOBAL].is_said) {
+        ck_assert_msg(
+            is_consistent(&n[COMPILE_REQUIREMENT],
+                          n[COMPILE_ROW_RESERVED].range.low + n[COMPILE_ROW_GLOBAL].range.low +
+                              n[COMPILE_ROW_SCOPED].range.low + n[COMPILE_ROW_TEMP].range.low +
+                              n[COMPILE_ROW_OVERLAYS].range.low,
+                          n[COMPILE_ROW_RESERVED].range.high + n[COMPILE_ROW_GLOBAL].range.high +
+                              n[COMPILE_ROW_SCOPED].range.high + n[COMPILE_ROW_TEMP].range.high +
+                              n[COMPILE_ROW_OVERLAYS].range.high),
+            "%s: requirement", name);
         checked++;
     }
     for (size_t i = 0; i < report->entry_count; i++) {
@@ -404,7 +584,7 @@ static unsigned check_sums(const char *name, const struct hbm_report *report)
 static void check_replay(const char *name, const struct hbm_report *report,
                          const struct replayed *replayed)
 {
-    const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
+    const struct compile_size *exceeded = &report->numbers[COMPILE_EXCEEDED];
     const uint64_t lacking_bytes = replayed->oom.requested_bytes - replayed->oom.free_bytes;
     ck_assert_msg(replayed->totals.ooms == 1 && replayed->totals.justified == 1,
                   "%s: %" PRIu64 " ooms", name, replayed->totals.ooms);
@@ -593,6 +773,15 @@ Suite *suite_of_hbm_report(void)
     tcase_add_test(cases, a_list_that_may_be_cut_is_said);
     tcase_add_test(cases, a_log_of_one_line_takes_no_longer_than_it_is_long);
     tcase_add_test(cases, bytes_of_a_shape_are_its_dimensions_times_its_element);
+    tcase_add_test(cases, bytes_in_tiles_are_those_of_the_padded_dimensions);
+    tcase_add_test(cases, an_allocation_is_told_with_all_of_its_texts);
+    tcase_add_test(cases, a_row_behind_a_prefix_that_begins_with_a_parenthesis_is_read);
+    tcase_add_test(cases, what_stands_behind_the_temporaries_is_read);
+    tcase_add_test(cases, a_report_that_does_not_agree_with_itself_says_where);
+    tcase_add_test(cases, a_report_of_which_no_list_is_made_is_told);
+    tcase_add_test(cases, the_list_of_an_estimate_is_no_failure);
+    tcase_add_test(cases, a_message_of_the_runtime_that_comes_later_is_told);
+    tcase_add_test(cases, the_module_of_a_sentence_over_two_lines_is_read);
     tcase_add_loop_test(cases, a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does, 0,
                         FILE_COUNT);
     tcase_add_loop_test(cases, damage_at_any_byte_never_crashes, 0, FILE_COUNT);

@@ -6,25 +6,8 @@
 #ifndef FORMATS_XLA_PRIVATE_HBM_REPORT_H
 #define FORMATS_XLA_PRIVATE_HBM_REPORT_H
 
+#include "formats/common/compile_report.h"
 #include "formats/common/import.h"
-#include "formats/common/printed_size.h"
-
-enum hbm_report_form {
-    HBM_REPORT_COMPILE = 0, /* "Used S of S hbm" with its sections */
-    HBM_REPORT_ALLOCATION,  /* "Allocation (size=N) would exceed memory (size=N)" */
-    HBM_REPORT_CORES,  /* "TPU TensorCore Hbm usage: S, SparseCore Hbm usage S, exceeding available
-                          bytes: S" */
-    HBM_REPORT_EARLY,  /* "Aborting compilation early ... Requires S, has S available" */
-    HBM_REPORT_GPU,    /* "BufferAssignment stats:" */
-    HBM_REPORT_ENTRIES /* entries of a list whose report is not there */
-};
-
-/* A number that a report may or may not have. */
-struct hbm_report_size {
-    bool is_said;
-    struct size_range range; /* bytes; zero unless is_said */
-    size_t at;               /* byte of the text */
-};
 
 /* Sections of a report, in the order in which it has them. */
 enum hbm_report_section {
@@ -36,57 +19,40 @@ enum hbm_report_section {
     HBM_SECTION_LIST
 };
 
-enum hbm_report_number {
-    HBM_USED, /* "Used S"; CORES: of the TensorCore; EARLY: "Requires S"; ALLOCATION: its size */
-    HBM_CAPACITY, /* "of S hbm" */
-    HBM_EXCEEDED, /* "Exceeded hbm capacity by S" */
-    HBM_TOTAL,    /* "Total hbm usage >= S" and its rows: */
-    HBM_RESERVED,
-    HBM_PROGRAM,
-    HBM_ARGUMENTS,
-    HBM_OUTPUT, /* "Output size S; shares S with arguments" */
-    HBM_SHARED,
-    HBM_REQUIREMENT, /* "Program hbm requirement S" and its rows: */
-    HBM_ROW_RESERVED,
-    HBM_ROW_GLOBAL,
-    HBM_ROW_SCOPED,
-    HBM_ROW_TEMP,
-    HBM_ROW_OVERLAYS,
-    HBM_SPARSE_CORE, /* CORES */
-    HBM_GPU_REQUEST, /* "trying to allocate N bytes", before the statistics */
-    HBM_GPU_PARAMETERS,
-    HBM_GPU_CONSTANTS,
-    HBM_GPU_LIVE_OUT,
-    HBM_GPU_TEMP,
-    HBM_GPU_FRAGMENTATION,
-    HBM_GPU_TOTAL,
-    HBM_NUMBER_COUNT
-};
-
 enum { HBM_REPORT_SPACE_BYTES = 64, HBM_REPORT_ENTRY_COUNT_MAX = 64, HBM_REPORT_TYPE_BYTES = 16 };
+
+/* A part of the text; length 0: not said. */
+struct hbm_report_span {
+    size_t at, length;
+};
 
 /* One entry of a list of allocations. */
 struct hbm_report_entry {
     size_t begin; /* byte of the text */
     struct size_range size;
-    struct hbm_report_size unpadded; /* "Unpadded size: S" */
-    struct hbm_report_size padding;  /* "Extra memory due to padding: S" */
-    uint64_t shape_bytes;            /* dimensions times element size; 0 = not said, or not known */
-    char name[SETUP_NAME_BYTES]; /* what it is for: the op's name, else the label; "" = neither is
-                                    said */
-    char type[HBM_REPORT_TYPE_BYTES]; /* "HLO temp"; "" = not said */
-    bool is_argument;                 /* of the list of arguments and outputs */
-    bool is_whole;                    /* it goes on to its type or to the rule below it */
+    struct compile_size unpadded; /* "Unpadded size: S" */
+    struct compile_size padding;  /* "Extra memory due to padding: S" */
+    uint64_t shape_bytes;         /* dimensions times element size; 0 = not said, or not known */
+    char name[SETUP_NAME_BYTES];  /* what it is for: the op's name, else the label; "" = neither is
+                                     said */
+    char type[HBM_REPORT_TYPE_BYTES];              /* "HLO temp"; "" = not said */
+    uint64_t number;                               /* "N. Size: S"; 0 = not said */
+    struct hbm_report_span operator, shape, label; /* values, to their ends */
+    bool is_argument;                              /* of the list of arguments and outputs */
+    bool is_whole; /* it goes on to its type or to the rule below it */
 };
 
 /* One report. */
 struct hbm_report {
-    enum hbm_report_form form;
+    enum compile_form form;
     size_t begin, end;                  /* bytes of the text, from the first fact to the last one */
     char space[HBM_REPORT_SPACE_BYTES]; /* "hbm", "vmem", ...; "" = not said */
-    struct hbm_report_size numbers[HBM_NUMBER_COUNT];
+    struct compile_size numbers[COMPILE_NUMBER_COUNT];
+    struct compile_share utilization, fragmentation; /* of HLO temp */
+    struct hbm_report_span sentence;                 /* what it says first, in its own words */
+    struct hbm_report_span module;
     unsigned sections; /* bit per section that it has */
-    /* entry_count of them, whole ones */
+    /* entry_count of them, as listed; those that are cut off are told, and are no ops */
     struct hbm_report_entry entries[HBM_REPORT_ENTRY_COUNT_MAX];
     size_t entry_count;
     size_t cut_count; /* entries that are cut off, or too many */
@@ -94,6 +60,10 @@ struct hbm_report {
         is_list_of_arguments; /* the heading of a list was there, and what the last one says */
     bool is_last_cut;         /* the last entry that began is cut off */
 };
+
+/* The sentence on temporaries as people shorten it, which has no capital letter to find it by.
+ * False: it is not in the text.  Linear. */
+bool hbm_report_find_temporaries(const char *text, size_t length, struct hbm_report *report);
 
 /* Reads the next report at or after *offset; moves *offset behind it.  False: no further one.
  * Linear in the text that it passes. */
@@ -109,9 +79,27 @@ enum import_result hbm_report_build(const struct hbm_report *report,
                                     const struct import_input *input, struct import *import,
                                     struct import_error *error);
 
-/* Bytes of a shape as the report prints it, "f32[4,128]{1,0:T(8,128)}", without padding: the
- * product of its dimensions times the size of an element.  0: a tuple, an element type of no whole
- * bytes, or above 2^63. */
-uint64_t hbm_shape_bytes(const char *text, size_t length);
+/* Of a log whose failure is a message of the runtime at that byte: adds to the import that a report
+ * of the compiler stands before it, too, if one does.  Linear. */
+void hbm_report_assume_message(const struct import_input *input, size_t at, struct import *import);
+
+/* Whether explain can tell it although it becomes no run: it is on device memory, and has a number
+ * or an entry of a list. */
+bool hbm_report_may_be_told(const struct hbm_report *report);
+/* The report for people, with remarks on what is not whole or does not agree in it; the caller
+ * destroys it.  It need not be complete. */
+struct compile_report *hbm_report_tell(const struct hbm_report *report,
+                                       const struct import_input *input);
+
+/* A shape as the report prints it, "f32[4,128]{1,0:T(8,128)}". */
+struct hbm_report_shape {
+    uint64_t bytes; /* dimensions times element size; 0: a tuple, an element type of no whole bytes,
+                       or above 2^63 */
+    uint64_t tiled_bytes; /* padded by the first tile of its layout; 0 = the same, or not known */
+    uint64_t innermost, innermost_tiled; /* the dimension of stride 1, and what it is padded to */
+};
+struct hbm_report_shape hbm_report_parse_shape(const char *text, size_t length);
+/* ->bytes of it. */
+uint64_t hbm_report_shape_bytes(const char *text, size_t length);
 
 #endif

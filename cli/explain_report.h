@@ -1,0 +1,19 @@
+/* explain of a compiler's report: what the program needs, what of it is lost, the largest
+ * allocations, and what the numbers say; no run is needed, since nothing ran. */
+#ifndef CLI_EXPLAIN_REPORT_H
+#define CLI_EXPLAIN_REPORT_H
+
+#include "cli/arguments.h"
+#include "cli/recording.h"
+
+/* Whether FILE is told as a report, and not by a replay: it has one, and that is of a compiler or
+ * there is no list to replay. */
+bool explain_report_is_told(const struct recording *recording);
+/* Prints it, with --json as lines.  EXIT_KEPT, or EXIT_HARNESS when it cannot be written. */
+enum exit_code explain_report(const struct arguments *arguments, const struct recording *recording);
+/* After the explanation of a replay: what the runtime's failure adds of the program's plan.  Does
+ * nothing without a report.  Returns code, or EXIT_HARNESS. */
+enum exit_code explain_report_after(const struct arguments *arguments,
+                                    const struct recording *recording, enum exit_code code);
+
+#endif

@@ -1,0 +1,141 @@
+#include "formats/common/compile_report.h"
+
+#include "formats/common/phrase.h"
+#include "harness/base/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy_empty(void)
+{
+    char *text = strdup("");
+    CHECK(text != NULL);
+    return text;
+}
+
+struct compile_report *compile_report_create(void)
+{
+    struct compile_report *report = calloc(1, sizeof *report);
+    CHECK(report != NULL);
+    report->chip = copy_empty();
+    report->module = copy_empty();
+    report->remarks = copy_empty();
+    return report;
+}
+
+static void deinit_allocation(struct compile_allocation *allocation)
+{
+    free(allocation->shape);
+    free(allocation->op);
+    free(allocation->source);
+    free(allocation->label);
+    free(allocation->type);
+}
+
+void compile_report_destroy(struct compile_report *report)
+{
+    if (report == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < report->allocation_count; i++) {
+        deinit_allocation(&report->allocations[i]);
+    }
+    free(report->allocations);
+    free(report->chip);
+    free(report->module);
+    free(report->remarks);
+    free(report);
+}
+
+struct compile_allocation *compile_report_add(struct compile_report *report)
+{
+    const size_t count = report->allocation_count + 1;
+    if ((count & (count - 1)) == 0) { /* the room is the next power of two */
+        report->allocations = realloc(report->allocations, 2 * count * sizeof *report->allocations);
+        CHECK(report->allocations != NULL);
+    }
+    struct compile_allocation *allocation = &report->allocations[report->allocation_count++];
+    *allocation = (struct compile_allocation){.shape = copy_empty(),
+                                              .op = copy_empty(),
+                                              .source = copy_empty(),
+                                              .label = copy_empty(),
+                                              .type = copy_empty()};
+    return allocation;
+}
+
+void compile_report_set(char **to, const char *text, size_t length)
+{
+    char *copy = malloc(length + 1);
+    CHECK(copy != NULL);
+    phrase_print(text, length, copy, length + 1);
+    free(*to);
+    *to = copy;
+}
+
+void compile_report_remark(struct compile_report *report, const char *remark, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, remark);
+    vsnprintf(line, sizeof line, remark, arguments);
+    va_end(arguments);
+    const size_t used = strlen(report->remarks);
+    char *longer = realloc(report->remarks, used + strlen(line) + 2);
+    CHECK(longer != NULL);
+    snprintf(longer + used, strlen(line) + 2, "%s%s", used > 0 ? "\n" : "", line);
+    report->remarks = longer;
+}
+
+bool compile_report_has_assignment(const struct compile_report *report)
+{
+    return report->form == COMPILE_FORM_GPU || report->form == COMPILE_FORM_ASSIGNMENT;
+}
+
+uint64_t compile_report_capacity(const struct compile_report *report)
+{
+    return report->given_capacity_bytes != 0 ? report->given_capacity_bytes
+                                             : report->numbers[COMPILE_CAPACITY].range.nominal;
+}
+
+/* What the program needs in all. */
+static struct size_range sum_need(const struct compile_report *report)
+{
+    const struct compile_size *numbers = report->numbers;
+    if (compile_report_has_assignment(report)) {
+        return numbers[COMPILE_GPU_TOTAL].range;
+    }
+    const struct size_range *program =
+        &numbers[numbers[COMPILE_PROGRAM].is_said ? COMPILE_PROGRAM : COMPILE_REQUIREMENT].range;
+    const struct size_range *a = numbers[COMPILE_USED].is_said ? &numbers[COMPILE_USED].range
+                                                               : program;
+    const struct size_range *b = report->form == COMPILE_FORM_CORES
+                                     ? &numbers[COMPILE_SPARSE_CORE].range
+                                 : numbers[COMPILE_USED].is_said
+                                     ? &(const struct size_range){0}
+                                     : &numbers[COMPILE_ARGUMENTS].range;
+    return (struct size_range){a->low + b->low, a->high + b->high, a->nominal + b->nominal};
+}
+
+static uint64_t subtract(uint64_t from, uint64_t bytes)
+{
+    return from > bytes ? from - bytes : 0;
+}
+
+struct compile_size compile_report_missing(const struct compile_report *report)
+{
+    const struct size_range need = sum_need(report);
+    if (report->given_capacity_bytes == 0 && report->numbers[COMPILE_EXCEEDED].is_said) {
+        return report->numbers[COMPILE_EXCEEDED];
+    }
+    const struct size_range *printed = &report->numbers[COMPILE_CAPACITY].range;
+    const uint64_t given = report->given_capacity_bytes;
+    const struct size_range capacity = given != 0 ? printed_size_exact(given) : *printed;
+    const bool is_said = capacity.nominal != 0 && need.nominal > capacity.nominal;
+    return is_said ? (struct compile_size){.is_said = true,
+                                           .range = {subtract(need.low, capacity.high),
+                                                     subtract(need.high, capacity.low),
+                                                     need.nominal - capacity.nominal}}
+                   : (struct compile_size){0};
+}
