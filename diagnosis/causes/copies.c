@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    CONFIDENCE = 88,
+    CONFIDENCE = 84,
     CONFIDENCE_BEGUN = 60,
     BEGUN_DIVISOR = 4,
     COUNT_MIN = 2,

@@ -1,3 +1,4 @@
+#include "diagnosis/private/cycles.h"
 #include "diagnosis/private/leak.h"
 
 #include <inttypes.h>
@@ -31,6 +32,38 @@ static void describe_growth(const struct evidence *evidence, uint8_t tag, const 
         trend->z_order, first->counts[tag], last->counts[tag]);
 }
 
+/* A tag of which each step needs more than the one before: its floor may be zero in every step. */
+static void describe_steps(const struct evidence *evidence, const struct rising_tops *rising,
+                           struct diagnosis *diagnosis)
+{
+    char name[SETUP_NAME_BYTES];
+    const uint64_t rise = rising->rise_bytes;
+    diagnosis->has_tag = true;
+    diagnosis->tag = rising->tag;
+    diagnosis->confidence = rise >= evidence->missing_bytes || rising->is_requested
+                                ? CONFIDENCE
+                                : CONFIDENCE_BESIDE;
+    diagnosis_number(diagnosis, "risen_bytes", rise);
+    diagnosis_number(diagnosis, "steps", rising->cycle_count);
+    diagnosis_describe(
+        diagnosis,
+        "'%s' needs more in each step: at most %s in the first of %" PRIu64
+        " steps, %s in the last. All that grows so has %s more. Its blocks are freed: no leak.",
+        evidence_tag_name(evidence, rising->tag, name), diagnosis_size(rising->first_bytes).text,
+        rising->cycle_count, diagnosis_size(rising->last_bytes).text, diagnosis_size(rise).text);
+}
+
+static void find_rising_steps(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    struct cycles cycles;
+    struct rising_tops rising;
+    cycles_init(&cycles, evidence);
+    if (cycles_find_rising_tops(&cycles, evidence, &rising)) {
+        describe_steps(evidence, &rising, diagnosis);
+    }
+    cycles_deinit(&cycles);
+}
+
 static void find_growing_set(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     const uint32_t tag_count = leak_tag_count(evidence);
@@ -51,6 +84,8 @@ static void find_growing_set(const struct evidence *evidence, struct diagnosis *
     free(survivors);
     if (growing >= 0) {
         describe_growth(evidence, (uint8_t)growing, &most, diagnosis);
+    } else {
+        find_rising_steps(evidence, diagnosis);
     }
 }
 

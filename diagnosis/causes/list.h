@@ -3,6 +3,7 @@
 CAUSE(refused_though_it_fits)
 CAUSE(leak)
 CAUSE(copies)
+CAUSE(head_of_line)
 CAUSE(queued_frees)
 CAUSE(references)
 CAUSE(program_reload)

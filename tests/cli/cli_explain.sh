@@ -55,7 +55,7 @@ expect_text out.txt " per 1000 ops"
 
 expect_exit 0 explain "$causes/leak.ops" --json
 [ "$(sed -n 1p out.txt | grep -c '^{"type":"explanation",')" = 1 ] || fail "the first line is no explanation"
-sed -n 2p out.txt | grep -q '^{"type":"cause","cause":"leak","level":"sure","confidence":95,"op":[0-9]*,"tag":"losses","numbers":{"leaked_bytes":' ||
+sed -n 2p out.txt | grep -q '^{"type":"cause","cause":"leak","kind":"steps_and_list","level":"sure","confidence":96,"op":[0-9]*,"tag":"losses","numbers":{"leaked_bytes":' ||
     fail "the first cause: $(sed -n 2p out.txt)"
 grep -vq '^{.*}$' out.txt && fail "a line that is no object"
 
@@ -63,7 +63,7 @@ grep -vq '^{.*}$' out.txt && fail "a line that is no object"
 sed '/^900: /,$d' "$causes/leak.ops" >begun.ops
 expect_exit 0 explain begun.ops
 expect_text out.txt "Nothing failed: 900 ops"
-expect_text out.txt "leak (sure, 95 %)"
+expect_text out.txt "leak (sure, 96 %)"
 expect_exit 0 explain begun.ops --json
 nothing='{"type":"explanation","verdict":"none","ops":900,"reason":"no out-of-memory, every promise kept"}'
 [ "$(sed -n 1p out.txt)" = "$nothing" ] || fail "the first line of a list without an out-of-memory: $(sed -n 1p out.txt)"

@@ -44,7 +44,6 @@ struct maker {
     uint64_t tag_bytes[OP_TAG_COUNT];
     uint64_t in_use_bytes;
     uint32_t step_count, op;
-    bool keeps_ops;
 };
 
 /* --- ops --- */
@@ -52,13 +51,11 @@ struct maker {
 static void keep_op(struct maker *maker, enum op_kind kind, uint8_t tag, uint64_t size_bytes,
                     uint32_t ref)
 {
-    if (maker->keeps_ops) {
-        struct op op = op_make(kind);
-        op.tag = kind == OP_ALLOC ? tag : 0;
-        op.size_bytes = size_bytes;
-        op.ref = ref;
-        op_list_append(&maker->trace->ops, &op);
-    }
+    struct op op = op_make(kind);
+    op.tag = kind == OP_ALLOC ? tag : 0;
+    op.size_bytes = size_bytes;
+    op.ref = ref;
+    op_list_append(&maker->trace->ops, &op);
 }
 
 static void append_note(struct maker *maker, struct history_note *note)
@@ -378,15 +375,13 @@ static void show_evidence(struct maker *maker)
     free(maker->leak.kept.pieces);
 }
 
-void leak_trace_make(struct leak_trace *trace, uint64_t seed, uint32_t step_count, bool has_leak,
-                     bool keeps_ops)
+void leak_trace_make(struct leak_trace *trace, uint64_t seed, uint32_t step_count, bool has_leak)
 {
     static struct maker maker;
     memset(&maker, 0, sizeof maker);
     memset(trace, 0, sizeof *trace);
     maker.trace = trace;
     maker.step_count = step_count;
-    maker.keeps_ops = keeps_ops;
     random_init(&maker.random, seed);
     history_init(&trace->history);
     op_list_init(&trace->ops);

@@ -35,12 +35,11 @@ struct leak_trace {
     int leaking_tag;  /* LEAK_TRACE_LEAK_NONE */
     enum habit habit; /* of the leaking tag, beside the leak */
     uint64_t leaked_bytes, leaked_count;
-    struct op_list ops; /* all of it, if that was wanted */
+    struct op_list ops; /* all of it */
 };
 
-/* Makes the trace of that seed; ops are kept when keeps_ops.  The caller deinits. */
-void leak_trace_make(struct leak_trace *trace, uint64_t seed, uint32_t step_count, bool has_leak,
-                     bool keeps_ops);
+/* Makes the trace of that seed.  The caller deinits. */
+void leak_trace_make(struct leak_trace *trace, uint64_t seed, uint32_t step_count, bool has_leak);
 void leak_trace_deinit(struct leak_trace *trace);
 
 #endif

@@ -131,6 +131,27 @@ START_TEST(a_cause_is_not_named_on_what_is_nearly_its_story)
 }
 END_TEST
 
+/* What is taken over by an output goes with it. */
+START_TEST(donated_blocks_do_not_grow)
+{
+    char ops[3600];
+    size_t length = 0;
+    for (unsigned step = 0; step < 34; step++) {
+        length += (size_t)snprintf(ops + length, sizeof ops - length,
+                                   "%u: alloc size=8M tag=1\n%u: donate block=%u size=8M tag=2\n"
+                                   "%u: free block=%u\n",
+                                   3 * step, 3 * step + 1, 3 * step, 3 * step + 2, 3 * step + 1);
+    }
+    snprintf(ops + length, sizeof ops - length, "102: alloc size=80M tag=1\n");
+    story_tell_ops("target hbm", ops);
+    ck_assert_uint_eq(story.skipped_count, 0);
+    ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
+    ck_assert_ptr_null(find_diagnosis("growing_set"));
+    ck_assert_ptr_null(find_diagnosis("leak"));
+    story_end();
+}
+END_TEST
+
 START_TEST(diagnoses_are_told_the_surest_first)
 {
     story_tell(causes[_i]->name);
@@ -585,6 +606,7 @@ Suite *suite_of_causes(void)
     tcase_add_test(stories, the_table_of_causes_is_complete);
     tcase_add_loop_test(stories, a_cause_is_named_first_on_its_story, 0, CAUSE_COUNT);
     tcase_add_loop_test(stories, a_cause_is_not_named_on_what_is_nearly_its_story, 0, CAUSE_COUNT);
+    tcase_add_test(stories, donated_blocks_do_not_grow);
     tcase_add_loop_test(stories, diagnoses_are_told_the_surest_first, 0, CAUSE_COUNT);
     suite_add_tcase(suite, stories);
     TCase *numbers = tcase_create("numbers");

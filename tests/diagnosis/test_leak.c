@@ -16,9 +16,10 @@
 enum {
     STEP_COUNT = 20000,
     SEED_COUNT = 100,
-    NAMED_COUNT_MIN = 95,
-    SEED_FIRST = 1000, /* no threshold was chosen on these seeds */
-    RUN_STEP_COUNT = 1500,
+    NAMED_COUNT_MIN = 90, /* where too few steps are seen, nothing is told */
+    CRIED_COUNT_MAX = 3,  /* never as sure */
+    SEED_FIRST = 1000,    /* no threshold was chosen on these seeds */
+    RUN_STEP_COUNT = 6000,
     WALK_COUNT = 2000
 };
 
@@ -27,7 +28,7 @@ static const char *const habit_names[HABIT_COUNT] = {
     "walk",      "late step", "ring",  "pool",   "saturating"};
 
 struct score {
-    uint32_t named, by_trend, others, trend_alone;
+    uint32_t named, by_trend, others, sure_others, trend_alone;
 };
 
 static bool trend_is_cried(const struct leak_trace *trace, int *tag)
@@ -53,6 +54,7 @@ static void score_trace(const struct leak_trace *trace, uint64_t seed, struct sc
     score->named += is_right;
     score->by_trend += is_right && diagnosis.confidence >= DIAGNOSIS_SURE;
     score->others += is_told && !is_right;
+    score->sure_others += is_told && !is_right && diagnosis.confidence >= DIAGNOSIS_SURE;
     score->trend_alone += trend_is_cried(trace, &tag);
     if (trace->leaking_tag != LEAK_TRACE_LEAK_NONE && !is_right) {
         printf("  seed %" PRIu64 ": not named: tag %d, %s, %" PRIu64 " blocks, %" PRIu64 " bytes\n",
@@ -69,7 +71,7 @@ static struct score judge_seeds(uint64_t first, uint32_t count, bool has_leak)
     static struct leak_trace trace;
     struct score score = {0};
     for (uint64_t seed = first; seed < first + count; seed++) {
-        leak_trace_make(&trace, seed, STEP_COUNT, has_leak, false);
+        leak_trace_make(&trace, seed, STEP_COUNT, has_leak);
         score_trace(&trace, seed, &score);
         leak_trace_deinit(&trace);
     }
@@ -84,14 +86,16 @@ START_TEST(the_leaking_tag_is_named)
 {
     const struct score score = judge_seeds(SEED_FIRST, SEED_COUNT, true);
     ck_assert_uint_ge(score.named, NAMED_COUNT_MIN);
-    ck_assert_uint_eq(score.others, 0);
+    ck_assert_uint_le(score.others, CRIED_COUNT_MAX);
+    ck_assert_uint_eq(score.sure_others, 0);
 }
 END_TEST
 
 START_TEST(no_leak_is_cried_where_there_is_none)
 {
     const struct score score = judge_seeds(SEED_FIRST, SEED_COUNT, false);
-    ck_assert_uint_eq(score.others, 0);
+    ck_assert_uint_le(score.others, CRIED_COUNT_MAX);
+    ck_assert_uint_eq(score.sure_others, 0);
 }
 END_TEST
 
@@ -107,7 +111,7 @@ START_TEST(a_leak_is_named_from_a_run_as_well)
     struct diagnosis simulated;
     struct diagnosis run_through;
     char reason[RUN_REASON_BYTES];
-    leak_trace_make(&trace, SEED_FIRST + 1, RUN_STEP_COUNT, true, true);
+    leak_trace_make(&trace, SEED_FIRST + 1, RUN_STEP_COUNT, true);
     diagnosis_init(&simulated, &cause_leak);
     cause_leak.find(&trace.evidence, &simulated);
     ck_assert_int_eq(simulated.tag, trace.leaking_tag);

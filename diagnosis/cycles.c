@@ -1,0 +1,207 @@
+#include "diagnosis/private/cycles.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool makes_block(const struct op *op)
+{
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
+}
+
+uint32_t cycles_find_maker(const struct op_list *ops, uint32_t i)
+{
+    while (i < ops->count && ops->ops[i].kind == OP_DONATE) {
+        i = ops->ops[i].ref < i ? ops->ops[i].ref : OP_NONE;
+    }
+    return i < ops->count && makes_block(&ops->ops[i]) ? i : OP_NONE;
+}
+
+/* --- what lives, op by op --- */
+
+/* Lives of blocks: by the op that made each, the op that ended it. */
+struct lives {
+    uint32_t *roots; /* by op: the op that made the block it names or makes; OP_NONE */
+    uint32_t *ends;  /* by root; OP_NONE */
+    int64_t *bytes;  /* by op: what lives behind it */
+};
+
+static bool frees_block(const struct op *op)
+{
+    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER;
+}
+
+/* The root of what the op makes, names or takes over. */
+static uint32_t find_root(const struct lives *lives, const struct op *op, uint32_t i)
+{
+    if (makes_block(op)) {
+        return i;
+    }
+    return op->ref < i ? lives->roots[op->ref] : OP_NONE;
+}
+
+static int64_t note_op(struct lives *lives, const struct evidence *evidence, uint32_t i)
+{
+    const struct op *op = &evidence->ops->ops[i];
+    lives->roots[i] = find_root(lives, op, i);
+    lives->ends[i] = OP_NONE;
+    if (op->host != evidence->host || lives->roots[i] == OP_NONE) {
+        return 0;
+    }
+    if (makes_block(op)) {
+        return op == evidence->op ? 0 : (int64_t)op->size_bytes;
+    }
+    if (frees_block(op) && lives->ends[lives->roots[i]] == OP_NONE) {
+        lives->ends[lives->roots[i]] = i;
+        return -(int64_t)evidence->ops->ops[lives->roots[i]].size_bytes;
+    }
+    return 0;
+}
+
+static void lives_init(struct lives *lives, const struct evidence *evidence)
+{
+    const size_t count = evidence->ops->count;
+    int64_t live = 0;
+    lives->roots = calloc(count + 1, sizeof *lives->roots);
+    lives->ends = calloc(count + 1, sizeof *lives->ends);
+    lives->bytes = calloc(count + 1, sizeof *lives->bytes);
+    CHECK(lives->roots != NULL);
+    CHECK(lives->ends != NULL);
+    CHECK(lives->bytes != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        live += note_op(lives, evidence, i);
+        lives->bytes[i] = live;
+    }
+}
+
+static void lives_deinit(struct lives *lives)
+{
+    free(lives->roots);
+    free(lives->ends);
+    free(lives->bytes);
+}
+
+/* --- cycles --- */
+
+static int64_t find_largest_fall(const struct lives *lives, size_t count)
+{
+    int64_t peak = 0;
+    int64_t fall = 0;
+    for (size_t i = 0; i < count; i++) {
+        peak = lives->bytes[i] > peak ? lives->bytes[i] : peak;
+        fall = peak - lives->bytes[i] > fall ? peak - lives->bytes[i] : fall;
+    }
+    return fall;
+}
+
+/* A valley is known when what lives has risen from it by swing bytes again.  ends has room for one
+ * of every two ops. */
+static size_t find_valleys(const struct lives *lives, size_t count, int64_t swing, uint32_t *ends)
+{
+    size_t found = 0;
+    int64_t peak = 0;
+    int64_t valley = INT64_MAX; /* while it falls: the least since the peak */
+    uint32_t valley_op = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t live = lives->bytes[i];
+        if (valley != INT64_MAX && live >= valley + swing) {
+            ends[found++] = valley_op;
+            valley = INT64_MAX;
+            peak = live;
+        }
+        peak = live > peak ? live : peak;
+        if (live <= peak - swing && live < valley) {
+            valley = live;
+            valley_op = i;
+        }
+    }
+    if (valley != INT64_MAX) {
+        ends[found++] = valley_op;
+    }
+    return found;
+}
+
+static uint64_t count_per_step(unsigned level)
+{
+    uint64_t count = 1;
+    for (unsigned i = 0; i < level; i++) {
+        count *= CYCLES_PER_STEP;
+    }
+    return count;
+}
+
+enum { PART_COUNT = 32, STEADY_TAG_COUNT_MIN = 4, STEADY_REQUEST_COUNT_MIN = 8 };
+
+static bool are_many(const struct evidence *evidence)
+{
+    const struct op_list *ops = evidence->ops;
+    uint32_t counts[PART_COUNT][OP_TAG_COUNT] = {{0}};
+    uint32_t steady_count = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        if (makes_block(&ops->ops[i]) && ops->ops[i].host == evidence->host) {
+            counts[i * PART_COUNT / ops->count][ops->ops[i].tag]++;
+        }
+    }
+    for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
+        int part = 0;
+        while (part < PART_COUNT && counts[part][tag] >= STEADY_REQUEST_COUNT_MIN) {
+            part++;
+        }
+        steady_count += part == PART_COUNT;
+    }
+    return steady_count >= STEADY_TAG_COUNT_MIN;
+}
+
+void cycles_init(struct cycles *cycles, const struct evidence *evidence)
+{
+    struct lives lives;
+    const size_t count = evidence->ops->count;
+    uint64_t steps = 0;
+    *cycles = (struct cycles){.are_many = are_many(evidence)};
+    cycles->ends = calloc(count + 1, sizeof *cycles->ends);
+    uint32_t *ends = calloc(count + 1, sizeof *ends);
+    CHECK(cycles->ends != NULL);
+    CHECK(ends != NULL);
+    lives_init(&lives, evidence);
+    int64_t swing = find_largest_fall(&lives, count) / 2;
+    for (unsigned level = 0; level < CYCLES_LEVEL_COUNT && swing > 0; level++) {
+        const size_t found = find_valleys(&lives, count, swing, ends);
+        if (found / count_per_step(level) > steps) {
+            steps = found / count_per_step(level);
+            memcpy(cycles->ends, ends, found * sizeof *ends);
+            cycles->count = found;
+            cycles->level = level;
+            cycles->swing_bytes = (uint64_t)swing;
+        }
+        swing /= CYCLES_LEVEL_FACTOR;
+    }
+    lives_deinit(&lives);
+    free(ends);
+}
+
+void cycles_deinit(struct cycles *cycles)
+{
+    free(cycles->ends);
+    *cycles = (struct cycles){0};
+}
+
+size_t cycles_find(const struct cycles *cycles, uint64_t op)
+{
+    size_t low = 0;
+    size_t high = cycles->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (cycles->ends[middle] < op) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+uint64_t cycles_count_steps(const struct cycles *cycles, size_t first)
+{
+    return first < cycles->count ? (cycles->count - first) / count_per_step(cycles->level) : 0;
+}

@@ -1,0 +1,216 @@
+#include "diagnosis/private/cycles.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Shares of what is compared, by counts of cycles and of blocks. */
+enum {
+    DEATH_DIVISOR = 6,   /* so many survivors for each that was freed late, at least */
+    HALF_SHARE_MIN = 30, /* percent of those that keep that the second half must have */
+    KEEPS_DIVISOR = 8,   /* at least one in so many cycles keeps some */
+    AGE_MIN = 2          /* cycles: what is freed later than that was kept, too */
+};
+
+/* A life that outlasted its cycle. */
+struct long_life {
+    uint8_t tag;
+    bool is_live; /* still */
+    uint64_t bytes;
+    size_t cycle; /* that made it */
+    uint32_t op;
+};
+
+static int compare_lives(const void *a, const void *b)
+{
+    const struct long_life *x = a;
+    const struct long_life *y = b;
+    if (x->tag != y->tag) {
+        return (x->tag > y->tag) - (x->tag < y->tag);
+    }
+    if (x->bytes != y->bytes) {
+        return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+    }
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+    const struct long_life *x = a;
+    const struct long_life *y = b;
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+/* The op by which each block ended, by the op that made it. */
+static uint32_t *find_ends(const struct op_list *ops)
+{
+    uint32_t *ends = calloc(ops->count + 1, sizeof *ends);
+    CHECK(ends != NULL);
+    for (uint32_t i = 0; i < ops->count; i++) {
+        const struct op *op = &ops->ops[i];
+        ends[i] = OP_NONE;
+        if ((op->kind == OP_FREE || op->kind == OP_FREE_AFTER) && op->ref < i) {
+            const uint32_t maker = cycles_find_maker(ops, op->ref);
+            if (maker != OP_NONE && ends[maker] == OP_NONE) {
+                ends[maker] = i;
+            }
+        }
+    }
+    return ends;
+}
+
+/* Those on the host that live, and those that were freed late.  What the first cycle made, and what
+ * the last whole one and the cut one behind it did, tells nothing yet. */
+static size_t collect_lives(const struct cycles *cycles, const struct evidence *evidence,
+                            struct long_life *lives)
+{
+    const struct op_list *ops = evidence->ops;
+    uint32_t *ends = find_ends(ops);
+    size_t count = 0;
+    for (uint32_t i = 0; i < ops->count; i++) {
+        const struct op *op = &ops->ops[i];
+        if ((op->kind != OP_ALLOC && op->kind != OP_OUTPUT) || op->host != evidence->host ||
+            op == evidence->op) {
+            continue;
+        }
+        const size_t cycle = cycles_find(cycles, i);
+        const size_t end = ends[i] == OP_NONE ? SIZE_MAX : cycles_find(cycles, ends[i]);
+        if (cycle >= 1 && cycle + 1 < cycles->count && end >= cycle + AGE_MIN) {
+            lives[count++] = (struct long_life){op->tag, ends[i] == OP_NONE, op->size_bytes, cycle,
+                                                i};
+        }
+    }
+    free(ends);
+    return count;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a;
+    const size_t y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The cycles that kept a block, each once, ascending; lives are by op. */
+static size_t collect_cycles(const struct long_life *lives, size_t count, size_t *kept)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (lives[i].is_live && (found == 0 || kept[found - 1] != lives[i].cycle)) {
+            kept[found++] = lives[i].cycle;
+        }
+    }
+    return found;
+}
+
+/* Whether they come at even distances, until now.  What comes at random has pauses of all lengths,
+ * as a cache that is not full yet. */
+static bool is_even(const struct cycles *cycles, const size_t *kept, size_t count)
+{
+    size_t *gaps = calloc(count, sizeof *gaps);
+    CHECK(gaps != NULL);
+    for (size_t i = 0; i < count; i++) {
+        const size_t next = i + 1 < count ? kept[i + 1] : cycles->count - 2;
+        gaps[i] = next - kept[i];
+    }
+    const bool is_late = gaps[count - 1] > 0;
+    qsort(gaps, count, sizeof *gaps, compare_sizes);
+    const size_t middle = gaps[count / 2];
+    const bool is_so = gaps[count - 1] <= middle + middle / 2 + 1 &&
+                       (gaps[is_late ? 0 : 1] + 1 >= middle / 2);
+    free(gaps);
+    return is_so;
+}
+
+/* Whether the second half of the cycles since the first that kept one has its share, of those that
+ * kept some and of what they kept. */
+static bool is_still_coming(const struct cycles *cycles, const struct long_life *lives,
+                            size_t count, const size_t *kept, const struct keeps *keeps)
+{
+    const size_t middle = kept[0] + (cycles->count - 1 - kept[0]) / 2;
+    uint64_t late_count = 0;
+    uint64_t late_cycles = 0;
+    for (size_t i = 0; i < count; i++) {
+        late_count += lives[i].is_live && lives[i].cycle >= middle;
+    }
+    for (size_t i = 0; i < keeps->cycle_count; i++) {
+        late_cycles += kept[i] >= middle;
+    }
+    return late_count * 100 >= keeps->count * HALF_SHARE_MIN &&
+           late_cycles * 100 >= keeps->cycle_count * HALF_SHARE_MIN;
+}
+
+static void sum_lives(const struct long_life *lives, size_t count, struct keeps *keeps)
+{
+    keeps->tag = lives[0].tag;
+    for (size_t i = 0; i < count; i++) {
+        if (!lives[i].is_live) {
+            keeps->freed_count++;
+            continue;
+        }
+        if (keeps->count == 0) {
+            keeps->first_op = lives[i].op;
+            keeps->first_cycle = lives[i].cycle;
+            keeps->least_bytes = lives[i].bytes;
+        }
+        keeps->count++;
+        keeps->bytes += lives[i].bytes;
+        keeps->least_bytes = lives[i].bytes < keeps->least_bytes ? lives[i].bytes
+                                                                 : keeps->least_bytes;
+        keeps->most_bytes = lives[i].bytes > keeps->most_bytes ? lives[i].bytes : keeps->most_bytes;
+    }
+}
+
+/* Lives of one kind, by op.  Sets *most where they pile up and have more bytes. */
+static void judge_kind(const struct cycles *cycles, const struct long_life *lives, size_t count,
+                       size_t *kept, struct keeps *most)
+{
+    struct keeps keeps = {0};
+    sum_lives(lives, count, &keeps);
+    keeps.cycle_count = collect_cycles(lives, count, kept);
+    if (keeps.cycle_count >= KEEPS_CYCLE_COUNT_MIN &&
+        keeps.cycle_count * KEEPS_DIVISOR >= cycles->count - keeps.first_cycle &&
+        keeps.bytes > most->bytes && keeps.freed_count * DEATH_DIVISOR <= keeps.count &&
+        is_even(cycles, kept, keeps.cycle_count) &&
+        is_still_coming(cycles, lives, count, kept, &keeps)) {
+        *most = keeps;
+    }
+}
+
+/* Kinds by tag and size, then by tag alone. */
+static void judge_lives(const struct cycles *cycles, struct long_life *lives, size_t count,
+                        struct keeps keeps[OP_TAG_COUNT])
+{
+    size_t *kept = calloc(count + 1, sizeof *kept);
+    CHECK(kept != NULL);
+    qsort(lives, count, sizeof *lives, compare_lives);
+    for (size_t first = 0; first < count;) {
+        size_t end_of_tag = first;
+        while (end_of_tag < count && lives[end_of_tag].tag == lives[first].tag) {
+            const size_t begin = end_of_tag;
+            while (end_of_tag < count && lives[end_of_tag].tag == lives[begin].tag &&
+                   lives[end_of_tag].bytes == lives[begin].bytes) {
+                end_of_tag++;
+            }
+            judge_kind(cycles, lives + begin, end_of_tag - begin, kept, &keeps[lives[begin].tag]);
+        }
+        qsort(lives + first, end_of_tag - first, sizeof *lives, compare_ops);
+        judge_kind(cycles, lives + first, end_of_tag - first, kept, &keeps[lives[first].tag]);
+        first = end_of_tag;
+    }
+    free(kept);
+}
+
+void cycles_find_keeps(const struct cycles *cycles, const struct evidence *evidence,
+                       struct keeps keeps[OP_TAG_COUNT])
+{
+    memset(keeps, 0, OP_TAG_COUNT * sizeof *keeps);
+    if (cycles->count < KEEPS_CYCLE_COUNT_MIN) {
+        return;
+    }
+    struct long_life *lives = calloc(evidence->ops->count + 1, sizeof *lives);
+    CHECK(lives != NULL);
+    judge_lives(cycles, lives, collect_lives(cycles, evidence, lives), keeps);
+    free(lives);
+}

@@ -1,0 +1,71 @@
+/* The steps of a list as what lives on a host shows them: it rises and falls again.  Blocks that
+ * survive can then be compared step by step, and a list of one step is told from one of many. */
+#ifndef DIAGNOSIS_PRIVATE_CYCLES_H
+#define DIAGNOSIS_PRIVATE_CYCLES_H
+
+#include "diagnosis/evidence.h"
+
+/* A cycle is a rise and a fall by at least half of the largest fall of the list.  A step has such
+ * rises and falls within itself, too, one for each layer or tensor, but smaller ones.  So where
+ * the large ones are few, cycles may be CYCLES_LEVEL_FACTOR times smaller, and then
+ * CYCLES_PER_STEP of them count for one step; so on for each level. */
+enum { CYCLES_LEVEL_COUNT = 4, CYCLES_LEVEL_FACTOR = 4, CYCLES_PER_STEP = 8 };
+
+struct cycles {
+    uint32_t *ends; /* count of them, ascending: the op at which the least lives after a fall */
+    size_t count;
+    unsigned level;       /* that gives the most steps; the lowest of equal ones */
+    uint64_t swing_bytes; /* by which a cycle rises and falls, at least */
+    bool are_many; /* at least 4 tags have at least 8 requests each in each of 32 equal parts of
+                      the list: there are many steps, whatever hides their rises and falls */
+};
+
+/* The op that made the block that op i made or took over by donation; OP_NONE: there is none. */
+uint32_t cycles_find_maker(const struct op_list *ops, uint32_t i);
+
+/* Of evidence->host, from the list alone.  O(ops). */
+void cycles_init(struct cycles *cycles, const struct evidence *evidence);
+void cycles_deinit(struct cycles *cycles);
+
+/* The cycle in which the op lies: 0 before the first end, count behind the last.  O(log count). */
+size_t cycles_find(const struct cycles *cycles, uint64_t op);
+/* How many steps the cycles [first, count) are: cautious, never more than there are cycles. */
+uint64_t cycles_count_steps(const struct cycles *cycles, size_t first);
+
+/* Which blocks the cycles left behind, of one tag or of one tag and size. */
+struct keeps {
+    uint8_t tag;
+    uint64_t least_bytes, most_bytes; /* of one block */
+    uint64_t bytes, count;            /* that exist now, made since the first cycle that kept one */
+    size_t cycle_count;               /* that kept any */
+    size_t first_cycle;
+    uint32_t first_op;    /* that made the oldest of them */
+    uint64_t freed_count; /* of its kind, freed two cycles later or after more */
+};
+
+/* Of each tag the kind of which most bytes were left behind, again and again: by at least
+ * KEEPS_CYCLE_COUNT_MIN cycles and one in eight, at even distances until now, at a steady rate,
+ * while few of its kind were freed so late.  What the first cycle made is initialisation.
+ * count 0: none.  O(ops log ops). */
+enum { KEEPS_CYCLE_COUNT_MIN = 5 };
+void cycles_find_keeps(const struct cycles *cycles, const struct evidence *evidence,
+                       struct keeps keeps[OP_TAG_COUNT]);
+
+/* Tags of which steps need ever more. */
+struct rising_tops {
+    uint8_t tag;                      /* that rose most */
+    uint64_t rise_bytes;              /* of all such tags together */
+    bool is_requested;                /* what is asked for is of such a tag */
+    uint64_t first_bytes, last_bytes; /* the middle of the tops in the first and the last quarter */
+    uint64_t cycle_count;
+};
+
+/* Tags whose tops, of each cycle, rise: of 7 in 10 pairs of cycles the later one is higher, and of
+ * 5 in 10 in the second half; the last quarter is a tenth of what a step needs above the first; and
+ * what the tag falls back to rises by half as much at most.  The first cycle and the cut last one
+ * do not count. False: none, or fewer than 8 cycles.  O(ops). */
+enum { TOPS_CYCLE_COUNT_MIN = 8 };
+bool cycles_find_rising_tops(const struct cycles *cycles, const struct evidence *evidence,
+                             struct rising_tops *rising);
+
+#endif

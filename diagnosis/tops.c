@@ -1,0 +1,163 @@
+#include "diagnosis/private/cycles.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GROUP_COUNT_MAX = 64, /* cycles are compared one by one up to here, then in groups */
+    PAIR_PERCENT_MIN = 70,
+    LATE_PAIR_PERCENT_MIN = 50,
+    RISE_DIVISOR = 10 /* the last quarter is this share of what a step needs above the first */
+};
+
+/* The most and the least of each tag in each group of cycles. */
+struct tops {
+    uint64_t bytes[GROUP_COUNT_MAX][OP_TAG_COUNT];
+    uint64_t floor_bytes[GROUP_COUNT_MAX][OP_TAG_COUNT];
+    size_t group_count;
+};
+
+static size_t find_group(const struct cycles *cycles, const struct tops *tops, uint64_t cycle)
+{
+    return (size_t)(cycle - 1) * tops->group_count / (cycles->count - 1);
+}
+
+/* The op that made the block that the op frees; OP_NONE: it frees none. */
+static uint32_t find_freed(const struct op_list *ops, const struct op *op)
+{
+    const bool frees = op->kind == OP_FREE || op->kind == OP_FREE_AFTER;
+    return frees ? cycles_find_maker(ops, op->ref) : OP_NONE;
+}
+
+static void note_change(const struct op_list *ops, const struct op *op, uint64_t *tag_bytes,
+                        bool *is_freed)
+{
+    const uint32_t freed = find_freed(ops, op);
+    if (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) {
+        tag_bytes[op->tag] += op->size_bytes;
+    } else if (freed != OP_NONE && !is_freed[freed]) {
+        is_freed[freed] = true;
+        tag_bytes[ops->ops[freed].tag] -= ops->ops[freed].size_bytes;
+    }
+}
+
+static uint8_t tag_of_change(const struct op_list *ops, const struct op *op)
+{
+    const uint32_t freed = find_freed(ops, op);
+    return freed != OP_NONE ? ops->ops[freed].tag : op->tag;
+}
+
+static void note_group(struct tops *tops, size_t group, const uint64_t *tag_bytes, uint8_t tag)
+{
+    uint64_t *top = &tops->bytes[group][tag];
+    uint64_t *floor = &tops->floor_bytes[group][tag];
+    *top = tag_bytes[tag] > *top ? tag_bytes[tag] : *top;
+    *floor = tag_bytes[tag] < *floor ? tag_bytes[tag] : *floor;
+}
+
+static void collect_tops(const struct cycles *cycles, const struct evidence *evidence,
+                         struct tops *tops)
+{
+    const struct op_list *ops = evidence->ops;
+    uint64_t tag_bytes[OP_TAG_COUNT] = {0};
+    size_t cycle = 0;
+    bool *is_freed = calloc(ops->count + 1, sizeof *is_freed);
+    CHECK(is_freed != NULL);
+    memset(tops->floor_bytes, 0xff, sizeof tops->floor_bytes);
+    tops->group_count = cycles->count - 1 < GROUP_COUNT_MAX ? cycles->count - 1 : GROUP_COUNT_MAX;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct op *op = &ops->ops[i];
+        while (cycle < cycles->count && cycles->ends[cycle] < i) {
+            cycle++;
+        }
+        if (op->host != evidence->host || op == evidence->op) {
+            continue;
+        }
+        note_change(ops, op, tag_bytes, is_freed);
+        if (cycle >= 1 && cycle < cycles->count) {
+            note_group(tops, find_group(cycles, tops, cycle), tag_bytes, tag_of_change(ops, op));
+        }
+    }
+    free(is_freed);
+}
+
+/* Percent of the pairs of groups [first, count) of which the later one is higher. */
+static uint64_t count_rising_pairs(const struct tops *tops, uint8_t tag, size_t first)
+{
+    uint64_t rising = 0;
+    uint64_t all = 0;
+    for (size_t i = first; i < tops->group_count; i++) {
+        for (size_t k = i + 1; k < tops->group_count; k++) {
+            rising += tops->bytes[k][tag] > tops->bytes[i][tag];
+            all++;
+        }
+    }
+    return all == 0 ? 0 : rising * 100 / all;
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static uint64_t find_middle(uint64_t rows[][OP_TAG_COUNT], uint8_t tag, size_t first, size_t count)
+{
+    uint64_t bytes[GROUP_COUNT_MAX];
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = rows[first + i][tag];
+    }
+    qsort(bytes, count, sizeof *bytes, compare_bytes);
+    return bytes[count / 2];
+}
+
+/* By how much more the last quarter has than the first. */
+static uint64_t find_rise(const struct tops *tops, uint64_t rows[][OP_TAG_COUNT], uint8_t tag)
+{
+    const size_t quarter = tops->group_count / 4;
+    const uint64_t first = find_middle(rows, tag, 0, quarter);
+    const uint64_t last = find_middle(rows, tag, tops->group_count - quarter, quarter);
+    return last > first ? last - first : 0;
+}
+
+/* Where the floor rises with the top, what is there longer piles up, and no step needs more. */
+static void judge_tag(const struct evidence *evidence, struct tops *tops, uint8_t tag,
+                      struct rising_tops *all)
+{
+    const uint64_t first = find_middle(tops->bytes, tag, 0, tops->group_count / 4);
+    const uint64_t first_floor = find_middle(tops->floor_bytes, tag, 0, tops->group_count / 4);
+    const uint64_t rise = find_rise(tops, tops->bytes, tag);
+    if (rise == 0 || first_floor > first || rise < (first - first_floor) / RISE_DIVISOR ||
+        find_rise(tops, tops->floor_bytes, tag) > rise / 2 ||
+        count_rising_pairs(tops, tag, 0) < PAIR_PERCENT_MIN ||
+        count_rising_pairs(tops, tag, tops->group_count / 2) < LATE_PAIR_PERCENT_MIN) {
+        return;
+    }
+    all->rise_bytes += rise;
+    all->is_requested = all->is_requested || (evidence->op != NULL && evidence->op->tag == tag);
+    if (rise > all->last_bytes - all->first_bytes) {
+        all->tag = tag;
+        all->first_bytes = first;
+        all->last_bytes = first + rise;
+    }
+}
+
+bool cycles_find_rising_tops(const struct cycles *cycles, const struct evidence *evidence,
+                             struct rising_tops *rising)
+{
+    *rising = (struct rising_tops){.cycle_count = cycles->count};
+    if (cycles->count < TOPS_CYCLE_COUNT_MIN || cycles_count_steps(cycles, 0) < 2) {
+        return false;
+    }
+    struct tops *tops = calloc(1, sizeof *tops);
+    CHECK(tops != NULL);
+    collect_tops(cycles, evidence, tops);
+    for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
+        judge_tag(evidence, tops, (uint8_t)tag, rising);
+    }
+    free(tops);
+    return rising->rise_bytes > 0;
+}

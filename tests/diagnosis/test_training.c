@@ -1,0 +1,157 @@
+/* Training jobs as they are: nothing sure is told of a healthy one, and a planted cause is found.
+ */
+#include "tests/diagnosis/confusion.h"
+#include "tests/helpers/suite.h"
+
+#include <stdio.h>
+
+enum {
+    OP_COUNT_MAX = 4000,
+    HEALTHY_SEED_COUNT = 100,
+    HEALTHY_OP_COUNT_MAX = 1200,
+    SICK_SEED_COUNT = 10,
+    SICK_OP_COUNT_MAX = 800
+};
+
+/* --- healthy jobs --- */
+
+/* Sets *told; the trace is of a seed that tuned nothing. */
+static void tell_seed(enum training_plant plant, uint32_t i, struct training_told *told)
+{
+    struct training_trace trace;
+    training_trace_make(&trace, TRAINING_TEST_SEED + i, plant, HEALTHY_OP_COUNT_MAX);
+    training_tell(&trace, told);
+    training_trace_deinit(&trace);
+}
+
+START_TEST(nothing_is_sure_of_a_healthy_job)
+{
+    for (uint32_t i = 0; i < HEALTHY_SEED_COUNT; i++) {
+        struct training_told told;
+        tell_seed(TRAINING_HEALTHY, i, &told);
+        ck_assert(!told.has_oom);
+        for (size_t cause = 0; cause < CAUSE_COUNT; cause++) {
+            ck_assert_msg(told.confidences[cause] < DIAGNOSIS_SURE, "seed %u: %s", i,
+                          causes[cause]->name);
+        }
+    }
+}
+END_TEST
+
+START_TEST(of_a_device_that_is_too_small_nothing_else_is_sure)
+{
+    const size_t exhausted = training_cause_index("exhausted");
+    for (uint32_t i = 0; i < HEALTHY_SEED_COUNT / 2; i++) {
+        struct training_told told;
+        tell_seed(TRAINING_EXHAUSTED, i, &told);
+        ck_assert(told.has_oom);
+        for (size_t cause = 0; cause < CAUSE_COUNT; cause++) {
+            ck_assert_msg(cause == exhausted || told.confidences[cause] < DIAGNOSIS_SURE,
+                          "seed %u: %s", i, causes[cause]->name);
+        }
+    }
+}
+END_TEST
+
+/* --- planted causes --- */
+
+/* How many of SICK_SEED_COUNT traces must have the planted cause first. */
+static const uint32_t right_counts_min[TRAINING_PLANT_COUNT] = {
+    [TRAINING_LEAK] = 4,
+    [TRAINING_GROWING_SET] = 3,
+    [TRAINING_COPIES] = 1,
+    [TRAINING_SPIKE] = 8,
+    [TRAINING_REFERENCES] = 10,
+    [TRAINING_QUEUED_FREES] = 10,
+    [TRAINING_HEAD_OF_LINE] = 10,
+    [TRAINING_PADDING] = 9,
+    [TRAINING_FRAGMENTED] = 10,
+    [TRAINING_ROUNDED_UP] = 10,
+    [TRAINING_HOST_SKEW] = 4,
+    [TRAINING_OUT_OF_PLACE] = 10,
+    [TRAINING_REFUSED_THOUGH_IT_FITS] = 10,
+};
+
+START_TEST(a_planted_cause_is_told)
+{
+    const struct confusion_size size = {TRAINING_TEST_SEED, SICK_SEED_COUNT, SICK_OP_COUNT_MAX};
+    const uint32_t right = confusion_count_right((enum training_plant)_i, &size);
+    ck_assert_msg(right >= right_counts_min[_i], "%s: right %u of %u",
+                  training_plant_name((enum training_plant)_i), right, SICK_SEED_COUNT);
+}
+END_TEST
+
+/* The op that the others wait for is named. */
+START_TEST(the_head_of_the_line_is_named)
+{
+    const size_t cause = training_cause_index("head_of_line");
+    for (uint32_t i = 0; i < SICK_SEED_COUNT; i++) {
+        struct training_trace trace;
+        struct training_told told;
+        training_trace_make(&trace, TRAINING_TEST_SEED + i, TRAINING_HEAD_OF_LINE,
+                            SICK_OP_COUNT_MAX);
+        training_tell(&trace, &told);
+        if (told.has_oom) {
+            ck_assert_uint_eq(told.ops[cause], trace.plant_op);
+        }
+        training_trace_deinit(&trace);
+    }
+}
+END_TEST
+
+START_TEST(a_seed_gives_the_same_trace)
+{
+    struct training_trace a, b;
+    training_trace_make(&a, (uint64_t)_i, TRAINING_LEAK, SICK_OP_COUNT_MAX);
+    training_trace_make(&b, (uint64_t)_i, TRAINING_LEAK, SICK_OP_COUNT_MAX);
+    ck_assert_uint_eq(a.ops.count, b.ops.count);
+    for (size_t i = 0; i < a.ops.count; i++) {
+        ck_assert(op_equal(&a.ops.ops[i], &b.ops.ops[i]));
+    }
+    ck_assert_uint_eq(a.setup.capacity_bytes, b.setup.capacity_bytes);
+    training_trace_deinit(&a);
+    training_trace_deinit(&b);
+}
+END_TEST
+
+/* --- the larger measurements, where the environment asks for them --- */
+
+/* The variable has the number of traces; HBMSTRESS_CONFUSION_SEED chooses other seeds than those
+ * that tuned nothing. */
+static bool read_size(const char *variable, struct confusion_size *size)
+{
+    const char *count = getenv(variable);
+    const char *seed = getenv("HBMSTRESS_CONFUSION_SEED");
+    size->first_seed = seed == NULL ? TRAINING_TEST_SEED : strtoull(seed, NULL, 10);
+    size->trace_count = count == NULL ? 0 : (uint32_t)strtoul(count, NULL, 10);
+    size->op_count_max = OP_COUNT_MAX;
+    return count != NULL;
+}
+
+START_TEST(the_tables_of_the_page_are_printed_on_demand)
+{
+    struct confusion_size size;
+    if (read_size("HBMSTRESS_CONFUSION", &size)) {
+        confusion_print(&size);
+    }
+    if (read_size("HBMSTRESS_LEAK_SHARES", &size)) {
+        confusion_print_leak_shares(&size);
+    }
+}
+END_TEST
+
+Suite *suite_of_training(void);
+Suite *suite_of_training(void)
+{
+    Suite *suite = suite_create("training");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 0);
+    tcase_add_test(all, nothing_is_sure_of_a_healthy_job);
+    tcase_add_test(all, of_a_device_that_is_too_small_nothing_else_is_sure);
+    tcase_add_loop_test(all, a_planted_cause_is_told, TRAINING_LEAK, TRAINING_PLANT_COUNT);
+    tcase_add_test(all, the_head_of_the_line_is_named);
+    tcase_add_loop_test(all, a_seed_gives_the_same_trace, 0, 5);
+    tcase_add_test(all, the_tables_of_the_page_are_printed_on_demand);
+    suite_add_tcase(suite, all);
+    return suite;
+}
