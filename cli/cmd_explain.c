@@ -70,10 +70,12 @@ static void end_rows(struct explanation *explanation)
 static void explain_more(struct explanation *explanation)
 {
     explain_causes(explanation);
+    explain_settings(explanation);
     explain_numbers(explanation);
     explain_pictures(explanation);
     explain_told(explanation);
     explain_assumed(explanation);
+    explain_next(explanation);
     explain_draw_svg(explanation);
 }
 
@@ -209,6 +211,9 @@ static void explanation_destroy(struct explanation *explanation)
 {
     history_deinit(explanation->history);
     free(explanation->history);
+    if (explanation->trial != NULL) {
+        what_if_trial_destroy(explanation->trial);
+    }
     oracle_destroy(explanation->oracle);
     oom_deinit(&explanation->oom);
     writing_deinit(&explanation->text);

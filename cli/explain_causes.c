@@ -199,10 +199,14 @@ void explain_causes(struct explanation *explanation)
         } else {
             append_cause(explanation, &diagnoses[i]);
         }
+        explain_remedy(explanation, &diagnoses[i]);
     }
     explain_other_hosts(explanation, diagnoses, count);
     if (!explanation->is_json && count > 0) {
         explain_history(explanation);
+    }
+    if (count > 0) {
+        explain_forecast(explanation);
     }
     evidence_deinit(&evidence);
 }

@@ -149,6 +149,7 @@ static enum exit_code import_recording(const char *path, const struct arguments 
     memcpy(recording->assumed, import.assumed, sizeof import.assumed);
     memcpy(recording->told, import.told, sizeof import.told);
     memcpy(recording->message, import.message, sizeof import.message);
+    memcpy(recording->settings, import.settings, sizeof import.settings);
     recording->message_line = import.message_line;
     memcpy(recording->devices, import.devices, sizeof import.devices);
     take_report(&import, recording);

@@ -23,6 +23,7 @@ struct recording {
     struct compile_report *compile_report; /* owned; NULL: FILE is none, or of another reader */
     char why_no_list[IMPORT_REASON_BYTES]; /* why there are no ops to replay, with a report; "" =
                                             * there are */
+    char settings[IMPORT_SETTINGS_BYTES];
 };
 
 /* Reads an .ops file, - being standard input; with any_format every format that `import` knows. The

@@ -15,6 +15,7 @@
 #include "reports/table.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* What the child works on. */
@@ -108,6 +109,18 @@ static void write_list(void *context, const struct what_if_row *row, const struc
 
 /* --- the table --- */
 
+/* It fits as far as the list goes, and not much further. */
+static void append_growth(const struct what_if_row *row, struct writing *text)
+{
+    if (row->full_step > 0) {
+        writing_append_format(
+            text,
+            "  The list still grows from step to step: full at about step %" PRIu64
+            ".  No change that was tried ends that.\n",
+            row->full_step);
+    }
+}
+
 static void append_smallest(const struct what_if *what_if, struct writing *text)
 {
     char size[SIZE_TEXT_BYTES];
@@ -123,8 +136,10 @@ static void append_smallest(const struct what_if *what_if, struct writing *text)
     }
     writing_append(text, "The smallest change that fits: ");
     writing_append_visible(text, row->title);
-    writing_append_format(text, " (%s%s)\n  It assumes: %s\n\n", row->remedy->summary,
+    writing_append_format(text, " (%s%s)\n  It assumes: %s\n", row->remedy->summary,
                           row->remedy->is_estimate ? "; an estimate" : "", row->remedy->assumes);
+    append_growth(row, text);
+    writing_append(text, "\n");
 }
 
 static void put_row(struct table *table, const struct what_if_row *row)
@@ -139,20 +154,30 @@ static void put_row(struct table *table, const struct what_if_row *row)
         writing_append(&note, row->note[0] == '\0' ? "" : "; ");
     }
     writing_append(&note, row->note);
+    if (row->full_step > 0) {
+        writing_append_format(&note, "; still grows: full at about step %" PRIu64, row->full_step);
+    }
+    if (row->sign[0] != '\0' && is_run) {
+        writing_append(&note, "; sign: ");
+        writing_append(&note, row->sign);
+    }
     table_put(table, row->title);
     table_put(table, name_fit(row));
     table_put(table, is_run ? print_size(row->peak_bytes, size) : "-");
     table_put(table,
               row->end == WHAT_IF_FITS ? print_size(what_if_headroom_bytes(row), size) : "-");
     table_put(table, is_run ? print_size(row->largest_hole_bytes, size) : "-");
+    table_put(table, is_run && row->remedy != NULL
+                         ? advice_results_name(advice_results(row->remedy))
+                         : "-");
     table_put(table, writing_string(&note));
     writing_deinit(&note);
 }
 
 static void append_table(const struct what_if *what_if, struct writing *text)
 {
-    static const char *const heads[] = {"change",   "fits",         "peak",
-                                        "headroom", "largest hole", "note"};
+    static const char *const heads[] = {"change",       "fits",    "peak", "headroom",
+                                        "largest hole", "results", "note"};
     enum { HEAD_COUNT = sizeof heads / sizeof *heads };
     struct table table;
     table_init(&table, HEAD_COUNT, HEAD_COUNT);
@@ -166,7 +191,34 @@ static void append_table(const struct what_if *what_if, struct writing *text)
     table_deinit(&table);
 }
 
-static void append_in_words(const struct what_if *what_if, struct writing *text)
+/* What to do for each change that fits, once for each remedy. */
+static void append_advice(const struct work *work, const struct what_if *what_if,
+                          struct writing *text)
+{
+    const struct remedy *before = NULL;
+    const struct setup *setup = &work->recording->setup;
+    if (what_if->smallest == 0) {
+        return;
+    }
+    for (size_t i = 0; i < what_if->count; i++) {
+        const struct what_if_row *row = &what_if->rows[i];
+        char words[ADVICE_WORDS_BYTES];
+        if (row->remedy == NULL || row->remedy == before || row->end != WHAT_IF_FITS) {
+            continue;
+        }
+        if (before == NULL) {
+            writing_append(text, "\nHow, for each change that fits (docs/advice.md)\n");
+        }
+        before = row->remedy;
+        what_if_advice(setup, row, words);
+        writing_append_format(text, "  %s: ", row->remedy->name);
+        writing_append_visible(text, words);
+        writing_append(text, "\n");
+    }
+}
+
+static void append_in_words(const struct work *work, const struct what_if *what_if,
+                            struct writing *text)
 {
     writing_append(text, "\nWhat if\n");
     if (what_if->op == OP_NONE) {
@@ -195,6 +247,7 @@ static void append_in_words(const struct what_if *what_if, struct writing *text)
     writing_append(text, "docs/what-if.md describes the changes.\n");
     append_smallest(what_if, text);
     append_table(what_if, text);
+    append_advice(work, what_if, text);
 }
 
 /* --- JSON lines --- */
@@ -216,7 +269,22 @@ static void append_json_numbers(const struct what_if_row *row, struct writing *t
     }
 }
 
-static void append_json_row(const struct what_if *what_if, size_t i, struct writing *text)
+static void append_json_advice(const struct work *work, const struct what_if_row *row,
+                               struct writing *text)
+{
+    const struct setup *setup = &work->recording->setup;
+    char words[ADVICE_WORDS_BYTES];
+    what_if_advice(setup, row, words);
+    json_add_string(text, "assumes", row->remedy->assumes);
+    json_add_string(text, "advice", words);
+    json_add_string(text, "results", advice_results_name(advice_results(row->remedy)));
+    if (row->sign[0] != '\0') {
+        json_add_string(text, "sign", row->sign);
+    }
+}
+
+static void append_json_row(const struct work *work, const struct what_if *what_if, size_t i,
+                            struct writing *text)
 {
     const struct what_if_row *row = &what_if->rows[i];
     const bool is_run = row->end != WHAT_IF_DOES_NOT_APPLY && row->end != WHAT_IF_REFUSED;
@@ -236,8 +304,11 @@ static void append_json_row(const struct what_if *what_if, size_t i, struct writ
     json_add_boolean(text, "whole_list", what_if->op == OP_NONE || what_if->is_whole);
     json_add_number(text, "left_out_ops", what_if->left_out_count);
     json_add_string(text, "note", row->note);
+    if (row->full_step > 0) {
+        json_add_number(text, "full_step", row->full_step);
+    }
     if (row->remedy != NULL) {
-        json_add_string(text, "assumes", row->remedy->assumes);
+        append_json_advice(work, row, text);
     }
     json_close(text);
 }
@@ -249,10 +320,10 @@ static void append_result(const struct work *work, enum what_if_result result,
 {
     if (work->arguments->run.is_json) {
         for (size_t i = 0; i < what_if->count; i++) {
-            append_json_row(what_if, i, text);
+            append_json_row(work, what_if, i, text);
         }
     } else if (result == WHAT_IF_DONE) {
-        append_in_words(what_if, text);
+        append_in_words(work, what_if, text);
     } else {
         writing_append(
             text,

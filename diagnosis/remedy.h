@@ -26,6 +26,9 @@ struct remedy_case {
     const bool *
         named_tags; /* OP_TAG_COUNT of them: those whose checkpointing is asked for, and no others';
                      * NULL: those of the steps with most to gain.  remedy_case_init leaves NULL */
+    bool has_tag;   /* a cause named a tag: remedies whose parameter is a tag look at no other.
+                       remedy_case_init leaves false */
+    uint8_t tag;
 };
 /* O(ops), with lists that have no period up to 256 times that of their requests. */
 void remedy_case_init(struct remedy_case *given, const struct target *target,

@@ -45,6 +45,21 @@ static void report_row(const struct trying *trying, const struct what_if_row *ro
     }
 }
 
+/* Of a list that grows it is worth knowing until when it would fit. */
+static void measure_row(struct trying *trying, struct what_if_row *row)
+{
+    struct forecast forecast;
+    if (!trying->what_if->grows) {
+        what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, row);
+        return;
+    }
+    what_if_measure_growth(trying->given->target, &trying->variant.setup, &trying->variant.ops, row,
+                           &forecast);
+    /* Restarts go on as the steps do. */
+    const bool grows = forecast.grows && row->remedy != &remedy_restart;
+    row->full_step = row->end == WHAT_IF_FITS && grows ? forecast.at : 0;
+}
+
 /* Applies the remedy and runs what comes out; the variant stays in trying->variant. */
 static struct what_if_row measure_variant(struct trying *trying, const struct remedy *remedy,
                                           uint64_t parameter)
@@ -54,13 +69,14 @@ static struct what_if_row measure_variant(struct trying *trying, const struct re
     remedy_title(remedy, trying->given, parameter, row.title);
     const bool applies = remedy_apply(remedy, trying->given, parameter, &trying->variant);
     snprintf(row.note, sizeof row.note, "%s", trying->variant.note);
+    advice_sign(remedy, trying->given, row.sign);
     trying->is_spent = trying->is_spent ||
                        (applies && trying->variant.ops.count > trying->ops_left);
     if (applies && trying->is_spent) {
         snprintf(row.note, sizeof row.note, "%s", NOT_TRIED);
     } else if (applies) {
         trying->ops_left -= trying->variant.ops.count;
-        what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, &row);
+        measure_row(trying, &row);
     }
     return row;
 }
@@ -229,23 +245,28 @@ static void try_remedy(struct trying *trying, const struct remedy *remedy)
 static void try_as_it_is(struct trying *trying)
 {
     struct what_if_row row = {.remedy = NULL, .title = "as-it-is"};
+    struct forecast forecast;
     trying->variant.setup = *trying->given->setup;
     op_list_copy(&trying->variant.ops, trying->given->ops);
-    what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, &row);
+    what_if_measure_growth(trying->given->target, &trying->variant.setup, &trying->variant.ops,
+                           &row, &forecast);
+    trying->what_if->grows = row.end != WHAT_IF_FITS && forecast.grows;
     add_row(trying->what_if, &row);
     report_row(trying, &row);
 }
 
+/* The first that fits; where the list grows, one that does not grow on, if there is one. */
 static size_t find_smallest(const struct what_if *what_if)
 {
-    size_t i = 0;
-    while (i < what_if->count && what_if->rows[i].end != WHAT_IF_FITS) {
-        i++;
+    size_t first = what_if->count;
+    for (size_t i = what_if->count; i-- > 0;) {
+        const struct what_if_row *row = &what_if->rows[i];
+        const bool is_met = row->end == WHAT_IF_FITS && (row->remedy == NULL || row->is_smallest);
+        const bool is_better = first == what_if->count || row->full_step == 0 ||
+                               what_if->rows[first].full_step > 0;
+        first = is_met && is_better ? i : first;
     }
-    while (i < what_if->count && what_if->rows[i].remedy != NULL && !what_if->rows[i].is_smallest) {
-        i++;
-    }
-    return i;
+    return first;
 }
 
 static void try_all(const struct target *target, const struct what_if_base *base,
@@ -259,7 +280,9 @@ static void try_all(const struct target *target, const struct what_if_base *base
     remedy_result_init(&trying.variant);
     try_as_it_is(&trying);
     for (size_t i = 0; remedies[i] != NULL; i++) {
-        try_remedy(&trying, remedies[i]);
+        if (advice_words(remedies[i], base->setup.system) != NULL) {
+            try_remedy(&trying, remedies[i]);
+        }
     }
     what_if->smallest = find_smallest(what_if);
     remedy_result_deinit(&trying.variant);

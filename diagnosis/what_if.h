@@ -17,6 +17,7 @@ struct what_if {
                         none */
     bool is_whole;   /* nothing was cut off after that op: what it asked for is named later, so the
                       * list comes   from where it was granted */
+    bool grows;      /* the list leaves more behind in each step: what grows on is no answer */
     bool has_lanes;  /* they were left out: one client makes all calls in the order of the list */
 };
 
@@ -30,7 +31,9 @@ struct what_if_wish {
     const bool *named_tags; /* as in struct remedy_case */
 };
 
-/* Runs the list up to the out-of-memory that `explain` explains (the first that breaks a promise,
+/* Remedies that users of the list's system cannot do are no rows (advice.h).
+ *
+ * Runs the list up to the out-of-memory that `explain` explains (the first that breaks a promise,
  * else the first), or all of it when there is none, under every remedy.  What came after it is left
  * out: it is what a job did that had run out; unless a later op names what was refused: then the
  * job was granted it, on another device, and the whole list is run. what_if is initialised by this

@@ -1,8 +1,10 @@
 #include "diagnosis/private/what_if_measure.h"
 
+#include "harness/base/check.h"
 #include "harness/run/run_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Whether an out-of-memory was justified is not asked here: a variant that runs out does not fit,
  * and that is all. */
@@ -17,7 +19,10 @@ struct watch {
     size_t tightest_count; /* ops up to then */
     bool is_missed; /* the hole was not looked for before it changed: a request gave more back than
                        it took */
-    unsigned filler_tag; /* setup_filler_tag() */
+    unsigned filler_tag;    /* setup_filler_tag() */
+    uint64_t *in_use_bytes; /* by op: on the host that holds most; NULL: not wanted */
+    size_t op_count;        /* that were run */
+    uint64_t host_in_use_bytes[OP_HOST_COUNT_MAX];
 };
 
 static void note_largest_hole(struct watch *watch, const struct run *run)
@@ -39,11 +44,28 @@ static uint64_t count_free(const struct model *model, uint64_t in_use_bytes)
     return model_capacity_bytes(model) - model_retired_bytes(model) - in_use_bytes;
 }
 
+/* What the fullest host holds after the op. */
+static void note_growth(struct watch *watch, const struct run *run, uint8_t host,
+                        uint64_t in_use_bytes)
+{
+    uint64_t most = 0;
+    if (watch->in_use_bytes == NULL) {
+        return;
+    }
+    watch->host_in_use_bytes[host] = in_use_bytes;
+    for (uint32_t i = 0; i < run_setup(run)->host_count; i++) {
+        const uint64_t bytes = watch->host_in_use_bytes[i];
+        most = bytes > most ? bytes : most;
+    }
+    watch->in_use_bytes[watch->op_count++] = most;
+}
+
 static void note_use(struct watch *watch, const struct run *run, uint8_t host, size_t op_count)
 {
     struct what_if_row *row = watch->row;
     const struct model *model = run_model(run, host);
     const uint64_t in_use_bytes = count_use(watch, model);
+    note_growth(watch, run, host, in_use_bytes);
     row->peak_bytes = in_use_bytes > row->peak_bytes ? in_use_bytes : row->peak_bytes;
     if (count_free(model, in_use_bytes) < row->headroom_bytes) {
         row->headroom_bytes = count_free(model, in_use_bytes);
@@ -133,8 +155,9 @@ static void find_missed_hole(struct watch *watch, const struct target *target,
     run_destroy(run);
 }
 
-void what_if_measure(const struct target *target, const struct setup *setup,
-                     const struct op_list *ops, struct what_if_row *row)
+/* in_use_bytes: a place for each op, or NULL.  Returns how many ops were run and have one. */
+static size_t measure(const struct target *target, const struct setup *setup,
+                      const struct op_list *ops, struct what_if_row *row, uint64_t *in_use_bytes)
 {
     char reason[RUN_REASON_BYTES];
     struct setup bounded = *setup;
@@ -150,10 +173,13 @@ void what_if_measure(const struct target *target, const struct setup *setup,
     if (run == NULL) {
         row->end = WHAT_IF_REFUSED;
         snprintf(row->note, sizeof row->note, "%.*s", REMEDY_NOTE_BYTES - 1, reason);
-        return;
+        return 0;
     }
     /* Of a list that uses nothing it is the beginning. */
-    struct watch watch = {.row = row, .is_tightest = true, .filler_tag = setup_filler_tag(setup)};
+    struct watch watch = {.row = row,
+                          .is_tightest = true,
+                          .filler_tag = setup_filler_tag(setup),
+                          .in_use_bytes = in_use_bytes};
     run_judge_promises_only(run);
     row->end = WHAT_IF_FITS;
     if (run_host_ops(&watch, run, ops) && run_finish(run)->kind != VERDICT_NONE) {
@@ -164,4 +190,39 @@ void what_if_measure(const struct target *target, const struct setup *setup,
     if (watch.is_missed) {
         find_missed_hole(&watch, target, &bounded, ops);
     }
+    return watch.op_count;
+}
+
+void what_if_measure(const struct target *target, const struct setup *setup,
+                     const struct op_list *ops, struct what_if_row *row)
+{
+    (void)measure(target, setup, ops, row, NULL);
+}
+
+/* Steps of a list of which every op acted. */
+static void find_steps(const struct setup *setup, const struct op_list *ops,
+                       struct remedy_steps *steps)
+{
+    struct remedy_lives lives;
+    bool *has_failed = calloc(ops->count + 1, sizeof *has_failed);
+    CHECK(has_failed != NULL);
+    remedy_lives_init(&lives, ops, has_failed, setup->granule_bytes > 0 ? setup->granule_bytes : 1);
+    remedy_steps_init(steps, ops, &lives);
+    remedy_lives_deinit(&lives);
+    free(has_failed);
+}
+
+void what_if_measure_growth(const struct target *target, const struct setup *setup,
+                            const struct op_list *ops, struct what_if_row *row,
+                            struct forecast *forecast)
+{
+    struct remedy_steps steps;
+    struct op_list ran = *ops;
+    uint64_t *in_use_bytes = calloc(ops->count + 1, sizeof *in_use_bytes);
+    CHECK(in_use_bytes != NULL);
+    ran.count = measure(target, setup, ops, row, in_use_bytes);
+    find_steps(setup, &ran, &steps);
+    forecast_take(in_use_bytes, ran.count, &steps, setup->capacity_bytes, forecast);
+    remedy_steps_deinit(&steps);
+    free(in_use_bytes);
 }

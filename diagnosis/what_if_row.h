@@ -2,7 +2,7 @@
 #ifndef DIAGNOSIS_WHAT_IF_ROW_H
 #define DIAGNOSIS_WHAT_IF_ROW_H
 
-#include "diagnosis/remedy.h"
+#include "diagnosis/advice.h"
 #include "harness/run/run.h"
 
 /* How a variant ended. */
@@ -29,11 +29,17 @@ struct what_if_row {
     uint64_t op_count;           /* of the variant */
     uint32_t failed_op;          /* in the variant */
     uint64_t requested_bytes;    /* of the request that failed */
+    uint64_t full_step; /* the list grows, and so does this one: the step, from 1, in which it would
+                           be out of memory; 0: it does not, or it fails before */
     char note[REMEDY_NOTE_BYTES];
+    char sign[ADVICE_SIGN_BYTES]; /* as by advice_sign */
 };
 
 /* "fits", "out of memory", "broken", "refused", "does not apply". */
 const char *what_if_end_name(enum what_if_end end);
+/* The advice of the row in the words of the system, "" without a remedy. */
+void what_if_advice(const struct setup *setup, const struct what_if_row *row,
+                    char words[ADVICE_WORDS_BYTES]);
 /* headroom_bytes; 0 when it does not fit. */
 uint64_t what_if_headroom_bytes(const struct what_if_row *row);
 

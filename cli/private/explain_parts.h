@@ -11,7 +11,9 @@
 #include "cli/private/explain_survey.h"
 #include "cli/recording.h"
 #include "cli/step_axis.h"
+#include "diagnosis/diagnosis.h"
 #include "diagnosis/history.h"
+#include "diagnosis/what_if_trial.h"
 #include "harness/base/writing.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/run/run.h"
@@ -33,6 +35,12 @@ struct moment_row {
     struct headroom headroom;
 };
 
+/* What to do next, of all remedies that were tried. */
+struct explain_best {
+    bool is_there, is_tried, fits, is_estimate;
+    char words[ADVICE_WORDS_BYTES];
+};
+
 /* What is explained; op is NULL when the last promises broke, after the list, or when nothing
  * happened. */
 struct explanation {
@@ -45,6 +53,8 @@ struct explanation {
     bool is_json;
     struct history *history; /* until this moment */
     struct occupancy occupancy;
+    struct what_if_trial *trial; /* of the remedies; NULL: none was tried yet */
+    struct explain_best best;
     struct writing text;
     const struct step_axis *steps;
     const struct survey *survey;
@@ -106,6 +116,18 @@ void explain_settle_in_json(struct explanation *explanation);
 /* The causes, the surest first; has_failed: there is a verdict, which is said already.  Of a list
  * without any only a leak is told.  Nothing of a broken promise that is no out-of-memory. */
 void explain_causes(struct explanation *explanation);
+
+/* The remedy of a cause, right after it; nothing where it has none that applies, nor of exhausted
+ * where that of another cause fits. */
+void explain_remedy(struct explanation *explanation, const struct diagnosis *diagnosis);
+/* After the causes, where nothing ran out of memory: when it will. */
+void explain_forecast(struct explanation *explanation);
+/* Of a PyTorch trace: what each setting of its allocator would have done. */
+void explain_settings(struct explanation *explanation);
+/* Whether the capacity is no fact of FILE, but chosen by its importer. */
+bool explain_capacity_is_assumed(const struct explanation *explanation);
+/* What to do next, the last line; nothing where there is nothing to do. */
+void explain_next(struct explanation *explanation);
 
 /* What FILE says beside the ops (import_tell), and what the list has and FILE does not say; each
  * nothing where there is nothing. */

@@ -3,10 +3,10 @@
 #include "diagnosis/remedy.h"
 
 #include "diagnosis/private/remedy_rewrite.h"
+#include "diagnosis/private/remedy_tags.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,38 +140,13 @@ static bool checkpointing_parameter(const struct remedy_case *given, size_t inde
     return gains[index].gain > 0;
 }
 
-static bool has_double(const struct setup *setup, uint64_t tag)
-{
-    for (uint64_t other = 0; other < OP_TAG_COUNT; other++) {
-        if (other != tag && strcmp(setup->tags[other], setup->tags[tag]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A name that cannot be a word as it is gets its number, so that no two labels are equal. */
 static void checkpointing_label(const struct remedy_case *given, uint64_t parameter,
                                 char text[REMEDY_LABEL_BYTES])
 {
-    const char *name = parameter == ALL_NAMED ? "" : given->setup->tags[parameter];
-    char word[SETUP_NAME_BYTES - 8] = "";
-    size_t length = 0;
-    bool is_word = parameter != ALL_NAMED && name[0] != '\0' &&
-                   strcmp(name, ALL_NAMED_LABEL) != 0 && !has_double(given->setup, parameter);
-    for (; name[length] != '\0' && length < sizeof word - 1; length++) {
-        const unsigned char c = (unsigned char)name[length];
-        const bool is_plain = isalnum(c) || c == '.' || c == '-' || c == '_';
-        word[length] = is_plain ? (char)c : '_';
-        is_word = is_word && is_plain;
-    }
-    word[length] = '\0';
     if (parameter == ALL_NAMED) {
         snprintf(text, REMEDY_LABEL_BYTES, ALL_NAMED_LABEL);
-    } else if (is_word && name[length] == '\0') {
-        snprintf(text, REMEDY_LABEL_BYTES, "%s", word);
     } else {
-        snprintf(text, REMEDY_LABEL_BYTES, "%s.tag%u", word, (unsigned)(uint8_t)parameter);
+        remedy_tag_label(given->setup, parameter, ALL_NAMED_LABEL, text);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "diagnosis/private/remedy_retired.h"
 
 #include "harness/base/size.h"
+#include "harness/op/system.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,29 +22,52 @@ static uint64_t find_chip_capacity(const struct remedy_case *given, const struct
     return (chip->capacity_bytes + find_reserved_bytes(given)) / granule * granule;
 }
 
-/* Whether a comes before b: larger devices before smaller ones, and the nearest of each first. */
-static bool is_nearer(const struct remedy_case *given, const struct chip *a, const struct chip *b)
+/* Whether chips[i] comes before chips[k]: larger devices before smaller ones, and the nearest of
+ * each first. */
+static bool is_nearer(const struct remedy_case *given, size_t i, size_t k)
 {
     const uint64_t now = given->setup->capacity_bytes;
-    const uint64_t of_a = find_chip_capacity(given, a);
-    const uint64_t of_b = find_chip_capacity(given, b);
+    const uint64_t of_a = find_chip_capacity(given, chips[i]);
+    const uint64_t of_b = find_chip_capacity(given, chips[k]);
+    if (of_a == of_b) {
+        return i < k;
+    }
     if ((of_a > now) != (of_b > now)) {
         return of_a > now;
     }
     return of_a > now ? of_a < of_b : of_a > of_b;
 }
 
+/* TPUs where the list is from one, or nobody knows; GPUs where it is from one of those; to the
+ * users of host memory no chip is another one. */
+static bool is_of_readers_kind(const struct setup *setup, const struct chip *chip)
+{
+    const struct system *system = system_find(setup->system);
+    const struct chip *named = chip_find(setup->chip);
+    if (system != NULL) {
+        return system->is_tpu ? chip->kind == CHIP_TPU
+                              : chip->kind == CHIP_GPU && strcmp(system->device, "GPU") == 0;
+    }
+    return chip->kind == (named == NULL ? CHIP_TPU : named->kind);
+}
+
+/* There are many GPUs: smaller ones, which do not help, are left out, and the farthest. */
+enum { GPU_COUNT_MAX = 5 };
+
 static bool is_another(const struct remedy_case *given, const struct chip *chip)
 {
-    return strcmp(given->setup->chip, chip->name) != 0 &&
+    if (chip->kind == CHIP_GPU && find_chip_capacity(given, chip) < given->setup->capacity_bytes) {
+        return false;
+    }
+    return is_of_readers_kind(given->setup, chip) && strcmp(given->setup->chip, chip->name) != 0 &&
            find_chip_capacity(given, chip) != given->setup->capacity_bytes;
 }
 
-static size_t count_chips_before(const struct remedy_case *given, const struct chip *chip)
+static size_t count_chips_before(const struct remedy_case *given, size_t chip)
 {
     size_t before = 0;
     for (size_t i = 0; chips[i] != NULL; i++) {
-        before += is_another(given, chips[i]) && is_nearer(given, chips[i], chip);
+        before += is_another(given, chips[i]) && is_nearer(given, i, chip);
     }
     return before;
 }
@@ -53,7 +77,8 @@ static bool chip_parameter(const struct remedy_case *given, size_t index, uint64
 {
     snprintf(note, REMEDY_NOTE_BYTES, "there is no other chip");
     for (size_t i = 0; chips[i] != NULL; i++) {
-        if (is_another(given, chips[i]) && count_chips_before(given, chips[i]) == index) {
+        const bool is_near = chips[i]->kind == CHIP_TPU || index < GPU_COUNT_MAX;
+        if (is_near && is_another(given, chips[i]) && count_chips_before(given, i) == index) {
             *parameter = i;
             return true;
         }

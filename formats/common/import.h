@@ -12,7 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IMPORT_NOTES_BYTES = 2048, IMPORT_MESSAGE_BYTES = 512, IMPORT_DEVICE_BYTES = 32 };
+enum {
+    IMPORT_NOTES_BYTES = 2048,
+    IMPORT_MESSAGE_BYTES = 512,
+    IMPORT_DEVICE_BYTES = 32,
+    IMPORT_SETTINGS_BYTES = 192
+};
 
 struct format;
 
@@ -57,6 +62,9 @@ struct import {
     char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
     struct compile_report *compile_report; /* owned; NULL: the file is no report of a compiler, or
                                             * is not told as one */
+    char settings[IMPORT_SETTINGS_BYTES];  /* of the allocator, as the file says they were set:
+                                            * "key:value,key:value" in the words of the system;
+                                            * "default" = none was; "" = the file does not say */
     char notes[IMPORT_NOTES_BYTES]; /* what was assumed or left out, one line each, "\n" between;
                                      * meant as the comments of the .ops file */
 };

@@ -53,6 +53,7 @@ enum import_result torch_import(const struct import_input *input, enum torch_for
     torch_snapshot_init(&snapshot);
     if (result == IMPORT_OK) {
         result = torch_read(&tree, root, input->length, &snapshot, error);
+        torch_read_settings(&tree, root, import);
     }
     plain_deinit(&tree); /* by far the most of the memory */
     json_decref(json);

@@ -90,7 +90,7 @@ static bool choose_capacity(struct building *building)
     if (low > high) {
         return false;
     }
-    for (size_t i = 0; chips[i] != NULL; i++) {
+    for (size_t i = 0; chips[i] != NULL && chips[i]->kind == CHIP_TPU; i++) {
         if (chips[i]->capacity_bytes >= low && chips[i]->capacity_bytes <= high) {
             building->capacity_bytes = chips[i]->capacity_bytes;
             return true;

@@ -75,7 +75,7 @@ static bool choose_said_capacity(const struct hbm_report *report, struct hbm_rep
     const struct size_range *range = &report->numbers[COMPILE_CAPACITY].range;
     const struct bounds bounds = {range->low, range->high};
     const uint64_t wishes[] = {range->nominal, range->low, range->high};
-    for (size_t i = 0; chips[i] != NULL; i++) {
+    for (size_t i = 0; chips[i] != NULL && chips[i]->kind == CHIP_TPU; i++) {
         plan->capacity_bytes = chips[i]->capacity_bytes / plan->granule_bytes * plan->granule_bytes;
         plan->chip = chips[i]->name;
         if (is_within(plan->capacity_bytes, bounds) && choose_used(report, plan)) {

@@ -263,7 +263,7 @@ static const char *choose_capacity(const struct tpu_message *message, const stru
         }
         return NULL;
     }
-    for (size_t i = 0; chips[i] != NULL; i++) {
+    for (size_t i = 0; chips[i] != NULL && chips[i]->kind == CHIP_TPU; i++) {
         /* A compiled program was within its chip's memory, so the request was too, if any chip is
          * so large. */
         const uint64_t usable_bytes = chips[i]->capacity_bytes / plan->granule_bytes *

@@ -1,16 +1,21 @@
-/* The chip generations that a setup can name, with the memory that a program has on each. */
+/* The chips that a setup can name, TPU generations and GPUs, with the memory that a program has on
+ * each. */
 #ifndef HARNESS_OP_CHIP_H
 #define HARNESS_OP_CHIP_H
 
 #include <stdint.h>
 
-/* One generation: its name and the bytes of HBM that a program can use. */
+enum chip_kind { CHIP_TPU = 0, CHIP_GPU };
+
+/* One of them: its name and the bytes of HBM that a program can use. */
 struct chip {
     const char *name;
     uint64_t capacity_bytes; /* per device: a core on v2, v3 and v7x, a chip elsewhere */
     const char *summary;     /* where the figure comes from */
+    enum chip_kind kind;
 };
-extern const struct chip *const chips[];        /* ends with NULL */
+/* The TPUs first; ends with NULL. */
+extern const struct chip *const chips[];
 const struct chip *chip_find(const char *name); /* NULL when there is none */
 
 #endif

@@ -63,7 +63,7 @@ static bool parse_option(struct parser *parser, struct word word)
 
 static bool parse_chip(struct parser *parser, struct word word)
 {
-    char names[128] = "";
+    char names[256] = "";
     if (!parser_copy(parser, word, parser->setup->chip, SETUP_NAME_BYTES)) {
         return false;
     }

@@ -79,7 +79,9 @@ tag 3 "loss"
 END
 expect_exit 0 explain leak.ops --what-if --what-if-out lists/of/leak
 expect_text out.txt "The list up to op 14 was run under each change."
-expect_text out.txt "The smallest change that fits: checkpointing-acts"
+expect_text out.txt "The smallest change that fits: release-loss"
+expect_text out.txt "  release: free the blocks of 'loss' after each step"
+expect_text out.txt "checkpointing-acts"
 expect_text out.txt "yes, estimate"
 expect_text out.txt "batch-2"
 expect_text out.txt "no op states its unpadded size"
@@ -123,4 +125,14 @@ expect_refusal 2 "/dev/null/lists: Not a directory" explain leak.ops --what-if-o
 [ -z "$(find . -name '*.partial')" ] || fail "left $(find . -name '*.partial')"
 expect_exit 0 explain --help
 expect_text out.txt "--what-if-out DIR"
+
+# Rows are for the reader of the file: nobody can set an option of libhbm in TensorFlow, and no GPU is a TPU.
+sed 's/^target hbm/&\nsystem tensorflow/' leak.ops >tensorflow.ops
+expect_exit 0 explain tensorflow.ops --what-if
+expect_text out.txt "keep x.numpy() instead of the tensor"
+expect_text out.txt "chip-t4"
+for row in defrag order drains evicts program-evicts-program layout unload chip-v; do
+    expect_no_text out.txt "  $row-"
+    expect_no_text out.txt "  $row "
+done
 finish

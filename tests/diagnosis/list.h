@@ -1,5 +1,6 @@
 /* Every suite of the program tests_diagnosis: SUITE(name) is test_name.c. */
 /* clang-format off */
+SUITE(advice)
 SUITE(causes)
 SUITE(leak)
 SUITE(no_return)

@@ -126,6 +126,9 @@ enum import_result torch_fail_block(struct import_error *error, const struct tor
 enum import_result torch_read(const struct plain_tree *tree, struct plain_value root,
                               size_t visit_count_max, struct torch_snapshot *snapshot,
                               struct import_error *error);
+/* Sets import->settings, where the snapshot has them (PyTorch since 2024). */
+void torch_read_settings(const struct plain_tree *tree, struct plain_value root,
+                         struct import *import);
 
 /* Decodes text[length] as JSON into *tree; *json has the texts, and the caller gives it to
  * json_decref after the tree.  Fails as a format does. */

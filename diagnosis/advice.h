@@ -1,0 +1,37 @@
+/* What a remedy is in the words of the system that a list comes from: the flag or the line of code
+ * for it, and whether results change.  docs/advice.md has a section for each. */
+#ifndef DIAGNOSIS_ADVICE_H
+#define DIAGNOSIS_ADVICE_H
+
+#include "diagnosis/remedy.h"
+
+/* Whether the job computes the same numbers afterwards. */
+enum advice_results {
+    ADVICE_SAME = 0, /* bit by bit */
+    ADVICE_ROUNDING, /* sums are formed in another order */
+    ADVICE_OTHER     /* it computes something else */
+};
+/* "same", "rounding", "other". */
+const char *advice_results_name(enum advice_results results);
+
+/* What users of the system (setup.system; "": nobody knows it) do for the remedy: a sentence
+ * without its full stop, that may have ADVICE_TAG and ADVICE_VALUE where the name of the tag and
+ * the value of the parameter belong.  NULL: they cannot do it, and it is no row of theirs.  Of an
+ * unknown system nothing but pages is left out. */
+#define ADVICE_TAG "{tag}"
+#define ADVICE_VALUE "{n}"
+enum { ADVICE_WORDS_BYTES = 384 };
+const char *advice_words(const struct remedy *remedy, const char *system);
+enum advice_results advice_results(const struct remedy *remedy);
+/* advice_words with both: the value is that of the title, as "2" of "batch-2", or n where it has
+ * none.  Cut to `bytes`.  Empty where there are no words. */
+void advice_write(const struct remedy *remedy, const char *system, const char *tag_name,
+                  const char *title, char *text, size_t bytes);
+
+/* What in the list tells that the remedy would bite: which tags that are live at its end have a
+ * name as it is telling for the remedy, or how much is padding.  Empty: nothing does.  O(ops). */
+enum { ADVICE_SIGN_BYTES = 160 };
+void advice_sign(const struct remedy *remedy, const struct remedy_case *given,
+                 char text[ADVICE_SIGN_BYTES]);
+
+#endif

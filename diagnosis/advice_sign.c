@@ -1,0 +1,101 @@
+/* What in a list tells which remedy would bite, by the names of its tags. */
+#include "diagnosis/advice.h"
+
+#include "harness/base/size.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Words in names of tags, in lower case, and what they tell of. */
+static const struct telling {
+    const struct remedy *remedy;
+    const char *what;
+    const char *words[6];
+} tellings[] = {
+    {&remedy_checkpointing,
+     "kept for the backward pass",
+     {"jvp", "transpose", "backward", "forward", "activation", "acts"}},
+    {&remedy_accumulation, "gradients", {".grad", "grad"}},
+    {&remedy_donation, "replaced by each step", {"optimizer", "adam", "opt_state", "param"}},
+    {&remedy_drop_copy, "replaced by each step", {"optimizer", "adam", "opt_state", "param"}},
+    {&remedy_sharding,
+     "the same on every device",
+     {"optimizer", "adam", "opt_state", "exp_avg", "momentum", "param"}},
+};
+enum { TELLING_COUNT = sizeof tellings / sizeof *tellings };
+enum { WORD_COUNT = sizeof tellings[0].words / sizeof *tellings[0].words };
+
+static bool has_word(const char *name, const struct telling *telling)
+{
+    char lower[SETUP_NAME_BYTES];
+    size_t length = 0;
+    for (; name[length] != '\0' && length + 1 < sizeof lower; length++) {
+        lower[length] = (char)tolower((unsigned char)name[length]);
+    }
+    lower[length] = '\0';
+    for (size_t i = 0; i < WORD_COUNT && telling->words[i] != NULL; i++) {
+        if (strstr(lower, telling->words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By tag: what buffers hold at the end, and how much of it is padding in all. */
+struct held {
+    uint64_t bytes[OP_TAG_COUNT];
+    uint64_t padding_bytes;
+};
+
+static void take_held(const struct remedy_case *given, struct held *held)
+{
+    *held = (struct held){0};
+    for (size_t i = 0; i < given->ops->count; i++) {
+        const struct op *op = &given->ops->ops[i];
+        const struct remedy_life *life = &given->lives.lives[i];
+        if (life->root == i && life->end == OP_NONE && op->kind != OP_LOAD) {
+            held->bytes[op->tag] += life->bytes;
+            held->padding_bytes += op->unpadded_bytes > 0 ? op->size_bytes - op->unpadded_bytes : 0;
+        }
+    }
+}
+
+static void tell_names(const struct telling *telling, const struct remedy_case *given,
+                       const struct held *held, char text[ADVICE_SIGN_BYTES])
+{
+    uint64_t bytes = 0;
+    unsigned most = OP_TAG_COUNT;
+    char size[SIZE_TEXT_BYTES];
+    for (unsigned tag = 0; tag < OP_TAG_COUNT; tag++) {
+        if (held->bytes[tag] > 0 && has_word(given->setup->tags[tag], telling)) {
+            bytes += held->bytes[tag];
+            most = most == OP_TAG_COUNT || held->bytes[tag] > held->bytes[most] ? tag : most;
+        }
+    }
+    if (bytes > 0) {
+        size_print_field(bytes, size);
+        snprintf(text, ADVICE_SIGN_BYTES,
+                 "by their names, %s at the end are %s, most of it '%.64s'", size, telling->what,
+                 given->setup->tags[most]);
+    }
+}
+
+void advice_sign(const struct remedy *remedy, const struct remedy_case *given,
+                 char text[ADVICE_SIGN_BYTES])
+{
+    struct held held;
+    text[0] = '\0';
+    take_held(given, &held);
+    for (size_t i = 0; i < TELLING_COUNT; i++) {
+        if (tellings[i].remedy == remedy) {
+            tell_names(&tellings[i], given, &held, text);
+        }
+    }
+    const bool is_of_padding = remedy == &remedy_layout || remedy == &remedy_no_padding;
+    if (is_of_padding && held.padding_bytes > 0) {
+        char size[SIZE_TEXT_BYTES];
+        size_print_field(held.padding_bytes, size);
+        snprintf(text, ADVICE_SIGN_BYTES, "%s of what is live at the end is padding", size);
+    }
+}

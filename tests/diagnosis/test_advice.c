@@ -1,0 +1,511 @@
+/* Which remedy answers a cause, what it is called in each system, and what a list whose memory
+ * grows is said to come to. */
+#include "diagnosis/advice.h"
+#include "diagnosis/cause.h"
+#include "diagnosis/cause_remedy.h"
+#include "diagnosis/private/what_if_measure.h"
+#include "diagnosis/what_if.h"
+#include "diagnosis/what_if_trial.h"
+#include "harness/base/random.h"
+#include "harness/op/system.h"
+#include "targets/targets.h"
+#include "tests/diagnosis/remedy_lists.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KILO UINT64_C(1024)
+
+/* --- words --- */
+
+START_TEST(each_remedy_says_what_to_do_and_only_to_those_who_can)
+{
+    for (size_t i = 0; remedies[i] != NULL; i++) {
+        ck_assert((advice_words(remedies[i], "") == NULL) == (remedies[i] == &remedy_pages));
+        bool is_for_any = false;
+        for (size_t k = 0; systems[k] != NULL; k++) {
+            is_for_any = is_for_any || advice_words(remedies[i], systems[k]->name) != NULL;
+        }
+        ck_assert_msg(is_for_any, "%s", remedies[i]->name);
+    }
+    const struct remedy *const of_libhbm[] = {&remedy_defrag, &remedy_order, &remedy_drains,
+                                              &remedy_evicts, &remedy_program_evicts};
+    for (size_t i = 0; i < sizeof of_libhbm / sizeof *of_libhbm; i++) {
+        for (size_t k = 0; systems[k] != NULL; k++) {
+            ck_assert((advice_words(of_libhbm[i], systems[k]->name) != NULL) == systems[k]->is_tpu);
+        }
+    }
+}
+END_TEST
+
+START_TEST(words_have_the_tag_and_the_value_in_them)
+{
+    char text[ADVICE_WORDS_BYTES];
+    advice_write(&remedy_release, "pytorch", "losses", "release-losses", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "'losses'"));
+    ck_assert_ptr_null(strchr(text, '{'));
+    advice_write(&remedy_batch, "", "", "batch-4", text, sizeof text);
+    ck_assert_str_eq(text, "divide the batch by 4");
+    advice_write(&remedy_batch, "", "", "", text, sizeof text);
+    ck_assert_str_eq(text, "divide the batch by n");
+    advice_write(&remedy_order, "pytorch", "", "", text, sizeof text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+START_TEST(each_cause_has_a_remedy_unless_the_allocator_has_to_change)
+{
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        const bool is_the_allocator_s = causes[i] == &cause_refused_though_it_fits ||
+                                        causes[i] == &cause_rounded_up;
+        ck_assert_msg(!is_the_allocator_s || cause_remedies(causes[i]->name) == NULL, "%s",
+                      causes[i]->name);
+    }
+    ck_assert_ptr_eq(cause_remedies("leak")[0], &remedy_release);
+    ck_assert_ptr_null(cause_remedies("leak")[1]);
+    ck_assert_ptr_null(cause_remedies("no such cause"));
+}
+END_TEST
+
+START_TEST(users_of_gpus_are_shown_gpus_and_those_of_tpus_tpus)
+{
+    static const struct {
+        const char *system;
+        size_t count; /* 0: none at all; otherwise of the kind */
+        enum chip_kind kind;
+    } cases[] = {{"", 6, CHIP_TPU},        {"xla_tpu", 6, CHIP_TPU}, {"xla_gpu", 5, CHIP_GPU},
+                 {"pytorch", 5, CHIP_GPU}, {"rmm", 5, CHIP_GPU},     {"host", 0, CHIP_TPU}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct remedy_list list;
+        char note[REMEDY_NOTE_BYTES], text[128];
+        uint64_t chip = 0;
+        size_t count = 0;
+        snprintf(text, sizeof text, "%s%s\ncapacity 16909332480\n0: alloc size=4K\n",
+                 cases[i].system[0] == '\0' ? "" : "system ",
+                 cases[i].system[0] == '\0' ? "chip v5e" : cases[i].system);
+        remedy_list_parse(&list, text);
+        while (remedy_chip.parameter(&list.given, count, &chip, note)) {
+            ck_assert_int_eq(chips[chip]->kind, cases[i].kind);
+            count++;
+        }
+        ck_assert_uint_eq(count, cases[i].count);
+        remedy_list_deinit(&list);
+    }
+}
+END_TEST
+
+/* --- remedies of single causes --- */
+
+/* Four steps; each leaves a loss behind, whose first is freed two steps later. */
+static const char leak_text[] =
+    "capacity 512K\ntag 1 \"batch\"\ntag 2 \"losses\"\n"
+    "0: alloc size=64K tag=1\n1: output size=64K tag=2\n2: free block=0\n"
+    "3: alloc size=64K tag=1\n4: output size=64K tag=2\n5: free block=3\n"
+    "6: alloc size=64K tag=1\n7: output size=64K tag=2\n8: free block=6\n"
+    "9: alloc size=64K tag=1\n10: output size=64K tag=2\n11: hold block=10\n12: free block=9\n"
+    "13: alloc size=64K tag=1\n14: output size=64K tag=2\n15: free block=13\n"
+    "16: alloc size=64K tag=1\n17: output size=64K tag=2\n18: free block=16\n"
+    "19: alloc size=64K tag=1\n20: output size=64K tag=2\n21: free block=19\n"
+    "22: alloc size=64K tag=1\n23: output size=64K tag=2\n24: free block=22\n";
+
+START_TEST(what_piles_up_is_freed_as_old_as_a_step_and_its_references_before)
+{
+    struct remedy_list list;
+    struct what_if_row row;
+    char note[REMEDY_NOTE_BYTES];
+    uint64_t tag = 0;
+    remedy_list_parse(&list, leak_text);
+    ck_assert(remedy_release.parameter(&list.given, 0, &tag, note));
+    ck_assert_uint_eq(tag, 2);
+    ck_assert(!remedy_release.parameter(&list.given, 1, &tag, note));
+    remedy_list_apply(&list, &remedy_release, 2);
+    ck_assert_uint_eq(remedy_list_count(&list, OP_RELEASE), 1);
+    remedy_list_measure(&list, &row);
+    ck_assert_int_eq(row.end, WHAT_IF_FITS);
+    ck_assert_uint_eq(row.peak_bytes, 192 * KILO); /* a batch, a loss, and the one before */
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(what_only_fills_the_device_does_not_pile_up)
+{
+    struct remedy_list list;
+    char note[REMEDY_NOTE_BYTES];
+    uint64_t tag = 0;
+    remedy_list_parse(&list, "tag 1 \"params\"\n0: alloc size=4K tag=1\n1: alloc size=4K tag=1\n"
+                             "2: alloc size=4K tag=1\n3: alloc size=4K tag=1\n"
+                             "4: alloc size=4K tag=1\n5: alloc size=4K tag=1\n");
+    ck_assert(!remedy_release.parameter(&list.given, 0, &tag, note));
+    ck_assert(!remedy_bound.parameter(&list.given, 0, &tag, note));
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(references_that_nobody_releases_end_where_the_block_is_freed)
+{
+    struct remedy_list list;
+    struct what_if_row row;
+    remedy_list_parse(&list, "0: alloc size=512K\n1: hold block=0\n2: hold block=0\n"
+                             "3: release block=0\n4: free block=0\n5: alloc size=768K\n");
+    remedy_list_apply(&list, &remedy_release_references, 0);
+    ck_assert_uint_eq(remedy_list_count(&list, OP_RELEASE), 2);
+    remedy_list_measure(&list, &row);
+    ck_assert_int_eq(row.end, WHAT_IF_FITS);
+    remedy_list_deinit(&list);
+    remedy_list_parse(&list, "tag 1 \"before the window\"\n0: alloc size=512K tag=1\n"
+                             "1: hold block=0\n2: free block=0\n");
+    remedy_list_refused(&list, &remedy_release_references, 0, "no reference that stays");
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(the_first_copy_goes_block_by_block_while_the_second_is_made)
+{
+    static const char text[] = "tag 1 \"opt_state\"\ntag 2 \"batch\"\n"
+                               "0: alloc size=256K tag=1\n1: alloc size=128K tag=1\n"
+                               "2: alloc size=4K tag=2\n3: free block=2\n4: alloc size=4K tag=2\n"
+                               "5: free block=4\n6: alloc size=4K tag=2\n7: free block=6\n"
+                               "8: alloc size=256K tag=1\n9: alloc size=128K tag=1\n";
+    struct remedy_list list;
+    struct what_if_row row;
+    char note[REMEDY_NOTE_BYTES];
+    uint64_t tag = 0;
+    remedy_list_parse(&list, text);
+    ck_assert(remedy_drop_copy.parameter(&list.given, 0, &tag, note));
+    ck_assert_uint_eq(tag, 1);
+    remedy_list_apply(&list, &remedy_drop_copy, tag);
+    ck_assert_uint_eq(remedy_list_count(&list, OP_FREE), 5);
+    remedy_list_measure(&list, &row);
+    ck_assert_uint_eq(row.peak_bytes, 388 * KILO);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(what_grows_is_held_to_what_it_had_in_the_first_half)
+{
+    struct remedy_list list;
+    char text[2048] = "tag 1 \"batch\"\n";
+    char note[REMEDY_NOTE_BYTES];
+    uint64_t parameter = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%u: alloc size=%uK tag=1\n%u: free block=%u\n",
+                 2 * i, 8 * (i + 1), 2 * i + 1, 2 * i);
+    }
+    remedy_list_parse(&list, text);
+    ck_assert(remedy_bound.parameter(&list.given, 0, &parameter, note));
+    remedy_list_apply(&list, &remedy_bound, parameter);
+    for (size_t i = 0; i < list.result.ops.count; i++) {
+        ck_assert_uint_le(list.result.ops.ops[i].size_bytes, 64 * KILO);
+    }
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(the_fullest_host_comes_down_to_the_mean)
+{
+    struct remedy_list list;
+    struct what_if_row row;
+    remedy_list_parse(&list, "hosts 2\n0: alloc size=768K host=0\n1: alloc size=256K host=1\n");
+    remedy_list_apply(&list, &remedy_even, 0);
+    remedy_list_measure(&list, &row);
+    ck_assert_uint_eq(row.peak_bytes, 512 * KILO);
+    remedy_list_deinit(&list);
+    remedy_list_parse(&list, "0: alloc size=768K\n");
+    remedy_list_refused(&list, &remedy_even, 0, "no host holds more");
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+/* --- forecast --- */
+
+enum { JOB_SEEDS = 24, JOB_STEP_OPS = 6, JOB_STEPS_SEEN = 60, JOB_STEPS_MAX = 4000 };
+
+/* A job that leaves a loss behind in each step, of 1 to 4 granules; 1 MiB is full after some
+ * hundreds of them.  Its gradients change from step to step. */
+static void make_job(uint64_t seed, unsigned step_count, struct op_list *ops)
+{
+    struct random random;
+    random_init(&random, seed);
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = (64 + random_below(&random, 8) * 16) * KILO;
+    op.tag = 1;
+    op_list_append(ops, &op);
+    for (unsigned step = 0; step < step_count; step++) {
+        const uint32_t first = (uint32_t)ops->count;
+        op = op_make(OP_ALLOC);
+        op.size_bytes = 128 * KILO;
+        op.tag = 2;
+        op_list_append(ops, &op);
+        op.size_bytes = (64 + random_below(&random, 8) * 4) * KILO;
+        op.tag = 3;
+        op_list_append(ops, &op);
+        op = op_make(OP_FREE);
+        op.ref = first;
+        op_list_append(ops, &op);
+        op = op_make(OP_OUTPUT);
+        op.size_bytes = 512 * (1 + random_below(&random, 4));
+        op.tag = 4;
+        op_list_append(ops, &op);
+        op = op_make(OP_FREE);
+        op.ref = first + 1;
+        op_list_append(ops, &op);
+        op = op_make(OP_TOUCH);
+        op.ref = 0;
+        op_list_append(ops, &op);
+    }
+}
+
+static struct setup make_setup(void)
+{
+    struct setup setup;
+    setup_init(&setup);
+    setup.capacity_bytes = 1024 * KILO;
+    setup_set_tag(&setup, 1, "params");
+    setup_set_tag(&setup, 2, "acts");
+    setup_set_tag(&setup, 3, "grads");
+    setup_set_tag(&setup, 4, "losses");
+    return setup;
+}
+
+static uint32_t find_failed_op(const struct setup *setup, const struct op_list *ops)
+{
+    struct what_if_row row = {0};
+    what_if_measure(target_find("hbm"), setup, ops, &row);
+    ck_assert_int_eq(row.end, WHAT_IF_NO_MEMORY);
+    return row.failed_op;
+}
+
+/* In which step the whole job runs out, from 1. */
+static uint64_t find_full_step(const struct setup *setup, const struct op_list *ops)
+{
+    return (find_failed_op(setup, ops) - 1) / JOB_STEP_OPS + 1;
+}
+
+START_TEST(the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast)
+{
+    const struct setup setup = make_setup();
+    for (uint64_t seed = 1; seed <= JOB_SEEDS; seed++) {
+        struct op_list cut, whole;
+        struct forecast forecast;
+        op_list_init(&cut);
+        op_list_init(&whole);
+        make_job(seed, JOB_STEPS_SEEN, &cut);
+        make_job(seed, JOB_STEPS_MAX, &whole);
+        struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &cut,
+                                                           UINT64_MAX);
+        ck_assert(what_if_trial_forecast(trial, &forecast));
+        ck_assert(forecast.grows);
+        ck_assert(forecast.has_steps);
+        const uint64_t full = find_full_step(&setup, &whole);
+        ck_assert_uint_gt(full, 2 * JOB_STEPS_SEEN);
+        ck_assert_msg(forecast.from <= full && full <= forecast.to,
+                      "seed %lu: forecast %lu, from %lu to %lu; it is %lu", (unsigned long)seed,
+                      (unsigned long)forecast.at, (unsigned long)forecast.from,
+                      (unsigned long)forecast.to, (unsigned long)full);
+        ck_assert_msg(forecast.at * 4 > full * 3 && forecast.at * 3 < full * 4,
+                      "seed %lu: forecast %lu, it is %lu", (unsigned long)seed,
+                      (unsigned long)forecast.at, (unsigned long)full);
+        what_if_trial_destroy(trial);
+        op_list_deinit(&cut);
+        op_list_deinit(&whole);
+    }
+}
+END_TEST
+
+START_TEST(a_released_leak_no_longer_grows_and_the_whole_job_fits)
+{
+    const struct setup setup = make_setup();
+    const uint8_t tag = 4;
+    struct op_list cut;
+    struct what_if_answer answer;
+    struct remedy_list whole;
+    struct what_if_row row;
+    op_list_init(&cut);
+    make_job(7, JOB_STEPS_SEEN, &cut);
+    struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &cut,
+                                                       UINT64_MAX);
+    ck_assert(what_if_trial_answer(trial, cause_remedies("leak"), &tag, &answer));
+    ck_assert(answer.is_tried);
+    ck_assert_str_eq(answer.row.title, "release-losses");
+    ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
+    ck_assert(!answer.forecast.grows);
+    what_if_trial_destroy(trial);
+    op_list_clear(&cut);
+    make_job(7, JOB_STEPS_MAX, &cut);
+    cut.count = 6000; /* it runs out after some 3,000 ops */
+    remedy_list_take(&whole, &setup, &cut);
+    remedy_list_apply(&whole, &remedy_release, tag);
+    remedy_list_measure(&whole, &row);
+    ck_assert_int_eq(row.end, WHAT_IF_FITS);
+    ck_assert_uint_le(row.peak_bytes, answer.row.peak_bytes + 8 * KILO);
+    remedy_list_deinit(&whole);
+    op_list_deinit(&cut);
+}
+END_TEST
+
+/* The variant of a longer list, of which none before has run out. */
+static uint64_t find_full_step_under(const struct remedy *remedy, uint64_t parameter,
+                                     const struct setup *setup, uint64_t seed)
+{
+    struct op_list ops;
+    bool *has_failed = calloc(JOB_STEPS_MAX * JOB_STEP_OPS + 2, sizeof *has_failed);
+    struct remedy_case given;
+    struct remedy_result result;
+    const struct target_contract contract = {.granule_bytes = 512};
+    op_list_init(&ops);
+    make_job(seed, JOB_STEPS_MAX, &ops);
+    remedy_case_init(&given, target_find("hbm"), &contract, setup, &ops, has_failed);
+    remedy_result_init(&result);
+    ck_assert(remedy_apply(remedy, &given, parameter, &result));
+    const uint64_t full = find_full_step(&result.setup, &result.ops);
+    remedy_result_deinit(&result);
+    remedy_case_deinit(&given);
+    op_list_deinit(&ops);
+    free(has_failed);
+    return full;
+}
+
+START_TEST(a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends)
+{
+    const struct setup setup = make_setup();
+    struct op_list ops;
+    struct what_if what_if;
+    bool is_seen = false;
+    op_list_init(&ops);
+    make_job(3, JOB_STEPS_MAX, &ops);
+    ops.count = find_failed_op(&setup, &ops) + 1; /* nothing names what was refused */
+    ck_assert_int_eq(what_if_run(target_find("hbm"), &setup, &ops, NULL, &what_if), WHAT_IF_DONE);
+    ck_assert(what_if.grows);
+    ck_assert_str_eq(what_if.rows[what_if.smallest].title, "release-losses");
+    for (size_t i = 0; i < what_if.count; i++) {
+        const struct what_if_row *row = &what_if.rows[i];
+        if (row->remedy == &remedy_batch && row->end == WHAT_IF_FITS) {
+            const uint64_t full = find_full_step_under(row->remedy, row->parameter, &setup, 3);
+            ck_assert_uint_gt(row->full_step, 0);
+            ck_assert_msg(row->full_step * 10 > full * 9 && row->full_step * 9 < full * 10,
+                          "forecast %lu, it is %lu", (unsigned long)row->full_step,
+                          (unsigned long)full);
+            is_seen = true;
+        }
+    }
+    ck_assert(is_seen);
+    what_if_deinit(&what_if);
+    op_list_deinit(&ops);
+}
+END_TEST
+
+START_TEST(steady_memory_and_memory_that_only_fills_have_no_forecast)
+{
+    uint64_t in_use_bytes[4 * 64];
+    const struct remedy_steps no_steps = {0};
+    struct forecast forecast;
+    for (unsigned i = 0; i < 4 * 64; i++) {
+        in_use_bytes[i] = 1000 + (i % 4) * 100;
+    }
+    forecast_take(in_use_bytes, 4 * 64, &no_steps, 100000, &forecast);
+    ck_assert(!forecast.grows);
+    for (unsigned i = 0; i < 4 * 64; i++) {
+        in_use_bytes[i] = 1000 + i * 100;
+    }
+    forecast_take(in_use_bytes, 4 * 64, &no_steps, 100000, &forecast);
+    ck_assert(!forecast.grows);
+    for (unsigned i = 0; i < 4 * 64; i++) {
+        in_use_bytes[i] = 1000 + i / 8 * 100 + (i % 4) * 1000;
+    }
+    forecast_take(in_use_bytes, 4 * 64, &no_steps, 100000, &forecast);
+    ck_assert(forecast.grows);
+    ck_assert(!forecast.has_steps);
+    ck_assert_uint_eq(forecast.step_bytes, 100);
+    /* The k-th part has at most 1000 + 100 (k - 1) + 3000 bytes. */
+    ck_assert_uint_eq(forecast.at, 962);
+    ck_assert_uint_eq(forecast.from, 962);
+    ck_assert_uint_eq(forecast.to, 962);
+}
+END_TEST
+
+START_TEST(of_several_remedies_the_first_that_fits_is_the_answer)
+{
+    static const char *const options[][2] = {{"evicts", "no"}, {"program_evicts_program", "no"}};
+    struct setup setup = make_setup();
+    struct op_list ops;
+    struct what_if_answer answer;
+    op_list_init(&ops);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert(setup_set_option(&setup, options[i][0], options[i][1]));
+    }
+    for (uint32_t i = 0; i < 7; i++) { /* the shortest way to programs that stay loaded */
+        struct op op = op_make(OP_LOAD);
+        op.size_bytes = 128 * KILO;
+        op_list_append(&ops, &op);
+        op = op_make(OP_EXECUTE);
+        op.ref = 3 * i;
+        op_list_append(&ops, &op);
+        op = op_make(OP_ADVANCE);
+        op.delay_ns = 1000;
+        op_list_append(&ops, &op);
+    }
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = 256 * KILO;
+    op_list_append(&ops, &op);
+    struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &ops,
+                                                       UINT64_MAX);
+    ck_assert(what_if_trial_answer(trial, cause_remedies("exhausted"), NULL, &answer));
+    ck_assert_ptr_eq(answer.remedy, &remedy_unload);
+    ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
+    what_if_trial_destroy(trial);
+    ops.ops[ops.count - 1].size_bytes = 1500 * KILO; /* now only half of it does */
+    trial = what_if_trial_create(target_find("hbm"), &setup, &ops, UINT64_MAX);
+    ck_assert(what_if_trial_answer(trial, cause_remedies("exhausted"), NULL, &answer));
+    ck_assert_ptr_eq(answer.remedy, &remedy_unload);
+    ck_assert_int_ne(answer.row.end, WHAT_IF_FITS);
+    what_if_trial_destroy(trial);
+    op_list_deinit(&ops);
+}
+END_TEST
+
+START_TEST(beyond_the_bound_nothing_is_tried_and_that_is_said)
+{
+    const struct setup setup = make_setup();
+    const uint8_t tag = 4;
+    struct op_list ops;
+    struct what_if_answer answer;
+    struct forecast forecast;
+    op_list_init(&ops);
+    make_job(1, JOB_STEPS_SEEN, &ops);
+    struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &ops, 100);
+    ck_assert(what_if_trial_answer(trial, cause_remedies("leak"), &tag, &answer));
+    ck_assert(!answer.is_tried);
+    ck_assert_str_eq(answer.row.note, "not tried, for the length of the list");
+    ck_assert(!what_if_trial_forecast(trial, &forecast));
+    what_if_trial_destroy(trial);
+    op_list_deinit(&ops);
+}
+END_TEST
+
+Suite *suite_of_advice(void)
+{
+    Suite *suite = suite_create("advice");
+    TCase *tests = tcase_create("advice");
+    tcase_add_test(tests, each_remedy_says_what_to_do_and_only_to_those_who_can);
+    tcase_add_test(tests, words_have_the_tag_and_the_value_in_them);
+    tcase_add_test(tests, each_cause_has_a_remedy_unless_the_allocator_has_to_change);
+    tcase_add_test(tests, users_of_gpus_are_shown_gpus_and_those_of_tpus_tpus);
+    tcase_add_test(tests, what_piles_up_is_freed_as_old_as_a_step_and_its_references_before);
+    tcase_add_test(tests, what_only_fills_the_device_does_not_pile_up);
+    tcase_add_test(tests, references_that_nobody_releases_end_where_the_block_is_freed);
+    tcase_add_test(tests, the_first_copy_goes_block_by_block_while_the_second_is_made);
+    tcase_add_test(tests, what_grows_is_held_to_what_it_had_in_the_first_half);
+    tcase_add_test(tests, the_fullest_host_comes_down_to_the_mean);
+    tcase_add_test(tests, the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast);
+    tcase_add_test(tests, a_released_leak_no_longer_grows_and_the_whole_job_fits);
+    tcase_add_test(tests, a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends);
+    tcase_add_test(tests, steady_memory_and_memory_that_only_fills_have_no_forecast);
+    tcase_add_test(tests, of_several_remedies_the_first_that_fits_is_the_answer);
+    tcase_add_test(tests, beyond_the_bound_nothing_is_tried_and_that_is_said);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
