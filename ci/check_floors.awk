@@ -26,7 +26,7 @@ BEGIN {
                "harness/lanes 8 harness/trial 9 harness/shrink 10 harness/sweep 10 " \
                "campaign/base 0 campaign/process 1 campaign/plan 2 campaign/trials 3 campaign/engine 4 campaign/sweep 5")
     # The top of formats/ is its registry, which stands above all rooms.
-    set_floors("formats/common 0 formats/xla 1 formats/bfc 1 formats/torch 1 formats/profile 1 formats/counters 1 " \
+    set_floors("formats/common 0 formats/log 1 formats/xla 1 formats/bfc 1 formats/torch 1 formats/profile 1 formats/counters 1 " \
                "formats/generic 1 formats/export 1 formats 2")
     set_floors("fuzz 0 fuzz/hbm_calls 1 fuzz/mutate 1 fuzz/targets 2")
     set_floors("explore 0 explore/strategies 1 explore/pthreads 1")

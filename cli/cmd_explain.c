@@ -6,6 +6,7 @@
 #include "campaign/plan/lookup.h"
 #include "campaign/process/child.h"
 #include "cli/explain_compare.h"
+#include "cli/explain_log.h"
 #include "cli/explain_report.h"
 #include "cli/lane_columns.h"
 #include "cli/picture.h"
@@ -93,6 +94,7 @@ static void explain_now(struct explanation *explanation, const struct run *run,
         take_largest(explanation);
     }
     end_rows(explanation);
+    explain_log(&explanation->recording->story, explanation->is_json, &explanation->text);
     if (explanation->is_json) {
         explain_in_json(explanation);
     } else {
@@ -119,6 +121,7 @@ static void explain_nothing(struct explanation *explanation, const struct op_lis
 {
     const size_t op_count = ops->count - lanes_switch_count(ops);
     struct writing *text = &explanation->text;
+    explain_log(&explanation->recording->story, explanation->is_json, &explanation->text);
     if (explanation->is_json) {
         explain_nothing_in_json(explanation, op_count, excused_count);
         return;
@@ -513,6 +516,25 @@ static enum exit_code check_what_if(const struct arguments *arguments,
                : EXIT_KEPT;
 }
 
+/* What the log tells, where there is no list: because it needs none (code is EXIT_KEPT), or because
+ * it could not be read. */
+static enum exit_code explain_log_only(const struct arguments *arguments,
+                                       const struct recording *recording, enum exit_code code)
+{
+    struct writing text;
+    writing_init(&text);
+    if (code == EXIT_KEPT) {
+        explain_log_alone(&recording->story, recording->why_no_list, arguments->run.is_json, &text);
+    } else if (recording->story.event_count > 1 || recording->story.source_count > 1) {
+        explain_log(&recording->story, arguments->run.is_json, &text);
+    }
+    if (!writing_print(&text, stdout)) {
+        code = message_fail(EXIT_HARNESS, "standard output: %s", strerror(errno));
+    }
+    writing_deinit(&text);
+    return code;
+}
+
 static enum exit_code explain_subcommand(const struct arguments *arguments)
 {
     struct recording recording;
@@ -524,7 +546,13 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
         place_find(arguments->svg, arguments->words[0], &place) != EXIT_KEPT) {
         return EXIT_USAGE;
     }
-    enum exit_code code = recording_read_or_report(arguments->words[0], arguments, &recording);
+    enum exit_code code = recording_read_to_tell(arguments->words[0], arguments, &recording);
+    if (code != EXIT_KEPT ||
+        (recording.why_no_list[0] != '\0' && recording.compile_report == NULL)) {
+        code = explain_log_only(arguments, &recording, code);
+        recording_deinit(&recording);
+        return code;
+    }
     if (code == EXIT_KEPT) {
         code = check_what_if(arguments, &recording);
     }
@@ -563,6 +591,9 @@ const struct subcommand subcommand_explain = {
         "it prints the plan that would have met the request.  hbmstress replay FILE.ops --certificates DIR\n"
         "gives the proof.  Where a message alone does not say what decides, the verdict is unknown (exit code\n"
         "3), with the condition under which it would be premature, and what would settle it.\n\n"
+        "Of the log of a whole job it prints first which rank failed first, at which step, who only waited,\n"
+        "and which warnings were no failure (docs/formats/log.md).  A log without an out-of-memory of the\n"
+        "device is explained, too: the host's memory, a time-out, a warning.\n\n"
         "Then comes the diagnosis: which of the usual causes were found (docs/diagnosis.md), the surest\n"
         "first, with their numbers.  A leak is reported even if the list has no out-of-memory, and on the\n"
         "host that has it, whichever failed.\n\n"
@@ -579,6 +610,7 @@ const struct subcommand subcommand_explain = {
         "half the batch ...: docs/what-if.md), and a table shows which fit.  --checkpoint-tags names the tags\n"
         "whose blocks are released and made again, whether steps are seen or not.\n\n"
         "For a list with lanes, explain first prints which lane ran when, in a column for each lane.\n\n"
+        "Example: hbmstress explain job.log\n"
         "Example: hbmstress explain crash.log --chip v4\n"
         "Example: hbmstress explain crash.log --chip v4 --what-if --what-if-out variants\n"
         "Example: hbmstress explain crash.log --checkpoint-tags activations,attention\n"

@@ -2,6 +2,7 @@
 #include "cli/explain_report.h"
 
 #include "campaign/engine/output.h"
+#include "cli/explain_log.h"
 #include "cli/private/explain_parts.h"
 #include "cli/private/explain_report_parts.h"
 #include "cli/wrap.h"
@@ -434,6 +435,7 @@ enum exit_code explain_report(const struct arguments *arguments, const struct re
         .arguments = arguments, .recording = recording, .is_json = arguments->run.is_json};
     struct writing *text = &explanation.text;
     writing_init(text);
+    explain_log(&recording->story, explanation.is_json, text);
     if (explanation.is_json) {
         append_explanation(recording, text);
         explain_report_in_json(recording, text);

@@ -8,6 +8,7 @@
 #include "harness/op/ops_file.h"
 #include "targets/plugin.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,10 +116,32 @@ static void take_report(struct import *import, struct recording *recording)
     import->compile_report = NULL; /* the recording's now */
 }
 
-/* may_be_report: where no list can be made of a report, the recording gets it instead. */
-static enum exit_code import_recording(const char *path, const struct arguments *arguments,
-                                       bool may_be_report, struct recording *recording,
-                                       struct writing *notes)
+/* Whether the log can be explained although nothing is imported. */
+static bool is_told_alone(const struct log_story *story, enum import_result result)
+{
+    return story->verdict != LOG_VERDICT_NOTHING &&
+           (story->verdict != LOG_VERDICT_OOM || result == IMPORT_UNRECOGNISED);
+}
+
+/* What is explained without a list, where explain reads; else the failure. */
+static enum exit_code accept_without_list(const char *path, enum import_result result,
+                                          const struct import_error *error, struct import *import,
+                                          struct recording *recording)
+{
+    const bool is_report = import->compile_report != NULL;
+    if (!recording->accepts_no_list || !(is_report || is_told_alone(&recording->story, result))) {
+        return fail_in_file(path, error->line, error->column, error->reason);
+    }
+    if (is_report) {
+        take_report(import, recording);
+    }
+    snprintf(recording->why_no_list, sizeof recording->why_no_list, "%s",
+             result == IMPORT_UNRECOGNISED ? "no importer reads this message" : error->reason);
+    return EXIT_KEPT;
+}
+
+enum exit_code recording_import(const char *path, const struct arguments *arguments,
+                                struct recording *recording, struct writing *notes)
 {
     struct setup fixed;
     char named_target[SETUP_VALUE_BYTES];
@@ -132,14 +155,12 @@ static enum exit_code import_recording(const char *path, const struct arguments 
     struct import import;
     struct import_error error = {0};
     import_init(&import);
-    if (import_file(path, arguments->format, &options, &import, &error) != IMPORT_OK) {
-        const bool is_report = may_be_report && import.compile_report != NULL;
-        if (is_report) {
-            take_report(&import, recording);
-            snprintf(recording->why_no_list, sizeof recording->why_no_list, "%s", error.reason);
-        }
+    const enum import_result result = import_file_and_log(path, arguments->format, &options,
+                                                          &import, &recording->story, &error);
+    if (result != IMPORT_OK) {
+        code = accept_without_list(path, result, &error, &import, recording);
         import_deinit(&import);
-        return is_report ? EXIT_KEPT : fail_in_file(path, error.line, error.column, error.reason);
+        return code;
     }
     recording->setup = import.setup;
     op_list_copy(&recording->ops, &import.ops);
@@ -162,12 +183,6 @@ static enum exit_code import_recording(const char *path, const struct arguments 
         return code;
     }
     return override_setup(path, named_target, arguments, recording);
-}
-
-enum exit_code recording_import(const char *path, const struct arguments *arguments,
-                                struct recording *recording, struct writing *notes)
-{
-    return import_recording(path, arguments, false, recording, notes);
 }
 
 /* Whoever gives a log, packed or not, instead of a list is told what takes one. */
@@ -226,17 +241,19 @@ static enum exit_code check_lanes(const char *path, const struct arguments *argu
                         recording->setup.target, reason);
 }
 
-static void init_recording(struct recording *recording)
+static enum exit_code read_recording(const char *path, const struct arguments *arguments,
+                                     bool any_format, struct recording *recording)
 {
-    *recording = (struct recording){0};
+    struct writing notes;
     setup_init(&recording->setup);
     op_list_init(&recording->ops);
-}
-
-/* That the list that was read can be run. */
-static enum exit_code finish_list(const char *path, const struct arguments *arguments,
-                                  enum exit_code code, struct recording *recording)
-{
+    writing_init(&notes);
+    enum exit_code code = any_format ? recording_import(path, arguments, recording, &notes)
+                                     : read_ops(path, arguments, recording);
+    writing_deinit(&notes);
+    if (code == EXIT_KEPT && recording->why_no_list[0] != '\0') {
+        return EXIT_KEPT;
+    }
     if (code == EXIT_KEPT) {
         code = choose_capacity(path, &recording->setup);
     }
@@ -261,28 +278,20 @@ static enum exit_code finish_list(const char *path, const struct arguments *argu
 enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
                               struct recording *recording)
 {
-    struct writing notes;
-    init_recording(recording);
-    writing_init(&notes);
-    const enum exit_code code = any_format ? recording_import(path, arguments, recording, &notes)
-                                           : read_ops(path, arguments, recording);
-    writing_deinit(&notes);
-    return finish_list(path, arguments, code, recording);
+    *recording = (struct recording){0};
+    return read_recording(path, arguments, any_format, recording);
 }
 
-enum exit_code recording_read_or_report(const char *path, const struct arguments *arguments,
-                                        struct recording *recording)
+enum exit_code recording_read_to_tell(const char *path, const struct arguments *arguments,
+                                      struct recording *recording)
 {
-    struct writing notes;
-    init_recording(recording);
-    writing_init(&notes);
-    const enum exit_code code = import_recording(path, arguments, true, recording, &notes);
-    writing_deinit(&notes);
-    return recording->why_no_list[0] != '\0' ? code : finish_list(path, arguments, code, recording);
+    *recording = (struct recording){.accepts_no_list = true};
+    return read_recording(path, arguments, true, recording);
 }
 
 void recording_deinit(struct recording *recording)
 {
+    log_story_deinit(&recording->story);
     op_list_deinit(&recording->ops);
     compile_report_destroy(recording->compile_report);
     recording->compile_report = NULL;

@@ -21,8 +21,10 @@ struct recording {
     size_t message_line;
     char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
     struct compile_report *compile_report; /* owned; NULL: FILE is none, or of another reader */
-    char why_no_list[IMPORT_REASON_BYTES]; /* why there are no ops to replay, with a report; "" =
-                                            * there are */
+    bool accepts_no_list;                  /* see recording_read_to_tell */
+    struct log_story story;                /* what the file tells as the log of a job */
+    char why_no_list[IMPORT_REASON_BYTES]; /* "" = there is a list; else all that is set is the
+                                            * story, and compile_report with its message */
     char settings[IMPORT_SETTINGS_BYTES];
 };
 
@@ -31,10 +33,11 @@ struct recording {
  * message; deinit in both cases. */
 enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
                               struct recording *recording);
-/* The same with every format; a compiler's report of which no list can be made is EXIT_KEPT, too:
- * ->compile_report is set, ->why_no_list says why, and there are no ops and no target. */
-enum exit_code recording_read_or_report(const char *path, const struct arguments *arguments,
-                                        struct recording *recording);
+/* The same of every format; but a compiler's report of which no list can be made, and a log that
+ * tells of something else than an out-of-memory, or of one that no importer reads, are no failure:
+ * why_no_list says what is missing, and there are no ops and no target. */
+enum exit_code recording_read_to_tell(const char *path, const struct arguments *arguments,
+                                      struct recording *recording);
 void recording_deinit(struct recording *recording);
 
 /* Imports a file of any format; notes are lines about what was assumed.  The same codes. */

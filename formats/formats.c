@@ -2,6 +2,7 @@
 
 #include "formats/common/text.h"
 #include "formats/export/export.h"
+#include "formats/private/import_log.h"
 #include "harness/base/check.h"
 
 #include <stdio.h>
@@ -105,9 +106,40 @@ static void empty_failed(struct import *import)
     *import = kept;
 }
 
-enum import_result import_text(const char *text, size_t length, const char *format_name,
-                               const struct import_options *options, struct import *import,
-                               struct import_error *error)
+/* A list of no ops is none, but for .ops files: an empty one is a run of no ops. */
+static enum import_result check_ops(const struct import *import, struct import_error *error)
+{
+    if (import->ops.count == 0 && import->format != &format_ops) {
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "the file has nothing to replay: no memory in use, and no request");
+    }
+    return IMPORT_OK;
+}
+
+/* Imports a text that is not empty. */
+static enum import_result import_input(const struct import_input *input, const char *format_name,
+                                       struct import *import, struct log_story *story,
+                                       struct import_error *error)
+{
+    const bool is_named = format_name != NULL && strcmp(format_name, "auto") != 0;
+    const struct format *format = choose_format(input->text, input->length, format_name, error);
+    const struct import_formats chosen = {format, is_named ? NULL : format_recognise};
+    enum import_result result = IMPORT_UNRECOGNISED;
+    if ((format != NULL || !is_named) && import_log_may_be(input->text, input->length, format)) {
+        log_story_read(input->text, input->length, story);
+    }
+    if (story->verdict != LOG_VERDICT_NOTHING) {
+        result = import_log(input, &chosen, story, import, error);
+    } else if (format != NULL) {
+        result = format->import(input, import, error);
+        import->format = format;
+    }
+    return result == IMPORT_OK ? check_ops(import, error) : result;
+}
+
+enum import_result import_text_and_log(const char *text, size_t length, const char *format_name,
+                                       const struct import_options *options, struct import *import,
+                                       struct log_story *story, struct import_error *error)
 {
     static const struct setup nothing; /* all empty */
     const size_t skipped = measure_byte_order_mark(text, length);
@@ -120,6 +152,7 @@ enum import_result import_text(const char *text, size_t length, const char *form
     };
     import_deinit(import);
     import_init(import);
+    log_story_deinit(story);
     const uint64_t granule_bytes = input.fixed->granule_bytes;
     if ((granule_bytes & (granule_bytes - 1)) != 0 || granule_bytes > GRANULE_BYTES_MAX) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
@@ -128,33 +161,47 @@ enum import_result import_text(const char *text, size_t length, const char *form
     if (input.length == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the file is empty");
     }
-    const struct format *format = choose_format(input.text, input.length, format_name, error);
-    if (format == NULL) {
-        return IMPORT_UNRECOGNISED;
-    }
-    enum import_result result = format->import(&input, import, error);
-    if (result == IMPORT_OK && import->ops.count == 0 &&
-        format != &format_ops) { /* an empty .ops is a run of no ops */
-        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                             "the file has nothing to replay: no memory in use, and no request");
-    }
+    const enum import_result result = import_input(&input, format_name, import, story, error);
     if (result != IMPORT_OK) {
         empty_failed(import);
-        return result;
     }
-    import->format = format;
-    return IMPORT_OK;
+    return result;
+}
+
+enum import_result import_text(const char *text, size_t length, const char *format_name,
+                               const struct import_options *options, struct import *import,
+                               struct import_error *error)
+{
+    struct log_story story;
+    log_story_init(&story);
+    const enum import_result result = import_text_and_log(text, length, format_name, options,
+                                                          import, &story, error);
+    log_story_deinit(&story);
+    return result;
+}
+
+enum import_result import_file_and_log(const char *path, const char *format_name,
+                                       const struct import_options *options, struct import *import,
+                                       struct log_story *story, struct import_error *error)
+{
+    struct text text;
+    enum import_result result = text_read(path, IMPORT_BYTES_MAX, &text, error);
+    if (result == IMPORT_OK) {
+        result = import_text_and_log(text.bytes, text.length, format_name, options, import, story,
+                                     error);
+        text_deinit(&text);
+    }
+    return result;
 }
 
 enum import_result import_file(const char *path, const char *format_name,
                                const struct import_options *options, struct import *import,
                                struct import_error *error)
 {
-    struct text text;
-    enum import_result result = text_read(path, IMPORT_BYTES_MAX, &text, error);
-    if (result == IMPORT_OK) {
-        result = import_text(text.bytes, text.length, format_name, options, import, error);
-        text_deinit(&text);
-    }
+    struct log_story story;
+    log_story_init(&story);
+    const enum import_result result = import_file_and_log(path, format_name, options, import,
+                                                          &story, error);
+    log_story_deinit(&story);
     return result;
 }

@@ -4,6 +4,7 @@
 #define FORMATS_FORMATS_H
 
 #include "formats/common/import.h"
+#include "formats/log/log_story.h"
 
 /* What the user fixed.  Zero-initialise, then set. */
 struct import_options {
@@ -40,5 +41,16 @@ enum import_result import_text(const char *text, size_t length, const char *form
 enum import_result import_file(const char *path, const char *format_name,
                                const struct import_options *options, struct import *import,
                                struct import_error *error);
+
+/* The same, with what the text tells as the log of a job: which source failed first, and how.  Of a
+ * log the lines of that source are imported.  story must be initialised; it is replaced, whatever
+ * comes of the import: its verdict is LOG_VERDICT_NOTHING where the text is no log, or tells
+ * nothing. */
+enum import_result import_text_and_log(const char *text, size_t length, const char *format_name,
+                                       const struct import_options *options, struct import *import,
+                                       struct log_story *story, struct import_error *error);
+enum import_result import_file_and_log(const char *path, const char *format_name,
+                                       const struct import_options *options, struct import *import,
+                                       struct log_story *story, struct import_error *error);
 
 #endif

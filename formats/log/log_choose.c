@@ -1,0 +1,188 @@
+/* Of all events the first failure is chosen; the others are consequences, or no failures. */
+#include "formats/log/private/log_reading.h"
+
+#include <string.h>
+
+enum { STEPS_AFTER_SURVIVED = 3 /* that are more than what was already under way */ };
+
+/* A source prints in the order of time.  Between two the times of one clock count; else the order
+ * of the lines. */
+static bool is_before(const struct log_event *a, const struct log_event *b)
+{
+    if (a->source != b->source && a->time.clock == b->time.clock &&
+        a->time.clock != LOG_CLOCK_NONE && a->time.time_ns != b->time.time_ns) {
+        return a->time.time_ns < b->time.time_ns;
+    }
+    return a->order < b->order;
+}
+
+/* The first of a kind; LOG_EVENT_UNKNOWN: there is none.  Of failures that the job survived, one is
+ * taken where it survived all. */
+static int find_first(const struct log_story *story, enum log_event_kind kind, bool with_survived)
+{
+    int first = LOG_EVENT_UNKNOWN;
+    for (size_t i = 0; i < story->event_count; i++) {
+        const struct log_event *event = &story->events[i];
+        if (event->kind == kind && (with_survived || !event->has_survived) &&
+            (first == LOG_EVENT_UNKNOWN || is_before(event, &story->events[first]))) {
+            first = (int)i;
+        }
+    }
+    return first;
+}
+
+static int choose_earlier(const struct log_story *story, int a, int b)
+{
+    if (a == LOG_EVENT_UNKNOWN || b == LOG_EVENT_UNKNOWN) {
+        return a == LOG_EVENT_UNKNOWN ? b : a;
+    }
+    return is_before(&story->events[b], &story->events[a]) ? b : a;
+}
+
+/* Whether its source had waited in vain before: then that is why it ended. */
+static bool has_waited(const struct log_story *story, const struct log_event *event)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        const struct log_event *other = &story->events[i];
+        if ((other->kind == LOG_EVENT_TIMEOUT || other->kind == LOG_EVENT_PEER) &&
+            other->source == event->source && other->order < event->order) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether its source lived to run out of memory later. */
+static bool has_failed_later(const struct log_story *story, const struct log_event *event)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        const struct log_event *other = &story->events[i];
+        if (other->kind == LOG_EVENT_OOM && other->source == event->source &&
+            other->order > event->order) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void mark_survived(struct log_story *story)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        struct log_event *event = &story->events[i];
+        const uint64_t after = story->sources[event->source].step_count - event->steps_before;
+        if (event->kind == LOG_EVENT_OOM) {
+            event->has_survived = after >= (event->form == LOG_FORM_COMPILE
+                                                ? 1 /* nobody is ahead of the compiler */
+                                                : STEPS_AFTER_SURVIVED);
+        } else if (event->kind == LOG_EVENT_EXCEPTION || event->kind == LOG_EVENT_CRASH) {
+            event->has_survived = after > 0 || has_failed_later(story, event);
+            event->kind = has_waited(story, event) ? LOG_EVENT_PEER : event->kind;
+        }
+    }
+}
+
+/* Warnings that all belong to failures are told with these. */
+static void drop_empty(struct log_story *story)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < story->event_count; i++) {
+        if (story->events[i].count > 0) {
+            story->events[kept++] = story->events[i];
+        }
+    }
+    story->event_count = kept;
+}
+
+static void choose_first(struct log_story *story)
+{
+    static const struct {
+        enum log_event_kind kind;
+        enum log_verdict verdict;
+    } order[] = {
+        {LOG_EVENT_SCRATCHPAD, LOG_VERDICT_FAILED}, {LOG_EVENT_PLAN, LOG_VERDICT_PLAN},
+        {LOG_EVENT_KILLED, LOG_VERDICT_KILLED},     {LOG_EVENT_TIMEOUT, LOG_VERDICT_WAITED},
+        {LOG_EVENT_PEER, LOG_VERDICT_WAITED},       {LOG_EVENT_RETRY, LOG_VERDICT_RECOVERED}};
+    const int oom = find_first(story, LOG_EVENT_OOM, false);
+    const int host = find_first(story, LOG_EVENT_HOST_OOM, false);
+    story->first = choose_earlier(story, oom, host);
+    if (story->first == LOG_EVENT_UNKNOWN) {
+        story->first = choose_earlier(story, find_first(story, LOG_EVENT_EXCEPTION, false),
+                                      find_first(story, LOG_EVENT_CRASH, false));
+        story->verdict = LOG_VERDICT_FAILED;
+    } else {
+        story->verdict = story->first == oom ? LOG_VERDICT_OOM : LOG_VERDICT_HOST;
+    }
+    if (story->first == LOG_EVENT_UNKNOWN) {
+        story->first = find_first(story, LOG_EVENT_OOM, true);
+        story->verdict = LOG_VERDICT_OOM;
+    }
+    const bool is_retold = find_first(story, LOG_EVENT_PLAN, true) != LOG_EVENT_UNKNOWN ||
+                           find_first(story, LOG_EVENT_SCRATCHPAD, true) != LOG_EVENT_UNKNOWN;
+    if (story->verdict == LOG_VERDICT_FAILED && is_retold) {
+        story->first = LOG_EVENT_UNKNOWN; /* the exception is how it is told */
+    }
+    for (size_t i = 0; story->first == LOG_EVENT_UNKNOWN && i < sizeof order / sizeof order[0];
+         i++) {
+        story->first = find_first(story, order[i].kind, true);
+        story->verdict = order[i].verdict;
+    }
+    if (story->first == LOG_EVENT_UNKNOWN) {
+        story->verdict = LOG_VERDICT_NOTHING;
+    }
+}
+
+/* Ranks that no time-out is of, below the highest that one is of, or below the size of the job. */
+static void find_missing(struct log_reading *reading)
+{
+    struct log_story *story = reading->story;
+    const uint64_t count = story->world_size > reading->rank_count ? story->world_size
+                                                                   : reading->rank_count;
+    for (uint32_t rank = 0; reading->rank_count > 0 && rank < count; rank++) {
+        const bool has_timed_out = (reading->has_timed_out[rank / 64] >> rank % 64 & 1) != 0;
+        bool is_known = has_timed_out;
+        for (uint32_t i = 0; i < story->missing_count; i++) {
+            is_known = is_known || story->missing[i] == rank;
+        }
+        if (!is_known && story->missing_count < LOG_MISSING_COUNT_MAX) {
+            story->missing[story->missing_count++] = rank;
+        }
+    }
+}
+
+static bool has_printed_event(const struct log_story *story, uint32_t source)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        const struct log_event *event = &story->events[i];
+        for (uint32_t j = 0; j < event->printer_count && event->kind != LOG_EVENT_RETRY; j++) {
+            if (event->printers[j] == source) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Sources with a rank and steps that end in the midst of the job, while others time out. */
+static void find_silent(struct log_story *story)
+{
+    if (find_first(story, LOG_EVENT_TIMEOUT, true) == LOG_EVENT_UNKNOWN) {
+        return;
+    }
+    for (uint32_t i = 0; i < story->source_count; i++) {
+        const struct log_source *source = &story->sources[i];
+        if (source->rank != LOG_RANK_NONE && source->has_step && !has_printed_event(story, i) &&
+            story->silent_count < LOG_MISSING_COUNT_MAX) {
+            story->silent[story->silent_count++] = i;
+        }
+    }
+}
+
+void log_choose(struct log_reading *reading)
+{
+    struct log_story *story = reading->story;
+    drop_empty(story);
+    mark_survived(story);
+    choose_first(story);
+    find_missing(reading);
+    find_silent(story);
+}

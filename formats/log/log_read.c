@@ -1,0 +1,151 @@
+/* Reads a log line by line: who printed each, and what it says. */
+#include "formats/log/private/log_reading.h"
+#include "harness/base/array.h"
+#include "harness/base/hash.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void log_story_init(struct log_story *story)
+{
+    *story = (struct log_story){.first = LOG_EVENT_UNKNOWN};
+}
+
+void log_story_deinit(struct log_story *story)
+{
+    free(story->events);
+    free(story->sources);
+    log_story_init(story);
+}
+
+void log_name_source(const struct log_fragment *fragment, const struct log_line *line,
+                     char name[LOG_SOURCE_BYTES])
+{
+    const char *entry = fragment->entry == NULL ? "" : fragment->entry->source;
+    if (entry[0] == '\0') {
+        memcpy(name, line->source, strlen(line->source) + 1);
+        return;
+    }
+    const int length = snprintf(name, LOG_SOURCE_BYTES, "%s%s%s", entry,
+                                line->source[0] == '\0' ? "" : ", ", line->source);
+    CHECK(length >= 0);
+}
+
+/* --- srun's labels --- */
+
+enum { LABEL_LINE_COUNT = 256, LABEL_LINE_COUNT_MIN = 4, LABEL_NUMBER_MAX = 4096 };
+
+bool log_has_task_labels(const struct log_text *text)
+{
+    struct log_walk walk;
+    struct log_fragment fragment;
+    bool is_seen[LABEL_NUMBER_MAX] = {false};
+    size_t line_count = 0;
+    size_t labelled_count = 0;
+    size_t again_count = 0; /* with a number that another line had: no numbered list */
+    log_walk_init(&walk, text);
+    while (line_count < LABEL_LINE_COUNT && log_walk_next(&walk, &fragment)) {
+        struct log_line line;
+        log_line_split(fragment.at, fragment.length, true, &line);
+        if (fragment.length == 0) {
+            continue;
+        }
+        line_count++;
+        if (strncmp(line.source, "task ", 5) == 0 && line.rank < LABEL_NUMBER_MAX) {
+            const unsigned long task = strtoul(line.source + 5, NULL, 10) % LABEL_NUMBER_MAX;
+            labelled_count++;
+            again_count += is_seen[task];
+            is_seen[task] = true;
+        }
+    }
+    log_walk_deinit(&walk);
+    return labelled_count >= LABEL_LINE_COUNT_MIN && labelled_count * 2 >= line_count &&
+           again_count * 2 >= labelled_count;
+}
+
+/* --- sources --- */
+
+static uint32_t add_source(struct log_reading *reading, const char *name,
+                           const struct log_line *line)
+{
+    struct log_story *story = reading->story;
+    story->sources = array_grown(story->sources, story->source_count, &story->source_room,
+                                 sizeof *story->sources);
+    reading->states = array_grown(reading->states, story->source_count, &reading->state_room,
+                                  sizeof *reading->states);
+    struct log_source *source = &story->sources[story->source_count];
+    *source = (struct log_source){.rank = line->rank, .pid = line->pid};
+    snprintf(source->name, sizeof source->name, "%s", name);
+    reading->states[story->source_count] = (struct log_source_state){
+        .open_event = LOG_EVENT_UNKNOWN, .retry_event = LOG_EVENT_UNKNOWN};
+    return (uint32_t)story->source_count++;
+}
+
+/* Names that fall together cost at most LOG_SOURCE_COUNT_MAX looks a line. */
+static uint32_t find_source(struct log_reading *reading, const char *name,
+                            const struct log_line *line)
+{
+    struct log_story *story = reading->story;
+    const size_t slot_count = sizeof reading->slots / sizeof reading->slots[0];
+    size_t slot = hash_string(HASH_START, name) % slot_count;
+    while (reading->slots[slot] != 0) {
+        const uint32_t source = reading->slots[slot] - 1;
+        if (strcmp(story->sources[source].name, name) == 0) {
+            return source;
+        }
+        slot = (slot + 1) % slot_count;
+    }
+    if (story->source_count == LOG_SOURCE_COUNT_MAX) {
+        return LOG_SOURCE_COUNT_MAX - 1;
+    }
+    const uint32_t source = add_source(reading, name, line);
+    reading->slots[slot] = source + 1;
+    return source;
+}
+
+static void read_fragment(struct log_reading *reading, const struct log_fragment *fragment)
+{
+    char name[LOG_SOURCE_BYTES];
+    struct log_here here = {.file_line = fragment->line};
+    log_line_split(fragment->at, fragment->length, reading->story->has_task_labels, &here.line);
+    if (here.line.time.clock == LOG_CLOCK_NONE && fragment->entry != NULL) {
+        here.line.time = fragment->entry->time;
+    }
+    log_name_source(fragment, &here.line, name);
+    here.source = find_source(reading, name, &here.line);
+    here.words = here.line.at + here.line.prefix_bytes;
+    here.length = here.line.length - here.line.prefix_bytes;
+    if (here.length == 0) {
+        return;
+    }
+    struct log_source *source = &reading->story->sources[here.source];
+    source->line_count++;
+    source->last_line = fragment->line;
+    if (here.line.time.clock >= source->last_time.clock) {
+        source->last_time = here.line.time;
+    }
+    log_take_line(reading, &here);
+}
+
+void log_story_read(const char *text, size_t length, struct log_story *story)
+{
+    struct log_text log;
+    struct log_walk walk;
+    struct log_fragment fragment;
+    struct log_reading reading = {.story = story};
+    log_story_deinit(story);
+    log_text_init(&log, text, length);
+    story->is_structured = log.entries != NULL;
+    story->left_out_count = log.left_out_count;
+    story->has_task_labels = log_has_task_labels(&log);
+    log_walk_init(&walk, &log);
+    while (log_walk_next(&walk, &fragment)) {
+        read_fragment(&reading, &fragment);
+        story->line_count = fragment.line > story->line_count ? fragment.line : story->line_count;
+        reading.order++;
+    }
+    log_walk_deinit(&walk);
+    log_choose(&reading);
+    log_text_deinit(&log);
+    free(reading.states);
+}

@@ -1,0 +1,451 @@
+/* Lines are told apart by a table of sentences; the first row that fits is taken. */
+#include "formats/log/private/log_words.h"
+
+#include <string.h>
+
+/* A line fits when it has the words, and those besides them where the row has some. */
+struct sentence {
+    const char *words, *also;
+    enum log_event_kind kind;
+    enum log_form form;
+    const char *asked_behind; /* the size stands behind these words; NULL: the line has none */
+};
+
+static const struct sentence of_memory[] = {
+    {"memory allocation failed with OOM on device", NULL, LOG_EVENT_RETRY, LOG_FORM_TORCH,
+     "trying to allocate"},
+    {"attempting to defragment and retry", NULL, LOG_EVENT_RETRY, LOG_FORM_TPU_RUNTIME,
+     "Attempting to allocate"},
+    {"The caller indicates that this is not a failure", NULL, LOG_EVENT_RETRY, LOG_FORM_BFC,
+     "trying to allocate"},
+    {"CUDA_ERROR_OUT_OF_MEMORY", "from device", LOG_EVENT_RETRY, LOG_FORM_BFC,
+     "failed to allocate"},
+    {"out of memory happened", "retracted", LOG_EVENT_RETRY, LOG_FORM_TOKENS, NULL},
+    {"ran out of memory, retrying batch", NULL, LOG_EVENT_RETRY, LOG_FORM_NO_SIZE, NULL},
+    {"Attempting to allocate", NULL, LOG_EVENT_OOM, LOG_FORM_TPU_RUNTIME, "Attempting to allocate"},
+    {"Attempting to reserve", NULL, LOG_EVENT_OOM, LOG_FORM_TPU_RUNTIME, "Attempting to reserve"},
+    {"Could not allocate", "bytes in memory", LOG_EVENT_OOM, LOG_FORM_TPU_RUNTIME,
+     "Could not allocate"},
+    {"an out of memory in memory space vmem", NULL, LOG_EVENT_SCRATCHPAD, LOG_FORM_NONE, NULL},
+    {"would exceed memory (size=", "space=vmem", LOG_EVENT_SCRATCHPAD, LOG_FORM_NONE, NULL},
+    {"an out of memory in memory space", NULL, LOG_EVENT_OOM, LOG_FORM_COMPILE, "Used"},
+    {"HLO temporaries", "exceeds available", LOG_EVENT_OOM, LOG_FORM_COMPILE, "HLO temporaries ("},
+    {"would exceed memory (size=", NULL, LOG_EVENT_OOM, LOG_FORM_COMPILE, "Allocation (size="},
+    {"unlikely to have enough memory", "Requires", LOG_EVENT_OOM, LOG_FORM_COMPILE, "Requires"},
+    {"ut of memory. Tried to allocate", NULL, LOG_EVENT_OOM, LOG_FORM_TORCH, "Tried to allocate"},
+    {"MPS backend out of memory", NULL, LOG_EVENT_OOM, LOG_FORM_TORCH, "Tried to allocate"},
+    {"would exceed allowed memory", NULL, LOG_EVENT_OOM, LOG_FORM_TORCH, NULL},
+    {"ran out of memory trying to allocate", NULL, LOG_EVENT_OOM, LOG_FORM_BFC,
+     "trying to allocate"},
+    {"OOM when allocating tensor", NULL, LOG_EVENT_OOM, LOG_FORM_BFC, NULL},
+    {"ut of memory while trying to allocate", NULL, LOG_EVENT_OOM, LOG_FORM_XLA_GPU,
+     "trying to allocate"},
+    {"Failed to allocate request for", NULL, LOG_EVENT_OOM, LOG_FORM_XLA_GPU,
+     "Failed to allocate request for"},
+    {"Maximum pool size exceeded", NULL, LOG_EVENT_OOM, LOG_FORM_RMM, "failed to allocate"},
+    {"std::bad_alloc: out_of_memory", NULL, LOG_EVENT_OOM, LOG_FORM_RMM, "failed to allocate"},
+    {"cudaErrorMemoryAllocation", NULL, LOG_EVENT_OOM, LOG_FORM_RMM, "failed to allocate"},
+    {"Failed to allocate memory for requested buffer of size", NULL, LOG_EVENT_OOM, LOG_FORM_ONNX,
+     "buffer of size"},
+    {"is smaller than requested bytes of", NULL, LOG_EVENT_OOM, LOG_FORM_ONNX,
+     "requested bytes of"},
+    {"Decode out of memory", NULL, LOG_EVENT_OOM, LOG_FORM_TOKENS, NULL},
+    {"CUDA error: out of memory", NULL, LOG_EVENT_OOM, LOG_FORM_NO_SIZE, NULL},
+    {"CUDA driver error: out of memory", NULL, LOG_EVENT_OOM, LOG_FORM_NO_SIZE, NULL},
+    {"HIP error: out of memory", NULL, LOG_EVENT_OOM, LOG_FORM_NO_SIZE, NULL},
+    {"CUDA_ERROR_OUT_OF_MEMORY", NULL, LOG_EVENT_OOM, LOG_FORM_NO_SIZE, NULL},
+    {"larger than the available KV cache memory", NULL, LOG_EVENT_PLAN, LOG_FORM_NONE, NULL},
+    {"No available memory for the cache blocks", NULL, LOG_EVENT_PLAN, LOG_FORM_NONE, NULL},
+    {"node running low on memory", NULL, LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+};
+
+static const struct sentence of_death[] = {
+    {"Killed process", "total-vm", LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"oom-kill:constraint", NULL, LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"oom_kill event", NULL, LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"oom-kill event", NULL, LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"srun: error:", "Out Of Memory", LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"OOMKilled", NULL, LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"DataLoader worker", "killed by signal: Killed", LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"closing signal SIGTERM", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"SYSTEM_ERROR", "Worker exit type", LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"srun: error:", ": Killed", LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"srun: error:", ": Terminated", LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"DUE TO TIME LIMIT", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"DUE TO PREEMPTION", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"SIGKILL", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"Segmentation fault", NULL, LOG_EVENT_CRASH, LOG_FORM_NONE, NULL},
+    {"SIGSEGV", NULL, LOG_EVENT_CRASH, LOG_FORM_NONE, NULL},
+    {"(core dumped)", NULL, LOG_EVENT_CRASH, LOG_FORM_NONE, NULL},
+};
+
+static const struct sentence of_waiting[] = {
+    {"collective operation timeout", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"detected by watchdog at work", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"watchdog got stuck", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"eartbeat monitor timed out", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"heartbeat timeout", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"Barrier timed out", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"DEADLINE_EXCEEDED", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"Timed out waiting", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"Socket Timeout", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
+    {"distributed service detected fatal errors", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"NCCL operations have failed or timed out", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"NCCL communicator was aborted", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"remote process exited", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"onnection closed by peer", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"onnection reset by peer", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"BrokenPipeError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"EngineDeadError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"EngineCore encountered an issue", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"Engine core initialization failed", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"died unexpectedly", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"ActorDiedError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"RayActorError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"WorkerCrashedError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"ChildFailedError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+    {"EOFError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const char *find_words(const char *text, size_t length, const char *words)
+{
+    return memmem(text, length, words, strlen(words));
+}
+
+bool log_has_words(const char *text, size_t length, const char *words)
+{
+    return find_words(text, length, words) != NULL;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool log_number_behind(const char *text, size_t length, const char *words, uint64_t *number)
+{
+    const char *end = text + length;
+    const char *at = find_words(text, length, words);
+    uint64_t value = 0;
+    if (at == NULL) {
+        return false;
+    }
+    at += strlen(words);
+    while (at < end && *at != '\0' && strchr(" \t:=(", *at) != NULL) {
+        at++;
+    }
+    const char *begin = at;
+    for (; at < end && is_digit(*at) && at - begin < 18; at++) {
+        value = value * 10 + (uint64_t)(*at - '0');
+    }
+    const bool is_fraction = at + 1 < end && *at == '.' && is_digit(at[1]);
+    if (at == begin || is_fraction || (at < end && is_digit(*at))) {
+        return false;
+    }
+    *number = value;
+    return true;
+}
+
+/* --- printed sizes --- */
+
+/* The bytes of one of the unit behind a number: "B", "bytes", "M", "MiB", " GiB". */
+static double read_unit(const char *at, const char *end)
+{
+    static const char letters[] = "KMGT";
+    while (at < end && *at == ' ') {
+        at++;
+    }
+    const char *letter = at < end && *at != '\0' ? strchr(letters, *at) : NULL;
+    double unit = 1;
+    for (size_t i = 0; letter != NULL && i <= (size_t)(letter - letters); i++) {
+        unit *= 1024;
+    }
+    return unit;
+}
+
+/* "6.43M", "192.00 MiB", "20971520 bytes": every size that prints so. */
+static void read_size(const char *at, const char *end, struct log_words *words)
+{
+    double value = 0;
+    double digit = 1;
+    bool has_point = false;
+    while (at < end && (*at == ' ' || *at == '(')) {
+        at++;
+    }
+    const char *begin = at;
+    for (; at < end && at - begin < 20 && (is_digit(*at) || (*at == '.' && !has_point)); at++) {
+        has_point = has_point || *at == '.';
+        digit = has_point && *at != '.' ? digit / 10 : digit;
+        value = *at == '.' ? value : value * 10 + (*at - '0');
+    }
+    const double unit = read_unit(at, end);
+    const double bytes = value * digit * unit;
+    /* Some round, some cut. */
+    const double slack = unit > 1 ? digit * unit + 1 : 0;
+    if (at > begin && bytes < 1e18) {
+        words->low_bytes = bytes < slack ? 0 : (uint64_t)(bytes - slack);
+        words->high_bytes = (uint64_t)(bytes + slack);
+    }
+}
+
+static void read_asked(const char *text, size_t length, const char *asked_behind,
+                       struct log_words *words)
+{
+    const char *at = asked_behind == NULL ? NULL : find_words(text, length, asked_behind);
+    if (at != NULL) {
+        read_size(at + strlen(asked_behind), text + length, words);
+    }
+}
+
+/* --- sentences --- */
+
+static bool read_sentences(const char *text, size_t length, const struct sentence *sentences,
+                           size_t count, struct log_words *words)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct sentence *sentence = &sentences[i];
+        const char *at = find_words(text, length, sentence->words);
+        if (at != NULL && (sentence->also == NULL || log_has_words(text, length, sentence->also))) {
+            words->kind = sentence->kind;
+            words->form = sentence->form;
+            words->at = (size_t)(at - text);
+            read_asked(text, length, sentence->asked_behind, words);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "exit code 137", "EXIT_CODE=143", "exitcode  : -9". */
+static bool read_exit_code(const char *text, size_t length, struct log_words *words)
+{
+    static const char *const before[] = {"xit code", "XIT_CODE", "xit Code", "xit status"};
+    static const struct {
+        uint64_t code;
+        enum log_event_kind kind;
+    } codes[] = {{137, LOG_EVENT_KILLED},
+                 {143, LOG_EVENT_KILLED},
+                 {139, LOG_EVENT_CRASH},
+                 {134, LOG_EVENT_CRASH}};
+    uint64_t code = 0;
+    for (size_t i = 0; i < COUNT(before); i++) {
+        if (!log_number_behind(text, length, before[i], &code)) {
+            continue;
+        }
+        for (size_t j = 0; j < COUNT(codes); j++) {
+            if (codes[j].code == code) {
+                words->kind = codes[j].kind;
+                return true;
+            }
+        }
+    }
+    if (log_has_words(text, length, "exitcode") &&
+        (log_has_words(text, length, ": -9 ") || log_has_words(text, length, ": -9)"))) {
+        words->kind = LOG_EVENT_KILLED;
+        return true;
+    }
+    return false;
+}
+
+/* A shell's word for it: "Killed", or "run.sh: line 22: 103525 Killed   python train.py". */
+static bool is_shell_killed(const char *text, size_t length)
+{
+    static const char word[] = "Killed";
+    while (length > 0 && strchr(" \t", text[length - 1]) != NULL && text[length - 1] != '\0') {
+        length--;
+    }
+    if (length == sizeof word - 1 && memcmp(text, word, length) == 0) {
+        return true;
+    }
+    const char *killed = find_words(text, length, " Killed ");
+    const char *line = find_words(text, length, ": line ");
+    return killed != NULL && line != NULL && line < killed && killed > text && is_digit(killed[-1]);
+}
+
+/* --- signs: each line is looked through once, and most have none --- */
+
+enum sign { SIGN_MEMORY = 1, SIGN_DEATH = 2, SIGN_WAITING = 4, SIGN_STEP = 8, SIGN_WORLD = 16 };
+
+/* Each sentence has one of the words of its table's sign. */
+static const struct {
+    const char *word;
+    enum sign sign;
+} signs[] = {
+    {"OOM", SIGN_MEMORY},
+    {"OUT_OF_MEM", SIGN_MEMORY},
+    {"ut of memory", SIGN_MEMORY},
+    {"out_of_memory", SIGN_MEMORY},
+    {"Attempting to", SIGN_MEMORY},
+    {"attempting to d", SIGN_MEMORY},
+    {"memory space", SIGN_MEMORY},
+    {"would exceed", SIGN_MEMORY},
+    {"enough memory", SIGN_MEMORY},
+    {"ailed to allocate", SIGN_MEMORY},
+    {"Could not alloc", SIGN_MEMORY},
+    {"ErrorMemoryAll", SIGN_MEMORY},
+    {"pool size exc", SIGN_MEMORY},
+    {"requested bytes", SIGN_MEMORY},
+    {"temporaries", SIGN_MEMORY},
+    {"KV cache memory", SIGN_MEMORY},
+    {"cache blocks", SIGN_MEMORY},
+    {"low on memory", SIGN_MEMORY},
+    {"is not a failure", SIGN_MEMORY},
+    {"illed", SIGN_DEATH},
+    {"KILL", SIGN_DEATH},
+    {"oom_kill", SIGN_DEATH},
+    {"oom-kill", SIGN_DEATH},
+    {"OOMKilled", SIGN_DEATH},
+    {"xit code", SIGN_DEATH},
+    {"xit Code", SIGN_DEATH},
+    {"XIT_CODE", SIGN_DEATH},
+    {"xit status", SIGN_DEATH},
+    {"xitcode", SIGN_DEATH},
+    {"Out Of Mem", SIGN_DEATH},
+    {"SIGTERM", SIGN_DEATH},
+    {"SIGSEGV", SIGN_DEATH},
+    {"tation fault", SIGN_DEATH},
+    {"dumped", SIGN_DEATH},
+    {"DUE TO", SIGN_DEATH},
+    {": Terminated", SIGN_DEATH},
+    {"SYSTEM_ERR", SIGN_DEATH},
+    {"timeout", SIGN_WAITING},
+    {"Timeout", SIGN_WAITING},
+    {"timed out", SIGN_WAITING},
+    {"Timed out", SIGN_WAITING},
+    {"watchdog", SIGN_WAITING},
+    {"EXCEEDED", SIGN_WAITING},
+    {"fatal errors", SIGN_WAITING},
+    {"NCCL comm", SIGN_WAITING},
+    {"process exited", SIGN_WAITING},
+    {"by peer", SIGN_WAITING},
+    {"PipeErr", SIGN_WAITING},
+    {"DeadErr", SIGN_WAITING},
+    {"EngineCore enc", SIGN_WAITING},
+    {"Engine core", SIGN_WAITING},
+    {"died unexp", SIGN_WAITING},
+    {"DiedErr", SIGN_WAITING},
+    {"ActorErr", SIGN_WAITING},
+    {"CrashedErr", SIGN_WAITING},
+    {"FailedErr", SIGN_WAITING},
+    {"EOFErr", SIGN_WAITING},
+    {"step", SIGN_STEP},
+    {"Step", SIGN_STEP},
+    {"iteration", SIGN_STEP},
+    {"%|", SIGN_STEP},
+    {"orld", SIGN_WORLD},
+    {"ORLD_SIZE", SIGN_WORLD},
+};
+
+/* For each byte that a word may begin with, whether the next one may follow. */
+struct beginnings {
+    uint64_t followers[256][4];
+};
+
+static const struct beginnings *find_beginnings(void)
+{
+    static struct beginnings beginnings;
+    static bool is_made;
+    for (size_t i = 0; !is_made && i < COUNT(signs); i++) {
+        const unsigned char *word = (const unsigned char *)signs[i].word;
+        beginnings.followers[word[0]][word[1] / 64] |= UINT64_C(1) << word[1] % 64;
+    }
+    is_made = true;
+    return &beginnings;
+}
+
+static unsigned find_signs(const char *text, size_t length)
+{
+    const struct beginnings *beginnings = find_beginnings();
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned found = 0;
+    for (size_t i = 0; i + 1 < length; i++) {
+        if ((beginnings->followers[bytes[i]][bytes[i + 1] / 64] >> bytes[i + 1] % 64 & 1) == 0) {
+            continue;
+        }
+        for (size_t j = 0; j < COUNT(signs); j++) {
+            if (signs[j].word[0] == text[i] && signs[j].word[1] == text[i + 1] &&
+                length - i >= strlen(signs[j].word) &&
+                memcmp(text + i, signs[j].word, strlen(signs[j].word)) == 0) {
+                found |= signs[j].sign;
+            }
+        }
+    }
+    return found;
+}
+
+void log_words_read(const char *text, size_t length, struct log_words *words)
+{
+    const unsigned found = find_signs(text, length);
+    *words = (struct log_words){.may_have_step = (found & SIGN_STEP) != 0,
+                                .may_have_world_size = (found & SIGN_WORLD) != 0};
+    if ((found & SIGN_MEMORY) != 0 &&
+        read_sentences(text, length, of_memory, COUNT(of_memory), words)) {
+        return;
+    }
+    if ((found & SIGN_DEATH) != 0) {
+        if (read_sentences(text, length, of_death, COUNT(of_death), words) ||
+            read_exit_code(text, length, words)) {
+            return;
+        }
+        if (is_shell_killed(text, length)) {
+            words->kind = LOG_EVENT_KILLED;
+            return;
+        }
+    }
+    if ((found & SIGN_WAITING) != 0) {
+        (void)read_sentences(text, length, of_waiting, COUNT(of_waiting), words);
+    }
+}
+
+/* --- steps --- */
+
+/* tqdm: " 12%|###   | 7/100 [00:12<02:40,  1.7s/it]", without a description but "Epoch 3". */
+static bool read_bar(const char *text, size_t length, uint64_t *step)
+{
+    const char *bar = find_words(text, length, "%|");
+    const char *end = text + length;
+    if (bar == NULL ||
+        (!log_has_words(text, length, "it/s") && !log_has_words(text, length, "s/it"))) {
+        return false;
+    }
+    size_t described = 0;
+    while (described < (size_t)(bar - text) &&
+           (text[described] == ' ' || is_digit(text[described]))) {
+        described++;
+    }
+    if (described < (size_t)(bar - text) &&
+        memcmp(text, "Epoch", (size_t)(bar - text) < 5 ? 0 : 5) != 0) {
+        return false;
+    }
+    const char *at = memchr(bar + 2, '|', (size_t)(end - bar - 2));
+    const char *slash = at == NULL ? NULL : memchr(at, '/', (size_t)(end - at));
+    return slash != NULL && slash - at < 24 &&
+           log_number_behind(at, (size_t)(slash - at), "|", step);
+}
+
+/* "step" that is a word of its own, or the end of one such as "global_step". */
+static bool read_word_step(const char *text, size_t length, const char *word, uint64_t *step)
+{
+    const char *at = find_words(text, length, word);
+    if (at == NULL ||
+        (at > text && ((at[-1] >= 'a' && at[-1] <= 'z') || (at[-1] >= 'A' && at[-1] <= 'Z')))) {
+        return false;
+    }
+    return log_number_behind(at, length - (size_t)(at - text), word, step);
+}
+
+bool log_step_read(const char *text, size_t length, uint64_t *step)
+{
+    static const char *const before[] = {"step", "Step", "iteration"};
+    if (read_bar(text, length, step)) {
+        return true;
+    }
+    for (size_t i = 0; i < COUNT(before); i++) {
+        if (read_word_step(text, length, before[i], step)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,54 @@
+/* What a reader of a log knows at a line: shared by the steps of log_story_read. */
+#ifndef FORMATS_LOG_PRIVATE_LOG_READING_H
+#define FORMATS_LOG_PRIVATE_LOG_READING_H
+
+#include "formats/log/log_story.h"
+#include "formats/log/private/log_text.h"
+#include "formats/log/private/log_words.h"
+
+/* Of each source, while it is read. */
+struct log_source_state {
+    bool is_in_traceback, is_in_barrier;
+    char where[LOG_WHERE_BYTES];
+    int open_event;     /* whose sentence goes on in the next line; LOG_EVENT_UNKNOWN = none */
+    int retry_event;    /* of its last warnings; LOG_EVENT_UNKNOWN = none */
+    uint64_t retry_run; /* warnings in a row of one request */
+    uint64_t retry_low_bytes, retry_high_bytes;
+};
+
+struct log_reading {
+    struct log_story *story;
+    struct log_source_state *states; /* one for each source of the story */
+    size_t state_room;
+    uint32_t slots[2 * LOG_SOURCE_COUNT_MAX];        /* by hash of a name: index + 1, or 0 */
+    uint64_t has_timed_out[LOG_RANK_COUNT_MAX / 64]; /* ranks */
+    uint32_t rank_count;                             /* above the highest that timed out */
+    bool has_step;
+    uint64_t last_step; /* of any source */
+    size_t order;       /* of the line, as it is read */
+};
+
+/* One line, whose source is known. */
+struct log_here {
+    struct log_line line;
+    size_t file_line;
+    uint32_t source;
+    const char *words; /* the line without its prefix */
+    size_t length;
+};
+
+/* The name of a line's source: its entry's, and what its own prefix says. */
+void log_name_source(const struct log_fragment *fragment, const struct log_line *line,
+                     char name[LOG_SOURCE_BYTES]);
+/* Whether the first lines have srun's labels. */
+bool log_has_task_labels(const struct log_text *text);
+
+/* What log_events.c does with each line. */
+void log_take_line(struct log_reading *reading, const struct log_here *here);
+/* What log_choose.c does at the end. */
+void log_choose(struct log_reading *reading);
+
+/* Forms of messages that one importer reads together. */
+bool log_forms_are_one(enum log_form a, enum log_form b);
+
+#endif

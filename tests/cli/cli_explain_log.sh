@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# explain tells what a whole log says before it explains its failure: who failed first, who only waited, what was none.
+field=$(realpath "$2")/log
+# shellcheck source=tests/cli/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+
+words() {
+    tr -s '\n ' ' ' <out.txt >words.txt
+}
+
+# Ranks that interleave: the one that ran out is explained, the others waited for it.
+expect_exit 0 explain "$field/ranks_oom.log"
+expect_text out.txt "What the log says: 17 lines of 3 sources"
+expect_text out.txt "first failure: task 1, the device's memory ran out, line 15, after step 41"
+expect_text out.txt "raised at /job/train.py:88 in train_step"
+expect_text out.txt "a consequence: task 0, task 2 waited for another one until a time-out, lines 8 to 12"
+expect_text out.txt "missing: the others waited for rank 1, which failed first"
+expect_text out.txt "Asked for:     8.00M"
+expect_text out.txt "the failure is in step 42: step 41 is the last one printed before it"
+expect_exit 0 explain "$field/ranks_oom.log" --json
+expect_text out.txt '{"type":"log_event","kind":"out_of_memory","first":true,"source":"task 1","line":15,'
+expect_text out.txt '{"type":"log","verdict":"device_out_of_memory","lines":17,"sources":3,"events_omitted":0,"missing_ranks":[1],"silent":[]}'
+expect_text out.txt '{"type":"explanation","op":1,'
+expect_exit 0 import "$field/ranks_oom.log"
+expect_text out.txt "# line 15: Attempting to allocate 8.00M. That was not possible. There are 6.43M free"
+
+# Entries of Cloud Logging, newest first and one twice.
+expect_exit 0 explain "$field/cloud_logging.json"
+expect_text out.txt "left out (cut, without a text, or twice): 1"
+expect_text out.txt "first failure: pod train-1, the device's memory ran out, line 1, 04-02 08:00:03, after step 9"
+expect_text out.txt "Asked for:     8.00M"
+
+# A rank that stops without a word while the others wait; a log of those who waited alone.
+expect_exit 0 explain "$field/ranks_hang.log"
+expect_text out.txt "silent: rank 2 ends at step 12, line 8, 04-02 08:00:02, without an error, while others wait"
+words
+expect_text words.txt "Nobody in this log says why: rank 2 stopped without a word."
+expect_exit 0 explain "$field/waited_only.log"
+words
+expect_text words.txt "after 600 s: the wait began at 04-02 08:00:02"
+expect_text words.txt "This log has only those who waited. The cause is in the log of rank 1,"
+
+# Warnings after which the request was served are no out-of-memory, and nothing to import.
+for file in retries_served.log bfc_warning.log tpu_retry_served.log; do
+    expect_exit 0 explain "$field/$file"
+    expect_text out.txt "recovered, not failed: "
+    expect_text out.txt "Not an out-of-memory: the allocator warned, then served the requests."
+    expect_exit 2 import "$field/$file"
+done
+expect_text err.txt "the allocator's warnings are no failure: each request was served"
+head -n 2 "$field/bfc_warning.log" >ends.log
+expect_exit 0 explain ends.log
+expect_text out.txt "no failure follows, but the log ends there"
+expect_text out.txt "Not an out-of-memory as far as this log goes"
+expect_exit 0 explain "$field/retry_then_failure.log"
+expect_text out.txt "first failure: rank 0, the device's memory ran out, line 11, after step 8"
+expect_text out.txt "recovered, not failed: 1 warning, the request was served by a retry"
+
+# One failure that three processes print.
+expect_exit 0 explain "$field/vllm_thrice.log"
+expect_text out.txt "it is printed 2 times and counts once: by Worker_TP1 pid=61, EngineCore pid=50"
+
+# The host's memory, SIGKILL, a budget and an exception are not the device's memory.
+for file in kernel_kill.log slurm_kill.log kubernetes_kill.log; do
+    expect_exit 0 explain "$field/$file"
+    expect_text out.txt "It is the host's memory, not the device: no allocator of a device failed."
+done
+expect_exit 0 explain "$field/killed.log"
+expect_text out.txt "Nothing in this log ran out of the device's memory."
+expect_exit 0 explain "$field/killed.log" --json
+expect_text out.txt '{"type":"log","verdict":"killed",'
+expect_exit 0 explain "$field/budget.log"
+expect_text out.txt "a memory budget does not suffice; nothing was allocated"
+expect_exit 0 explain "$field/exception.log"
+expect_text out.txt "raised at fit.py:9 in <module>"
+
+# A message that is cut stays refused, with the file's line; a text that tells nothing is no log.
+printf '[rank0]: step 1\n[rank1]: step 1\n[rank1]: Attempting to allocate 8.00M. That was not possible.\n' >cut.log
+expect_exit 2 explain cut.log
+expect_text err.txt "cut.log:3:"
+expect_text out.txt "first failure: rank 1, the device's memory ran out, line 3"
+printf 'all is well\n' >well.log
+expect_refusal 2 "no format recognises this text" explain well.log
+# What a log says reaches no terminal as it is.
+printf '[rank0]: step 1\n[rank0]: OOM when allocating tensor \033]0;x\007\n' >control.log
+expect_exit 0 explain control.log
+if grep -q "$(printf '[\033\007]')" out.txt; then fail "control characters: $(cat -v out.txt)"; fi
+
+finish
