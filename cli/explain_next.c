@@ -5,6 +5,8 @@
 #include "harness/base/json.h"
 #include "harness/op/system.h"
 
+#include <string.h>
+
 enum { WIDTH = 118, INDENT = 2 };
 
 /* The command that shows every change. */
@@ -45,6 +47,32 @@ static void append_of_remedy(const struct explanation *explanation, struct writi
     append_what_if(explanation, text);
 }
 
+/* Where the file has sums only: how to get one that has the blocks. */
+static void append_of_sums(const struct explanation *explanation, struct writing *text)
+{
+    const char *system = explanation->recording->setup.system;
+    writing_append(text, "find out who holds the memory, which this file does not say: ");
+    if (strcmp(system, "pytorch") == 0) {
+        writing_append(
+            text,
+            "torch.cuda.memory._record_memory_history() at the start, "
+            "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") at the failure, then hbmstress "
+            "explain snapshot.pickle");
+    } else if (strcmp(system, "xla_tpu") == 0) {
+        writing_append(
+            text,
+            "jax.profiler.save_device_memory_profile(\"memory.prof\") in the step before, then hbmstress "
+            "explain memory.prof; tpu_log_allocations_on_oom in LIBTPU_INIT_ARGS makes the runtime print "
+            "all blocks at the next out-of-memory");
+    } else if (strcmp(system, "xla_gpu") == 0) {
+        writing_append(text,
+                       "jax.profiler.save_device_memory_profile(\"memory.prof\") writes it, and "
+                       "hbmstress explain memory.prof tells");
+    } else {
+        writing_append(text, "a trace or a snapshot of the allocator does");
+    }
+}
+
 /* Empty: there is nothing to do, or nothing is known. */
 static void append_next(const struct explanation *explanation, struct writing *text)
 {
@@ -54,6 +82,8 @@ static void append_next(const struct explanation *explanation, struct writing *t
         repeat_word(text, explanation->arguments->words[0]);
     } else if (kind == VERDICT_PREMATURE) {
         append_of_premature(explanation, text);
+    } else if (kind != VERDICT_NONE && explanation->recording->view == IMPORT_SUMS) {
+        append_of_sums(explanation, text);
     } else if (explanation->best.is_there) {
         append_of_remedy(explanation, text);
     } else if (kind != VERDICT_NONE && !explanation->arguments->has_what_if) {

@@ -130,7 +130,8 @@ static void take_numbers(const struct explanation *explanation, struct numbers *
 {
     *numbers = (struct numbers){.headroom = &explanation->moment.headroom};
     measure_least(explanation, numbers);
-    if (is_oom(explanation->verdict) && explanation->op != NULL) {
+    if (is_oom(explanation->verdict) && explanation->op != NULL &&
+        explanation->recording->view == IMPORT_EVENTS) {
         numbers->has_no_return = true;
         no_return_find(explanation->run, explanation->verdict, &numbers->no_return);
     }
@@ -376,7 +377,8 @@ static void put_timeline(struct explanation *explanation)
 void explain_numbers(struct explanation *explanation)
 {
     struct numbers numbers;
-    if (!explanation->moment.is_taken || explanation->verdict->kind == VERDICT_BROKEN) {
+    if (!explanation->moment.is_taken || explanation->verdict->kind == VERDICT_BROKEN ||
+        explanation->recording->view == IMPORT_SUMS) {
         return;
     }
     take_numbers(explanation, &numbers);

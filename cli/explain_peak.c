@@ -56,21 +56,29 @@ void explain_peak(struct explanation *explanation)
     }
 }
 
+static void append_track(struct explanation *explanation)
+{
+    const uint32_t host = explanation->moment.host;
+    const struct memory_chart chart = {.width = 0};
+    char name[DEVICE_NAME_BYTES], indented[DEVICE_NAME_BYTES + 2];
+    snprintf(indented, sizeof indented, "  %s", device_name(explanation->recording, host, name));
+    const struct memory_device device = {indented, &explanation->tracks[host]};
+    writing_append(&explanation->text, "\nMemory over time\n");
+    memory_chart_draw(&chart, &device, &explanation->text);
+}
+
 void explain_pictures(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     const struct moment *moment = &explanation->moment;
-    const struct memory_track *track = &explanation->tracks[moment->host];
-    const struct memory_chart chart = {.width = 0};
-    char name[DEVICE_NAME_BYTES], indented[DEVICE_NAME_BYTES + 2];
-    if (explanation->is_json || !moment->is_taken || track->point_count == 0) {
+    const enum import_view view = explanation->recording->view;
+    if (explanation->is_json || !moment->is_taken || view == IMPORT_SUMS ||
+        explanation->tracks[moment->host].point_count == 0) {
         return;
     }
-    snprintf(indented, sizeof indented, "  %s",
-             device_name(explanation->recording, moment->host, name));
-    const struct memory_device device = {indented, track};
-    writing_append(text, "\nMemory over time\n");
-    memory_chart_draw(&chart, &device, text);
+    if (view == IMPORT_EVENTS) {
+        append_track(explanation);
+    }
     if (moment->heap.has_places) {
         writing_append_format(text, "\nThe heap at op %lu, from address 0 to the end\n  [",
                               (unsigned long)moment->op);

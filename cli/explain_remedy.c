@@ -20,7 +20,8 @@ enum { WIDTH = 118, INDENT = 4 };
 static struct what_if_trial *find_trial(struct explanation *explanation)
 {
     const struct recording *recording = explanation->recording;
-    if (explanation->history->has_lanes || plugin_is_named(recording->setup.target)) {
+    if (explanation->history->has_lanes || plugin_is_named(recording->setup.target) ||
+        recording->view == IMPORT_SUMS) {
         return NULL;
     }
     if (explanation->trial == NULL) {

@@ -167,6 +167,7 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     memcpy(named_target, import.named_target, sizeof named_target);
     writing_append(notes, import.notes);
     recording->format = import.format;
+    recording->view = import.view;
     memcpy(recording->assumed, import.assumed, sizeof import.assumed);
     memcpy(recording->told, import.told, sizeof import.told);
     memcpy(recording->message, import.message, sizeof import.message);

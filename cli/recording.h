@@ -12,7 +12,8 @@ struct recording {
     struct op_list ops;
     const struct target *target;
     const struct format *format; /* NULL: read as ops */
-    struct said *said;           /* what the file says happened; said_count of them */
+    enum import_view view;
+    struct said *said; /* what the file says happened; said_count of them */
     size_t said_count;
     /* as in struct import */
     char assumed[IMPORT_NOTES_BYTES];

@@ -374,6 +374,7 @@ enum import_result heap_image_build(struct heap_image *image, const struct setup
         return result;
     }
     import_suggest_option(&import->setup, "defrag", "none");
+    import->view = import->view == IMPORT_SUMS ? IMPORT_SUMS : IMPORT_MOMENT;
     layout.spare_bytes = import->setup.capacity_bytes - layout.largest_bytes;
     import->setup.host_count = layout.host_count;
     image->filler_tag = choose_filler_tag(image, &import->setup);

@@ -36,5 +36,6 @@ enum import_result heap_parts_add(struct heap_parts *parts, struct import *impor
                    : tag_table_add(&parts->tags, &import->setup, name, strlen(name)),
     };
     parts->end_bytes += size_bytes;
+    import->view = IMPORT_SUMS;
     return heap_image_add(&parts->image, &span, error);
 }

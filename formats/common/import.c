@@ -14,6 +14,7 @@ void import_init(struct import *import)
     import->notes[0] = import->named_target[0] = import->assumed[0] = '\0';
     import->told[0] = import->message[0] = '\0';
     import->message_line = 0;
+    import->view = IMPORT_EVENTS;
     memset(import->devices, 0, sizeof import->devices);
     import->compile_report = NULL;
     setup_init(&import->setup);

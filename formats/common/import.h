@@ -41,6 +41,13 @@ struct said {
     uint64_t value; /* bytes; the step's number for SAID_STEP; 0 for SAID_FAILED */
 };
 
+/* What the file shows of memory, and so what may be said of its list. */
+enum import_view {
+    IMPORT_EVENTS = 0, /* what was allocated and freed, one after the other */
+    IMPORT_MOMENT,     /* the blocks of one moment: the order of the ops is made up */
+    IMPORT_SUMS        /* sums of one moment: places, and what one block is, are made up, too */
+};
+
 /* What came in. */
 struct import {
     const struct format *format;
@@ -48,6 +55,7 @@ struct import {
     char named_target[SETUP_VALUE_BYTES]; /* that the text itself names, whatever is fixed; "" = it
                                              names none */
     struct op_list ops;
+    enum import_view view;
     struct said *said; /* said_count of them; owned by the import */
     size_t said_count, said_room;
     char assumed[IMPORT_NOTES_BYTES]; /* what the file does not say and the list has all the same:

@@ -142,6 +142,7 @@ enum import_result counted_build(const struct counted_device *devices, size_t co
                                  const char *tag, const struct import_input *input,
                                  struct import *import, struct import_error *error)
 {
+    import->view = IMPORT_SUMS;
     const enum import_result result = choose_device(devices, count, input, import, error);
     if (result != IMPORT_OK) {
         return result;

@@ -600,6 +600,7 @@ enum import_result tpu_message_build(const struct tpu_message *message, const st
     if (!choose_granule(message, fixed, &plan, reason)) {
         return import_fail(error, IMPORT_INVALID, error->line, error->column, "%s", reason);
     }
+    import->view = IMPORT_SUMS;
     append_ops(message, &plan, import);
     say_results(message, &plan, import);
     fill_setup(message, fixed, &plan, import);
