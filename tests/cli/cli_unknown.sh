@@ -38,7 +38,10 @@ expect_no_text out.txt '"unknown_allowed"'
 [ $((plain + aligned + held)) = "$unknown" ] || fail "classes do not add up to $unknown: $classes"
 # Each list that is saved says why its memory ran out.
 places() { # TYPE WHERE
-    grep "\"type\":\"$1\".*\"unknown\"${2-}" out.txt | grep -o '"trial":[0-9]*\|"op":[0-9]*' | paste -sd ' \n' | sort
+    # The first "op" is that of the out-of-memory: causes behind it may name others.
+    grep "\"type\":\"$1\".*\"unknown\"${2-}" out.txt | awk '
+        match($0, /"trial":[0-9]+/) { trial = substr($0, RSTART, RLENGTH) }
+        match($0, /"op":[0-9]+/) { print trial, substr($0, RSTART, RLENGTH) }' | sort
 }
 places verdict '.*"certificate":' >saved.txt
 [ -s saved.txt ] && places diagnosis | cmp -s - saved.txt || fail "saved are $(cat saved.txt), with a diagnosis $(places diagnosis)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What field files say, and whether `hbmstress explain` tells the same: a second reader that shares nothing with formats/.
 
-    tests/field/told.py HBMSTRESS DATA
+    tests/cli/told.py HBMSTRESS DATA
 
 Prints a table in Markdown, a row for each file below DATA.  Exits with 0 when each row agrees, with 1 when one does not, and
 with 77 (skipped) when there is no DATA.
