@@ -177,7 +177,8 @@ static struct view *view_create(const struct recording *recording)
 {
     struct view *view = malloc(sizeof *view);
     CHECK(view != NULL);
-    step_axis_init(&view->steps, recording->said, recording->said_count, &recording->ops,
+    step_axis_init(&view->steps, recording->said, recording->said_count,
+                   recording->view == IMPORT_EVENTS ? &recording->ops : NULL,
                    recording->setup.granule_bytes);
     survey_init(&view->survey, &view->steps, &recording->setup,
                 recording->ops.count - lanes_switch_count(&recording->ops));

@@ -131,9 +131,11 @@ static void print_sharing(const struct compile_report *report, char *remark, siz
 {
     char shared[SIZE_TEXT_BYTES];
     const struct compile_size *size = &report->numbers[COMPILE_SHARED];
-    size_print_field(size->range.nominal, shared);
-    snprintf(remark, room, size->is_said ? "%s of them in the memory of arguments (donated)" : "",
-             shared);
+    remark[0] = '\0';
+    if (size->is_said) {
+        size_print_field(size->range.nominal, shared);
+        snprintf(remark, room, "%s of them in the memory of arguments (donated)", shared);
+    }
 }
 
 static void append_rows(const struct compile_report *report, struct writing *text)

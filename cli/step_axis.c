@@ -47,13 +47,13 @@ static void take_period(struct step_axis *axis, const struct op_list *ops, uint6
 void step_axis_init(struct step_axis *axis, const struct said *said, size_t said_count,
                     const struct op_list *ops, uint64_t granule_bytes)
 {
-    const size_t most = said_count + ops->count + 1;
+    const size_t most = said_count + (ops == NULL ? 0 : ops->count) + 1;
     *axis = (struct step_axis){.ops = calloc(most, sizeof *axis->ops),
                                .numbers = calloc(most, sizeof *axis->numbers)};
     CHECK(axis->ops != NULL);
     CHECK(axis->numbers != NULL);
     take_said(axis, said, said_count);
-    if (axis->count == 0) {
+    if (axis->count == 0 && ops != NULL) {
         take_period(axis, ops, granule_bytes);
     }
 }

@@ -18,7 +18,8 @@ struct step_axis {
 
 /* From what the file says; where it says nothing, from the period of the list
  * (diagnosis/remedy_steps.h), if at least one block ends for each step: a list that rebuilds one
- * moment has no steps, however regular its blocks are.  O(ops). */
+ * moment has no steps, however regular its blocks are.  ops: NULL, nothing is estimated.  O(ops).
+ */
 void step_axis_init(struct step_axis *axis, const struct said *said, size_t said_count,
                     const struct op_list *ops, uint64_t granule_bytes);
 void step_axis_deinit(struct step_axis *axis);
