@@ -80,6 +80,22 @@ static void explain_more(struct explanation *explanation)
     explain_draw_svg(explanation);
 }
 
+/* The list has one of the heaps that the file allows.  Where its refusal is justified there, and
+ * would be premature in another, the file has no verdict. */
+static const struct verdict *judge_file(struct explanation *explanation,
+                                        const struct verdict *verdict)
+{
+    if (!explanation->recording->is_open || verdict->kind != VERDICT_JUSTIFIED) {
+        return verdict;
+    }
+    explanation->open = *verdict;
+    explanation->open.kind = VERDICT_UNKNOWN;
+    snprintf(explanation->open.reason, sizeof explanation->open.reason,
+             "justified if no free piece that could serve the request was large enough, premature "
+             "if one was, and the file has their sum only");
+    return &explanation->open;
+}
+
 /* Says what is to be said at the op that was run last. */
 static void explain_now(struct explanation *explanation, const struct run *run,
                         const struct verdict *verdict)
@@ -95,11 +111,13 @@ static void explain_now(struct explanation *explanation, const struct run *run,
     }
     end_rows(explanation);
     explain_log(&explanation->recording->story, explanation->is_json, &explanation->text);
+    explanation->verdict = judge_file(explanation, verdict);
     if (explanation->is_json) {
         explain_in_json(explanation);
     } else {
         explain_in_words(explanation);
     }
+    explanation->verdict = verdict;                         /* causes are those of the list */
     explanation->moment.is_taken = explanation->op != NULL; /* all is freed after the list */
     explain_more(explanation);
 }
@@ -231,6 +249,7 @@ static void answer_with(int file, enum exit_code code, const struct explanation 
                         const struct writing *before)
 {
     const uint64_t svg_bytes = explanation->svg.length;
+    code = code == EXIT_KEPT && explanation->open.kind == VERDICT_UNKNOWN ? EXIT_UNKNOWN : code;
     (void)(file_write_all(file, &svg_bytes, sizeof svg_bytes) &&
            file_write_all(file, explanation->svg.bytes, explanation->svg.length) &&
            file_write_all(file, &code, sizeof code) &&

@@ -200,6 +200,14 @@ static bool has_frees(const struct op_list *ops)
 void explain_settings(struct explanation *explanation)
 {
     const struct recording *recording = explanation->recording;
+    if (recording->format == format_find("torch_snapshot") && recording->view == IMPORT_MOMENT &&
+        !explanation->is_json) {
+        writing_append(
+            &explanation->text,
+            "\nAllocator settings: --format torch_events reads the events of this snapshot, "
+            "and tries each setting on them\n");
+        return;
+    }
     if (strcmp(recording->setup.system, "pytorch") != 0 || !has_frees(&recording->ops) ||
         setup_filler_tag(&recording->setup) != OP_TAG_COUNT) {
         return;

@@ -347,7 +347,8 @@ void explain_in_words(struct explanation *explanation)
         explain_evict(explanation);
     }
     explain_verdict(explanation);
-    if (explanation->verdict->kind != VERDICT_BROKEN) {
+    if (explanation->verdict->kind != VERDICT_BROKEN &&
+        explanation->verdict != &explanation->open) { /* what is said of the list alone */
         explain_refusals(explanation);
         explain_proof(explanation);
     }

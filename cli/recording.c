@@ -168,6 +168,7 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     writing_append(notes, import.notes);
     recording->format = import.format;
     recording->view = import.view;
+    recording->is_open = import.is_open;
     memcpy(recording->assumed, import.assumed, sizeof import.assumed);
     memcpy(recording->told, import.told, sizeof import.told);
     memcpy(recording->message, import.message, sizeof import.message);

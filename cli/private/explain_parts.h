@@ -51,6 +51,7 @@ struct explanation {
     const struct arguments *arguments; /* FILE is their first word */
     const struct recording *recording; /* FILE */
     bool is_json;
+    struct verdict open;     /* on the file, where that on its list is not the only one it allows */
     struct history *history; /* until this moment */
     struct occupancy occupancy;
     struct what_if_trial *trial; /* of the remedies; NULL: none was tried yet */

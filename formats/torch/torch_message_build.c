@@ -423,6 +423,7 @@ enum import_result torch_message_build(const struct torch_message *message,
         return result;
     }
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
+    import->is_open = plan.requested <= plan.unallocated || plan.requested <= plan.usable;
     append_request(&plan, import);
     tell_result(&plan, import);
     tell_limits(message, &plan, import);
