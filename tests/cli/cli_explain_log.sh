@@ -57,7 +57,7 @@ expect_text out.txt "first failure: rank 0, the device's memory ran out, line 11
 expect_text out.txt "recovered, not failed: 1 warning, the request was served by a retry"
 
 # One failure that three processes print.
-expect_exit 0 explain "$field/vllm_thrice.log"
+expect_exit 3 explain "$field/vllm_thrice.log"
 expect_text out.txt "it is printed 2 times and counts once: by Worker_TP1 pid=61, EngineCore pid=50"
 
 # The host's memory, SIGKILL, a budget and an exception are not the device's memory.
