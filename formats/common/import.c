@@ -65,37 +65,41 @@ static void add_line(char lines[IMPORT_NOTES_BYTES], const char *prefix, const c
     }
 }
 
+enum { LINE_BYTES = 512 };
+static void print_line(char line[LINE_BYTES], const char *format, va_list arguments)
+{
+    vsnprintf(line, LINE_BYTES, format, arguments);
+    utf8_make_printable(line);
+}
+
 void import_note(struct import *import, const char *note, ...)
 {
-    char line[512];
+    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, note);
-    vsnprintf(line, sizeof line, note, arguments);
+    print_line(line, note, arguments);
     va_end(arguments);
-    utf8_make_printable(line);
     add_line(import->notes, "", line);
 }
 
 void import_assume(struct import *import, const char *fact, ...)
 {
-    char line[512];
+    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, fact);
-    vsnprintf(line, sizeof line, fact, arguments);
+    print_line(line, fact, arguments);
     va_end(arguments);
-    utf8_make_printable(line);
     add_line(import->notes, IMPORT_ASSUMED, line);
     add_line(import->assumed, "", line);
 }
 
 void import_tell(struct import *import, const char *fact, ...)
 {
-    char line[512];
+    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, fact);
-    vsnprintf(line, sizeof line, fact, arguments);
+    print_line(line, fact, arguments);
     va_end(arguments);
-    utf8_make_printable(line);
     add_line(import->notes, IMPORT_TOLD, line);
     add_line(import->told, "", line);
 }
