@@ -137,14 +137,23 @@ static const struct {
     bool (*read)(struct list *list, struct word value);
     bool may_repeat, is_required;
 } heads[] = {
-    {"scenario", read_remark, false, false},   {"chip", read_remark, false, false},
-    {"system", read_remark, false, false},     {"capacity", read_capacity, false, true},
-    {"granule", read_granule, false, false},   {"rounding", read_rounding, false, false},
-    {"hosts", read_hosts, false, true},        {"coordinate", read_remark, false, false},
-    {"target", read_target, false, true},      {"option", read_option, true, false},
-    {"seed", read_number, false, false},       {"search_nodes", read_number, false, false},
-    {"regret_max", read_number, false, false}, {"check_races", read_races, false, false},
-    {"reported", read_reported, false, false}, {"tag", read_tag, true, false},
+    {"scenario", read_remark, false, false},
+    {"chip", read_remark, false, false},
+    {"system", read_remark, false, false},
+    {"capacity", read_capacity, false, true},
+    {"granule", read_granule, false, false},
+    {"rounding", read_rounding, false, false},
+    {"hosts", read_hosts, false, true},
+    {"coordinate", read_remark, false, false},
+    {"target", read_target, false, true},
+    {"option", read_option, true, false},
+    {"seed", read_number, false, false},
+    {"search_nodes", read_number, false, false},
+    {"regret_max", read_number, false, false},
+    {"until", read_number, false, false},
+    {"check_races", read_races, false, false},
+    {"reported", read_reported, false, false},
+    {"tag", read_tag, true, false},
 };
 enum { HEAD_COUNT = sizeof heads / sizeof *heads };
 

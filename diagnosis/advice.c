@@ -46,6 +46,9 @@ struct advice {
 #define JAX_UNLOAD \
     "drop compiled programs that never run again: jax.clear_caches(), and fewer shapes to compile"
 #define SMALLER_BATCH "divide the batch by " ADVICE_VALUE
+#define SMALLER_BY "make the batch, or the longest input, " ADVICE_VALUE " % smaller"
+#define JAX_PRECISION \
+    "compute in bfloat16 where float32 is the largest: x.astype(jnp.bfloat16), or dtype=jnp.bfloat16"
 #define LONGER_INPUTS \
     "bound what " ADVICE_TAG " holds: cut or bucket sequences to a fixed length, or limit the cache"
 #define RESTART "save a checkpoint every " ADVICE_VALUE " steps and start the process again from it"
@@ -132,7 +135,7 @@ static const struct advice table[] = {
      ADVICE_SAME,
      {[UNKNOWN] = "keep fewer programs loaded",
       [XLA_TPU] = "keep fewer programs loaded: fewer shapes to compile, jax.clear_caches() between "
-                  "phases",
+                  "phases; a lower tpu_shared_memory_percent (LIBTPU_INIT_ARGS) makes them smaller",
       [XLA_GPU] = "keep fewer programs loaded: fewer shapes to compile, jax.clear_caches() between "
                   "phases"}},
     {&remedy_mark_step,
@@ -166,6 +169,24 @@ static const struct advice table[] = {
       [RMM] = "bound what " ADVICE_TAG " holds: smaller partitions, or spill the oldest",
       [ONNXRUNTIME] = LONGER_INPUTS,
       [HOST] = "bound what " ADVICE_TAG " holds"}},
+    {&remedy_trim,
+     ADVICE_OTHER,
+     {[UNKNOWN] = SMALLER_BY,
+      [XLA_TPU] = SMALLER_BY,
+      [XLA_GPU] = SMALLER_BY,
+      [TENSORFLOW] = SMALLER_BY,
+      [PYTORCH] = SMALLER_BY,
+      [RMM] = "make the partitions " ADVICE_VALUE " % smaller",
+      [ONNXRUNTIME] = SMALLER_BY}},
+    {&remedy_precision,
+     ADVICE_OTHER,
+     {[UNKNOWN] = "use bfloat16 where float32 is the largest",
+      [XLA_TPU] = JAX_PRECISION,
+      [XLA_GPU] = JAX_PRECISION,
+      [TENSORFLOW] = "compute in bfloat16: "
+                     "tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')",
+      [PYTORCH] = "compute in bfloat16: torch.autocast('cuda', dtype=torch.bfloat16)",
+      [ONNXRUNTIME] = "convert the model to float16"}},
     {&remedy_checkpointing,
      ADVICE_SAME,
      {[UNKNOWN] = "compute " ADVICE_TAG " again instead of keeping it",

@@ -34,4 +34,9 @@ enum { ADVICE_SIGN_BYTES = 160 };
 void advice_sign(const struct remedy *remedy, const struct remedy_case *given,
                  char text[ADVICE_SIGN_BYTES]);
 
+/* Whether a name is, as far as it tells, of parameters or optimizer state, which do not grow with
+ * the batch; and whether it is of 32-bit floats. */
+bool advice_name_is_of_model(const char *name);
+bool advice_name_is_float32(const char *name);
+
 #endif

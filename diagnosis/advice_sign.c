@@ -22,6 +22,7 @@ static const struct telling {
     {&remedy_sharding,
      "the same on every device",
      {"optimizer", "adam", "opt_state", "exp_avg", "momentum", "param"}},
+    {&remedy_precision, "float32", {"float32", "f32["}},
 };
 enum { TELLING_COUNT = sizeof tellings / sizeof *tellings };
 enum { WORD_COUNT = sizeof tellings[0].words / sizeof *tellings[0].words };
@@ -40,6 +41,21 @@ static bool has_word(const char *name, const struct telling *telling)
         }
     }
     return false;
+}
+
+bool advice_name_is_of_model(const char *name)
+{
+    static const struct telling of_model[] = {
+        {NULL, "", {"optimizer", "adam", "opt_state", "exp_avg", "momentum", "param"}},
+        {NULL, "", {"weight", "kernel", "embedding", "variable"}},
+    };
+    return has_word(name, &of_model[0]) || has_word(name, &of_model[1]);
+}
+
+bool advice_name_is_float32(const char *name)
+{
+    static const struct telling of_float32 = {NULL, "", {"float32", "f32["}};
+    return has_word(name, &of_float32);
 }
 
 /* By tag: what buffers hold at the end, and how much of it is padding in all. */
@@ -81,6 +97,23 @@ static void tell_names(const struct telling *telling, const struct remedy_case *
     }
 }
 
+/* What a batch makes lives within a step. */
+static void tell_of_step(const struct remedy_case *given, char text[ADVICE_SIGN_BYTES])
+{
+    uint64_t bytes = 0;
+    char size[SIZE_TEXT_BYTES];
+    for (size_t i = 0; i < given->ops->count && given->steps.count > 0; i++) {
+        const struct remedy_life *life = &given->lives.lives[i];
+        const bool is_there = life->root == i && life->end == OP_NONE;
+        bytes += is_there && given->steps.is_of_step[i] ? life->bytes : 0;
+    }
+    if (bytes > 0 && text[0] == '\0') {
+        size_print_field(bytes, size);
+        snprintf(text, ADVICE_SIGN_BYTES, "%s at the end live within a step, as a batch does",
+                 size);
+    }
+}
+
 void advice_sign(const struct remedy *remedy, const struct remedy_case *given,
                  char text[ADVICE_SIGN_BYTES])
 {
@@ -91,6 +124,9 @@ void advice_sign(const struct remedy *remedy, const struct remedy_case *given,
         if (tellings[i].remedy == remedy) {
             tell_names(&tellings[i], given, &held, text);
         }
+    }
+    if (remedy == &remedy_batch || remedy == &remedy_trim || remedy == &remedy_accumulation) {
+        tell_of_step(given, text);
     }
     const bool is_of_padding = remedy == &remedy_layout || remedy == &remedy_no_padding;
     if (is_of_padding && held.padding_bytes > 0) {

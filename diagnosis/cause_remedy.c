@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { CHOICE_COUNT = 5 };
+enum { CHOICE_COUNT = 7 };
 
 /* By name, so that a cause may be missing.  refused_though_it_fits and rounded_up have none: it is
  * the allocator that has to change. */
@@ -20,11 +20,13 @@ static const struct {
     {"fragmented", {&remedy_defrag, &remedy_pages}},
     {"out_of_place", {&remedy_defrag, &remedy_pages}},
     {"host_skew", {&remedy_even}},
-    {"spike", {&remedy_batch, &remedy_sharding}},
+    {"spike", {&remedy_trim, &remedy_batch, &remedy_precision, &remedy_sharding}},
     {"padding", {&remedy_layout, &remedy_no_padding}},
     {"growing_set", {&remedy_bound}},
     {"still_growing", {&remedy_bound}},
-    {"exhausted", {&remedy_unload, &remedy_accumulation, &remedy_batch, &remedy_sharding}},
+    {"exhausted",
+     {&remedy_unload, &remedy_accumulation, &remedy_trim, &remedy_batch, &remedy_precision,
+      &remedy_sharding}},
 };
 
 const struct remedy *const *cause_remedies(const char *cause_name)

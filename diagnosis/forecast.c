@@ -7,7 +7,7 @@
 /* Points of the line, and the quantiles of their slopes that bound it: nine of ten lie between. */
 enum { POINT_COUNT_MAX = 64, SLOPE_COUNT_MAX = POINT_COUNT_MAX * (POINT_COUNT_MAX - 1) / 2 };
 enum { QUANTILE_LOW = 5, QUANTILE_HIGH = 95, RISING_PERCENT = 90 };
-#define STEP_MAX 1e15 /* later steps are none */
+#define STEP_MAX 1e15 /* later steps, and more bytes, are none */
 
 /* The least and the most that is in use in each step. */
 struct series {
@@ -74,12 +74,6 @@ static bool is_rising(const struct series *series)
            series->floors[series->count - 1] > series->floors[first];
 }
 
-/* What the line through the floors may be: its slope in bytes per step, its value at the last step,
- * and how far a step rises above its floor. */
-struct line {
-    double slope, value, height;
-};
-
 static double find_slope(const struct series *series, size_t first, size_t stride, double slopes[3])
 {
     double all[SLOPE_COUNT_MAX];
@@ -99,7 +93,7 @@ static double find_slope(const struct series *series, size_t first, size_t strid
 /* lines[0] is the most favourable, [1] the median and [2] the least favourable.  The last three
  * quarters of the steps count, at most POINT_COUNT_MAX of them at equal distances, the last one
  * among them. */
-static void find_lines(const struct series *series, struct line lines[3])
+static void find_lines(const struct series *series, struct forecast_line lines[3])
 {
     const size_t last = series->count - 1;
     const size_t wanted = series->count - series->count / 4;
@@ -123,7 +117,8 @@ static void find_lines(const struct series *series, struct line lines[3])
 }
 
 /* The first step, from 1, whose peak is above the capacity. */
-static uint64_t find_full_step(const struct line *line, size_t step_count, uint64_t capacity_bytes)
+static uint64_t find_full_step(const struct forecast_line *line, size_t step_count,
+                               uint64_t capacity_bytes)
 {
     const double room = (double)capacity_bytes - line->value - line->height;
     if (room < 0) {
@@ -137,7 +132,7 @@ void forecast_take(const uint64_t *in_use_bytes, size_t op_count, const struct r
                    uint64_t capacity_bytes, struct forecast *forecast)
 {
     struct series series = {0};
-    struct line lines[3];
+    struct forecast_line *lines = forecast->lines;
     *forecast = (struct forecast){.has_steps = steps->count > 0};
     take_series(in_use_bytes, op_count, steps, &series);
     if (series.count >= FORECAST_STEP_COUNT_MIN && is_rising(&series)) {
@@ -156,4 +151,14 @@ void forecast_take(const uint64_t *in_use_bytes, size_t op_count, const struct r
     }
     free(series.floors);
     free(series.heights);
+}
+
+void forecast_peak(const struct forecast *forecast, uint64_t step, uint64_t peak_bytes[3])
+{
+    for (unsigned k = 0; k < 3; k++) {
+        const struct forecast_line *line = &forecast->lines[k];
+        const double bytes = line->value + line->height +
+                             line->slope * ((double)step - (double)forecast->step_count);
+        peak_bytes[k] = bytes < STEP_MAX ? (uint64_t)bytes : (uint64_t)STEP_MAX;
+    }
 }

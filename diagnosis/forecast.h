@@ -9,6 +9,12 @@
  * them. */
 enum { FORECAST_STEP_COUNT_MIN = 6, FORECAST_PART_COUNT = 32 };
 
+/* What the least that is in use in a step may be: slope more in each, value at the last step that
+ * was looked at, and how far a step rises above it.  All in bytes. */
+struct forecast_line {
+    double slope, value, height;
+};
+
 struct forecast {
     bool grows; /* what every step falls back to rises, and goes on to; otherwise the rest is 0.
                    False where most steps give nothing back */
@@ -19,11 +25,16 @@ struct forecast {
     uint64_t at;         /* the step in which capacity_bytes would be exceeded */
     uint64_t from, to; /* the same by the slope and the peaks that are least and most favourable */
     uint64_t at_op;    /* the op with which that step begins, about */
+    struct forecast_line lines[3]; /* the most favourable, the median, the least favourable */
 };
 
 /* in_use_bytes: what is in use after each of op_count ops.  capacity_bytes: what may be in use.
  * Memory that cannot be used because it lies in pieces is not counted.  O(ops). */
 void forecast_take(const uint64_t *in_use_bytes, size_t op_count, const struct remedy_steps *steps,
                    uint64_t capacity_bytes, struct forecast *forecast);
+
+/* What would be in use at most in that step, at least step_count, if memory were large enough: the
+ * least, the median, the most.  The list grows. */
+void forecast_peak(const struct forecast *forecast, uint64_t step, uint64_t peak_bytes[3]);
 
 #endif

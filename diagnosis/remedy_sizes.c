@@ -72,8 +72,7 @@ void remedy_sizes_settle(struct remedy_sizes *sizes, const struct remedy_lives *
     }
 }
 
-/* By op: whether it is a load whose program is executed in more than one step. */
-static bool *find_loads_of_steps(const struct remedy_case *given)
+bool *remedy_sizes_loads_of_steps(const struct remedy_case *given)
 {
     const struct op_list *ops = given->ops;
     uint32_t *first = calloc(ops->count + 1,
@@ -98,7 +97,7 @@ static bool *find_loads_of_steps(const struct remedy_case *given)
 bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_case *given,
                                uint64_t n, const bool is_left[OP_TAG_COUNT])
 {
-    bool *is_of_steps = find_loads_of_steps(given);
+    bool *is_of_steps = remedy_sizes_loads_of_steps(given);
     for (size_t i = 0; i < given->ops->count; i++) {
         const struct op *op = &given->ops->ops[i];
         const uint32_t root = given->lives.lives[i].root;

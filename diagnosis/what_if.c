@@ -57,7 +57,11 @@ static void measure_row(struct trying *trying, struct what_if_row *row)
                            &forecast);
     /* Restarts go on as the steps do. */
     const bool grows = forecast.grows && row->remedy != &remedy_restart;
-    row->full_step = row->end == WHAT_IF_FITS && grows ? forecast.at : 0;
+    if (row->end == WHAT_IF_FITS && grows) {
+        row->full_step = forecast.at;
+        row->full_from = forecast.from;
+        row->full_to = forecast.to;
+    }
 }
 
 /* Applies the remedy and runs what comes out; the variant stays in trying->variant. */
@@ -255,15 +259,21 @@ static void try_as_it_is(struct trying *trying)
     report_row(trying, &row);
 }
 
-/* The first that fits; where the list grows, one that does not grow on, if there is one. */
-static size_t find_smallest(const struct what_if *what_if)
+/* It does not grow on, or not before the job ends. */
+static bool lasts(const struct what_if_row *row, uint64_t until_step)
+{
+    return row->full_step == 0 || (until_step > 0 && row->full_from > until_step);
+}
+
+/* The first that fits; where the list grows, one that lasts, if there is one. */
+static size_t find_smallest(const struct what_if *what_if, uint64_t until_step)
 {
     size_t first = what_if->count;
     for (size_t i = what_if->count; i-- > 0;) {
         const struct what_if_row *row = &what_if->rows[i];
         const bool is_met = row->end == WHAT_IF_FITS && (row->remedy == NULL || row->is_smallest);
-        const bool is_better = first == what_if->count || row->full_step == 0 ||
-                               what_if->rows[first].full_step > 0;
+        const bool is_better = first == what_if->count || lasts(row, until_step) ||
+                               !lasts(&what_if->rows[first], until_step);
         first = is_met && is_better ? i : first;
     }
     return first;
@@ -284,7 +294,7 @@ static void try_all(const struct target *target, const struct what_if_base *base
             try_remedy(&trying, remedies[i]);
         }
     }
-    what_if->smallest = find_smallest(what_if);
+    what_if->smallest = find_smallest(what_if, base->setup.until_step);
     remedy_result_deinit(&trying.variant);
     remedy_case_deinit(&given);
 }

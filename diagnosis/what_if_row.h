@@ -31,6 +31,7 @@ struct what_if_row {
     uint64_t requested_bytes;    /* of the request that failed */
     uint64_t full_step; /* the list grows, and so does this one: the step, from 1, in which it would
                            be out of memory; 0: it does not, or it fails before */
+    uint64_t full_from, full_to; /* the bounds of that step, as in struct forecast */
     char note[REMEDY_NOTE_BYTES];
     char sign[ADVICE_SIGN_BYTES]; /* as by advice_sign */
 };

@@ -97,6 +97,7 @@ static void say_step(const struct log_story *story, struct import *import)
     for (size_t i = 0; i < import->said_count; i++) {
         failed = import->said[i].kind == SAID_FAILED ? import->said[i].op : failed;
     }
+    import->setup.until_step = story->step_total > first->step ? story->step_total : 0;
     if (import->ops.count == 0 || first->form == LOG_FORM_COMPILE) {
         return;
     }

@@ -154,6 +154,9 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
         recording_deinit(&recording);
         return code;
     }
+    if (arguments->until_step > 0) {
+        recording.setup.until_step = arguments->until_step;
+    }
     if (code == EXIT_KEPT) {
         code = check_what_if(arguments, &recording);
     }
@@ -178,6 +181,7 @@ static const char *const options[] = {"--format",
                                       "--what-if-out",
                                       "--checkpoint-tags",
                                       "--timeline",
+                                      "--until",
                                       "--svg",
                                       "--json",
                                       NULL};
@@ -201,7 +205,9 @@ const struct subcommand subcommand_explain = {
         "Then come the numbers: what is lost to fragmentation, below which size requests succeed, the\n"
         "smallest device that would have done, and the op after which nothing could have avoided the\n"
         "failure (docs/explain.md).  Where nothing failed, explain describes the peak, and who held memory\n"
-        "then.  --timeline prints the same numbers over time; --svg FILE draws memory and the heap.\n\n"
+        "then.  Where memory grows, it says when it runs out, and whether each remedy lasts to the step that\n"
+        "the job was headed for: as the log says it, or as --until gives it (docs/advice.md).\n"
+        "--timeline prints the same numbers over time; --svg FILE draws memory and the heap.\n\n"
         "With OTHER_FILE, explain compares the two runs, before and after a change: what grew, what is\n"
         "new, what is gone at the peak of each.  It exits with 0 when both were compared.\n\n"
         "A report of XLA's compiler is shown as one: nothing ran, so nothing is replayed.  Explain prints\n"
@@ -215,6 +221,7 @@ const struct subcommand subcommand_explain = {
         "Example: hbmstress explain crash.log --chip v4\n"
         "Example: hbmstress explain crash.log --chip v4 --what-if --what-if-out variants\n"
         "Example: hbmstress explain crash.log --checkpoint-tags activations,attention\n"
+        "Example: hbmstress explain begun.ops --until 80000\n"
         "Example: hbmstress explain snapshot.pickle --timeline --svg memory.svg\n"
         "Example: hbmstress explain before.pickle after.pickle\n"
         "Example: hbmstress explain out/repros/deadlock-queued_free_race-7.ops",

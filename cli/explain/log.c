@@ -183,6 +183,15 @@ static void tell_victim(const struct log_story *story, const struct log_event *e
     }
 }
 
+/* Of how many. */
+static void append_total(const struct log_story *story, const struct log_event *event,
+                         struct writing *words)
+{
+    if (story->step_total > event->step) {
+        writing_append_format(words, " of %" PRIu64, story->step_total);
+    }
+}
+
 static void tell_first(const struct log_story *story, struct writing *text)
 {
     const struct log_event *event = first_event(story);
@@ -195,6 +204,7 @@ static void tell_first(const struct log_story *story, struct writing *text)
     if (event->has_step) {
         writing_append_format(&words, ", %s step %" PRIu64, event->is_in_step ? "in" : "after",
                               event->step);
+        append_total(story, event, &words);
     }
     append_item(text, &words);
     quote_event(event, text);

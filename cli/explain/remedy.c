@@ -1,5 +1,6 @@
 /* The remedy of each cause: what to do, and what came of it when it was run. */
 #include "cli/explain/private/explain_parts.h"
+#include "cli/explain/projection.h"
 #include "cli/wrap.h"
 #include "diagnosis/cause.h"
 #include "diagnosis/cause_remedy.h"
@@ -55,14 +56,25 @@ static void append_outcome(const struct what_if_row *row, struct writing *text)
     }
 }
 
-static void append_growth(const struct what_if_answer *answer, struct writing *text)
+static struct projection project(const struct forecast *forecast)
 {
+    return (struct projection){forecast->at, forecast->from, forecast->to};
+}
+
+static void append_growth(const struct what_if_answer *answer, uint64_t until_step,
+                          struct writing *text)
+{
+    const struct projection projection = project(&answer->forecast);
     if (answer->row.end != WHAT_IF_FITS) {
         return;
     }
     if (answer->forecast.grows) {
-        writing_append_format(text, "; it still grows: full at about step %" PRIu64,
-                              answer->forecast.at);
+        writing_append(text, "; it still grows: ");
+        projection_append(&projection, until_step, text);
+    } else if (until_step > 0) {
+        writing_append_format(
+            text, "; memory no longer grows from step to step, so it fits to step %" PRIu64 ", too",
+            until_step);
     } else {
         writing_append(text, "; memory no longer grows from step to step, so later steps fit, too");
     }
@@ -77,7 +89,7 @@ static void append_results(const struct remedy *remedy, struct writing *text)
 }
 
 static void append_answer(const struct diagnosis *diagnosis, const struct what_if_answer *answer,
-                          const char *words, struct writing *text)
+                          const char *words, uint64_t until_step, struct writing *text)
 {
     writing_append_format(text, "remedy: %s. ", words);
     if (answer->is_tried) {
@@ -85,7 +97,7 @@ static void append_answer(const struct diagnosis *diagnosis, const struct what_i
                               answer->remedy->is_estimate ? ", an estimate" : "");
         append_outcome(&answer->row, text);
         if (diagnosis->cause->claim == CLAIM_GROWTH) {
-            append_growth(answer, text);
+            append_growth(answer, until_step, text);
         }
         writing_append(text, ". ");
     } else {
@@ -100,7 +112,8 @@ static void append_answer(const struct diagnosis *diagnosis, const struct what_i
 /* --- JSON --- */
 
 static void append_json_answer(struct writing *text, const struct diagnosis *diagnosis,
-                               const struct what_if_answer *answer, const char *words)
+                               const struct what_if_answer *answer, const char *words,
+                               uint64_t until_step)
 {
     const struct what_if_row *row = &answer->row;
     json_open(text, "remedy");
@@ -118,7 +131,8 @@ static void append_json_answer(struct writing *text, const struct diagnosis *dia
         json_add_number(text, "headroom_bytes", what_if_headroom_bytes(row));
         json_add_boolean(text, "grows", answer->forecast.grows);
         if (answer->forecast.grows) {
-            json_add_number(text, "full_step", answer->forecast.at);
+            const struct projection projection = project(&answer->forecast);
+            projection_add(&projection, until_step, text);
         }
     }
     json_add_string(text, "note", row->note);
@@ -167,7 +181,8 @@ void explain_remedy(struct explanation *explanation, const struct diagnosis *dia
                  sizeof words);
     keep_best(explanation, &answer, words);
     if (explanation->is_json) {
-        append_json_answer(&explanation->text, diagnosis, &answer, words);
+        append_json_answer(&explanation->text, diagnosis, &answer, words,
+                           explanation->recording->setup.until_step);
         return;
     }
     if (before.fits && strcmp(before.words, words) == 0) {
@@ -175,7 +190,7 @@ void explain_remedy(struct explanation *explanation, const struct diagnosis *dia
     }
     writing_init(&text);
     writing_init(&visible);
-    append_answer(diagnosis, &answer, words, &text);
+    append_answer(diagnosis, &answer, words, explanation->recording->setup.until_step, &text);
     writing_append_visible(&visible, writing_string(&text));
     writing_append_format(&explanation->text, "%*s", INDENT, "");
     wrap_append(&explanation->text, writing_string(&visible), INDENT, WIDTH);
@@ -188,6 +203,25 @@ bool explain_capacity_is_assumed(const struct explanation *explanation)
 {
     const char *facts = explanation->recording->assumed;
     return strncmp(facts, "capacity ", 9) == 0 || strstr(facts, "\ncapacity ") != NULL;
+}
+
+/* What it comes to at the step that the job was headed for. */
+static void append_end(const struct explanation *explanation, const struct forecast *forecast,
+                       struct writing *text)
+{
+    const uint64_t until_step = explanation->recording->setup.until_step;
+    const struct projection projection = project(forecast);
+    uint64_t peak_bytes[3];
+    char size[3][SIZE_TEXT_BYTES];
+    if (until_step < forecast->step_count || !forecast->has_steps) {
+        return;
+    }
+    forecast_peak(forecast, until_step, peak_bytes);
+    writing_append(text, "  As it is, ");
+    projection_append(&projection, until_step, text);
+    writing_append_format(text, ".\n  Step %" PRIu64 " would need about %s (between %s and %s).\n",
+                          until_step, print_size(peak_bytes[1], size[1]),
+                          print_size(peak_bytes[0], size[0]), print_size(peak_bytes[2], size[2]));
 }
 
 static void append_forecast(const struct explanation *explanation, const struct forecast *forecast,
@@ -210,9 +244,9 @@ static void append_forecast(const struct explanation *explanation, const struct 
         writing_append_format(text, " (between %" PRIu64 " and %" PRIu64 ")", forecast->from,
                               forecast->to);
     }
-    writing_append_format(text,
-                          ", about op %" PRIu64 ".\n  Memory that lies in pieces is not counted.\n",
-                          forecast->at_op);
+    writing_append_format(text, ", about op %" PRIu64 ".\n", forecast->at_op);
+    append_end(explanation, forecast, text);
+    writing_append(text, "  Memory that lies in pieces is not counted.\n");
 }
 
 static void append_json_forecast(const struct explanation *explanation,
@@ -224,9 +258,8 @@ static void append_json_forecast(const struct explanation *explanation,
     json_add_number(text, "ops_per_step", forecast->step_ops);
     json_add_number(text, "bytes_per_step", forecast->step_bytes);
     if (!explain_capacity_is_assumed(explanation)) {
-        json_add_number(text, "full_step", forecast->at);
-        json_add_number(text, "full_step_from", forecast->from);
-        json_add_number(text, "full_step_to", forecast->to);
+        const struct projection projection = project(forecast);
+        projection_add(&projection, explanation->recording->setup.until_step, text);
         json_add_number(text, "full_op", forecast->at_op);
     }
     json_close(text);

@@ -370,7 +370,9 @@ static void find_flags(const struct compile_report *report, struct report_cases 
                          "--xla_tpu_rematerialization_max_block_size_limit=32, "
                          "--xla_tpu_rematerialization_block_effort_factor=10.0, "
                          "--xla_tpu_pre_fusion_remat=true. The results stay the same; the step "
-                         "takes longer.");
+                         "takes longer. Flags that schedule for less memory come last: "
+                         "--xla_latency_hiding_scheduler_rerun=5, --xla_memory_scheduler=kBrkga "
+                         "(https://openxla.org/xla/flags_guidance).");
 }
 
 void report_cases_find(const struct compile_report *report, struct report_cases *cases)

@@ -14,43 +14,52 @@
 struct setting {
     const char *text; /* of PYTORCH_CUDA_ALLOC_CONF; "" = none */
     const char *key;  /* before the ':' */
-    void (*set)(struct cache_settings *settings, uint64_t capacity_bytes);
+    void (*set)(struct cache_settings *settings, double value, uint64_t capacity_bytes);
+    double value;
     bool needs_capacity;
 };
 
-static void set_expandable(struct cache_settings *settings, uint64_t capacity_bytes)
+static void set_expandable(struct cache_settings *settings, double value, uint64_t capacity_bytes)
 {
+    (void)value;
     (void)capacity_bytes;
     settings->is_expandable = true;
 }
 
-static void set_max_split(struct cache_settings *settings, uint64_t capacity_bytes)
+static void set_max_split(struct cache_settings *settings, double value, uint64_t capacity_bytes)
 {
     (void)capacity_bytes;
-    settings->max_split_bytes = 128 * MIB;
+    settings->max_split_bytes = (uint64_t)value * MIB;
 }
 
 /* It acts only below a limit, which is set to the whole device. */
-static void set_collection(struct cache_settings *settings, uint64_t capacity_bytes)
+static void set_collection(struct cache_settings *settings, double value, uint64_t capacity_bytes)
 {
-    settings->garbage_collection_threshold = 0.8;
+    settings->garbage_collection_threshold = value;
     settings->limit_bytes = capacity_bytes;
 }
 
-static void set_divisions(struct cache_settings *settings, uint64_t capacity_bytes)
+static void set_divisions(struct cache_settings *settings, double value, uint64_t capacity_bytes)
 {
     (void)capacity_bytes;
     for (size_t i = 0; i < CACHE_DIVISIONS_COUNT; i++) {
-        settings->divisions[i] = 4;
+        settings->divisions[i] = (uint32_t)value;
     }
 }
 
+/* Values of one key stand together; of equally good ones the first is printed. */
 static const struct setting all_settings[] = {
-    {"", "", NULL, false},
-    {"expandable_segments:True", "expandable_segments", set_expandable, false},
-    {"max_split_size_mb:128", "max_split_size_mb", set_max_split, false},
-    {"garbage_collection_threshold:0.8", "garbage_collection_threshold", set_collection, true},
-    {"roundup_power2_divisions:4", "roundup_power2_divisions", set_divisions, false},
+    {"", "", NULL, 0, false},
+    {"expandable_segments:True", "expandable_segments", set_expandable, 1, false},
+    {"max_split_size_mb:128", "max_split_size_mb", set_max_split, 128, false},
+    {"max_split_size_mb:64", "max_split_size_mb", set_max_split, 64, false},
+    {"max_split_size_mb:256", "max_split_size_mb", set_max_split, 256, false},
+    {"max_split_size_mb:512", "max_split_size_mb", set_max_split, 512, false},
+    {"garbage_collection_threshold:0.8", "garbage_collection_threshold", set_collection, 0.8, true},
+    {"garbage_collection_threshold:0.6", "garbage_collection_threshold", set_collection, 0.6, true},
+    {"roundup_power2_divisions:4", "roundup_power2_divisions", set_divisions, 4, false},
+    {"roundup_power2_divisions:8", "roundup_power2_divisions", set_divisions, 8, false},
+    {"roundup_power2_divisions:16", "roundup_power2_divisions", set_divisions, 16, false},
 };
 enum { SETTING_COUNT = sizeof all_settings / sizeof *all_settings };
 
@@ -72,7 +81,7 @@ static void replay_setting(const struct explanation *explanation, const struct s
     struct cache_settings settings;
     cache_settings_init(&settings);
     if (setting->set != NULL) {
-        setting->set(&settings, capacity_bytes);
+        setting->set(&settings, setting->value, capacity_bytes);
     }
     caching_replay(&explanation->recording->setup, &explanation->recording->ops, &settings,
                    capacity_bytes, outcome);
@@ -86,8 +95,26 @@ static bool is_on(const struct explanation *explanation, const struct setting *s
                                    : strstr(said, setting->key) != NULL;
 }
 
+/* value_count: of how many values of its key this one was the best. */
+static void put_note(const struct explanation *explanation, const struct setting *setting,
+                     size_t value_count, struct table *table)
+{
+    struct writing note;
+    writing_init(&note);
+    if (is_on(explanation, setting)) {
+        writing_append(&note, "so it was when the file was written");
+    }
+    if (value_count > 1) {
+        writing_append_format(&note, "%sthe best of %zu values", note.length > 0 ? "; " : "",
+                              value_count);
+    }
+    table_put(table, writing_string(&note));
+    writing_deinit(&note);
+}
+
 static void put_setting(const struct explanation *explanation, const struct setting *setting,
-                        const struct caching_outcome *outcome, struct table *table)
+                        const struct caching_outcome *outcome, size_t value_count,
+                        struct table *table)
 {
     char size[SIZE_TEXT_BYTES];
     table_put(table, setting->text[0] == '\0' ? "none" : setting->text);
@@ -106,7 +133,7 @@ static void put_setting(const struct explanation *explanation, const struct sett
     table_put_number(table, outcome->oom_count);
     size_print_field(outcome->largest_served_bytes, size);
     table_put(table, size);
-    table_put(table, is_on(explanation, setting) ? "so it was when the file was written" : "");
+    put_note(explanation, setting, value_count, table);
 }
 
 /* Whether a would have been better than b: fewer requests refused, or none and less reserved. */
@@ -118,13 +145,31 @@ static bool is_better(const struct caching_outcome *a, const struct caching_outc
     return a->oom_count == 0 && a->reserved_peak_bytes < b->reserved_peak_bytes;
 }
 
+/* How many values of its key there are, from its first one. */
+static size_t count_values(size_t first)
+{
+    size_t next = first;
+    while (next < SETTING_COUNT && strcmp(all_settings[next].key, all_settings[first].key) == 0) {
+        next++;
+    }
+    return next - first;
+}
+
+/* Of [from, to), the first of equals. */
+static size_t find_best(const struct caching_outcome outcomes[SETTING_COUNT], size_t from,
+                        size_t to)
+{
+    size_t best = from;
+    for (size_t i = from + 1; i < to; i++) {
+        best = is_better(&outcomes[i], &outcomes[best]) ? i : best;
+    }
+    return best;
+}
+
 /* Which of them would have helped. */
 static void append_best(const struct caching_outcome outcomes[SETTING_COUNT], struct writing *text)
 {
-    size_t best = 0;
-    for (size_t i = 1; i < SETTING_COUNT; i++) {
-        best = is_better(&outcomes[i], &outcomes[best]) ? i : best;
-    }
+    const size_t best = find_best(outcomes, 0, SETTING_COUNT);
     if (best == 0) {
         writing_append(text, "  None of them would have helped.\n");
         return;
@@ -155,7 +200,12 @@ static void append_table(struct explanation *explanation)
     }
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         replay_setting(explanation, &all_settings[i], &outcomes[i]);
-        put_setting(explanation, &all_settings[i], &outcomes[i], &table);
+    }
+    for (size_t i = 0; i < SETTING_COUNT;) {
+        const size_t count = count_values(i);
+        const size_t best = find_best(outcomes, i, i + count);
+        put_setting(explanation, &all_settings[best], &outcomes[best], count, &table);
+        i += count;
     }
     writing_append(&explanation->text,
                    "\nAllocator settings: the same requests, run through a model of PyTorch's "

@@ -37,6 +37,8 @@ static void explain_more(struct explanation *explanation)
 {
     explain_causes(explanation);
     explain_settings(explanation);
+    explain_largest_batch(explanation);
+    explain_give_back(explanation);
     explain_numbers(explanation);
     explain_pictures(explanation);
     explain_told(explanation);

@@ -8,6 +8,7 @@
 #include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
+#include "cli/explain/projection.h"
 #include "diagnosis/what_if.h"
 #include "harness/base/json.h"
 #include "harness/base/size.h"
@@ -110,18 +111,25 @@ static void write_list(void *context, const struct what_if_row *row, const struc
 /* --- the table --- */
 
 /* It fits as far as the list goes, and not much further. */
-static void append_growth(const struct what_if_row *row, struct writing *text)
+static struct projection project(const struct what_if_row *row)
 {
+    return (struct projection){row->full_step, row->full_from, row->full_to};
+}
+
+static void append_growth(const struct what_if_row *row, uint64_t until_step, struct writing *text)
+{
+    const struct projection projection = project(row);
     if (row->full_step > 0) {
-        writing_append_format(
-            text,
-            "  The list still grows from step to step: full at about step %" PRIu64
-            ".  No change that was tried ends that.\n",
-            row->full_step);
+        writing_append(text, "  The list still grows from step to step: ");
+        projection_append(&projection, until_step, text);
+        writing_append(text, until_step > 0 && row->full_from > until_step
+                                 ? ".\n"
+                                 : ".  No change that was tried ends that.\n");
     }
 }
 
-static void append_smallest(const struct what_if *what_if, struct writing *text)
+static void append_smallest(const struct work *work, const struct what_if *what_if,
+                            struct writing *text)
 {
     char size[SIZE_TEXT_BYTES];
     if (what_if->smallest == what_if->count) {
@@ -138,11 +146,11 @@ static void append_smallest(const struct what_if *what_if, struct writing *text)
     writing_append_visible(text, row->title);
     writing_append_format(text, " (%s%s)\n  It assumes: %s\n", row->remedy->summary,
                           row->remedy->is_estimate ? "; an estimate" : "", row->remedy->assumes);
-    append_growth(row, text);
+    append_growth(row, work->recording->setup.until_step, text);
     writing_append(text, "\n");
 }
 
-static void put_row(struct table *table, const struct what_if_row *row)
+static void put_row(struct table *table, const struct what_if_row *row, uint64_t until_step)
 {
     char size[SIZE_TEXT_BYTES];
     const bool is_run = row->end == WHAT_IF_FITS || row->end == WHAT_IF_NO_MEMORY ||
@@ -155,7 +163,9 @@ static void put_row(struct table *table, const struct what_if_row *row)
     }
     writing_append(&note, row->note);
     if (row->full_step > 0) {
-        writing_append_format(&note, "; still grows: full at about step %" PRIu64, row->full_step);
+        const struct projection projection = project(row);
+        writing_append(&note, "; still grows: ");
+        projection_append(&projection, until_step, &note);
     }
     if (row->sign[0] != '\0' && is_run) {
         writing_append(&note, "; sign: ");
@@ -174,7 +184,8 @@ static void put_row(struct table *table, const struct what_if_row *row)
     writing_deinit(&note);
 }
 
-static void append_table(const struct what_if *what_if, struct writing *text)
+static void append_table(const struct work *work, const struct what_if *what_if,
+                         struct writing *text)
 {
     static const char *const heads[] = {"change",       "fits",    "peak", "headroom",
                                         "largest hole", "results", "note"};
@@ -185,7 +196,7 @@ static void append_table(const struct what_if *what_if, struct writing *text)
         table_put(&table, heads[i]);
     }
     for (size_t i = 0; i < what_if->count; i++) {
-        put_row(&table, &what_if->rows[i]);
+        put_row(&table, &what_if->rows[i], work->recording->setup.until_step);
     }
     table_print(&table, 2, text);
     table_deinit(&table);
@@ -245,8 +256,8 @@ static void append_in_words(const struct work *work, const struct what_if *what_
         writing_append(text, "One client makes all calls, in the order of the list.  ");
     }
     writing_append(text, "docs/what-if.md describes the changes.\n");
-    append_smallest(what_if, text);
-    append_table(what_if, text);
+    append_smallest(work, what_if, text);
+    append_table(work, what_if, text);
     append_advice(work, what_if, text);
 }
 
@@ -305,7 +316,8 @@ static void append_json_row(const struct work *work, const struct what_if *what_
     json_add_number(text, "left_out_ops", what_if->left_out_count);
     json_add_string(text, "note", row->note);
     if (row->full_step > 0) {
-        json_add_number(text, "full_step", row->full_step);
+        const struct projection projection = project(row);
+        projection_add(&projection, work->recording->setup.until_step, text);
     }
     if (row->remedy != NULL) {
         append_json_advice(work, row, text);

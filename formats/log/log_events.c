@@ -341,7 +341,11 @@ static bool read_traceback(struct log_source_state *state, const struct log_here
 static void take_step(struct log_reading *reading, const struct log_here *here)
 {
     struct log_source *source = &reading->story->sources[here->source];
-    uint64_t step;
+    uint64_t step, total;
+    if (log_step_total_read(here->words, here->length, &total) &&
+        total > reading->story->step_total) {
+        reading->story->step_total = total;
+    }
     if (!log_step_read(here->words, here->length, &step)) {
         return;
     }

@@ -114,6 +114,7 @@ struct log_story {
         left_out_count; /* entries of a structured log that are cut, have no text, or came twice */
     bool has_task_labels;
     uint64_t world_size;                     /* 0 = not said */
+    uint64_t step_total;                     /* that the job was headed for; 0 = not said */
     uint32_t missing[LOG_MISSING_COUNT_MAX]; /* ranks that others waited for in vain */
     uint32_t missing_count;
     uint32_t silent[LOG_MISSING_COUNT_MAX]; /* sources that end without a word while others wait */

@@ -210,6 +210,9 @@ void ops_file_print_head(FILE *stream, const struct setup *setup)
     if (setup->has_regret_max) {
         fprintf(stream, "regret_max %" PRIu64 "\n", setup->regret_max);
     }
+    if (setup->until_step != 0) {
+        fprintf(stream, "until %" PRIu64 "\n", setup->until_step);
+    }
     if (setup->checks_races) {
         fprintf(stream, "check_races yes\n");
     }

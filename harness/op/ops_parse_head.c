@@ -174,6 +174,11 @@ static bool parse_regret_max(struct parser *parser, struct word word)
     return parser_number(parser, word, UINT64_MAX, &parser->setup->regret_max);
 }
 
+static bool parse_until(struct parser *parser, struct word word)
+{
+    return parser_number(parser, word, UINT64_MAX, &parser->setup->until_step);
+}
+
 static bool parse_check_races(struct parser *parser, struct word word)
 {
     parser->setup->checks_races = word_is(word, "yes");
@@ -297,6 +302,7 @@ static const struct {
     {"tag", parse_tag, true},
     {"search_nodes", parse_search_nodes, false},
     {"regret_max", parse_regret_max, false},
+    {"until", parse_until, false},
     {"check_races", parse_check_races, false},
     {"reported", parse_reported, false},
 };
@@ -329,6 +335,6 @@ bool parser_head(struct parser *parser, struct word key)
         parser, key.text,
         "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
         "(scenario, chip, system, capacity, granule, rounding, hosts, coordinate, target, option, seed, "
-        "search_nodes, regret_max, check_races, reported, tag)",
+        "search_nodes, regret_max, until, check_races, reported, tag)",
         shown(key), key.text);
 }

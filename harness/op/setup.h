@@ -46,6 +46,7 @@ struct setup {
     uint32_t option_count;
     char scenario[SETUP_NAME_BYTES]; /* "" = none */
     uint64_t seed;
+    uint64_t until_step;       /* that the job was headed for, from 1; 0 = not known */
     uint64_t search_nodes_max; /* budget of one verdict; 0 = ORACLE_NODES_DEFAULT */
     bool has_regret_max;       /* more than regret_max regretted requests break a promise */
     uint64_t regret_max;

@@ -116,7 +116,7 @@ FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded
 HEAD = {'scenario': matching('.+'), 'chip': matching('.+'), 'system': matching('.+'),
         'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
         'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
-        'search_nodes': read_whole, 'regret_max': read_whole, 'check_races': one_of('yes'), 'reported': read_reported,
+        'search_nodes': read_whole, 'regret_max': read_whole, 'until': read_whole, 'check_races': one_of('yes'), 'reported': read_reported,
         'tag': matching('(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5]) ".*"')}
 
 

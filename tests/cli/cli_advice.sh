@@ -48,6 +48,35 @@ case $(last_sentence) in
     "Next: free the blocks of 'losses' after each step, then run again; "*) ;;
     *) fail "the last line of begun.ops is: $(last_sentence)" ;;
 esac
+# To the step that the job was headed for: as --until gives it, and as a list says it.
+expect_exit 0 explain begun.ops --until 400
+tr '\n' ' ' <out.txt | tr -s ' ' >line.txt
+expect_text line.txt "so it fits to step 400, too"
+expect_text line.txt "As it is, it fits to step 400, the last; full at about step 470"
+sed 's/^seed 1/&\nuntil 80000/' begun.ops >until.ops
+expect_exit 0 import until.ops -o again.ops
+expect_exit 0 explain again.ops
+tr '\n' ' ' <out.txt | tr -s ' ' >line.txt
+expect_text line.txt "so it fits to step 80000, too"
+expect_text line.txt "As it is, it does not fit to step 80000: full at about step 470."
+expect_exit 0 explain again.ops --until 469 --json
+expect_text out.txt '"full_step":470,"full_step_from":470,"full_step_to":470,"until_step":469,"fits_to_until":"yes"'
+expect_exit 0 explain again.ops --until 470 --json
+expect_text out.txt '"until_step":470,"fits_to_until":"no"'
+expect_exit 0 explain "$causes/leak.ops" --until 480 --what-if
+grep '^  batch-2 ' out.txt | grep -q 'still grows: it fits to step 480, the last' || fail "batch-2: $(grep '^  batch-2 ' out.txt)"
+expect_refusal 2 "is not a step" explain begun.ops --until soon
+# A log says it.
+{
+    echo "step 24030/80000 loss 2.1"
+    echo "step 24031/80000 loss 2.1"
+    echo "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 11.20G. That was not possible. There are 12.43G free.; (0x0x0_HBM0)"
+} >headed.log
+"$hbmstress" explain headed.log --chip v4 >out.txt 2>err.txt
+expect_text out.txt "after step 24031 of 80000"
+expect_exit 0 import headed.log --chip v4 -o headed.ops
+expect_text headed.ops "until 80000"
+
 # Where the capacity is no fact, nobody knows when it is full.
 sed 's/^seed 1/&\n# assumed: capacity 64M, the peak of live bytes/' begun.ops >assumed.ops
 expect_exit 0 explain assumed.ops
@@ -76,7 +105,7 @@ expect_exit 0 explain pieces.ops --capacity 70M --json
 grep '"setting":""' out.txt | grep -q '"ooms":[1-9]' || fail "without settings it runs: $(grep '"setting":""' out.txt)"
 grep '"setting":"expandable_segments:True"' out.txt | grep -q '"ooms":0,' ||
     fail "with expandable segments it runs out: $(grep expandable out.txt)"
-[ "$(grep -c '"type":"setting"' out.txt)" = 5 ] || fail "there are five settings"
+[ "$(grep -c '"type":"setting"' out.txt)" = 11 ] || fail "there are eleven settings"
 expect_exit 0 explain pieces.ops --capacity 70M
 expect_text out.txt "expandable_segments:True would have helped most: "
 sed '/^system/d' pieces.ops >unknown.ops

@@ -3,6 +3,7 @@
 #include "diagnosis/advice.h"
 #include "diagnosis/cause.h"
 #include "diagnosis/cause_remedy.h"
+#include "diagnosis/largest_batch.h"
 #include "diagnosis/private/what_if_measure.h"
 #include "diagnosis/what_if.h"
 #include "diagnosis/what_if_trial.h"
@@ -222,7 +223,13 @@ END_TEST
 
 /* --- forecast --- */
 
-enum { JOB_SEEDS = 24, JOB_STEP_OPS = 6, JOB_STEPS_SEEN = 60, JOB_STEPS_MAX = 4000 };
+enum {
+    JOB_SEEDS = 24,
+    PROJECTED_SEEDS = 9,
+    JOB_STEP_OPS = 6,
+    JOB_STEPS_SEEN = 60,
+    JOB_STEPS_MAX = 4000
+};
 
 /* A job that leaves a loss behind in each step, of 1 to 4 granules; 1 MiB is full after some
  * hundreds of them.  Its gradients change from step to step. */
@@ -369,6 +376,48 @@ static uint64_t find_full_step_under(const struct remedy *remedy, uint64_t param
     return full;
 }
 
+/* The variant of the first step_count steps; *row and *forecast: what is said of it. */
+static void project(const struct remedy *remedy, uint64_t parameter, const struct setup *setup,
+                    uint64_t seed, unsigned step_count, struct what_if_row *row,
+                    struct forecast *forecast)
+{
+    struct op_list ops;
+    struct remedy_list list;
+    op_list_init(&ops);
+    make_job(seed, step_count, &ops);
+    remedy_list_take(&list, setup, &ops);
+    remedy_list_apply(&list, remedy, parameter);
+    what_if_measure_growth(target_find("hbm"), &list.result.setup, &list.result.ops, row, forecast);
+    remedy_list_deinit(&list);
+    op_list_deinit(&ops);
+}
+
+START_TEST(what_a_remedy_predicts_for_a_step_is_what_a_run_to_it_shows)
+{
+    const struct setup setup = make_setup();
+    for (uint64_t seed = 1; seed <= PROJECTED_SEEDS; seed++) {
+        const uint64_t n = UINT64_C(2) << seed % 3;
+        struct what_if_row row = {0}, later = {0};
+        struct forecast forecast, of_later;
+        uint64_t peak_bytes[3];
+        project(&remedy_batch, n, &setup, seed, JOB_STEPS_SEEN, &row, &forecast);
+        ck_assert_int_eq(row.end, WHAT_IF_FITS);
+        ck_assert(forecast.grows);
+        const uint64_t full = find_full_step_under(&remedy_batch, n, &setup, seed);
+        ck_assert_msg(forecast.from <= full && full <= forecast.to,
+                      "seed %lu, batch-%lu: from %lu to %lu; it is %lu", (unsigned long)seed,
+                      (unsigned long)n, (unsigned long)forecast.from, (unsigned long)forecast.to,
+                      (unsigned long)full);
+        const unsigned step = (unsigned)forecast.from - 1;
+        forecast_peak(&forecast, step, peak_bytes);
+        project(&remedy_batch, n, &setup, seed, step, &later, &of_later);
+        ck_assert_int_eq(later.end, WHAT_IF_FITS); /* "fits to step N" fits */
+        ck_assert_uint_le(peak_bytes[0], later.peak_bytes);
+        ck_assert_uint_le(later.peak_bytes, peak_bytes[2]);
+    }
+}
+END_TEST
+
 START_TEST(a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends)
 {
     const struct setup setup = make_setup();
@@ -424,6 +473,74 @@ START_TEST(steady_memory_and_memory_that_only_fills_have_no_forecast)
     ck_assert_uint_eq(forecast.at, 962);
     ck_assert_uint_eq(forecast.from, 962);
     ck_assert_uint_eq(forecast.to, 962);
+}
+END_TEST
+
+/* Six steps of activations of 64 KiB over 256 KiB of parameters, on a device of 1 MiB. */
+static const char steps_text[] =
+    "capacity 1M\ntag 1 \"params\"\ntag 2 \"acts\"\ntag 3 \"more\"\n0: alloc size=256K tag=1\n"
+    "1: alloc size=48K tag=2\n2: alloc size=16K tag=3\n3: free block=1\n4: free block=2\n"
+    "5: alloc size=48K tag=2\n6: alloc size=16K tag=3\n7: free block=5\n8: free block=6\n"
+    "9: alloc size=48K tag=2\n10: alloc size=16K tag=3\n11: free block=9\n12: free block=10\n"
+    "13: alloc size=48K tag=2\n14: alloc size=16K tag=3\n15: free block=13\n16: free block=14\n"
+    "17: alloc size=48K tag=2\n18: alloc size=16K tag=3\n19: free block=17\n20: free block=18\n"
+    "21: alloc size=48K tag=2\n22: alloc size=16K tag=3\n23: free block=21\n24: free block=22\n";
+
+static enum what_if_end run_batch(struct remedy_list *list, uint64_t percent)
+{
+    struct op_list scaled;
+    struct what_if_row row = {0};
+    op_list_init(&scaled);
+    largest_batch_scale(&list->given, percent, &scaled);
+    what_if_measure(list->given.target, list->given.setup, &scaled, &row);
+    op_list_deinit(&scaled);
+    return row.end;
+}
+
+START_TEST(the_largest_batch_fits_and_one_percent_more_does_not)
+{
+    struct remedy_list list;
+    struct largest_batch found;
+    remedy_list_parse(&list, steps_text);
+    ck_assert(
+        largest_batch_find(list.given.target, list.given.setup, list.given.ops, 10000, &found));
+    ck_assert_uint_eq(found.fits, 1200); /* 768 KiB of 64 */
+    ck_assert_uint_eq(found.fails, 1201);
+    ck_assert_uint_eq(found.row.peak_bytes, 1024 * KILO);
+    ck_assert_int_eq(run_batch(&list, found.fits), WHAT_IF_FITS);
+    ck_assert_int_eq(run_batch(&list, found.fails), WHAT_IF_NO_MEMORY);
+    ck_assert(!largest_batch_find(list.given.target, list.given.setup, list.given.ops, 80, &found));
+    remedy_list_deinit(&list);
+    remedy_list_parse(&list, "0: alloc size=256K\n1: alloc size=4K\n2: free block=1\n");
+    ck_assert(
+        !largest_batch_find(list.given.target, list.given.setup, list.given.ops, 10000, &found));
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_few_percent_less_are_tried_before_half_of_everything)
+{
+    struct remedy_list list;
+    struct what_if_answer answer;
+    remedy_list_parse(&list, "capacity 1M\ntag 1 \"dense/weight\"\ntag 2 \"f32[64,1024]\"\n"
+                             "0: alloc size=512K tag=1\n1: alloc size=256K tag=2\n"
+                             "2: alloc size=260K tag=2\n");
+    struct what_if_trial *trial = what_if_trial_create(list.given.target, list.given.setup,
+                                                       list.given.ops, UINT64_MAX);
+    ck_assert(what_if_trial_answer(trial, cause_remedies("exhausted"), NULL, &answer));
+    ck_assert_str_eq(answer.row.title, "trim-2");
+    ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
+    what_if_trial_destroy(trial);
+    remedy_list_apply(&list, &remedy_trim, 2);
+    ck_assert_uint_eq(list.result.ops.ops[0].size_bytes, 512 * KILO); /* the model stays whole */
+    remedy_list_apply(&list, &remedy_precision, 0);
+    ck_assert_uint_eq(list.result.ops.ops[0].size_bytes, 512 * KILO);
+    ck_assert_uint_eq(list.result.ops.ops[1].size_bytes, 128 * KILO);
+    ck_assert_uint_eq(list.result.ops.ops[2].size_bytes, 130 * KILO);
+    remedy_list_deinit(&list);
+    remedy_list_parse(&list, "tag 1 \"acts\"\n0: alloc size=4K tag=1\n");
+    remedy_list_refused(&list, &remedy_precision, 0, "no name in the list says float32");
+    remedy_list_deinit(&list);
 }
 END_TEST
 
@@ -502,8 +619,11 @@ Suite *suite_of_advice(void)
     tcase_add_test(tests, the_fullest_host_comes_down_to_the_mean);
     tcase_add_test(tests, the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast);
     tcase_add_test(tests, a_released_leak_no_longer_grows_and_the_whole_job_fits);
+    tcase_add_test(tests, what_a_remedy_predicts_for_a_step_is_what_a_run_to_it_shows);
     tcase_add_test(tests, a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends);
     tcase_add_test(tests, steady_memory_and_memory_that_only_fills_have_no_forecast);
+    tcase_add_test(tests, the_largest_batch_fits_and_one_percent_more_does_not);
+    tcase_add_test(tests, a_few_percent_less_are_tried_before_half_of_everything);
     tcase_add_test(tests, of_several_remedies_the_first_that_fits_is_the_answer);
     tcase_add_test(tests, beyond_the_bound_nothing_is_tried_and_that_is_said);
     suite_add_tcase(suite, tests);

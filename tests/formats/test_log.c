@@ -143,6 +143,35 @@ START_TEST(steps_are_read_in_each_form)
 }
 END_TEST
 
+START_TEST(how_many_steps_there_were_to_be_is_read_in_each_form)
+{
+    static const struct {
+        const char *text;
+        uint64_t total;
+    } totals[] = {{"Step 24031/80000, loss 2.1", 80000},
+                  {"step 7 of 100", 100},
+                  {"iteration       10/     100 | lm loss", 100},
+                  {" 12%|###  | 7/100 [00:12<02:40,  1.7s/it]", 100},
+                  {"  Total optimization steps = 80,000", 80000},
+                  {"Config param steps: 500", 0},
+                  {"steps=80000", 80000},
+                  {"max_steps: 300", 300},
+                  {"num_train_steps=1000, lr=1", 1000},
+                  {"warmup_steps=100", 0},
+                  {"  Gradient Accumulation steps = 8", 0},
+                  {"max_steps: -1", 0},
+                  {"step 7 loss 1/2", 0},
+                  {"completed step: 24031, seconds: 0.5", 0}};
+    for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++) {
+        uint64_t total = 0;
+        const bool is_read = log_step_total_read(totals[i].text, strlen(totals[i].text), &total);
+        ck_assert_msg(is_read == (totals[i].total > 0), "%s", totals[i].text);
+        ck_assert_msg(!is_read || total == totals[i].total, "%s: %lu", totals[i].text,
+                      (unsigned long)total);
+    }
+}
+END_TEST
+
 /* One sentence of each row of the tables: what looks for signs first must not pass over it. */
 START_TEST(each_sentence_is_recognised)
 {
@@ -521,6 +550,7 @@ Suite *suite_of_log(void)
     tcase_add_test(cases, the_programs_time_wins_over_the_collectors);
     tcase_add_test(cases, folded_lines_count);
     tcase_add_test(cases, steps_are_read_in_each_form);
+    tcase_add_test(cases, how_many_steps_there_were_to_be_is_read_in_each_form);
     tcase_add_test(cases, each_sentence_is_recognised);
     tcase_add_test(cases, of_interleaved_ranks_the_one_that_failed_is_imported_and_explained);
     tcase_add_test(cases, a_listing_among_other_ranks_lines_is_whole);

@@ -131,6 +131,11 @@ void explain_causes(struct explanation *explanation);
 void explain_remedy(struct explanation *explanation, const struct diagnosis *diagnosis);
 /* After the causes, where nothing ran out of memory: when it will. */
 void explain_forecast(struct explanation *explanation);
+/* Of a list with steps and a capacity that is a fact: the largest batch that fits. */
+void explain_largest_batch(struct explanation *explanation);
+/* Where nothing failed, and the arena of the system keeps what nothing uses any more: how much, and
+ * how it comes back. */
+void explain_give_back(struct explanation *explanation);
 /* Of a PyTorch trace: what each setting of its allocator would have done. */
 void explain_settings(struct explanation *explanation);
 /* Whether the capacity is no fact of FILE, but chosen by its importer. */

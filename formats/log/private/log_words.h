@@ -19,6 +19,10 @@ void log_words_read(const char *text, size_t length, struct log_words *words);
  * False: none.  */
 bool log_step_read(const char *text, size_t length, uint64_t *step);
 
+/* The step that the job is headed for, as "step 24031/80000", "7/100 [00:12<...", "max_steps:
+ * 80000" and the like say.  False: the line does not.  */
+bool log_step_total_read(const char *text, size_t length, uint64_t *total);
+
 /* A number behind the words, which blanks, ':', '=' and '(' may part; false: there is none. */
 bool log_number_behind(const char *text, size_t length, const char *words, uint64_t *number);
 
