@@ -47,17 +47,49 @@ static void append_of_remedy(const struct explanation *explanation, struct writi
     append_what_if(explanation, text);
 }
 
+/* PyTorch keeps a history of CUDA's own allocator alone; the message says which it was. */
+static const char *advise_pytorch(const char *message)
+{
+    if (strstr(message, "MPS backend out of memory") != NULL) {
+        return "torch.mps.current_allocated_memory() and torch.mps.driver_allocated_memory() after each "
+               "step show when it grows; PYTORCH_MPS_HIGH_WATERMARK_RATIO sets how much is allowed";
+    }
+    if (strstr(message, "XPU out of memory") != NULL) {
+        return "torch.xpu.memory_stats() after each step shows when it grows, and hbmstress explain "
+               "reads what it prints";
+    }
+    if (strstr(message, "would exceed allowed memory") != NULL) {
+        return "run once without backend:cudaMallocAsync in PYTORCH_CUDA_ALLOC_CONF, which keeps no "
+               "history, and with torch.cuda.memory._record_memory_history() at the start; "
+               "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") at the failure, then hbmstress "
+               "explain snapshot.pickle";
+    }
+    return "torch.cuda.memory._record_memory_history() at the start, "
+           "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") at the failure, then hbmstress "
+           "explain snapshot.pickle";
+}
+
+/* More than the device has, as the file itself says: a shape is wrong, or far too large. */
+static bool asks_for_more_than_all(const struct explanation *explanation)
+{
+    const struct verdict *verdict = explanation->verdict;
+    return verdict->kind != VERDICT_NONE && !explain_assumes_capacity(explanation) &&
+           verdict->requested_bytes > explanation->occupancy.capacity_bytes;
+}
+
 /* Where the file has sums only: how to get one that has the blocks. */
 static void append_of_sums(const struct explanation *explanation, struct writing *text)
 {
     const char *system = explanation->recording->setup.system;
+    if (asks_for_more_than_all(explanation)) {
+        writing_append(text,
+                       "look at the shape of what is requested where the failure was raised: no "
+                       "device of this size could hold it, whoever holds the rest");
+        return;
+    }
     writing_append(text, "find out who holds the memory, which this file does not say: ");
     if (strcmp(system, "pytorch") == 0) {
-        writing_append(
-            text,
-            "torch.cuda.memory._record_memory_history() at the start, "
-            "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") at the failure, then hbmstress "
-            "explain snapshot.pickle");
+        writing_append(text, advise_pytorch(explanation->recording->message));
     } else if (strcmp(system, "xla_tpu") == 0) {
         writing_append(
             text,
@@ -69,7 +101,7 @@ static void append_of_sums(const struct explanation *explanation, struct writing
                        "jax.profiler.save_device_memory_profile(\"memory.prof\") writes it, and "
                        "hbmstress explain memory.prof tells");
     } else {
-        writing_append(text, "a trace or a snapshot of the allocator does");
+        writing_append(text, "a snapshot or a trace of its allocator does");
     }
 }
 
@@ -82,7 +114,7 @@ static void append_next(const struct explanation *explanation, struct writing *t
         repeat_word(text, explanation->arguments->words[0]);
     } else if (kind == VERDICT_PREMATURE) {
         append_of_premature(explanation, text);
-    } else if (kind != VERDICT_NONE && explanation->recording->view == IMPORT_SUMS) {
+    } else if (explanation->recording->view == IMPORT_SUMS) {
         append_of_sums(explanation, text);
     } else if (explanation->best.is_there) {
         append_of_remedy(explanation, text);

@@ -20,6 +20,19 @@ static void put_peak(struct explanation *explanation)
     json_close(text);
 }
 
+/* Of sums there was no op: they are what the device had when they were taken. */
+static void append_when(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct moment *moment = &explanation->moment;
+    if (explanation->recording->view == IMPORT_SUMS) {
+        writing_append(text, run_setup(explanation->run)->host_count > 1 ? " is fullest" : "");
+        return;
+    }
+    writing_append_format(text, " is fullest at op %lu", (unsigned long)moment->op);
+    step_axis_append(explanation->steps, moment->op, ", ", text);
+}
+
 static void say_peak(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
@@ -30,16 +43,18 @@ static void say_peak(struct explanation *explanation)
     char device[DEVICE_NAME_BYTES], used[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES];
     memory_print(peak.used_bytes, peak.capacity_bytes, used);
     memory_print(peak.capacity_bytes, peak.capacity_bytes, whole);
-    writing_append_format(text, "\n%s is fullest at op %lu",
-                          explain_device(explanation, moment->host, device),
-                          (unsigned long)moment->op);
-    step_axis_append(explanation->steps, moment->op, ", ", text);
+    writing_append_format(text, "\n%s", explain_device(explanation, moment->host, device));
+    append_when(explanation);
     if (run_setup(explanation->run)->host_count > 1) {
         writing_append_format(text, " (host %u of %u)", moment->host,
                               run_setup(explanation->run)->host_count);
     }
-    writing_append_format(text, ": %s of %s (%" PRIu64 " %%)\n\n", used, whole,
-                          memory_share(&peak) / 100);
+    if (explain_assumes_capacity(explanation)) {
+        writing_append_format(text, ": %s; what the device has is not in the file\n\n", used);
+    } else {
+        writing_append_format(text, ": %s of %s (%" PRIu64 " %%)\n\n", used, whole,
+                              memory_share(&peak) / 100);
+    }
     explain_holders(explanation, "Who holds memory then", moment->op);
 }
 

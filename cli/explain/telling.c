@@ -108,6 +108,10 @@ void explain_nothing(struct explanation *explanation, const struct op_list *ops,
         explain_nothing_in_json(explanation, op_count, excused_count);
         return;
     }
+    if (explanation->recording->view == IMPORT_SUMS) {
+        writing_append(text, "No failure to judge: the file has the sums of one moment.\n");
+        return;
+    }
     writing_append_format(text, "Nothing %s: %zu op%s, ", excused_count > 0 ? "broke" : "failed",
                           op_count, op_count == 1 ? "" : "s");
     if (excused_count > 0) {

@@ -124,28 +124,53 @@ static void explain_request(struct explanation *explanation)
     }
 }
 
-static void explain_space(struct explanation *explanation)
+/* Of sums no block is known: what is free lies in pieces that the file does not name. */
+static bool has_sums_only(const struct explanation *explanation)
+{
+    return explanation->recording->view == IMPORT_SUMS;
+}
+
+bool explain_assumes_capacity(const struct explanation *explanation)
+{
+    const char *line = explanation->recording->assumed;
+    while (line != NULL && strncmp(line, "capacity ", strlen("capacity ")) != 0) {
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return line != NULL;
+}
+
+static void append_free(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     const struct occupancy *occupancy = &explanation->occupancy;
+    writing_append(text, "Free:          ");
+    append_size(text, occupancy->free_bytes);
+    if (!has_sums_only(explanation)) {
+        writing_append_format(text,
+                              " in %" PRIu64 " hole%s\nLargest hole:  ", occupancy->hole_count,
+                              occupancy->hole_count == 1 ? "" : "s");
+        append_size(text, occupancy->largest_hole_bytes);
+    }
+    writing_append(text, "\nStack:         ");
+    append_size(text, occupancy->reserved_bytes);
+    writing_append(text, "\n\n");
+}
+
+static void explain_space(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
     char device[DEVICE_NAME_BYTES];
     writing_append_format(text, "\n%s has ",
                           explain_device(explanation, explanation->moment.host, device));
-    append_size(text, occupancy->capacity_bytes);
-    writing_append(text, ".\n");
+    append_size(text, explanation->occupancy.capacity_bytes);
+    writing_append(text, explain_assumes_capacity(explanation) ? ", as assumed below.\n" : ".\n");
     if (explanation->verdict->kind != VERDICT_BROKEN) {
         writing_append(text, "Asked for:     ");
         append_size(text, explanation->verdict->requested_bytes);
         writing_append(text, "\n");
     }
-    writing_append(text, "Free:          ");
-    append_size(text, occupancy->free_bytes);
-    writing_append_format(text, " in %" PRIu64 " hole%s\nLargest hole:  ", occupancy->hole_count,
-                          occupancy->hole_count == 1 ? "" : "s");
-    append_size(text, occupancy->largest_hole_bytes);
-    writing_append(text, "\nStack:         ");
-    append_size(text, occupancy->reserved_bytes);
-    writing_append(text, "\n\n");
+    append_free(explanation);
 }
 
 /* With lanes a block may come from an op further down the list. */
@@ -190,26 +215,56 @@ static void put_kinds(struct table *table, const struct occupancy *occupancy, ui
     put_sum(table, "retired memory", &occupancy->retired, now);
 }
 
-void explain_holders(struct explanation *explanation, const char *heading, uint32_t now)
+/* The temporaries of programs, where they are not said before. */
+static void put_stack(struct table *table, uint64_t bytes)
 {
-    const char *const heads[] = {heading, "blocks", "bytes", "oldest", "newest, ops ago"};
-    const struct occupancy *occupancy = &explanation->occupancy;
-    struct table table;
-    char name[SETUP_NAME_BYTES];
-    table_init(&table, sizeof heads / sizeof *heads, 1);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        table_put(&table, heads[i]);
+    char size[SIZE_TEXT_BYTES];
+    if (bytes > 0) {
+        size_print_field(bytes, size);
+        table_put(table, "stack");
+        table_put(table, size);
     }
-    put_kinds(&table, occupancy, now);
+}
+
+static void put_tags(struct table *table, const struct explanation *explanation, uint32_t now)
+{
+    const struct occupancy *occupancy = &explanation->occupancy;
+    char name[SETUP_NAME_BYTES], size[SIZE_TEXT_BYTES];
     for (uint32_t i = 0; i < occupancy->tag_count; i++) {
+        const struct occupancy_sum *sum = &occupancy->tags[i].sum;
         char line[SETUP_NAME_BYTES + 8];
         snprintf(line, sizeof line, "of '%s'",
                  explain_tag_name(explanation->run, occupancy->tags[i].tag, name));
-        put_sum(&table, line, &occupancy->tags[i].sum, now);
+        if (has_sums_only(explanation)) {
+            size_print_field(sum->bytes, size);
+            table_put(table, line);
+            table_put(table, size);
+        } else {
+            put_sum(table, line, sum, now);
+        }
     }
+}
+
+void explain_holders(struct explanation *explanation, const char *heading, uint32_t now)
+{
+    const char *const heads[] = {heading, "blocks", "bytes", "oldest", "newest, ops ago"};
+    const char *const sum_heads[] = {heading, "bytes"};
+    const bool is_sums = has_sums_only(explanation);
+    const size_t head_count = is_sums ? 2 : sizeof heads / sizeof *heads;
+    struct table table;
+    table_init(&table, head_count, 1);
+    for (size_t i = 0; i < head_count; i++) {
+        table_put(&table, is_sums ? sum_heads[i] : heads[i]);
+    }
+    if (!is_sums) {
+        put_kinds(&table, &explanation->occupancy, now);
+    } else if (explanation->verdict->kind == VERDICT_NONE) {
+        put_stack(&table, explanation->occupancy.reserved_bytes);
+    }
+    put_tags(&table, explanation, now);
     table_print(&table, 0, &explanation->text);
     table_deinit(&table);
-    if (occupancy->tag_count == OCCUPANCY_TAG_COUNT_MAX) {
+    if (explanation->occupancy.tag_count == OCCUPANCY_TAG_COUNT_MAX) {
         writing_append(&explanation->text,
                        "(the 8 largest tags; queued frees are not counted by tag)\n");
     }

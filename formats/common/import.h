@@ -112,7 +112,8 @@ struct format {
 void import_note(struct import *import, const char *note, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds what is assumed, a sentence without a full stop, to the assumptions and the notes.  Each
- * fact that decides a verdict or a number and that the file does not have is assumed, not noted. */
+ * fact that decides a verdict or a number and that the file does not have is assumed, not noted.
+ * One on what the device has begins with "capacity ". */
 #define IMPORT_ASSUMED "assumed: "
 void import_assume(struct import *import, const char *fact, ...)
     __attribute__((format(printf, 2, 3)));

@@ -41,25 +41,116 @@ static enum import_result read_chunk(struct source *source)
 
 /* --- plain --- */
 
+static enum import_result store_bytes(struct source *source, const char *bytes, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        char *at = NULL;
+        size_t room = 0;
+        enum import_result result = text_store_room(&source->store, &at, &room);
+        const size_t left = length - done;
+        const size_t count = left < room ? left : room;
+        if (result == IMPORT_OK) {
+            memcpy(at, bytes + done, count);
+            done += count;
+            result = text_store_add(&source->store, count);
+        }
+        if (result != IMPORT_OK) {
+            return result;
+        }
+    }
+    return IMPORT_OK;
+}
+
 static enum import_result copy_all(struct source *source)
 {
     while (source->chunk_length > 0) {
-        for (size_t done = 0; done < source->chunk_length;) {
-            char *at = NULL;
-            size_t room = 0;
-            enum import_result result = text_store_room(&source->store, &at, &room);
-            const size_t left = source->chunk_length - done;
-            const size_t count = left < room ? left : room;
-            if (result == IMPORT_OK) {
-                memcpy(at, source->chunk + done, count);
-                done += count;
-                result = text_store_add(&source->store, count);
-            }
-            if (result != IMPORT_OK) {
-                return result;
-            }
+        enum import_result result = store_bytes(source, source->chunk, source->chunk_length);
+        if (result == IMPORT_OK) {
+            result = read_chunk(source);
         }
-        const enum import_result result = read_chunk(source);
+        if (result != IMPORT_OK) {
+            return result;
+        }
+    }
+    return IMPORT_OK;
+}
+
+/* --- UTF-16, as a shell of Windows writes what is redirected --- */
+
+enum { UTF16_OUT_BYTES = 4096, UTF16_MARK = 0xFEFF, UTF16_NO_CHARACTER = 0xFFFD };
+
+struct utf16 {
+    bool is_big; /* endian */
+    bool has_first;
+    unsigned char first; /* the first byte of a unit whose second is in the next chunk */
+    uint32_t high;       /* the first half of a pair; 0: none */
+    size_t length;
+    char out[UTF16_OUT_BYTES];
+};
+
+static void put_utf8(struct utf16 *utf16, uint32_t code)
+{
+    char *to = utf16->out + utf16->length;
+    if (code < 0x80) {
+        to[0] = (char)code;
+        utf16->length += 1;
+        return;
+    }
+    const size_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    const uint32_t lead = 0xF0u << (3 - more) & 0xFF;
+    for (size_t i = more; i > 0; i--, code >>= 6) {
+        to[i] = (char)(0x80 | (code & 0x3F));
+    }
+    to[0] = (char)(lead | code);
+    utf16->length += more + 1;
+}
+
+/* Half a pair alone is no character. */
+static void put_unit(struct utf16 *utf16, uint32_t unit)
+{
+    const bool is_high = unit >= 0xD800 && unit < 0xDC00;
+    const bool is_low = unit >= 0xDC00 && unit < 0xE000;
+    if (is_low && utf16->high != 0) {
+        put_utf8(utf16, 0x10000 + ((utf16->high - 0xD800) << 10) + (unit - 0xDC00));
+    } else if (utf16->high != 0) {
+        put_utf8(utf16, UTF16_NO_CHARACTER);
+    }
+    if (!is_high && !is_low && unit != UTF16_MARK) {
+        put_utf8(utf16, unit);
+    } else if (is_low && utf16->high == 0) {
+        put_utf8(utf16, UTF16_NO_CHARACTER);
+    }
+    utf16->high = is_high ? unit : 0;
+}
+
+static enum import_result convert_chunk(struct source *source, struct utf16 *utf16)
+{
+    enum import_result result = IMPORT_OK;
+    for (size_t i = 0; i < source->chunk_length && result == IMPORT_OK; i++) {
+        const unsigned char byte = (unsigned char)source->chunk[i];
+        if (utf16->has_first) {
+            const uint32_t first = utf16->first;
+            put_unit(utf16, utf16->is_big ? first << 8 | byte : (uint32_t)byte << 8 | first);
+        }
+        utf16->first = byte;
+        utf16->has_first = !utf16->has_first;
+        if (utf16->length > UTF16_OUT_BYTES - 8 || i + 1 == source->chunk_length) {
+            result = store_bytes(source, utf16->out, utf16->length);
+            utf16->length = 0;
+        }
+    }
+    return result;
+}
+
+/* The rest of a file that is cut within a character is dropped. */
+static enum import_result convert_all(struct source *source, bool is_big)
+{
+    struct utf16 utf16 = {.is_big = is_big};
+    while (source->chunk_length > 0) {
+        enum import_result result = convert_chunk(source, &utf16);
+        if (result == IMPORT_OK) {
+            result = read_chunk(source);
+        }
         if (result != IMPORT_OK) {
             return result;
         }
@@ -231,6 +322,9 @@ static enum import_result read_all(struct source *source)
     }
     if (has_magic(source, "\x1F\x8B", 2)) {
         return inflate_all(source);
+    }
+    if (has_magic(source, "\xFF\xFE", 2) || has_magic(source, "\xFE\xFF", 2)) {
+        return convert_all(source, has_magic(source, "\xFE\xFF", 2));
     }
     return is_zstd(source) ? decompress_all(source) : copy_all(source);
 }

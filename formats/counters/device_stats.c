@@ -99,18 +99,25 @@ static void read_stats(const char *text, size_t length, struct stats *stats)
 
 /* --- what is told --- */
 
+/* What is reserved is told where the counters have it. */
 static void tell_sums(const struct device *device, size_t number,
                       const struct counted_device *counted, struct import *import)
 {
     const uint64_t taken = counted->in_use_bytes + counted->reserved_bytes;
     const uint64_t free_bytes = counted->limit_bytes - taken;
     const uint64_t percent = counted->limit_bytes == 0 ? 0 : taken * 100 / counted->limit_bytes;
-    import_tell(import,
-                "device %zu: %s in use and %s reserved, together %s of %s (%" PRIu64
-                " %%); %s free",
-                number, size_text_of(counted->in_use_bytes).text,
-                size_text_of(counted->reserved_bytes).text, size_text_of(taken).text,
-                size_text_of(counted->limit_bytes).text, percent, size_text_of(free_bytes).text);
+    const struct size_text limit = size_text_of(counted->limit_bytes);
+    if (has(device, FACT_RESERVED)) {
+        import_tell(import,
+                    "device %zu: %s in use and %s reserved, together %s of %s (%" PRIu64
+                    " %%); %s free",
+                    number, size_text_of(counted->in_use_bytes).text,
+                    size_text_of(counted->reserved_bytes).text, size_text_of(taken).text,
+                    limit.text, percent, size_text_of(free_bytes).text);
+    } else {
+        import_tell(import, "device %zu: %s of %s in use (%" PRIu64 " %%); %s free", number,
+                    size_text_of(taken).text, limit.text, percent, size_text_of(free_bytes).text);
+    }
     if (counted->reserved_bytes > 0) {
         import_tell(
             import,

@@ -205,7 +205,8 @@ static enum import_result import_torch_stats(const struct import_input *input,
     if (import_fixed_capacity(input->fixed, 0) == 0) {
         import_assume(
             import,
-            "the device's capacity is not among the counters: the device here has what PyTorch has reserved; --capacity gives it");
+            "capacity %s: what PyTorch has reserved, as the device's is not among the counters; --capacity gives it",
+            size_text_of(import->setup.capacity_bytes).text);
     }
     if (counters.is_cut_down) {
         import_note(import, "the table has whole units, cut down: sums are off by a unit or two");

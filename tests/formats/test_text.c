@@ -43,6 +43,51 @@ static void write_file(char path[SCRATCH_PATH_BYTES], const void *bytes, size_t 
     ck_assert_int_eq(close(file), 0);
 }
 
+/* The text of a file with these bytes. */
+static void assert_text(const void *bytes, size_t length, const char *expected)
+{
+    char path[SCRATCH_PATH_BYTES];
+    struct text text;
+    write_file(path, bytes, length);
+    ck_assert_int_eq(text_read(path, 1 << 20, &text, &error), IMPORT_OK);
+    ck_assert_str_eq(text.bytes, expected);
+    ck_assert_uint_eq(text.length, strlen(expected));
+    text_deinit(&text);
+    unlink(path);
+}
+
+START_TEST(utf_16_becomes_utf_8)
+{
+    /* one of each length, and halves of pairs alone */
+    static const unsigned char little[] = {0xFF, 0xFE, 'a',  0,    0xE9, 0, 0xAC, 0x20, 0x3D, 0xD8,
+                                           0x00, 0xDE, 0x3D, 0xD8, 'b',  0, 0x00, 0xDE, '\n', 0};
+    static const unsigned char big[] = {0xFE, 0xFF, 0, 'a', 0, 0xE9, 0xD8, 0x3D, 0xDE, 0x00, 0};
+    assert_text(little, sizeof little, "a\u00E9\u20AC\U0001F600\uFFFDb\uFFFD\n");
+    assert_text(big, sizeof big, "a\u00E9\U0001F600"); /* cut in the last character */
+    assert_text(little, 2, "");
+}
+END_TEST
+
+/* More than one chunk of what is read and of what is written. */
+START_TEST(utf_16_of_any_length_is_whole)
+{
+    enum { COUNT = 300001 };
+    char *bytes = malloc(2 + 2 * COUNT);
+    char *expected = malloc(COUNT + 1);
+    ck_assert(bytes != NULL && expected != NULL);
+    memcpy(bytes, "\xFE\xFF", 2);
+    for (size_t i = 0; i < COUNT; i++) {
+        expected[i] = (char)('a' + i % 23);
+        bytes[2 + 2 * i] = 0;
+        bytes[3 + 2 * i] = expected[i];
+    }
+    expected[COUNT] = '\0';
+    assert_text(bytes, 2 + 2 * COUNT, expected);
+    free(bytes);
+    free(expected);
+}
+END_TEST
+
 static void assert_every_cut_is_said(const char *path)
 {
     FILE *stream = fopen(path, "rb");
@@ -288,6 +333,8 @@ Suite *suite_of_text(void)
     tcase_set_timeout(cases, 120);
     tcase_add_checked_fixture(cases, setup_import, teardown_import);
     tcase_add_test(cases, compressed_files_give_the_same_ops);
+    tcase_add_test(cases, utf_16_becomes_utf_8);
+    tcase_add_test(cases, utf_16_of_any_length_is_whole);
     tcase_add_test(cases, cut_archives_are_said_to_be_cut);
     tcase_add_test(cases, archives_of_two_members_are_read_whole);
     tcase_add_test(cases, an_archive_may_begin_with_a_frame_that_is_skipped);

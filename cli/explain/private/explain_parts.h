@@ -71,6 +71,10 @@ struct explanation {
     struct writing svg; /* --svg */
 };
 
+/* Whether the file does not say what the device has: the assumption on it begins with "capacity ".
+ */
+bool explain_assumes_capacity(const struct explanation *explanation);
+
 /* The name of a tag, or "tag N". */
 const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES]);
 
