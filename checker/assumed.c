@@ -1,5 +1,5 @@
 /* A verdict that is unknown because a message allows two heaps: the one of the document, and the
- * other one, in which nothing is held by assumption. */
+ * other one, in which nothing is held, or lies where it does, by assumption. */
 #include "checker/private/check.h"
 #include "checker/private/history.h"
 
@@ -16,7 +16,7 @@ struct condition {
 struct assumption {
     struct reported reported;
     struct condition condition;
-    json_t *blocks, *as_it_is, *other;
+    json_t *blocks, *placed, *as_it_is, *other;
     json_int_t bytes; /* of the request in the other heap */
 };
 
@@ -33,11 +33,12 @@ static bool read_assumption(struct check *check, struct assumption *assumption)
     struct condition *condition = &assumption->condition;
     json_t *message, *unless;
     json_int_t r[2], f[2], image;
-    if (!check_unpack(check, check->proof, "proof", "{s:s,s:o,s:o,s:I,s:o,s:o,s:o}", "kind",
-                      &check->kind, "reported", &message, "assumed", &assumption->blocks, "bytes",
-                      &assumption->bytes, "premature_unless", &unless, "as_it_is",
-                      &assumption->as_it_is, "other", &assumption->other) ||
-        !check_is_array(check, assumption->blocks, "assumed")) {
+    if (!check_unpack(check, check->proof, "proof", "{s:s,s:o,s:o,s:o,s:I,s:o,s:o,s:o}", "kind",
+                      &check->kind, "reported", &message, "assumed", &assumption->blocks, "placed",
+                      &assumption->placed, "bytes", &assumption->bytes, "premature_unless", &unless,
+                      "as_it_is", &assumption->as_it_is, "other", &assumption->other) ||
+        !check_is_array(check, assumption->blocks, "assumed") ||
+        !check_is_array(check, assumption->placed, "placed")) {
         return false;
     }
     if (!is_null(message)) {
@@ -110,25 +111,94 @@ static void require_reported(struct check *check, const struct assumption *assum
     check_require(check, !is_image || !check->for_buffer, "reported: a buffer has no image");
 }
 
-/* Each names a live buffer that is held, ascending; in the other heap it is not held. */
-static void release_blocks(struct check *check, json_t *blocks)
+static bool is_live_buffer(const struct block *block)
 {
-    json_int_t last = -1;
-    for (size_t i = 0; i < json_array_size(blocks); i++) {
-        json_int_t index;
-        if (!check_unpack(check, json_array_get(blocks, i), "assumed", "I", &index) ||
-            !check_require(check,
-                           is_in_range(index, last + 1, (json_int_t)check->block_count - 1, 1),
-                           "assumed: this is no block, or not ascending")) {
-            return;
-        }
+    return block->is_live && !block->is_program && !block->is_retired;
+}
+
+/* One that may lie elsewhere in the other heap. */
+static bool may_be_placed(const struct check *check, const struct block *block)
+{
+    return check->defrag == NONE && is_live_buffer(block) && block->address != IN_HOST_MEMORY;
+}
+
+/* The next of a list of blocks that ascends, of which `last` was named before; -1 at its end, or
+ * when it is wrong. */
+static json_int_t take_index(struct check *check, const char *name, const json_t *blocks, size_t i,
+                             json_int_t last)
+{
+    json_int_t index;
+    return i < json_array_size(blocks) &&
+                   check_unpack(check, json_array_get(blocks, i), name, "I", &index) &&
+                   check_require(
+                       check, is_in_range(index, last + 1, (json_int_t)check->block_count - 1, 1),
+                       "%s: this is no block, or not ascending", name)
+               ? index
+               : -1;
+}
+
+/* Each names a live buffer that is held, ascending; in the other heap it is not held. */
+static void release_blocks(struct check *check, const json_t *blocks)
+{
+    json_int_t index = -1;
+    for (size_t i = 0; (index = take_index(check, "assumed", blocks, i, index)) >= 0; i++) {
         struct block *block = &check->blocks[index];
-        check_require(
-            check, block->is_live && block->holds > 0 && !block->is_program && !block->is_retired,
-            "assumed: blocks[%lld] is no buffer that is live and held", (long long)index);
+        check_require(check, is_live_buffer(block) && block->holds > 0,
+                      "assumed: blocks[%lld] is no buffer that is live and held", (long long)index);
         block->holds = 0;
-        last = index;
     }
+}
+
+static void place_low(struct check *check, const bool *is_placed)
+{
+    json_int_t end = 0;
+    for (size_t i = 0; i < check->block_count; i++) {
+        const struct block *block = &check->blocks[i];
+        end = block->used_until != 0 && block->stack > end ? block->stack : end;
+    }
+    for (size_t i = 0; i < check->block_count; i++) {
+        struct block *block = &check->blocks[i];
+        if (block->address != IN_HOST_MEMORY) {
+            block->address = is_placed[i] ? round_up(end, block->align) : block->address;
+            end = block->address + block->size;
+        }
+    }
+}
+
+static void place_high(struct check *check, const bool *is_placed)
+{
+    json_int_t begin = check->capacity;
+    for (size_t i = check->block_count; i-- > 0;) {
+        struct block *block = &check->blocks[i];
+        if (block->address != IN_HOST_MEMORY) {
+            const json_int_t high = begin - block->size;
+            block->address = is_placed[i] ? high - high % block->align : block->address;
+            begin = block->address;
+        }
+    }
+}
+
+/* Each names a live buffer, ascending, while nothing may move; in the other heap it lies directly
+ * above what is below it, and directly below what is above it if a stack is asked for. */
+static void place_blocks(struct check *check, const json_t *blocks)
+{
+    json_int_t index = -1;
+    bool *is_placed = calloc(check->block_count + 1, sizeof *is_placed);
+    if (!check_has_memory(check, is_placed != NULL)) {
+        return;
+    }
+    for (size_t i = 0; (index = take_index(check, "placed", blocks, i, index)) >= 0; i++) {
+        check_require(check, may_be_placed(check, &check->blocks[index]),
+                      "placed: blocks[%lld] is no live buffer, or blocks may move",
+                      (long long)index);
+        is_placed[index] = true;
+    }
+    if (check->stack > 0) {
+        place_high(check, is_placed);
+    } else {
+        place_low(check, is_placed);
+    }
+    free(is_placed);
 }
 
 /* --- the condition --- */
@@ -202,6 +272,7 @@ void check_assumed(struct check *check)
         require_condition(check, &assumption);
         check_require(check,
                       json_array_size(assumption.blocks) > 0 ||
+                          json_array_size(assumption.placed) > 0 ||
                           assumption.bytes != request_bytes(check),
                       "proof: nothing is assumed");
     }
@@ -211,6 +282,7 @@ void check_assumed(struct check *check)
     }
     if (check->result == CERTIFICATE_VALID) {
         release_blocks(check, assumption.blocks);
+        place_blocks(check, assumption.placed);
         check->need = round_up(assumption.bytes, check->granule);
         check->time = time;
         begin_proof(check, assumption.other);
@@ -221,10 +293,40 @@ void check_assumed(struct check *check)
 
 /* --- against a list --- */
 
-static bool is_assumed_by(const struct list *list, const struct block *block)
+static bool has_tag(const struct list *list, const struct block *block,
+                    const bool is_tag[UINT8_MAX + 1])
 {
-    return block->is_live && block->holds > 0 && !block->is_program && !block->is_retired &&
-           block->op < (json_int_t)list->op_count && list->ops[block->op].tag == list->assumed_tag;
+    return block->op < (json_int_t)list->op_count && is_tag[list->ops[block->op].tag];
+}
+
+static bool is_assumed_by(const struct check *check, const struct list *list,
+                          const struct block *block)
+{
+    (void)check;
+    return is_live_buffer(block) && block->holds > 0 && has_tag(list, block, list->is_assumed_tag);
+}
+
+static bool is_placed_by(const struct check *check, const struct list *list,
+                         const struct block *block)
+{
+    return may_be_placed(check, block) && has_tag(list, block, list->is_placed_tag);
+}
+
+/* The blocks that the proof names are those that the list does. */
+static void compare_blocks(struct check *check, const struct list *list, const char *name,
+                           const json_t *blocks,
+                           bool (*is_by_list)(const struct check *check, const struct list *list,
+                                              const struct block *block))
+{
+    size_t next = 0;
+    for (size_t i = 0; i < check->block_count; i++) {
+        const json_t *number = json_array_get(blocks, next);
+        const bool is_named = number != NULL && json_integer_value(number) == (json_int_t)i;
+        check_require(check, is_named == is_by_list(check, list, &check->blocks[i]),
+                      "%s: blocks[%zu] is %s by the list", name, i,
+                      is_named ? "not one" : "one, too,");
+        next += is_named;
+    }
 }
 
 static bool is_same(const struct reported *a, const struct reported *b)
@@ -237,18 +339,11 @@ static bool is_same(const struct reported *a, const struct reported *b)
 void assumed_compare(struct check *check, const struct list *list)
 {
     struct assumption assumption = {0};
-    size_t next = 0;
     if (!is_of_kind(check->proof, "assumed") || !read_assumption(check, &assumption)) {
         return;
     }
-    for (size_t i = 0; i < check->block_count; i++) {
-        const json_t *number = json_array_get(assumption.blocks, next);
-        const bool is_named = number != NULL && json_integer_value(number) == (json_int_t)i;
-        check_require(check, is_named == is_assumed_by(list, &check->blocks[i]),
-                      "assumed: blocks[%zu] is %s by the list", i,
-                      is_named ? "not assumed" : "assumed, too,");
-        next += is_named;
-    }
+    compare_blocks(check, list, "assumed", assumption.blocks, is_assumed_by);
+    compare_blocks(check, list, "placed", assumption.placed, is_placed_by);
     const bool is_there = list->reported.is_there && is_of_request(check, &list->reported);
     check_require(check,
                   is_there ? is_same(&list->reported, &assumption.reported)

@@ -75,6 +75,13 @@ static bool read_races(struct list *list, struct word value)
     return word_is(value, "yes");
 }
 
+static bool ends_with(struct word value, const char *ending)
+{
+    const size_t length = strlen(ending);
+    return value.length >= length &&
+           memcmp(value.text + value.length - length, ending, length) == 0;
+}
+
 static bool read_tag(struct list *list, struct word value)
 {
     uint64_t number;
@@ -85,9 +92,9 @@ static bool read_tag(struct list *list, struct word value)
         return false;
     }
     list->has_tag[number] = true;
-    if (word_is(value, "\"assumed pinned\"") && number < list->assumed_tag) {
-        list->assumed_tag = (size_t)number;
-    }
+    list->is_assumed_tag[number] = word_is(value, "\"assumed pinned\"") ||
+                                   word_is(value, "\"assumed pinned (placement assumed)\"");
+    list->is_placed_tag[number] = ends_with(value, " (placement assumed)\"");
     return true;
 }
 
@@ -227,7 +234,6 @@ static bool read_line(struct list *list, struct lines *lines, uint32_t *heads_re
 bool list_read(struct list *list, struct lines *lines)
 {
     uint32_t heads_read = 0;
-    list->assumed_tag = UINT8_MAX + 1;
     if (!lines_next(lines) || !word_is(lines->line, "hbmstress-ops 1")) {
         return lines_fail(lines, "the first line is not 'hbmstress-ops 1'");
     }

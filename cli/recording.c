@@ -4,6 +4,7 @@
 #include "campaign/base/target_path.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
+#include "formats/common/import_comments.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"
 #include "targets/plugin.h"
@@ -165,10 +166,9 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     recording->setup = import.setup;
     op_list_copy(&recording->ops, &import.ops);
     memcpy(named_target, import.named_target, sizeof named_target);
-    writing_append(notes, import.notes);
+    import_print_comments(&import, notes);
     recording->format = import.format;
     recording->view = import.view;
-    recording->is_open = import.is_open;
     memcpy(recording->assumed, import.assumed, sizeof import.assumed);
     memcpy(recording->told, import.told, sizeof import.told);
     memcpy(recording->message, import.message, sizeof import.message);

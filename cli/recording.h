@@ -13,7 +13,6 @@ struct recording {
     const struct target *target;
     const struct format *format; /* NULL: read as ops */
     enum import_view view;
-    bool is_open;
     struct said *said; /* what the file says happened; said_count of them */
     size_t said_count;
     /* as in struct import */

@@ -261,7 +261,9 @@ static void collect_numbers(struct evidence *evidence, const struct run *run,
     }
 }
 
-static enum evidence_room find_room(const struct evidence *evidence)
+/* Where nothing may move and places are assumed, the refusal shows that no piece served the
+ * request, or that the allocator was wrong: there was no room, as far as anybody was told. */
+static enum evidence_room find_room(const struct evidence *evidence, const struct run *run)
 {
     if (!evidence_has_oom(evidence)) {
         return ROOM_NOT_JUDGED;
@@ -271,6 +273,8 @@ static enum evidence_room find_room(const struct evidence *evidence)
         return ROOM_NONE;
     case VERDICT_PREMATURE:
         return fit_has_efforts(&evidence->fit) ? ROOM_AFTER_EFFORTS : ROOM_AT_ONCE;
+    case VERDICT_UNKNOWN:
+        return oom_has_placed(run_oom(run)) ? ROOM_NONE : ROOM_UNKNOWN;
     default:
         return ROOM_UNKNOWN;
     }
@@ -292,7 +296,7 @@ void evidence_take_of_host(const struct history *history, const struct run *run,
     if (verdict->kind == VERDICT_PREMATURE) {
         fit_take(run, history->has_lanes, &evidence->fit);
     }
-    evidence->room = find_room(evidence);
+    evidence->room = find_room(evidence, run);
     const struct model *model = run_model(run, evidence->host);
     collect_numbers(evidence, run, model);
     collect_blocks(evidence, model);

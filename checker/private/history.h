@@ -67,7 +67,8 @@ struct list {
     size_t option_count;
     struct rounding rounding; /* plain without a line of it */
     bool has_tag[UINT8_MAX + 1];
-    size_t assumed_tag; /* of what is held by assumption; UINT8_MAX + 1: there is none */
+    bool is_assumed_tag[UINT8_MAX + 1]; /* of what is held by assumption */
+    bool is_placed_tag[UINT8_MAX + 1];  /* of what lies where it does by assumption */
     struct reported reported;
     struct op *ops;
     size_t op_count, op_capacity;

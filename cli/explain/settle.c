@@ -5,9 +5,10 @@
 
 #include <inttypes.h>
 
-enum settle { SETTLE_NOTHING = 0, SETTLE_PINS, SETTLE_IMAGE, SETTLE_SIZES };
+enum settle { SETTLE_NOTHING = 0, SETTLE_PINS, SETTLE_IMAGE, SETTLE_SIZES, SETTLE_PIECES };
 
-/* The message was seen by the judge of the state: oom->reported. */
+/* The judge of the state saw what the message says, and what is assumed: oom->reported, and blocks
+ * that are placed. */
 static enum settle find_settle(const struct explanation *explanation)
 {
     if (explanation->verdict->kind != VERDICT_UNKNOWN) {
@@ -15,7 +16,7 @@ static enum settle find_settle(const struct explanation *explanation)
     }
     const struct oom *oom = run_oom(explanation->run);
     if (!oom->reported.is_there) {
-        return SETTLE_NOTHING;
+        return oom_has_placed(oom) ? SETTLE_PIECES : SETTLE_NOTHING;
     }
     if (oom->request.other_bytes != oom->request.size_bytes) {
         return SETTLE_IMAGE;
@@ -32,6 +33,9 @@ static const char *const settled_by[] = {
                      "compiled.memory_analysis().generated_code_size_in_bytes",
     [SETTLE_SIZES] = "exact byte counts: in JAX bytes_limit, bytes_in_use and bytes_reserved of "
                      "device.memory_stats()",
+    [SETTLE_PIECES] = "the blocks and their addresses: in PyTorch a memory snapshot "
+                      "(torch.cuda.memory._dump_snapshot) has those of every segment, its stream "
+                      "and its pool",
 };
 
 static void append_address(struct writing *text, uint64_t address)

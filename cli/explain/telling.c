@@ -47,22 +47,6 @@ static void explain_more(struct explanation *explanation)
     explain_draw_svg(explanation);
 }
 
-/* The list has one of the heaps that the file allows.  Where its refusal is justified there, and
- * would be premature in another, the file has no verdict. */
-static const struct verdict *judge_file(struct explanation *explanation,
-                                        const struct verdict *verdict)
-{
-    if (!explanation->recording->is_open || verdict->kind != VERDICT_JUSTIFIED) {
-        return verdict;
-    }
-    explanation->open = *verdict;
-    explanation->open.kind = VERDICT_UNKNOWN;
-    snprintf(explanation->open.reason, sizeof explanation->open.reason,
-             "justified if no free piece that could serve the request was large enough, premature "
-             "if one was, and the file has their sum only");
-    return &explanation->open;
-}
-
 void explain_now(struct explanation *explanation, const struct run *run,
                  const struct verdict *verdict)
 {
@@ -77,13 +61,11 @@ void explain_now(struct explanation *explanation, const struct run *run,
     }
     end_rows(explanation);
     explain_log(&explanation->recording->story, explanation->is_json, &explanation->text);
-    explanation->verdict = judge_file(explanation, verdict);
     if (explanation->is_json) {
         explain_in_json(explanation);
     } else {
         explain_in_words(explanation);
     }
-    explanation->verdict = verdict;                         /* causes are those of the list */
     explanation->moment.is_taken = explanation->op != NULL; /* all is freed after the list */
     explain_more(explanation);
 }
@@ -101,9 +83,14 @@ void explain_without_oom(struct explanation *explanation, const struct run *run)
 void explain_nothing(struct explanation *explanation, const struct op_list *ops,
                      uint64_t excused_count)
 {
+    const uint32_t failed = excused_count > 0 ? OP_NONE : explain_find_said_failure(explanation);
     const size_t op_count = ops->count - lanes_switch_count(ops);
     struct writing *text = &explanation->text;
     explain_log(&explanation->recording->story, explanation->is_json, &explanation->text);
+    if (failed != OP_NONE) {
+        explain_served(explanation, failed);
+        return;
+    }
     if (explanation->is_json) {
         explain_nothing_in_json(explanation, op_count, excused_count);
         return;

@@ -402,8 +402,7 @@ void explain_in_words(struct explanation *explanation)
         explain_evict(explanation);
     }
     explain_verdict(explanation);
-    if (explanation->verdict->kind != VERDICT_BROKEN &&
-        explanation->verdict != &explanation->open) { /* what is said of the list alone */
+    if (explanation->verdict->kind != VERDICT_BROKEN) {
         explain_refusals(explanation);
         explain_proof(explanation);
     }

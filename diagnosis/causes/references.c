@@ -23,7 +23,7 @@ static bool is_stand_in(const struct evidence *evidence, const struct evidence_b
 {
     const char *name = evidence->setup->tags[block->tag];
     return strcmp(name, SETUP_RESERVED_NAME) == 0 || strcmp(name, SETUP_BEFORE_NAME) == 0 ||
-           strcmp(name, SETUP_ASSUMED_NAME) == 0 || setup_is_outside_name(name);
+           setup_is_assumed_name(name) || setup_is_outside_name(name);
 }
 
 static void note_block(const struct evidence *evidence, const struct evidence_block *block,

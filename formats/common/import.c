@@ -12,10 +12,9 @@ void import_init(struct import *import)
 {
     import->format = NULL;
     import->notes[0] = import->named_target[0] = import->assumed[0] = '\0';
-    import->told[0] = import->message[0] = '\0';
+    import->told[0] = import->message[0] = import->settings[0] = '\0';
     import->message_line = 0;
     import->view = IMPORT_EVENTS;
-    import->is_open = false;
     memset(import->devices, 0, sizeof import->devices);
     import->compile_report = NULL;
     setup_init(&import->setup);

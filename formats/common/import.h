@@ -56,8 +56,6 @@ struct import {
                                              names none */
     struct op_list ops;
     enum import_view view;
-    bool is_open;      /* of IMPORT_SUMS: the heap of the list is one that the file allows, and in
-                        * another      one its refusal would be premature */
     struct said *said; /* said_count of them; owned by the import */
     size_t said_count, said_room;
     char assumed[IMPORT_NOTES_BYTES]; /* what the file does not say and the list has all the same:

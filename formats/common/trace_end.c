@@ -207,8 +207,27 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
     }
 }
 
+static uint64_t count_queued_frees(const struct op_list *ops)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        count += ops->ops[i].kind == OP_FREE_AFTER && ops->ops[i].delay_ns == DELAY_NEVER;
+    }
+    return count;
+}
+
 static void note_failures(const struct trace *trace, uint64_t freed_failures)
 {
+    const uint64_t queued_count = trace->totals.failures > 0
+                                      ? count_queued_frees(&trace->import->ops)
+                                      : 0;
+    if (queued_count > 0) {
+        import_assume(
+            trace->import,
+            "how long a queued free takes is not in the log: no wait ends the %" PRIu64
+            " of them before the log shows their end, which decides the verdict where a failed request had room then",
+            queued_count);
+    }
     if (freed_failures > 0) {
         import_assume(
             trace->import,

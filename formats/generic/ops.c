@@ -1,5 +1,5 @@
 /* The .ops text as a format: harness/ops_file does the work. */
-#include "formats/common/import.h"
+#include "formats/common/import_comments.h"
 #include "harness/op/ops_file.h"
 
 #include <string.h>
@@ -20,25 +20,6 @@ static unsigned recognise_ops(const char *text, size_t length)
                                                                                            : 0;
 }
 
-typedef void add_sentence(struct import *import, const char *sentence, ...);
-
-/* Comments that an importer wrote behind the mark. */
-static void read_comments(const struct import_input *input, const char *mark, add_sentence *add,
-                          struct import *import)
-{
-    const size_t mark_length = strlen(mark);
-    size_t at = 0;
-    while (at < input->length) {
-        const char *line = input->text + at;
-        const char *newline = memchr(line, '\n', input->length - at);
-        const size_t length = newline == NULL ? input->length - at : (size_t)(newline - line);
-        if (length > mark_length && memcmp(line, mark, mark_length) == 0) {
-            add(import, "%.*s", (int)(length - mark_length), line + mark_length);
-        }
-        at += length + 1;
-    }
-}
-
 static enum import_result import_ops(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
@@ -50,8 +31,7 @@ static enum import_result import_ops(const struct import_input *input, struct im
     }
     memcpy(import->named_target, import->setup.target, sizeof import->named_target);
     import_apply_fixed(input->fixed, &import->setup);
-    read_comments(input, "# " IMPORT_ASSUMED, import_assume, import);
-    read_comments(input, "# " IMPORT_TOLD, import_tell, import);
+    import_read_comments(input->text, input->length, import);
     return IMPORT_OK;
 }
 

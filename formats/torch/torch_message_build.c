@@ -1,9 +1,14 @@
 /* One heap that a message of PyTorch allows.
  *
- *     0 [ free on the device ][ not for this process ][ allocated, unallocated, allocated ... ]
- *       [ free in private pools ][ not PyTorch's ] capacity
+ *     0 [ free on the device ][ not for this process ][ free in private pools ][ not PyTorch's ]
+ *       [ allocated, unallocated, allocated ... ] capacity
  *
- * Where the numbers are rounded, such are chosen that the request fits nowhere, as it did not. */
+ * The request fits nowhere, as it did not.  Where the message allows that it did, because enough is
+ * unallocated, or free on the device, that lies in pieces, and the blocks between are placed by
+ * assumption: with what is free around them in one piece it fits, so that the verdict is unknown.
+ * What is free on the device and what is unallocated never join: PyTorch has given back all
+ * segments without a block before it gives up, and moves no block.  Numbers that are rounded are
+ * chosen so that they leave open what they may. */
 #include "formats/common/capacity.h"
 #include "formats/common/heap_parts.h"
 #include "formats/common/size_text.h"
@@ -14,7 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GRANULE = HEAP_PART_GRANULE_BYTES, PIECE_COUNT_MAX = 100000 };
+enum {
+    GRANULE = HEAP_PART_GRANULE_BYTES,
+    PIECE_COUNT_MAX = 100000,
+    SEPARATORS_BYTES = 3 * GRANULE /* around two pieces */
+};
 #define SEGMENT_BYTES (UINT64_C(2) << 20) /* CUDA segments are multiples of it */
 #define NO_LIMIT_BYTES CAPACITY_BYTES_MAX /* a limit from here on is none */
 
@@ -22,7 +31,8 @@ static const char name_of_allocated[] = "allocated by PyTorch";
 static const char name_of_placed[] = "allocated by PyTorch" SETUP_PLACED_ENDING;
 static const char name_of_cache[] = "reserved by PyTorch, not usable here";
 static const char name_of_pools[] = "free in private pools (graphs)";
-static const char name_of_barred[] = "free, but not given to this process";
+static const char name_of_barred[] = "free, but not given to this process" SETUP_PLACED_ENDING;
+static const char name_of_unsaid[] = "free, or in use by others" SETUP_PLACED_ENDING;
 
 /* The bytes that are chosen; all are whole granules. */
 struct plan {
@@ -30,8 +40,10 @@ struct plan {
     uint64_t reserved;    /* allocated and unallocated together */
     uint64_t piece;       /* the size of the pieces of what is unallocated */
     uint64_t piece_count; /* 0: nobody could use them here, so that they are one block */
+    uint64_t unusable;    /* of what is unallocated: more than so many pieces have */
     bool is_limited;      /* by what this process is allowed, and not by the device */
     bool is_close;        /* rounding leaves open whether there was room */
+    bool is_barred_close; /* barred is more than the request by rounding alone, if at all */
     bool is_free_assumed; /* the message does not say what is free */
     bool is_over;         /* more is in use than the device has */
     /* which of the processes is this one, though the message does not say so; process_count: none
@@ -71,16 +83,30 @@ static uint64_t choose_request(const struct torch_message *message)
     return align_up(bytes, GRANULE);
 }
 
+/* As much as is asked for, where rounding allows that: by these numbers. */
+static uint64_t meet_request(const struct torch_message *message, const struct plan *plan,
+                             uint64_t bytes, uint32_t numbers)
+{
+    const uint64_t off = slack(message, numbers | 1u << TORCH_REQUESTED);
+    return bytes < plan->requested && plan->requested - bytes <= off ? plan->requested : bytes;
+}
+
 static void choose_reserved(const struct torch_message *message, struct plan *plan)
 {
+    const bool is_said = torch_message_has(message, TORCH_UNALLOCATED);
     plan->allocated = fact(message, TORCH_ALLOCATED);
     plan->reserved = fact(message, TORCH_RESERVED);
-    plan->unallocated = torch_message_has(message, TORCH_UNALLOCATED)
-                            ? fact(message, TORCH_UNALLOCATED)
-                            : subtract(plan->reserved, plan->allocated);
-    plan->reserved = plan->allocated + plan->unallocated;
+    plan->unallocated = is_said ? fact(message, TORCH_UNALLOCATED)
+                                : subtract(plan->reserved, plan->allocated);
+    plan->unallocated = meet_request(message, plan, plan->unallocated,
+                                     is_said ? 1u << TORCH_UNALLOCATED
+                                             : 1u << TORCH_ALLOCATED | 1u << TORCH_RESERVED);
     plan->pools = fact(message, TORCH_POOLS);
     plan->pools = plan->pools < plan->allocated ? plan->pools : plan->allocated;
+    if (plan->requested <= plan->unallocated && plan->allocated - plan->pools < SEPARATORS_BYTES) {
+        plan->allocated = plan->pools + SEPARATORS_BYTES;
+    }
+    plan->reserved = plan->allocated + plan->unallocated;
 }
 
 /* What is free for this process, which the request cannot have fitted. */
@@ -98,14 +124,15 @@ static void choose_free(const struct torch_message *message, struct plan *plan)
     }
     plan->is_limited = limit < free;
     free = plan->is_limited ? limit : free;
-    plan->usable = free < most ? free : most;
     const uint32_t numbers = plan->is_limited ? 1u << TORCH_ALLOWED | 1u << TORCH_ALLOCATED |
                                                     1u << TORCH_UNALLOCATED | 1u << TORCH_RESERVED
                                               : 1u << TORCH_FREE | 1u << TORCH_TOTAL;
-    if (plan->is_free_assumed || free - plan->usable <= slack(message, numbers)) {
-        return; /* rounding, or nobody says otherwise */
+    free = meet_request(message, plan, free, numbers);
+    plan->usable = free < most ? free : most;
+    if (free > most) {
+        plan->barred = free - most > 2 * GRANULE ? free - most : 2 * GRANULE;
+        plan->is_barred_close = free - most <= slack(message, numbers | 1u << TORCH_REQUESTED);
     }
-    plan->barred = free - plan->usable;
 }
 
 /* Everything else on the device. */
@@ -133,11 +160,13 @@ static void choose_pieces(struct plan *plan)
     if (plan->unallocated == 0 || plan->piece == 0) {
         return;
     }
+    const uint64_t separators = (plan->allocated - plan->pools) / GRANULE;
     plan->piece_count = (plan->unallocated + plan->piece - 1) / plan->piece;
-    if (plan->piece_count > PIECE_COUNT_MAX ||
-        (plan->allocated - plan->pools) / GRANULE < plan->piece_count + 1) {
-        plan->piece_count = 0;
+    plan->piece_count = plan->piece_count > PIECE_COUNT_MAX ? PIECE_COUNT_MAX : plan->piece_count;
+    if (separators < plan->piece_count + 1) {
+        plan->piece_count = separators == 0 ? 0 : separators - 1;
     }
+    plan->unusable = subtract(plan->unallocated, plan->piece_count * plan->piece);
 }
 
 static bool says_own(const struct torch_message *message)
@@ -187,8 +216,9 @@ static enum import_result choose_numbers(const struct torch_message *message, st
     choose_free(message, plan);
     choose_outside(message, plan);
     choose_pieces(plan);
-    plan->is_close = plan->barred == 0 && plan->requested <= plan->usable + plan->unallocated +
-                                                                 slack(message, UINT32_MAX);
+    plan->is_close = (plan->barred == 0 || plan->is_barred_close) &&
+                     plan->requested <=
+                         plan->usable + plan->unallocated + slack(message, UINT32_MAX);
     plan->own = find_own(message, plan);
     return IMPORT_OK;
 }
@@ -211,21 +241,30 @@ static void add(struct building *building, const char *name, uint64_t size_bytes
     }
 }
 
+/* Enough is free in a piece and a granule, and not in one piece, unless the granule alone is. */
+static void add_free(struct building *building, const struct plan *plan)
+{
+    const uint64_t apart = plan->barred > 0 && plan->usable > 0 ? GRANULE : 0;
+    add(building, NULL, plan->usable, HEAP_SPAN_FREE);
+    add(building, plan->is_free_assumed ? name_of_unsaid : name_of_barred, plan->barred - apart,
+        HEAP_SPAN_HELD);
+    add(building, NULL, apart, HEAP_SPAN_FREE);
+}
+
+/* The lowest part is not placed by assumption where no other part keeps it from what is free on the
+ * device. */
 static void add_reserved(struct building *building, const struct plan *plan)
 {
     uint64_t allocated = plan->allocated - plan->pools;
-    uint64_t unallocated = plan->unallocated;
-    if (plan->piece_count == 0) {
-        add(building, name_of_allocated, allocated, HEAP_SPAN_IN_USE);
-        add(building, name_of_cache, unallocated, HEAP_SPAN_HELD);
-        return;
-    }
+    uint64_t unallocated = plan->unallocated - plan->unusable;
     const bool is_placed = plan->requested <= plan->usable + plan->unallocated;
+    const bool is_apart = plan->pools + plan->outside + plan->unusable > 0;
     const char *name = is_placed ? name_of_placed : name_of_allocated;
     const uint64_t between = align_down(allocated / (plan->piece_count + 1), GRANULE);
+    add(building, name_of_cache, plan->unusable, HEAP_SPAN_HELD);
     for (uint64_t i = 0; i < plan->piece_count; i++) {
         const uint64_t piece = unallocated < plan->piece ? unallocated : plan->piece;
-        add(building, name, between, HEAP_SPAN_IN_USE);
+        add(building, i == 0 && !is_apart ? name_of_allocated : name, between, HEAP_SPAN_IN_USE);
         add(building, NULL, piece, HEAP_SPAN_FREE);
         allocated -= between;
         unallocated -= piece;
@@ -258,11 +297,10 @@ static enum import_result build_heap(const struct torch_message *message, const 
 {
     struct building building = {.import = import, .error = error};
     heap_parts_init(&building.parts);
-    add(&building, NULL, plan->usable, HEAP_SPAN_FREE);
-    add(&building, name_of_barred, plan->barred, HEAP_SPAN_HELD);
-    add_reserved(&building, plan);
+    add_free(&building, plan);
     add(&building, name_of_pools, plan->pools, HEAP_SPAN_HELD);
     add_outside(&building, message, plan);
+    add_reserved(&building, plan);
     if (building.result == IMPORT_OK) {
         building.result = heap_image_build(&building.parts.image, input->fixed, import, error);
     }
@@ -311,7 +349,7 @@ static void assume_rest(const struct torch_message *message, const struct plan *
         import_assume(import, "the message does not say what is free: %s, as far as it adds up",
                       size_text_of(plan->usable).text);
     }
-    if (plan->barred > 0) {
+    if (plan->barred > 0 && !plan->is_barred_close && !plan->is_free_assumed) {
         import_assume(
             import,
             "%s are free and more than was asked for: the message gives no reason for the refusal; a memory fraction, or another process that released memory meanwhile; taken as not given to this process",
@@ -335,7 +373,7 @@ static void assume_rest(const struct torch_message *message, const struct plan *
 static void tell_result(const struct plan *plan, struct import *import)
 {
     const uint64_t free = plan->usable + plan->unallocated;
-    if (plan->barred == 0 && plan->requested > free && plan->is_close) {
+    if (plan->is_close && (plan->requested > free || plan->is_barred_close)) {
         import_tell(
             import,
             "%s asked for, and about as much free: the rounded numbers do not show whether there was room; such are chosen that there was none",
@@ -423,7 +461,6 @@ enum import_result torch_message_build(const struct torch_message *message,
         return result;
     }
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
-    import->is_open = plan.requested <= plan.unallocated || plan.requested <= plan.usable;
     append_request(&plan, import);
     tell_result(&plan, import);
     tell_limits(message, &plan, import);

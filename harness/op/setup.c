@@ -63,6 +63,12 @@ bool setup_is_outside_name(const char *name)
            strcmp(name, SETUP_OTHER_LIBRARY_NAME) == 0 || strcmp(name, SETUP_OUTSIDE_NAME) == 0;
 }
 
+bool setup_is_assumed_name(const char *name)
+{
+    return strcmp(name, SETUP_ASSUMED_NAME) == 0 ||
+           strcmp(name, SETUP_ASSUMED_NAME SETUP_PLACED_ENDING) == 0;
+}
+
 bool setup_is_placed_name(const char *name)
 {
     const size_t length = strlen(name);

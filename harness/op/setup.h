@@ -97,9 +97,10 @@ unsigned setup_filler_tag(const struct setup *setup);
  * nobody knows where it lay, not because somebody refers to it; so is what is reserved. */
 #define SETUP_BEFORE_NAME "before the window"
 
-/* One whose tag has this name is held because a message does not say whether it could move: a
- * verdict that depends on it is unknown. */
+/* One whose tag has this name, alone or with SETUP_PLACED_ENDING, is held because a message does
+ * not say whether it could move: a verdict that depends on it is unknown. */
 #define SETUP_ASSUMED_NAME "assumed pinned"
+bool setup_is_assumed_name(const char *name);
 /* Memory of the device that the allocator never had: of another process (a tag for each may have
  * this name and its number behind it), of this process but of another library (a context, NCCL), or
  * of somebody of whom the log says no more.  It is held because the allocator cannot move it. */
@@ -108,7 +109,8 @@ unsigned setup_filler_tag(const struct setup *setup);
 #define SETUP_OUTSIDE_NAME "outside the allocator"
 bool setup_is_outside_name(const char *name);
 
-/* Where the blocks lie whose tag's name ends so is assumed: the file has their sum. */
+/* Where the blocks lie whose tag's name ends so is assumed: the file has their sum, and that of
+ * what is free around them.  If nothing may move, a verdict that depends on it is unknown. */
 #define SETUP_PLACED_ENDING " (placement assumed)"
 bool setup_is_placed_name(const char *name);
 

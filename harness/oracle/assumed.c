@@ -46,6 +46,7 @@ static const struct oom *take_other(struct assumed *assumed, const struct oom *o
         assumed->blocks[i] = oom->blocks[i];
         assumed->blocks[i].hold_count = oom->blocks[i].is_assumed ? 0 : oom->blocks[i].hold_count;
     }
+    oom_place_others(&assumed->heap);
     return &assumed->heap;
 }
 
@@ -90,12 +91,6 @@ static struct premature_unless find_pins_of_stack(const struct oom *oom, uint64_
         .bytes = oom->granule_bytes, .from = 0, .to = oom->capacity_bytes - (least - most - need)};
 }
 
-static bool may_move(const struct oom *oom)
-{
-    const uint32_t refused = 1u << FAULT_COPY | 1u << FAULT_HOST_MEMORY;
-    return oom->defrag != DEFRAG_NONE && (oom->faults_fired & refused) == 0;
-}
-
 struct premature_unless assumed_condition(const struct oom *oom)
 {
     const struct oom_request *request = &oom->request;
@@ -103,7 +98,7 @@ struct premature_unless assumed_condition(const struct oom *oom)
     const uint64_t most = align_up(reported->requested_high, oom->granule_bytes);
     const uint64_t least = align_up(reported->free_low, oom->granule_bytes);
     const bool is_same = request->other_bytes == request->size_bytes;
-    if (!reported->is_there || !may_move(oom) || !is_same || most > least ||
+    if (!reported->is_there || !oom_may_move(oom) || !is_same || most > least ||
         request->align_bytes != oom->granule_bytes) {
         return (struct premature_unless){0};
     }
@@ -140,6 +135,12 @@ static void explain_unknown(const struct oom *oom, struct verdict *verdict)
             verdict->reason, sizeof verdict->reason,
             "printed sizes are rounded: by the message the request may be larger than all free "
             "memory, and it may fit into it");
+        return;
+    }
+    if (oom_has_placed(oom)) {
+        snprintf(verdict->reason, sizeof verdict->reason,
+                 "justified if no free piece that could serve the request was large enough, "
+                 "premature if one was, and of the pieces their sum alone is known");
         return;
     }
     snprintf(verdict->reason, sizeof verdict->reason,

@@ -290,6 +290,13 @@ static void append_assumed(struct writing *text, const struct oom *oom)
         }
     }
     json_unnest(text, ']');
+    json_nest(text, "placed", '[');
+    for (size_t i = 0; i < oom->block_count; i++) {
+        if (oom->blocks[i].is_placed) {
+            json_add_number(text, NULL, i);
+        }
+    }
+    json_unnest(text, ']');
     append_size(text, "bytes", oom->request.other_bytes);
 }
 

@@ -42,6 +42,7 @@ struct oom_block {
     uint8_t kind;    /* enum block_kind */
     uint8_t state;   /* BLOCK_LIVE or BLOCK_DYING */
     bool is_assumed; /* it is held by assumption: see oom_assume() */
+    bool is_placed;  /* it lies where it does by assumption, and nothing may move: the same */
     bool is_kept;    /* dying: a piece of memory that is kept for another stream than the request's;
                         there may be several of one op */
 };
@@ -88,11 +89,23 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
 bool oom_add_kept(struct oom *oom, const struct model *model);
 /* After oom_take() from the same model: the blocks that are in host memory are among the others. */
 void oom_add_absent(struct oom *oom, const struct model *model);
-/* After oom_take(): which blocks are held by assumption alone (their tag has the name
- * SETUP_ASSUMED_NAME), and what a message says of this request, if the setup has it and its numbers
- * are those of the request.  Such a state is one of two heaps that the message allows.  In the
- * other one nothing is assumed: these blocks are not held, and an image has its least size. */
+/* Whether blocks could be moved during the op: the contract has moves, and the device refused none.
+ */
+bool oom_may_move(const struct oom *oom);
+/* After oom_take(): which blocks are held by assumption alone (setup_is_assumed_name() of their
+ * tag); which lie where they do by assumption (setup_is_placed_name()), if nothing may move; and
+ * what a message says of this request, if the setup has it and its numbers are those of the
+ * request. Such a state is one of two heaps that the message allows.  In the other one nothing is
+ * assumed: the first are not held, the free bytes around the second are in one piece, as
+ * oom_place_others() has it, and an image has its least size. */
 void oom_assume(struct oom *oom, const struct model *model, const struct setup *setup);
+/* Puts each block that is placed by assumption directly above what lies below it, or, where a stack
+ * is asked for, directly below what lies above it.  So all that is free around neighbours of them
+ * is in one piece, which is the best for the request: where it does not fit then, it fits in no
+ * arrangement of them that is aligned to granules. */
+void oom_place_others(struct oom *oom);
+/* Some block is placed by assumption, and nothing may move. */
+bool oom_has_placed(const struct oom *oom);
 /* False: both heaps are the same. */
 bool oom_has_other(const struct oom *oom);
 void oom_deinit(struct oom *oom);

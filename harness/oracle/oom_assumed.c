@@ -24,26 +24,40 @@ static bool is_reported(const struct oom *oom, const struct setup_reported *repo
            free_bytes >= reported->free_low && free_bytes <= reported->free_high;
 }
 
-static void assume_blocks(struct oom *oom, const struct model *model, unsigned tag)
+bool oom_may_move(const struct oom *oom)
 {
-    for (size_t i = 0; i < oom->block_count; i++) {
-        struct oom_block *block = &oom->blocks[i];
-        const uint32_t slot = model_slot_of_op(model, block->op);
-        const bool is_buffer = block->kind == BLOCK_BUFFER || block->kind == BLOCK_OUTPUT;
-        block->is_assumed = is_buffer && block->state == BLOCK_LIVE && block->hold_count > 0 &&
-                            slot != SLOT_NONE && model_block(model, slot)->tag == tag;
+    const uint32_t refused = 1u << FAULT_COPY | 1u << FAULT_HOST_MEMORY;
+    return oom->defrag != DEFRAG_NONE && (oom->faults_fired & refused) == 0;
+}
+
+/* By the name of the tag of the op that made it. */
+static void assume_block(struct oom *oom, struct oom_block *block, const char *tag_name)
+{
+    const bool is_buffer = block->kind == BLOCK_BUFFER || block->kind == BLOCK_OUTPUT;
+    if (!is_buffer || block->state != BLOCK_LIVE) {
+        return;
+    }
+    block->is_assumed = block->hold_count > 0 && setup_is_assumed_name(tag_name);
+    block->is_placed = !oom_may_move(oom) && !oom->promised.grows && !oom_block_is_absent(block) &&
+                       setup_is_placed_name(tag_name);
+}
+
+static void assume_blocks(struct oom *oom, const struct model *model, const struct setup *setup)
+{
+    for (size_t i = 0; setup->has_tags && i < oom->block_count; i++) {
+        const uint32_t slot = model_slot_of_op(model, oom->blocks[i].op);
+        if (slot != SLOT_NONE) {
+            assume_block(oom, &oom->blocks[i], setup->tags[model_block(model, slot)->tag]);
+        }
     }
 }
 
 void oom_assume(struct oom *oom, const struct model *model, const struct setup *setup)
 {
-    const unsigned tag = setup_tag_named(setup, SETUP_ASSUMED_NAME);
     if (oom->placement != PLACEMENT_RANGES) {
         return;
     }
-    if (tag != OP_TAG_COUNT) {
-        assume_blocks(oom, model, tag);
-    }
+    assume_blocks(oom, model, setup);
     if (is_reported(oom, &setup->reported)) {
         struct oom_request *request = &oom->request;
         const uint64_t least = setup->reported.image_least;
@@ -53,11 +67,55 @@ void oom_assume(struct oom *oom, const struct model *model, const struct setup *
     }
 }
 
+bool oom_has_placed(const struct oom *oom)
+{
+    bool is_found = false;
+    for (size_t i = 0; !is_found && i < oom->block_count; i++) {
+        is_found = oom->blocks[i].is_placed;
+    }
+    return is_found;
+}
+
 bool oom_has_other(const struct oom *oom)
 {
-    bool has_other = oom->request.other_bytes != oom->request.size_bytes;
+    bool has_other = oom->request.other_bytes != oom->request.size_bytes || oom_has_placed(oom);
     for (size_t i = 0; !has_other && i < oom->block_count; i++) {
         has_other = oom->blocks[i].is_assumed;
     }
     return has_other;
+}
+
+static void place_others_low(struct oom *oom)
+{
+    uint64_t end = oom_reserved_bytes(oom);
+    for (size_t i = 0; i < oom->block_count; i++) {
+        struct oom_block *block = &oom->blocks[i];
+        if (!oom_block_is_absent(block)) {
+            block->address = block->is_placed ? align_up(end, block->align_bytes) : block->address;
+            end = block->address + block->size_bytes;
+        }
+    }
+}
+
+static void place_others_high(struct oom *oom)
+{
+    uint64_t begin = oom->capacity_bytes;
+    for (size_t i = oom->block_count; i-- > 0;) {
+        struct oom_block *block = &oom->blocks[i];
+        if (!oom_block_is_absent(block)) {
+            block->address = block->is_placed
+                                 ? align_down(begin - block->size_bytes, block->align_bytes)
+                                 : block->address;
+            begin = block->address;
+        }
+    }
+}
+
+void oom_place_others(struct oom *oom)
+{
+    if (oom->request.stack_bytes > 0) {
+        place_others_high(oom);
+    } else {
+        place_others_low(oom);
+    }
 }

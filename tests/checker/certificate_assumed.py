@@ -3,7 +3,7 @@
 
     tests/checker/certificate_assumed.py HBMSTRESS CHECKER
 
-Messages of corpus/field/tpu_message are replayed.  Their certificates are right; each forgery below is wrong, with the
+Messages of corpus/field are replayed; of some nothing may move, and the blocks are placed by assumption.  Their certificates are right; each forgery below is wrong, with the
 list and its log, and, unless it says otherwise, alone.
 """
 import copy
@@ -16,9 +16,10 @@ import tempfile
 from certificate_check import answer
 from certificate_compare import check
 
-MESSAGES = pathlib.Path(__file__).resolve().parents[2] / 'corpus/field/tpu_message'
+FIELD = pathlib.Path(__file__).resolve().parents[2] / 'corpus/field'
 PINS = ('buffer_below_free', 'buffer_below_free_large', 'buffer_pieces', 'driver', 'program_reserve_pieces')
 IMAGE = 'program_reserve_image'
+PLACED = ('a1_cached', 'b3_unallocated', 'b3_allowed_hip', 'b1_fraction_not_said')
 
 
 def add_to(name, bytes_more):
@@ -39,6 +40,9 @@ def widen(name, end, bytes_more):
         proof['reported'][name][end] += bytes_more
     return forge
 
+
+BOTH = ('a condition', 'nothing is placed by assumption', 'a block twice', 'a block that is not there', 'a move',
+        'the two proofs are one', 'no proof of the other heap')
 
 # What is done to the proof, and whether it is wrong without the list, too.
 FORGERIES = {
@@ -62,6 +66,22 @@ FORGERIES = {
     'the two proofs are one': (put('other', lambda proof: proof['as_it_is']), True),
     'no proof of the other heap': (put('as_it_is', lambda proof: proof['other']), True),
 }
+OF_PLACED = {
+    'a condition': (put('premature_unless', {'bytes': 512, 'from': 0, 'to': 512}), True),
+    'nothing is placed by assumption': (put('placed', []), True),
+    'one block less': (put('placed', lambda proof: proof['placed'][1:]), False),
+    'a block twice': (put('placed', lambda proof: proof['placed'] + proof['placed'][-1:]), True),
+    'a block that is not there': (put('placed', lambda proof: [*proof['placed'], 9999]), True),
+    'not ascending': (put('placed', lambda proof: proof['placed'][::-1]), True),
+    'every block': (put('placed', lambda proof: [*range(proof['placed'][-1] + 1)]), False),
+    'held by assumption, too': (put('assumed', lambda proof: proof['placed']), True),
+    'another address': (lambda proof: proof['other'].update(address=proof['other']['address'] - 512), True),
+    'a move': (lambda proof: proof['other'].update(
+        moves=[{'block': proof['placed'][0], 'from': 0, 'to': 0, 'bytes': 512}]), True),
+    'a request of another size': (put('bytes', lambda proof: proof['bytes'] - 1), True),
+    'the two proofs are one': (put('other', lambda proof: proof['as_it_is']), True),
+    'no proof of the other heap': (put('as_it_is', lambda proof: proof['other']), True),
+}
 OF_IMAGE = {
     'a condition': (put('premature_unless', {'bytes': 512, 'from': 0, 'to': 512}), True),
     'a smaller image': (put('bytes', 1), True),
@@ -71,13 +91,13 @@ OF_IMAGE = {
 }
 
 
-def make(hbmstress, name, folder):
+def make(hbmstress, log, folder, *options):
     """Gives the certificate, the list and the log."""
-    ops = folder / f'{name}.ops'
-    subprocess.run([hbmstress, 'import', MESSAGES / f'{name}.log', '-o', ops], stdout=subprocess.DEVNULL, check=True)
-    subprocess.run([hbmstress, 'replay', ops, '--certificates', folder / name], stdout=subprocess.DEVNULL, check=False)
-    certificate, = (folder / name).glob('op-*-unknown.json')
-    return [path.read_text() for path in (certificate, folder / name / 'list.ops', folder / name / 'observations.jsonl')]
+    ops, made = folder / 'message.ops', pathlib.Path(tempfile.mkdtemp(dir=folder))
+    subprocess.run([hbmstress, 'import', log, '-o', ops], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([hbmstress, 'replay', ops, *options, '--certificates', made], stdout=subprocess.DEVNULL, check=False)
+    certificate, = made.glob('op-*-unknown.json')
+    return [path.read_text() for path in (certificate, made / 'list.ops', made / 'observations.jsonl')]
 
 
 def ask(checker, texts, folder):
@@ -115,12 +135,18 @@ def main(hbmstress, checker):
     hbmstress, checker = pathlib.Path(hbmstress).resolve(), pathlib.Path(checker).resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for message in (*PINS, IMAGE):
-            forgeries = OF_IMAGE if message == IMAGE else FORGERIES
-            texts = make(hbmstress, message, folder)
-            faults += try_one(checker, folder, message, texts, forgeries)
+        messages = [(FIELD / 'tpu_message' / name, FORGERIES) for name in PINS]
+        messages += [(FIELD / 'tpu_message' / IMAGE, OF_IMAGE)]
+        messages += [(FIELD / 'torch_message' / name, OF_PLACED) for name in PLACED]
+        for message, forgeries in messages:
+            texts = make(hbmstress, message.with_suffix('.log'), folder)
+            faults += try_one(checker, folder, message.name, texts, forgeries)
             count += len(forgeries) + 2
-    print(*faults, f'{count} forgeries of {len(PINS) + 1} messages, {len(faults)} wrong', sep='\n')
+        # Held and placed at once: a TPU's message where the target moves nothing.
+        texts = make(hbmstress, FIELD / 'tpu_message/buffer_below_free_large.log', folder, '--target-option', 'defrag=none')
+        faults += try_one(checker, folder, 'placed', texts, {name: OF_PLACED[name] for name in BOTH})
+        count += len(BOTH) + 2
+    print(*faults, f'{count} forgeries of {len(messages) + 1} certificates, {len(faults)} wrong', sep='\n')
     return 1 if faults else 0
 
 

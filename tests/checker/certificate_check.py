@@ -505,7 +505,7 @@ PROOFS = {
 # A message alone allows two heaps: what it says, what is assumed beyond it, and a proof for each heap.
 REPORTED = {'requested': (BYTES, BYTES), 'free': (BYTES, BYTES), 'image': BYTES}
 CONDITION = {'bytes': POSITIVE, 'from': COUNT, 'to': COUNT}
-ASSUMED = {'kind': str, 'assumed': [COUNT], 'bytes': COUNT, 'as_it_is': Members, 'other': Members}
+ASSUMED = {'kind': str, 'assumed': [COUNT], 'placed': [COUNT], 'bytes': COUNT, 'as_it_is': Members, 'other': Members}
 
 
 def check_document(document):
@@ -519,7 +519,7 @@ def check_assumed(document):
                             for name, shape in maybe.items()}, 'proof')
     require(document.claim == 'unknown' and contract.placement == 'ranges' and not has_regions(document),
             'proof: an assumption proves another claim, or is for another contract')
-    reported, assumed = proof.reported, proof.assumed
+    reported, assumed, placed = proof.reported, proof.assumed, proof.placed
     image = reported.image if reported else 0
     least = image if 0 < image < request.bytes else request.bytes
     require(reported is None or reports(document, reported), 'reported: of another request or heap')
@@ -527,13 +527,38 @@ def check_assumed(document):
     require(proof.premature_unless == find_condition(document, reported, least), 'proof: its premature_unless')
     require(assumed == sorted(set(assumed)) and all(i < len(document.blocks) and is_pinned(document.blocks[i])
                                                     for i in assumed), 'proof: its assumed')
-    require(assumed or least < request.bytes, 'proof: nothing is assumed')
+    require(placed == sorted(set(placed)) and set(placed) <= find_placeable(document), 'proof: its placed')
+    require(assumed or placed or least < request.bytes, 'proof: nothing is assumed')
     check_proof(Members(document | {'claim': 'justified', 'proof': proof.as_it_is}))
     blocks = [Members(block | {'holds': 0}) if i in set(assumed) else block for i, block in enumerate(document.blocks)]
+    blocks = place_others(document, blocks, set(placed))
     claim = 'unknown' if proof.other.get('kind') == 'budget' else 'premature'
     check_proof(Members(document | {'claim': claim, 'proof': proof.other, 'blocks': blocks,
                                     'request': Members(request | {'bytes': least})}))
     return 'unknown, assumed'
+
+
+def find_placeable(document):
+    """The indexes of blocks that may lie elsewhere in the other heap: live buffers, while nothing may move."""
+    if State(document).defrag != 'none':
+        return set()
+    return {i for i, block in enumerate(document.blocks)
+            if block.state == 'live' and block.kind in ('buffer', 'output') and block.address >= 0}
+
+
+def place_others(document, blocks, placed):
+    """Joins what is free around the placed blocks: they go down, and up where a stack is asked for."""
+    blocks, goes_up = list(blocks), document.request.stack > 0
+    edge = document.device.capacity if goes_up else find_reserved(document)
+    for i in reversed(range(len(blocks))) if goes_up else range(len(blocks)):
+        block = blocks[i]
+        if block.address < 0:
+            continue
+        if i in placed:
+            lowest = (edge - block.size) // block.align * block.align if goes_up else up(edge, block.align)
+            blocks[i] = block = Members(block | {'address': lowest})
+        edge = block.address if goes_up else block.address + block.size
+    return blocks
 
 
 def is_pinned(block):

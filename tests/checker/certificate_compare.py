@@ -66,10 +66,10 @@ def list_replays(hbmstress, folder):
         path = next((folder / name / 'repros').glob('premature-*.ops'))
         replays += [(path, ('-t', *target.split())) for target in TARGETS]
     # Messages alone: what they do not say is assumed.
-    for path in sorted(SOURCE_TREE.glob('corpus/field/tpu_message/*.log')):
+    for path in sorted(SOURCE_TREE.glob('corpus/field/t[po]*_message/*.log')):
         ops = folder / f'{path.stem}.ops'
         run_quietly([hbmstress, 'import', path, '-o', ops], folder)
-        replays += [(ops, options) for options in ((), ('-O', 'defrag=slide')) if ops.exists()]
+        replays += [(ops, options) for options in ((), ('-O', 'defrag=slide'), ('-O', 'defrag=none')) if ops.exists()]
     # A target that grows; its lists have none of the options of the others.
     for capacity in ('48M', '96M'):
         run_quietly([hbmstress, 'run', 'queued_free_race', *'-t segments --seed 5 --seeds 1 --ops 400 --faults all --keep 1 '
@@ -352,7 +352,7 @@ def explain(case):
 
 def is_another_assumption(changed, honest, has_list):
     """Whether what is assumed, or what follows from it, differs where it is bound."""
-    names = ('reported', 'assumed', 'bytes', 'premature_unless') if has_list else ('bytes', 'premature_unless')
+    names = ('reported', 'assumed', 'placed', 'bytes', 'premature_unless') if has_list else ('bytes', 'premature_unless')
     is_bound = has_list or changed.get('reported') == honest.get('reported')
     return changed['kind'] == honest['kind'] == 'assumed' and is_bound and any(
         changed[name] != honest[name] for name in names)

@@ -4,7 +4,7 @@ import functools
 import hashlib
 import re
 
-from certificate_check import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, is_pinned, match, read_json, reports, require, up
+from certificate_check import BYTES, COUNT, SIZE_MAX, TIME, Members, Refuted, find_placeable, is_pinned, match, read_json, reports, require, up
 
 NEVER = 2**64 - 1
 GROUP_MAX = 2**16 - 1
@@ -550,13 +550,19 @@ def compare_list(document, history):
         compare_assumed(document, history)
 
 
+PLACED = ' (placement assumed)'
+
+
 def compare_assumed(document, history):
     """Whether the proof assumes what the list does, and has what the message says."""
-    tags = [int(number) for number, name in history.tags.items() if name == '"assumed pinned"']
-    tag = min(tags, default=None)
-    by_list = [i for i, block in enumerate(document.blocks) if is_pinned(block) and block.op < len(history.ops)
-               and history.ops[block.op].get('tag', 0) == tag]
-    require(document.proof.get('assumed') == by_list, 'list: what is assumed is something else')
+    names = {int(number): name[1:-1] for number, name in history.tags.items()}
+    named = [names.get(history.ops[block.op].get('tag', 0), '') if block.op < len(history.ops) else ''
+             for block in document.blocks]
+    held = [i for i, name in enumerate(named)
+            if is_pinned(document.blocks[i]) and name in ('assumed pinned', 'assumed pinned' + PLACED)]
+    placed = [i for i in sorted(find_placeable(document)) if named[i].endswith(PLACED)]
+    require(document.proof.get('assumed') == held, 'list: what is assumed is something else')
+    require(document.proof.get('placed') == placed, 'list: what is placed by assumption is something else')
     reported = history.head.get('reported')
     is_there = reported is not None and reports(document, reported)
     require(document.proof.get('reported') == (reported if is_there else None), 'list: the message says something else')

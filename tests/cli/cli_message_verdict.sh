@@ -15,7 +15,7 @@ expect_text words.txt "Verdict: unknown premature, unless at least 512B (512 byt
 expect_text words.txt "took at least 512B of the addresses from 625.00M (0x27100000) to 14.87G (0x3b7d00000)."
 expect_text words.txt "To settle it: the blocks and their addresses: with tpu_log_allocations_on_oom"
 expect_text words.txt "capacity 15.48G: the smallest known chip (v3)"
-expect_text words.txt "all that was in use was pinned (tag 'assumed pinned')"
+expect_text words.txt "all that was in use was pinned (tag 'assumed pinned (placement assumed)')"
 expect_no_text out.txt "would have been served"
 expect_no_text out.txt "references ("
 expect_exit 3 explain "$field/buffer_below_free_large.log" --json
@@ -47,11 +47,18 @@ expect_exit 1 explain free.ops --target first_fit --target-option defrag=repack
 expect_text out.txt "Verdict: premature"
 
 # --- the contract is what the user says --------------------------------------------------------------------------
-for file in "$field/buffer_pieces.log" "$field/buffer_below_free_large.log" large.ops; do
-    expect_exit 0 explain "$file" --target-option defrag=none
-    expect_text out.txt "Verdict: justified"
-    expect_no_text out.txt "To settle it"
+# Where nothing moves, no heap has room for what is above the largest piece; without that number, some have.
+expect_exit 0 explain "$field/buffer_pieces.log" --target-option defrag=none
+expect_text out.txt "Verdict: justified"
+expect_no_text out.txt "To settle it"
+expect_exit 3 explain "$field/buffer_pieces.log" --target-option defrag=slide
+for file in "$field/buffer_below_free_large.log" large.ops; do
+    expect_exit 3 explain "$file" --target-option defrag=none
+    tr -s '\n ' ' ' <out.txt >words.txt
+    expect_text words.txt "justified if no free piece that could serve the request was large enough, premature if one was"
+    expect_no_text out.txt "lay pinned"
     expect_exit 3 explain "$file" --target-option defrag=slide
+    expect_text out.txt "lay pinned"
 done
 expect_exit 0 explain "$field/buffer_pieces.log" --target-option defrag=none --json
 expect_text out.txt "Due to fragmentation, the largest contiguous region of free memory is 33.30M."
@@ -75,6 +82,53 @@ expect_exit 0 explain "$field/buffer.log"
 expect_text out.txt "Verdict: justified"
 tr -s '\n ' ' ' <out.txt >words.txt
 expect_text words.txt "25669120 bytes of those the refusal would be premature"
+
+# --- where the pieces lie that PyTorch has and does not use ------------------------------------------------------
+torch=$2/torch_message
+expect_exit 3 explain "$torch/b3_unallocated.log"
+expect_text out.txt "Verdict: unknown"
+expect_text out.txt "To settle it: the blocks and their addresses: in PyTorch a memory snapshot"
+expect_exit 0 import "$torch/b3_unallocated.log" -o torch.ops
+expect_exit 3 explain torch.ops
+expect_exit 3 replay torch.ops --certificates placed
+expect_text placed/op-20-unknown.json '"placed": ['
+expect_exit 0 check --list placed/list.ops --observations placed/observations.jsonl placed/op-20-unknown.json
+# Neither the device nor the cache had as much: in every heap there was no room, though both together had it.
+expect_exit 0 explain "$torch/b5_no_device_kind.log"
+expect_text out.txt "Verdict: justified"
+# The device had more than was asked for, and the message gives no reason; the sum leaves it open.
+printf 'x: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB of which 3.00 GiB is free. Including non-PyTorch memory, this process has 5.00 GiB memory in use. Of the allocated memory 4.50 GiB is allocated by PyTorch, and 256.00 MiB is reserved by PyTorch but unallocated.\n' >barred.log
+expect_exit 3 explain barred.log
+expect_text out.txt "3.00G are free and more than was asked for"
+expect_exit 0 import barred.log -o barred.ops
+expect_exit 3 replay barred.ops
+# What is printed as the same size may have been enough.
+sed 's/3.00 GiB is free/1.00 GiB is free/; s/256.00 MiB is reserved/2.00 GiB is reserved/; s/4.50 GiB/2.50 GiB/; s/Tried to allocate 2.00/Tried to allocate 2.01/' barred.log >close.log
+expect_exit 3 explain close.log
+
+# --- a failure that does not repeat ------------------------------------------------------------------------------
+# 8 MiB of the right pool and stream are free, and the snapshot ends in an oom of 4 MiB.
+cat >served.json <<'END'
+{"segments": [{"device": 0, "address": 1048576, "total_size": 20971520, "allocated_size": 12582912,
+  "active_size": 12582912, "stream": 0, "segment_type": "large", "segment_pool_id": [0, 0], "blocks": [
+    {"address": 1048576, "size": 12582912, "requested_size": 12582912, "state": "active_allocated", "frames": []},
+    {"address": 13631488, "size": 8388608, "requested_size": 0, "state": "inactive", "frames": []}]}],
+ "device_traces": [[{"action": "oom", "size": 4194304, "device_free": 0, "stream": 0, "time_us": 5, "frames": []}]]}
+END
+expect_exit 0 import served.json -o served.ops
+for file in served.json served.ops; do
+    expect_exit 3 explain "$file"
+    expect_text out.txt "Verdict: unknown"
+    expect_text out.txt "by the file this request failed, and on its list it is served"
+    expect_text out.txt "the file says: device_traces[0][0]: oom, size 4194304, device_free 0"
+    expect_no_text out.txt "Nothing failed"
+    expect_exit 3 explain "$file" --json
+    expect_text out.txt '"verdict":"unknown","op":3'
+    expect_text out.txt '"is_served":true'
+done
+# With more than the device had, that it is served is what was asked.
+expect_exit 0 explain served.json --capacity 40M
+expect_text out.txt "Nothing failed"
 
 # --- a free that ends after the failure --------------------------------------------------------------------------
 cat >late.ops <<'END'

@@ -8,6 +8,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <string.h>
 
 enum { GRANULES = 8, ROOM = 40 };
 
@@ -17,8 +18,9 @@ struct heaps {
     struct oom oom;
     struct oom_block blocks[GRANULES];
     struct oracle *oracle;
+    struct assumed *assumed; /* where it is asked */
     void (*visit)(struct heaps *heaps);
-    uint64_t judged_count, justified_count;
+    uint64_t judged_count, justified_count, unknown_count;
     /* by request and free bytes: a justified heap has no more than the condition asks for */
     bool is_reached[ROOM][ROOM];
 };
@@ -228,7 +230,102 @@ START_TEST(where_heaps_may_hold_the_request_or_not_nothing_is_proved)
 }
 END_TEST
 
-/* Of some blocks that are held, nobody said so. */
+/* --- where nothing moves --- */
+
+enum { GAP_COUNT = GRANULES + 1 };
+
+/* Whether the request fits between blocks that lie so: the stack at the bottom, and then its image.
+ */
+static bool fits(const struct oom_request *request, const uint64_t gaps[GAP_COUNT])
+{
+    uint64_t left[GAP_COUNT];
+    memcpy(left, gaps, sizeof left);
+    if (left[0] < request->stack_bytes) {
+        return false;
+    }
+    left[0] -= request->stack_bytes;
+    for (size_t i = 0; i < GAP_COUNT; i++) {
+        if (left[i] >= request->size_bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether some arrangement of the blocks from number i on, the first of them at `at` or above, has
+ * room.  Those that are not placed by assumption stay. */
+static bool some_fits(const struct oom *oom, size_t i, uint64_t at, uint64_t gaps[GAP_COUNT])
+{
+    if (i == oom->block_count) {
+        gaps[i] = oom->capacity_bytes - at;
+        return fits(&oom->request, gaps);
+    }
+    const struct oom_block *block = &oom->blocks[i];
+    const uint64_t first = block->is_placed ? at : block->address;
+    const uint64_t last = block->is_placed ? oom->capacity_bytes - block->size_bytes
+                                           : block->address;
+    bool is_found = false;
+    for (uint64_t address = first; !is_found && address >= at && address <= last; address++) {
+        gaps[i] = address - at;
+        is_found = some_fits(oom, i + 1, address + block->size_bytes, gaps);
+    }
+    return is_found;
+}
+
+/* A refusal that is justified as it is, is unknown if and only if another arrangement has room. */
+static void require_all_arrangements(struct heaps *heaps)
+{
+    struct oom *oom = &heaps->oom;
+    struct verdict verdict = {0};
+    uint64_t gaps[GAP_COUNT] = {0};
+    oom->request.other_bytes = oom->request.size_bytes;
+    oracle_judge(heaps->oracle, oom, 0, &verdict);
+    heaps->judged_count++;
+    if (verdict.kind != VERDICT_JUSTIFIED) {
+        return;
+    }
+    heaps->justified_count++;
+    assumed_judge(heaps->assumed, heaps->oracle, oom, &verdict);
+    ck_assert_int_eq(verdict.kind,
+                     some_fits(oom, 0, 0, gaps) ? VERDICT_UNKNOWN : VERDICT_JUSTIFIED);
+    heaps->unknown_count += verdict.kind == VERDICT_UNKNOWN;
+}
+
+static void visit_placements(struct heaps *heaps)
+{
+    struct oom *oom = &heaps->oom;
+    const uint64_t free = free_bytes(oom);
+    for (size_t i = 0; i < oom->block_count; i++) { /* what visit_all calls held */
+        oom->blocks[i].is_placed = oom->blocks[i].hold_count > 0;
+    }
+    for (uint64_t bytes = 1; bytes <= free + 1; bytes++) {
+        oom->request = (struct oom_request){
+            .class = REQUEST_BUFFER, .size_bytes = bytes, .align_bytes = 1, .own_op = OP_NONE};
+        require_all_arrangements(heaps);
+        for (uint64_t image = 1; image <= 2; image++) {
+            oom->request = (struct oom_request){.class = REQUEST_PROGRAM,
+                                                .size_bytes = image,
+                                                .align_bytes = 1,
+                                                .stack_bytes = bytes,
+                                                .own_op = OP_NONE};
+            require_all_arrangements(heaps);
+        }
+    }
+}
+
+START_TEST(where_nothing_moves_all_arrangements_must_agree)
+{
+    struct heaps heaps = {.visit = visit_placements, .assumed = assumed_create()};
+    visit_all(&heaps, DEFRAG_NONE);
+    ck_assert_uint_gt(heaps.unknown_count, 10000);
+    ck_assert_uint_gt(heaps.justified_count, 2 * heaps.unknown_count);
+    assumed_destroy(heaps.assumed);
+}
+END_TEST
+
+/* --- any heap --- */
+
+/* Of some blocks that are held, nobody said so; nor where some lie, if nothing may move. */
 static bool assume_some(struct random *random, struct oom *oom)
 {
     bool has_any = false;
@@ -237,7 +334,9 @@ static bool assume_some(struct random *random, struct oom *oom)
         const bool is_buffer = block->kind == BLOCK_BUFFER || block->kind == BLOCK_OUTPUT;
         block->is_assumed = is_buffer && block->state == BLOCK_LIVE && block->hold_count > 0 &&
                             random_chance(random, 2, 3);
-        has_any = has_any || block->is_assumed;
+        block->is_placed = is_buffer && block->state == BLOCK_LIVE && !oom_may_move(oom) &&
+                           !oom_block_is_absent(block) && random_chance(random, 1, 2);
+        has_any = has_any || block->is_assumed || block->is_placed;
     }
     oom->request.other_bytes = oom->request.size_bytes;
     return has_any;
@@ -266,7 +365,7 @@ START_TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
     struct assumed *assumed = assumed_create();
     struct oom oom = {0};
     struct random random;
-    uint64_t unknown_count = 0;
+    uint64_t unknown_count = 0, placed_count = 0;
     random_init(&random, 1);
     for (int i = 0; i < DRAWN; i++) {
         struct verdict first = {0}, second = {0};
@@ -284,8 +383,10 @@ START_TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
         ck_assert_uint_eq(first.premature_unless.bytes, 0);
         require_valid(&oom, proof, &second);
         unknown_count += proof->kind == PROOF_ASSUMED;
+        placed_count += proof->kind == PROOF_ASSUMED && oom_has_placed(&oom);
     }
     ck_assert_uint_gt(unknown_count, 100);
+    ck_assert_uint_gt(placed_count, 100);
     oom_deinit(&oom);
     assumed_destroy(assumed);
     oracle_destroy(oracle);
@@ -300,6 +401,7 @@ Suite *suite_of_assumed(void)
     tcase_add_loop_test(cases, no_buffer_is_refused_rightly_with_fewer_bytes_pinned, 0, 2);
     tcase_add_loop_test(cases, no_stack_is_refused_rightly_with_nothing_pinned_below, 0, 2);
     tcase_add_test(cases, the_condition_is_of_the_largest_request_and_the_least_that_is_free);
+    tcase_add_test(cases, where_nothing_moves_all_arrangements_must_agree);
     tcase_add_test(cases, two_heaps_with_two_verdicts_are_unknown_and_that_is_proved);
     tcase_add_test(cases, where_heaps_may_hold_the_request_or_not_nothing_is_proved);
     suite_add_tcase(suite, cases);

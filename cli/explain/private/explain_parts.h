@@ -50,7 +50,7 @@ struct explanation {
     const struct arguments *arguments; /* FILE is their first word */
     const struct recording *recording; /* FILE */
     bool is_json;
-    struct verdict open;     /* on the file, where that on its list is not the only one it allows */
+    bool is_served;          /* the request that failed by FILE is served on its list */
     struct history *history; /* until this moment */
     struct occupancy occupancy;
     struct what_if_trial *trial; /* of the remedies; NULL: none was tried yet */
@@ -100,6 +100,12 @@ void explain_without_oom(struct explanation *explanation, const struct run *run)
 /* That nothing failed; excused_count: out-of-memories that cannot be judged. */
 void explain_nothing(struct explanation *explanation, const struct op_list *ops,
                      uint64_t excused_count);
+
+/* The last request that failed by the file, on the device and with the target of the file; OP_NONE:
+ * there is none, or the command line has others. */
+uint32_t explain_find_said_failure(const struct explanation *explanation);
+/* That this request failed by the file and is served on its list: the verdict is unknown. */
+void explain_served(struct explanation *explanation, uint32_t failed);
 
 /* Each appends to the text. */
 /* Who holds the memory of explanation->occupancy, as a table with that heading. */
