@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What the command line fixes, in the form that importers want: everything else empty. */
 static enum exit_code init_fixed(struct setup *fixed, const struct arguments *arguments)
@@ -124,6 +125,24 @@ static bool is_told_alone(const struct log_story *story, enum import_result resu
            (story->verdict != LOG_VERDICT_OOM || result == IMPORT_UNRECOGNISED);
 }
 
+/* A line of a directory's log is one of the file whose failure was to be imported. */
+static enum exit_code fail_in_log(const char *path, const struct import_error *error,
+                                  const struct log_story *story)
+{
+    char file[FILE_PATH_BYTES];
+    if (story->file_count == 0 || story->first == LOG_EVENT_UNKNOWN) {
+        return fail_in_file(path, error->line, error->column, error->reason);
+    }
+    snprintf(file, sizeof file, "%s/%s", path, story->files[story->events[story->first].file]);
+    return fail_in_file(file, error->line, error->column, error->reason);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* What is explained without a list, where explain reads; else the failure. */
 static enum exit_code accept_without_list(const char *path, enum import_result result,
                                           const struct import_error *error, struct import *import,
@@ -131,7 +150,7 @@ static enum exit_code accept_without_list(const char *path, enum import_result r
 {
     const bool is_report = import->compile_report != NULL;
     if (!recording->accepts_no_list || !(is_report || is_told_alone(&recording->story, result))) {
-        return fail_in_file(path, error->line, error->column, error->reason);
+        return fail_in_log(path, error, &recording->story);
     }
     if (is_report) {
         take_report(import, recording);
@@ -156,8 +175,10 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     struct import import;
     struct import_error error = {0};
     import_init(&import);
-    const enum import_result result = import_file_and_log(path, arguments->format, &options,
-                                                          &import, &recording->story, &error);
+    const enum import_result result = (recording->accepts_no_list && is_directory(path)
+                                           ? import_directory_and_log
+                                           : import_file_and_log)(
+        path, arguments->format, &options, &import, &recording->story, &error);
     if (result != IMPORT_OK) {
         code = accept_without_list(path, result, &error, &import, recording);
         import_deinit(&import);

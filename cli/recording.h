@@ -34,9 +34,10 @@ struct recording {
  * message; deinit in both cases. */
 enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
                               struct recording *recording);
-/* The same of every format; but a compiler's report of which no list can be made, and a log that
- * tells of something else than an out-of-memory, or of one that no importer reads, are no failure:
- * why_no_list says what is missing, and there are no ops and no target. */
+/* The same of every format, and of a directory of logs; but a compiler's report of which no list
+ * can be made, and a log that tells of something else than an out-of-memory, or of one that no
+ * importer reads, are no failure: why_no_list says what is missing, and there are no ops and no
+ * target. */
 enum exit_code recording_read_to_tell(const char *path, const struct arguments *arguments,
                                       struct recording *recording);
 void recording_deinit(struct recording *recording);

@@ -2,10 +2,12 @@
 
 #include "formats/common/text.h"
 #include "formats/export/export.h"
+#include "formats/log/log_files.h"
 #include "formats/private/import_log.h"
 #include "harness/base/check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct format *const formats[] = {
@@ -123,10 +125,11 @@ static enum import_result import_input(const struct import_input *input, const c
 {
     const bool is_named = format_name != NULL && strcmp(format_name, "auto") != 0;
     const struct format *format = choose_format(input->text, input->length, format_name, error);
-    const struct import_formats chosen = {format, is_named ? NULL : format_recognise};
+    const struct log_part part = {input->text, input->length, NULL, NULL, LOG_RANK_NONE};
+    const struct import_formats chosen = {format, is_named ? NULL : format_recognise, &part, 1};
     enum import_result result = IMPORT_UNRECOGNISED;
     if ((format != NULL || !is_named) && import_log_may_be(input->text, input->length, format)) {
-        log_story_read(input->text, input->length, story);
+        log_story_read(&part, 1, story);
     }
     if (story->verdict != LOG_VERDICT_NOTHING) {
         result = import_log(input, &chosen, story, import, error);
@@ -137,26 +140,42 @@ static enum import_result import_input(const struct import_input *input, const c
     return result == IMPORT_OK ? check_ops(import, error) : result;
 }
 
-enum import_result import_text_and_log(const char *text, size_t length, const char *format_name,
-                                       const struct import_options *options, struct import *import,
-                                       struct log_story *story, struct import_error *error)
+/* With the options, but without the text. */
+static struct import_input input_of(const struct import_options *options)
 {
     static const struct setup nothing; /* all empty */
-    const size_t skipped = measure_byte_order_mark(text, length);
-    const struct import_input input = {
-        .text = text + skipped,
-        .length = length - skipped,
+    return (struct import_input){
+        .text = "",
         .fixed = options != NULL && options->fixed != NULL ? options->fixed : &nothing,
         .kv_bytes_per_token = options != NULL ? options->kv_bytes_per_token : 0,
         .kv_tokens_per_second = options != NULL ? options->kv_tokens_per_second : 0,
     };
+}
+
+/* Empties what is replaced. */
+static enum import_result begin_import(const struct import_input *input, struct import *import,
+                                       struct log_story *story, struct import_error *error)
+{
+    const uint64_t granule_bytes = input->fixed->granule_bytes;
     import_deinit(import);
     import_init(import);
     log_story_deinit(story);
-    const uint64_t granule_bytes = input.fixed->granule_bytes;
-    if ((granule_bytes & (granule_bytes - 1)) != 0 || granule_bytes > GRANULE_BYTES_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the granule is not a power of two up to 64K");
+    return (granule_bytes & (granule_bytes - 1)) != 0 || granule_bytes > GRANULE_BYTES_MAX
+               ? import_fail(error, IMPORT_INVALID, 0, 0,
+                             "the granule is not a power of two up to 64K")
+               : IMPORT_OK;
+}
+
+enum import_result import_text_and_log(const char *text, size_t length, const char *format_name,
+                                       const struct import_options *options, struct import *import,
+                                       struct log_story *story, struct import_error *error)
+{
+    const size_t skipped = measure_byte_order_mark(text, length);
+    struct import_input input = input_of(options);
+    input.text = text + skipped;
+    input.length = length - skipped;
+    if (begin_import(&input, import, story, error) != IMPORT_OK) {
+        return IMPORT_INVALID;
     }
     if (input.length == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the file is empty");
@@ -190,6 +209,66 @@ enum import_result import_file_and_log(const char *path, const char *format_name
         result = import_text_and_log(text.bytes, text.length, format_name, options, import, story,
                                      error);
         text_deinit(&text);
+    }
+    return result;
+}
+
+/* The files as parts of one log; the caller frees them, not what they refer to. */
+static struct log_part *list_parts(const struct log_files *files)
+{
+    struct log_part *parts = calloc(files->count, sizeof *parts);
+    CHECK(parts != NULL);
+    for (size_t i = 0; i < files->count; i++) {
+        const struct log_file *file = &files->files[i];
+        parts[i] = (struct log_part){file->text.bytes, file->text.length, file->name, file->source,
+                                     file->rank};
+    }
+    return parts;
+}
+
+static enum import_result import_files(const struct log_files *files,
+                                       const struct import_input *input, const char *format_name,
+                                       struct import *import, struct log_story *story,
+                                       struct import_error *error)
+{
+    const bool is_named = format_name != NULL && strcmp(format_name, "auto") != 0;
+    const struct format *format = is_named ? choose_format("", 0, format_name, error) : NULL;
+    if (is_named && format == NULL) {
+        return IMPORT_UNRECOGNISED;
+    }
+    struct log_part *parts = list_parts(files);
+    const struct import_formats chosen = {format, is_named ? NULL : format_recognise, parts,
+                                          files->count};
+    log_story_read(parts, files->count, story);
+    story->files_left_out_count = files->left_out_count;
+    memcpy(story->files_left_out, files->left_out, sizeof story->files_left_out);
+    enum import_result result = story->verdict == LOG_VERDICT_NOTHING
+                                    ? import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                                                  "its %zu log%s no failure and nobody who waits",
+                                                  files->count,
+                                                  files->count == 1 ? " tells of" : "s tell of")
+                                    : import_log(input, &chosen, story, import, error);
+    free(parts);
+    return result == IMPORT_OK ? check_ops(import, error) : result;
+}
+
+enum import_result import_directory_and_log(const char *path, const char *format_name,
+                                            const struct import_options *options,
+                                            struct import *import, struct log_story *story,
+                                            struct import_error *error)
+{
+    const struct import_input input = input_of(options);
+    struct log_files files;
+    if (begin_import(&input, import, story, error) != IMPORT_OK) {
+        return IMPORT_INVALID;
+    }
+    enum import_result result = log_files_read(path, &files, error);
+    if (result == IMPORT_OK) {
+        result = import_files(&files, &input, format_name, import, story, error);
+        log_files_deinit(&files);
+    }
+    if (result != IMPORT_OK) {
+        empty_failed(import);
     }
     return result;
 }

@@ -52,5 +52,11 @@ enum import_result import_text_and_log(const char *text, size_t length, const ch
 enum import_result import_file_and_log(const char *path, const char *format_name,
                                        const struct import_options *options, struct import *import,
                                        struct log_story *story, struct import_error *error);
+/* The same for a directory whose files are one log (formats/log/log_files.h). IMPORT_INCOMPLETE:
+ * none of them tells of a failure, or of waiting. */
+enum import_result import_directory_and_log(const char *path, const char *format_name,
+                                            const struct import_options *options,
+                                            struct import *import, struct log_story *story,
+                                            struct import_error *error);
 
 #endif

@@ -17,23 +17,11 @@ static bool is_within_logs(const struct format *format)
     return false;
 }
 
-/* An object, or an array of such or of arrays: lines of logs, too, begin with '['. */
-static bool is_json(const char *text, size_t length)
-{
-    size_t at = 0;
-    while (at < length && (text[at] == ' ' || text[at] == '\n' || (at == 0 && text[at] == '['))) {
-        at++;
-    }
-    return text[0] == '{' ||
-           (text[0] == '[' && at < length && (text[at] == '{' || text[at] == '['));
-}
-
 bool import_log_may_be(const char *text, size_t length, const struct format *format)
 {
     const size_t looked_at = length < 4096 ? length : 4096;
     const bool is_data = memchr(text, '\0', looked_at) != NULL || text[0] == '\x80';
-    return (format == NULL || is_within_logs(format)) && !is_data &&
-           (!is_json(text, length) || log_is_structured(text, length));
+    return (format == NULL || is_within_logs(format)) && !is_data && log_is_text(text, length);
 }
 
 /* The lines of an excerpt become those of the file, also in notes "line 7: ...". */
@@ -71,7 +59,7 @@ static enum import_result import_excerpt(const struct import_input *input,
     const struct format *format = formats->recognised;
     struct log_excerpt excerpt;
     struct import_input part = *input;
-    if (!log_excerpt_take(story, input->text, input->length, &excerpt)) {
+    if (!log_excerpt_take(story, formats->parts, formats->part_count, &excerpt)) {
         return IMPORT_UNRECOGNISED;
     }
     part.text = writing_string(&excerpt.text);
@@ -143,7 +131,7 @@ enum import_result import_log(const struct import_input *input,
     if (story->verdict == LOG_VERDICT_OOM) {
         result = import_excerpt(input, formats, story, import, error);
     }
-    if (result != IMPORT_OK && recognised != NULL) {
+    if (result != IMPORT_OK && recognised != NULL && story->file_count == 0) {
         import_deinit(import);
         import_init(import);
         result = recognised->import(input, import, error);

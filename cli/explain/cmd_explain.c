@@ -189,7 +189,7 @@ static const char *const options[] = {"--format",
 const struct subcommand subcommand_explain = {
     .name = "explain",
     .summary = "say why: the first broken promise of a file, or otherwise its first out-of-memory",
-    .usage = "FILE [OTHER_FILE] [options]",
+    .usage = "FILE|DIR [OTHER_FILE] [options]",
     .description =
         "FILE is an .ops file or anything that import reads.  Explain prints the request, the free memory,\n"
         "who held the rest, what each mitigation had left, and the verdict.  For a premature out-of-memory\n"
@@ -198,8 +198,9 @@ const struct subcommand subcommand_explain = {
         "3), with the condition under which it would be premature, and what would settle it.  It is unknown,\n"
         "too, if a request that failed by the file is served on its list.\n\n"
         "Of the log of a whole job it prints first which rank failed first, at which step, who only waited,\n"
-        "and which warnings were no failure (docs/formats/log.md).  A log without an out-of-memory of the\n"
-        "device is explained, too: the host's memory, a time-out, a warning.\n\n"
+        "and which warnings were no failure (docs/formats/log.md).  DIR has a log for each rank, host or\n"
+        "pod, and may have what kubectl prints of the pods.  A log without an out-of-memory of the device is\n"
+        "explained, too: the host's memory, a time-out, a warning.\n\n"
         "Then comes the diagnosis: which of the usual causes were found (docs/diagnosis.md), the surest\n"
         "first, with their numbers.  A leak is reported even if the list has no out-of-memory, and on the\n"
         "host that has it, whichever failed.\n\n"
@@ -219,6 +220,7 @@ const struct subcommand subcommand_explain = {
         "whose blocks are released and made again, whether steps are seen or not.\n\n"
         "For a list with lanes, explain first prints which lane ran when, in a column for each lane.\n\n"
         "Example: hbmstress explain job.log\n"
+        "Example: hbmstress explain logs/run-7\n"
         "Example: hbmstress explain crash.log --chip v4\n"
         "Example: hbmstress explain crash.log --chip v4 --what-if --what-if-out variants\n"
         "Example: hbmstress explain crash.log --checkpoint-tags activations,attention\n"

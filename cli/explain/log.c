@@ -4,8 +4,11 @@
 #include "harness/base/json.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+#define FILES_MIXED UINT32_MAX /* events of several files */
 
 enum {
     WIDTH = 118,
@@ -81,8 +84,8 @@ bool explain_log_has_story(const struct log_story *story)
     if (story->verdict == LOG_VERDICT_NOTHING) {
         return false;
     }
-    return story->verdict != LOG_VERDICT_OOM || story->event_count > 1 || story->source_count > 1 ||
-           story->is_structured || !is_plain(first_event(story));
+    return story->verdict != LOG_VERDICT_OOM || story->file_count > 0 || story->event_count > 1 ||
+           story->source_count > 1 || story->is_structured || !is_plain(first_event(story));
 }
 
 /* --- parts of sentences --- */
@@ -115,13 +118,26 @@ static void append_ranks(struct writing *words, const struct log_story *story)
     }
 }
 
-/* "line 7", "lines 7 to 9". */
-static void append_lines(struct writing *words, const struct log_event *event)
+/* " of run/rank3.log"; nothing of a log in one file. */
+static void append_file(struct writing *words, const struct log_story *story, uint32_t file)
 {
-    if (event->last_line > event->line) {
+    if (story->file_count > 0) {
+        writing_append_format(words, " of %s", story->files[file]);
+    }
+}
+
+/* "line 7", "lines 7 to 9", "line 7 of rank3.log". */
+static void append_lines(struct writing *words, const struct log_story *story,
+                         const struct log_event *event)
+{
+    if (event->file == FILES_MIXED) {
+        writing_append(words, "each in its file");
+    } else if (event->last_line > event->line && event->last_file == event->file) {
         writing_append_format(words, "lines %zu to %zu", event->line, event->last_line);
+        append_file(words, story, event->file);
     } else {
         writing_append_format(words, "line %zu", event->line);
+        append_file(words, story, event->file);
     }
 }
 
@@ -151,11 +167,23 @@ static void tell_head(const struct log_story *story, struct writing *text)
     if (story->source_count > 1) {
         writing_append_format(text, " of %zu sources", story->source_count);
     }
+    if (story->file_count > 0) {
+        writing_append_format(text, " in %zu file%s", story->file_count,
+                              story->file_count == 1 ? "" : "s");
+    }
     if (story->left_out_count > 0) {
         writing_append_format(text, "; left out (cut, without a text, or twice): %zu",
                               story->left_out_count);
     }
     writing_append(text, "\n");
+    if (story->files_left_out_count > 0) {
+        struct writing words;
+        writing_init(&words);
+        writing_append_format(&words, "not read: %zu, such as %s", story->files_left_out_count,
+                              story->files_left_out);
+        append_item(text, &words);
+        writing_deinit(&words);
+    }
 }
 
 /* In the log's own words, and where the traceback ends in the user's code. */
@@ -192,6 +220,43 @@ static void append_total(const struct log_story *story, const struct log_event *
     }
 }
 
+static const char *name_signal(int64_t number)
+{
+    return number == SIGKILL   ? ", SIGKILL"
+           : number == SIGTERM ? ", SIGTERM"
+           : number == SIGSEGV ? ", SIGSEGV"
+           : number == SIGABRT ? ", SIGABRT"
+           : number == SIGBUS  ? ", SIGBUS"
+                               : "";
+}
+
+/* Whom torchrun saw end first. */
+static void tell_blame(const struct log_story *story, struct writing *text)
+{
+    const struct log_blame *blame = &story->blame;
+    struct writing words;
+    writing_init(&words);
+    writing_append(&words, "torchrun saw ");
+    if (blame->rank == LOG_RANK_NONE) {
+        writing_append(&words, "one process");
+    } else {
+        writing_append_format(&words, "rank %" PRIu32, blame->rank);
+    }
+    if (blame->host[0] != '\0') {
+        writing_append_format(&words, " on %s", blame->host);
+    }
+    writing_append_format(&words, " end first, line %zu", blame->line);
+    append_file(&words, story, blame->file);
+    if (blame->has_exit_code && blame->exit_code < 0) {
+        writing_append_format(&words, ": signal %" PRIi64 "%s", -blame->exit_code,
+                              name_signal(-blame->exit_code));
+    } else if (blame->has_exit_code) {
+        writing_append_format(&words, ": exit code %" PRIi64, blame->exit_code);
+    }
+    append_item(text, &words);
+    writing_deinit(&words);
+}
+
 static void tell_first(const struct log_story *story, struct writing *text)
 {
     const struct log_event *event = first_event(story);
@@ -200,6 +265,7 @@ static void tell_first(const struct log_story *story, struct writing *text)
     writing_append_format(&words, "%s: %s, %s, line %zu",
                           story->verdict == LOG_VERDICT_WAITED ? "first sign" : "first failure",
                           source_name(story, event->source), words_of(event), event->line);
+    append_file(&words, story, event->file);
     append_time(&words, &event->time);
     if (event->has_step) {
         writing_append_format(&words, ", %s step %" PRIu64, event->is_in_step ? "in" : "after",
@@ -220,6 +286,11 @@ static void tell_first(const struct log_story *story, struct writing *text)
     }
     if (event->has_survived) {
         writing_append(&words, "the job went on after it: later steps are printed");
+        append_item(text, &words);
+    }
+    if (!story->is_order_known) {
+        writing_append(&words, "another file has such a failure, too, and the two have no clock in "
+                               "common: which came first is not known");
         append_item(text, &words);
     }
     writing_deinit(&words);
@@ -244,6 +315,8 @@ static uint32_t gather(const struct log_story *story, enum log_event_kind kind, 
             sources[count++] = event->source;
         }
         all->time = all->count == 0 ? event->time : all->time;
+        all->file = all->count == 0 || all->file == event->file ? event->file : FILES_MIXED;
+        all->last_file = all->file;
         all->line = event->line < all->line ? event->line : all->line;
         all->last_line = event->last_line > all->last_line ? event->last_line : all->last_line;
         all->waited_ms = event->waited_ms > all->waited_ms ? event->waited_ms : all->waited_ms;
@@ -283,7 +356,7 @@ static void tell_consequences(const struct log_story *story, enum log_event_kind
     writing_append(&words, story->verdict == LOG_VERDICT_WAITED ? "" : "a consequence: ");
     append_sources(&words, story, sources, count);
     writing_append_format(&words, " %s, ", kind_words[kind]);
-    append_lines(&words, &all);
+    append_lines(&words, story, &all);
     if (all.waited_ms > 0) {
         append_wait(&words, &all);
     }
@@ -298,7 +371,7 @@ static void tell_event(const struct log_story *story, const struct log_event *ev
     writing_init(&words);
     writing_append_format(&words, "%s%s, %s, ", role, source_name(story, event->source),
                           words_of(event));
-    append_lines(&words, event);
+    append_lines(&words, story, event);
     append_time(&words, &event->time);
     writing_append_format(&words, ": %s", event->text);
     append_item(text, &words);
@@ -308,7 +381,7 @@ static void tell_event(const struct log_story *story, const struct log_event *ev
 /* How another failure is related to the first one. */
 static const char *describe_role(const struct log_story *story, const struct log_event *event)
 {
-    const bool is_after = event->order > first_event(story)->order ||
+    const bool is_after = log_event_is_before(first_event(story), event) ||
                           event->kind == LOG_EVENT_KILLED;
     if (event->has_survived) {
         return "survived: ";
@@ -324,7 +397,7 @@ static void tell_others(const struct log_story *story, struct writing *text)
         const struct log_event *event = &story->events[i];
         const bool is_failure = event->kind != LOG_EVENT_RETRY &&
                                 event->kind != LOG_EVENT_TIMEOUT && event->kind != LOG_EVENT_PEER;
-        if ((int)i == story->first || !is_failure) {
+        if ((int)i == story->first || !is_failure || event->is_blame) {
             continue;
         }
         if (count++ < LISTED_COUNT_MAX) {
@@ -344,7 +417,7 @@ static bool is_last_word(const struct log_story *story)
     for (size_t i = 0; i < story->event_count; i++) {
         const struct log_event *event = &story->events[i];
         if (event->kind == LOG_EVENT_RETRY &&
-            event->last_line >= story->sources[event->source].last_line) {
+            event->last_order >= story->sources[event->source].last_order) {
             return true;
         }
     }
@@ -366,7 +439,7 @@ static void tell_warnings(const struct log_story *story, struct writing *text)
                           is_last_word(story) ? "no failure follows, but the log ends there"
                           : all.count == 1    ? "the request was served by a retry"
                                               : "the requests were served by a retry");
-    append_lines(&words, &all);
+    append_lines(&words, story, &all);
     append_item(text, &words);
     if (story->verdict == LOG_VERDICT_RECOVERED) {
         quote_event(first_event(story), text);
@@ -397,6 +470,7 @@ static void tell_missing(const struct log_story *story, struct writing *text)
         const struct log_source *source = &story->sources[story->silent[i]];
         writing_append_format(&words, "silent: %s ends at step %" PRIu64 ", line %zu", source->name,
                               source->last_step, source->last_line);
+        append_file(&words, story, source->file);
         append_time(&words, &source->last_time);
         writing_append(&words, ", without an error, while others wait");
         append_item(text, &words);
@@ -409,6 +483,9 @@ static void tell(const struct log_story *story, struct writing *text)
     tell_head(story, text);
     if (story->verdict != LOG_VERDICT_RECOVERED) {
         tell_first(story, text);
+    }
+    if (story->blame.is_said) {
+        tell_blame(story, text);
     }
     tell_others(story, text);
     tell_consequences(story, LOG_EVENT_TIMEOUT, text);
@@ -427,6 +504,9 @@ static void tell_event_in_json(const struct log_story *story, size_t index, stru
     json_add_string(text, "kind", kind_names[event->kind]);
     json_add_boolean(text, "first", (int)index == story->first);
     json_add_string(text, "source", story->sources[event->source].name);
+    if (story->file_count > 0) {
+        json_add_string(text, "file", story->files[event->file]);
+    }
     json_add_number(text, "line", event->line);
     json_add_number(text, "last_line", event->last_line);
     json_add_number(text, "count", event->count);
@@ -456,7 +536,25 @@ static void tell_in_json(const struct log_story *story, struct writing *text)
     json_add_string(text, "verdict", verdict_names[story->verdict]);
     json_add_number(text, "lines", story->line_count);
     json_add_number(text, "sources", story->source_count);
+    if (story->file_count > 0) {
+        json_add_number(text, "files", story->file_count);
+        json_add_number(text, "files_left_out", story->files_left_out_count);
+        json_add_boolean(text, "order_known", story->is_order_known);
+    }
     json_add_number(text, "events_omitted", story->event_omitted);
+    if (story->blame.is_said) {
+        json_nest(text, "root_cause", '{');
+        if (story->blame.rank != LOG_RANK_NONE) {
+            json_add_number(text, "rank", story->blame.rank);
+        }
+        json_add_string(text, "host", story->blame.host);
+        if (story->blame.has_exit_code && story->blame.exit_code < 0) {
+            json_add_number(text, "signal", (uint64_t)-story->blame.exit_code);
+        } else if (story->blame.has_exit_code) {
+            json_add_number(text, "exit_code", (uint64_t)story->blame.exit_code);
+        }
+        json_unnest(text, '}');
+    }
     json_nest(text, "missing_ranks", '[');
     for (uint32_t i = 0; i < story->missing_count; i++) {
         json_add_number(text, NULL, story->missing[i]);

@@ -1,4 +1,4 @@
-#include "formats/common/private/hash_seed.h"
+#include "formats/common/hash_seed.h"
 
 #include <sys/random.h>
 #include <time.h>

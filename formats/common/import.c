@@ -54,13 +54,29 @@ void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_
     import->said[import->said_count++] = (struct said){.op = op, .kind = kind, .value = value};
 }
 
+/* The last line of a text that is full: how many others it has no room for. */
+#define LEFT_OUT "more lines, not shown here: "
+enum { LEFT_OUT_BYTES = sizeof LEFT_OUT + 24 };
+
+static char *find_left_out(char *lines)
+{
+    char *last = strrchr(lines, '\n');
+    last = last == NULL ? lines : last + 1;
+    return strncmp(last, LEFT_OUT, sizeof LEFT_OUT - 1) == 0 ? last : NULL;
+}
+
 static void add_line(char lines[IMPORT_NOTES_BYTES], const char *prefix, const char *line)
 {
     const size_t used = strlen(lines);
-    const size_t separator = used > 0 ? 1 : 0;
-    if (used + separator + strlen(prefix) + strlen(line) < IMPORT_NOTES_BYTES) {
-        snprintf(lines + used, IMPORT_NOTES_BYTES - used, "%s%s%s", used > 0 ? "\n" : "", prefix,
-                 line);
+    const char *separator = used > 0 ? "\n" : "";
+    char *left_out = find_left_out(lines);
+    if (left_out != NULL) {
+        const unsigned long count = strtoul(left_out + sizeof LEFT_OUT - 1, NULL, 10);
+        snprintf(left_out, LEFT_OUT_BYTES, LEFT_OUT "%lu", count + 1);
+    } else if (used + 1 + strlen(prefix) + strlen(line) + 1 + LEFT_OUT_BYTES < IMPORT_NOTES_BYTES) {
+        snprintf(lines + used, IMPORT_NOTES_BYTES - used, "%s%s%s", separator, prefix, line);
+    } else {
+        snprintf(lines + used, IMPORT_NOTES_BYTES - used, "%s" LEFT_OUT "1", separator);
     }
 }
 

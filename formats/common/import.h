@@ -106,7 +106,8 @@ struct format {
 
 /* --- for formats --- */
 
-/* Adds a line to the notes; what no longer fits is left out. */
+/* Adds a line to the notes; of those that no longer fit the last line is the number, and so of the
+ * two below. */
 void import_note(struct import *import, const char *note, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds what is assumed, a sentence without a full stop, to the assumptions and the notes.  Each

@@ -1,6 +1,6 @@
 #include "formats/common/name_table.h"
 
-#include "formats/common/private/hash_seed.h"
+#include "formats/common/hash_seed.h"
 #include "harness/base/array.h"
 #include "harness/base/hash.h"
 

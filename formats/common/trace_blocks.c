@@ -1,6 +1,6 @@
 #include "formats/common/private/trace_blocks.h"
 
-#include "formats/common/private/hash_seed.h"
+#include "formats/common/hash_seed.h"
 
 #include <stdlib.h>
 

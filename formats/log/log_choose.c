@@ -5,13 +5,19 @@
 
 enum { STEPS_AFTER_SURVIVED = 3 /* that are more than what was already under way */ };
 
-/* A source prints in the order of time.  Between two the times of one clock count; else the order
- * of the lines. */
-static bool is_before(const struct log_event *a, const struct log_event *b)
+static bool have_one_clock(const struct log_event *a, const struct log_event *b)
 {
-    if (a->source != b->source && a->time.clock == b->time.clock &&
-        a->time.clock != LOG_CLOCK_NONE && a->time.time_ns != b->time.time_ns) {
+    return a->time.clock == b->time.clock && a->time.clock != LOG_CLOCK_NONE;
+}
+
+bool log_event_is_before(const struct log_event *a, const struct log_event *b)
+{
+    if (a->source != b->source && have_one_clock(a, b) && a->time.time_ns != b->time.time_ns) {
         return a->time.time_ns < b->time.time_ns;
+    }
+    if (a->file != b->file && a->source != b->source && !have_one_clock(a, b) && a->has_step &&
+        b->has_step && a->step != b->step) {
+        return a->step < b->step;
     }
     return a->order < b->order;
 }
@@ -23,12 +29,23 @@ static int find_first(const struct log_story *story, enum log_event_kind kind, b
     int first = LOG_EVENT_UNKNOWN;
     for (size_t i = 0; i < story->event_count; i++) {
         const struct log_event *event = &story->events[i];
-        if (event->kind == kind && (with_survived || !event->has_survived) &&
-            (first == LOG_EVENT_UNKNOWN || is_before(event, &story->events[first]))) {
+        if (event->kind == kind && !event->is_blame && (with_survived || !event->has_survived) &&
+            (first == LOG_EVENT_UNKNOWN || log_event_is_before(event, &story->events[first]))) {
             first = (int)i;
         }
     }
     return first;
+}
+
+/* What a launcher says, where the process itself says nothing. */
+static int find_blame(const struct log_story *story)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        if (story->events[i].is_blame) {
+            return (int)i;
+        }
+    }
+    return LOG_EVENT_UNKNOWN;
 }
 
 static int choose_earlier(const struct log_story *story, int a, int b)
@@ -36,7 +53,7 @@ static int choose_earlier(const struct log_story *story, int a, int b)
     if (a == LOG_EVENT_UNKNOWN || b == LOG_EVENT_UNKNOWN) {
         return a == LOG_EVENT_UNKNOWN ? b : a;
     }
-    return is_before(&story->events[b], &story->events[a]) ? b : a;
+    return log_event_is_before(&story->events[b], &story->events[a]) ? b : a;
 }
 
 /* Whether its source had waited in vain before: then that is why it ended. */
@@ -125,9 +142,55 @@ static void choose_first(struct log_story *story)
          i++) {
         story->first = find_first(story, order[i].kind, true);
         story->verdict = order[i].verdict;
+        if (order[i].kind == LOG_EVENT_KILLED && story->first == LOG_EVENT_UNKNOWN &&
+            find_blame(story) != LOG_EVENT_UNKNOWN) {
+            story->first = find_blame(story);
+            story->verdict = story->events[story->first].kind == LOG_EVENT_KILLED
+                                 ? LOG_VERDICT_KILLED
+                                 : LOG_VERDICT_FAILED;
+        }
     }
     if (story->first == LOG_EVENT_UNKNOWN) {
         story->verdict = LOG_VERDICT_NOTHING;
+    }
+}
+
+static bool is_failure(const struct log_event *event)
+{
+    return !event->has_survived && !event->is_blame &&
+           (event->kind == LOG_EVENT_OOM || event->kind == LOG_EVENT_HOST_OOM ||
+            event->kind == LOG_EVENT_KILLED || event->kind == LOG_EVENT_CRASH ||
+            event->kind == LOG_EVENT_EXCEPTION);
+}
+
+/* Between files without a clock in common nothing says which of two failures came first, unless
+ * one has a lower step. */
+static bool is_order_known(const struct log_story *story)
+{
+    for (size_t i = 0; story->first != LOG_EVENT_UNKNOWN && i < story->event_count; i++) {
+        const struct log_event *first = &story->events[story->first];
+        const struct log_event *event = &story->events[i];
+        const bool has_other_step = event->has_step && first->has_step &&
+                                    event->step != first->step;
+        if (is_failure(event) && event->file != first->file && event->source != first->source &&
+            event->kind == first->kind && !have_one_clock(event, first) && !has_other_step) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* torchrun saw one process end first: of failures whose order is not known its own is. */
+static void choose_blamed(struct log_story *story)
+{
+    for (size_t i = 0; story->blame.rank != LOG_RANK_NONE && i < story->event_count; i++) {
+        const struct log_event *event = &story->events[i];
+        if (is_failure(event) && event->kind == story->events[story->first].kind &&
+            story->sources[event->source].rank == story->blame.rank) {
+            story->first = (int)i;
+            story->is_order_known = true;
+            return;
+        }
     }
 }
 
@@ -170,7 +233,8 @@ static void find_silent(struct log_story *story)
     }
     for (uint32_t i = 0; i < story->source_count; i++) {
         const struct log_source *source = &story->sources[i];
-        if (source->rank != LOG_RANK_NONE && source->has_step && !has_printed_event(story, i) &&
+        const bool is_one = source->rank != LOG_RANK_NONE || story->file_count > 0;
+        if (is_one && source->has_step && !has_printed_event(story, i) &&
             story->silent_count < LOG_MISSING_COUNT_MAX) {
             story->silent[story->silent_count++] = i;
         }
@@ -183,6 +247,10 @@ void log_choose(struct log_reading *reading)
     drop_empty(story);
     mark_survived(story);
     choose_first(story);
+    story->is_order_known = is_order_known(story);
+    if (!story->is_order_known && story->blame.is_said) {
+        choose_blamed(story);
+    }
     find_missing(reading);
     find_silent(story);
 }

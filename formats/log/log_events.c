@@ -105,6 +105,7 @@ static void init_event(const struct log_reading *reading, const struct log_here 
     *event = (struct log_event){.kind = words->kind,
                                 .form = words->form,
                                 .source = here->source,
+                                .file = here->file,
                                 .line = here->file_line,
                                 .order = reading->order,
                                 .time = here->line.time,
@@ -113,6 +114,7 @@ static void init_event(const struct log_reading *reading, const struct log_here 
                                 .is_in_step = source->is_in_step,
                                 .low_bytes = words->low_bytes,
                                 .high_bytes = words->high_bytes,
+                                .is_blame = words->is_blame,
                                 .steps_before = source->step_count};
     keep_text(here, words->at, event->text);
 }
@@ -384,9 +386,9 @@ static void take_event(struct log_reading *reading, const struct log_here *here,
         return;
     }
     event->count += 1 + (uint64_t)here->line.repeated_count;
+    event->last_file = here->file;
     event->last_line = here->file_line;
     event->last_order = reading->order;
-    event->has_step = event->has_step || reading->has_step;
     count_printer(event, here->source);
     if (event->where[0] == '\0') {
         memcpy(event->where, state->where, sizeof event->where);
@@ -411,7 +413,9 @@ void log_take_line(struct log_reading *reading, const struct log_here *here)
     if (!is_indented) {
         log_words_read(here->words, here->length, &words);
     }
-    if (read_traceback(state, here, &words) || read_barrier_line(reading, here)) {
+    if (log_take_blame(reading, here, &words) ||
+        (!words.is_blame && read_traceback(state, here, &words)) ||
+        read_barrier_line(reading, here)) {
         return;
     }
     if (words.kind == LOG_EVENT_NONE) {

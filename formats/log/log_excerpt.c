@@ -76,7 +76,7 @@ static void take_lines(const struct log_story *story, const struct log_text *log
     log_walk_deinit(&walk);
 }
 
-bool log_excerpt_take(const struct log_story *story, const char *text, size_t length,
+bool log_excerpt_take(const struct log_story *story, const struct log_part *parts, size_t count,
                       struct log_excerpt *excerpt)
 {
     if (story->verdict != LOG_VERDICT_OOM) {
@@ -90,7 +90,7 @@ bool log_excerpt_take(const struct log_story *story, const char *text, size_t le
     struct log_text log;
     *excerpt = (struct log_excerpt){0};
     writing_init(&excerpt->text);
-    log_text_init(&log, text, length);
+    log_text_init(&log, parts, count);
     take_lines(story, &log, &bounds, excerpt);
     log_text_deinit(&log);
     return true;

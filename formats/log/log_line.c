@@ -84,7 +84,8 @@ static bool is_letter(char c)
 
 static bool is_path(char c)
 {
-    return is_digit(c) || is_letter(c) || (c != '\0' && strchr("_./-<>@+", c) != NULL);
+    return is_digit(c) || is_letter(c) || (c >= '-' && c <= '/') || c == '_' || c == '<' ||
+           c == '>' || c == '@' || c == '+';
 }
 
 static bool skip_while(struct place *place, bool (*is_wanted)(char c))
@@ -108,8 +109,8 @@ static bool skip_one(struct place *place, const char *wanted)
 static bool skip_blanks(struct place *place)
 {
     const char *begin = place->at;
-    while (skip_one(place, " \t")) {
-        continue;
+    while (place->at < place->end && (*place->at == ' ' || *place->at == '\t')) {
+        place->at++;
     }
     return place->at > begin;
 }
@@ -301,11 +302,10 @@ static bool may_match(const struct place *place, const char *pattern)
                                : c >= 'A' && c <= 'Z';
 }
 
-/* Goes behind what matches the pattern. */
-static bool take_pattern(struct place *place, const char *pattern, struct taken *taken)
+/* Goes behind what matches the pattern; keeps what *taken has. */
+static bool take_more(struct place *place, const char *pattern, struct taken *taken)
 {
     struct place ahead = *place;
-    *taken = (struct taken){0};
     for (; *pattern != '\0'; pattern++) {
         bool is_matched = false;
         if (*pattern == '%') {
@@ -324,6 +324,40 @@ static bool take_pattern(struct place *place, const char *pattern, struct taken 
     return true;
 }
 
+static bool take_pattern(struct place *place, const char *pattern, struct taken *taken)
+{
+    *taken = (struct taken){0};
+    return take_more(place, pattern, taken);
+}
+
+/* What many patterns begin with is read once for all. */
+static const char stem[] = DATE " " CLOCK "%f";
+struct stem_state {
+    bool is_tried, is_matched;
+    struct place behind;
+    struct taken taken;
+};
+
+static bool take_part(struct place *place, const char *pattern, struct stem_state *state,
+                      struct taken *taken)
+{
+    if (strncmp(pattern, stem, sizeof stem - 1) != 0) {
+        return take_pattern(place, pattern, taken);
+    }
+    if (!state->is_tried) {
+        state->is_tried = true;
+        state->behind = *place;
+        state->is_matched = take_pattern(&state->behind, stem, &state->taken);
+    }
+    struct place behind = state->behind;
+    *taken = state->taken;
+    if (!state->is_matched || !take_more(&behind, pattern + sizeof stem - 1, taken)) {
+        return false;
+    }
+    *place = behind;
+    return true;
+}
+
 static void set_time(const struct taken *taken, enum log_clock clock, struct log_time *time)
 {
     const uint64_t days = (taken->month - 1) * 31 + taken->day - 1;
@@ -336,9 +370,34 @@ static void set_time(const struct taken *taken, enum log_clock clock, struct log
 
 static void add_source(struct log_line *line, const char *label, size_t length)
 {
-    const size_t used = strlen(line->source);
-    snprintf(line->source + used, sizeof line->source - used, "%s%.*s", used == 0 ? "" : ", ",
-             (int)length, label);
+    size_t used = strlen(line->source);
+    if (used > 0 && used + 2 < sizeof line->source) {
+        memcpy(line->source + used, ", ", 2);
+        used += 2;
+    }
+    const char *end = memchr(label, '\0', length);
+    const size_t room = sizeof line->source - 1 - used;
+    const size_t wanted = end == NULL ? length : (size_t)(end - label);
+    const size_t count = wanted < room ? wanted : room;
+    memcpy(line->source + used, label, count);
+    line->source[used + count] = '\0';
+}
+
+/* "rank 3", without a format: most lines of a log have one. */
+static size_t print_numbered(const char *word, uint64_t number, char name[32])
+{
+    char digits[20];
+    size_t count = 0;
+    const size_t length = strlen(word);
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    memcpy(name, word, length);
+    for (size_t i = 0; i < count; i++) {
+        name[length + i] = digits[count - 1 - i];
+    }
+    return length + count;
 }
 
 /* "TP3", "DP0 TP3" of SGLang, "Worker_TP1": a rank where it is the only number. */
@@ -369,9 +428,8 @@ static void keep_part(enum part_kind kind, const struct taken *taken, struct log
         set_time(taken, kind == PART_STAMP ? LOG_CLOCK_COLLECTOR : LOG_CLOCK_PROGRAM, &line->time);
     }
     if (taken->has_rank) {
-        const int length = snprintf(name, sizeof name, "%s %" PRIu64,
-                                    kind == PART_TASK ? "task" : "rank", taken->rank);
-        add_source(line, name, (size_t)length);
+        add_source(line, name,
+                   print_numbered(kind == PART_TASK ? "task " : "rank ", taken->rank, name));
         line->rank = (uint32_t)taken->rank;
     } else if (kind == PART_LABEL) {
         add_source(line, taken->label, taken->label_length);
@@ -386,8 +444,10 @@ static bool split_part(struct place *place, bool may_be_task, struct log_line *l
                        enum part_kind *kind)
 {
     struct taken taken;
+    struct stem_state state = {0};
     for (size_t i = may_be_task ? 0 : 1; place->at < place->end && i < PART_COUNT; i++) {
-        if (may_match(place, parts[i].pattern) && take_pattern(place, parts[i].pattern, &taken)) {
+        if (may_match(place, parts[i].pattern) &&
+            take_part(place, parts[i].pattern, &state, &taken)) {
             *kind = parts[i].kind;
             keep_part(*kind, &taken, line);
             return true;
@@ -402,6 +462,9 @@ static void split_repetition(struct log_line *line)
     static const char word[] = "[repeated ";
     const size_t tail = line->length < 64 ? line->length : 64;
     uint64_t count = 0;
+    if (memchr(line->at + line->length - tail, ']', tail) == NULL) {
+        return;
+    }
     const char *found = memmem(line->at + line->length - tail, tail, word, sizeof word - 1);
     if (found == NULL) {
         return;

@@ -13,6 +13,10 @@ void log_story_init(struct log_story *story)
 
 void log_story_deinit(struct log_story *story)
 {
+    for (size_t i = 0; i < story->file_count; i++) {
+        free(story->files[i]);
+    }
+    free(story->files);
     free(story->events);
     free(story->sources);
     log_story_init(story);
@@ -21,9 +25,13 @@ void log_story_deinit(struct log_story *story)
 void log_name_source(const struct log_fragment *fragment, const struct log_line *line,
                      char name[LOG_SOURCE_BYTES])
 {
-    const char *entry = fragment->entry == NULL ? "" : fragment->entry->source;
+    const char *entry = fragment->entry->source;
     if (entry[0] == '\0') {
         memcpy(name, line->source, strlen(line->source) + 1);
+        return;
+    }
+    if (strcmp(entry, line->source) == 0) { /* "[rank3]:" in the file of rank 3 */
+        memcpy(name, entry, strlen(entry) + 1);
         return;
     }
     const int length = snprintf(name, LOG_SOURCE_BYTES, "%s%s%s", entry,
@@ -108,9 +116,13 @@ static void read_fragment(struct log_reading *reading, const struct log_fragment
     char name[LOG_SOURCE_BYTES];
     struct log_here here = {.file_line = fragment->line};
     log_line_split(fragment->at, fragment->length, reading->story->has_task_labels, &here.line);
-    if (here.line.time.clock == LOG_CLOCK_NONE && fragment->entry != NULL) {
+    if (here.line.time.clock == LOG_CLOCK_NONE) {
         here.line.time = fragment->entry->time;
     }
+    if (here.line.rank == LOG_RANK_NONE) {
+        here.line.rank = fragment->entry->rank;
+    }
+    here.file = fragment->entry->file;
     log_name_source(fragment, &here.line, name);
     here.source = find_source(reading, name, &here.line);
     here.words = here.line.at + here.line.prefix_bytes;
@@ -120,31 +132,61 @@ static void read_fragment(struct log_reading *reading, const struct log_fragment
     }
     struct log_source *source = &reading->story->sources[here.source];
     source->line_count++;
+    source->file = here.file;
     source->last_line = fragment->line;
+    source->last_order = reading->order;
     if (here.line.time.clock >= source->last_time.clock) {
         source->last_time = here.line.time;
     }
     log_take_line(reading, &here);
 }
 
-void log_story_read(const char *text, size_t length, struct log_story *story)
+static void keep_names(struct log_story *story, const struct log_part *parts, size_t count)
 {
-    struct log_text log;
+    if (parts[0].name == NULL) {
+        return;
+    }
+    story->files = array_resized(NULL, count * sizeof *story->files);
+    for (size_t i = 0; i < count; i++) {
+        story->files[i] = strdup(parts[i].name);
+        CHECK(story->files[i] != NULL);
+    }
+    story->file_count = count;
+}
+
+static void read_lines(struct log_reading *reading, const struct log_text *log)
+{
+    struct log_story *story = reading->story;
     struct log_walk walk;
     struct log_fragment fragment;
-    struct log_reading reading = {.story = story};
-    log_story_deinit(story);
-    log_text_init(&log, text, length);
-    story->is_structured = log.entries != NULL;
-    story->left_out_count = log.left_out_count;
-    story->has_task_labels = log_has_task_labels(&log);
-    log_walk_init(&walk, &log);
+    uint32_t file = 0;
+    size_t before = 0; /* lines of the files before this one */
+    log_walk_init(&walk, log);
     while (log_walk_next(&walk, &fragment)) {
-        read_fragment(&reading, &fragment);
-        story->line_count = fragment.line > story->line_count ? fragment.line : story->line_count;
-        reading.order++;
+        if (fragment.entry->file != file) {
+            file = fragment.entry->file;
+            before = story->line_count;
+            reading->has_step = false; /* what another file has come to says nothing of this one */
+        }
+        read_fragment(reading, &fragment);
+        story->line_count = before + fragment.line > story->line_count ? before + fragment.line
+                                                                       : story->line_count;
+        reading->order++;
     }
     log_walk_deinit(&walk);
+}
+
+void log_story_read(const struct log_part *parts, size_t count, struct log_story *story)
+{
+    struct log_text log;
+    struct log_reading reading = {.story = story};
+    log_story_deinit(story);
+    log_text_init(&log, parts, count);
+    keep_names(story, parts, count);
+    story->is_structured = log.is_structured;
+    story->left_out_count = log.left_out_count;
+    story->has_task_labels = log_has_task_labels(&log);
+    read_lines(&reading, &log);
     log_choose(&reading);
     log_text_deinit(&log);
     free(reading.states);

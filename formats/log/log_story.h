@@ -54,18 +54,21 @@ enum log_form {
 struct log_event {
     enum log_event_kind kind;
     enum log_form form;
-    uint32_t source; /* the first that printed it */
-    uint64_t count;  /* how often it was printed, folded lines included */
-    size_t line;     /* of the file, from 1: the first */
-    size_t last_line;
-    struct log_time time; /* of the first */
+    uint32_t source;          /* the first that printed it */
+    uint64_t count;           /* how often it was printed, folded lines included */
+    uint32_t file, last_file; /* index of the part of the log that the first and last are in */
+    size_t line;              /* of that file, from 1: the first */
+    size_t last_line;         /* of the last one's file */
+    struct log_time time;     /* of the first */
     bool has_step;
     uint64_t step;   /* the last one that its source, or else the log, printed before */
     bool is_in_step; /* that step had begun and was not over */
-    uint64_t low_bytes, high_bytes;           /* what was asked for; 0 = not said */
-    uint64_t victim_pid;                      /* whom the kernel killed; 0 = not said */
-    uint64_t waited_ms;                       /* of a time-out that says it */
-    bool has_survived;                        /* its source went on: later steps */
+    uint64_t low_bytes, high_bytes; /* what was asked for; 0 = not said */
+    uint64_t victim_pid;            /* whom the kernel killed; 0 = not said */
+    uint64_t waited_ms;             /* of a time-out that says it */
+    bool is_blame;     /* what a launcher says of another process's end: no failure of its own
+                          where the log has one */
+    bool has_survived; /* its source went on: later steps */
     uint32_t printers[LOG_PRINTER_COUNT_MAX]; /* printer_count sources */
     uint32_t printer_count;
     char text[LOG_TEXT_BYTES];   /* the line's own words, printable */
@@ -82,7 +85,9 @@ struct log_source {
     uint32_t rank;               /* or LOG_RANK_NONE */
     uint64_t pid;                /* 0 = not said */
     size_t line_count;
-    size_t last_line; /* of the file */
+    uint32_t file;
+    size_t last_line;  /* of that file */
+    size_t last_order; /* of that line, counted as they were read */
     struct log_time last_time;
     bool has_step;
     uint64_t last_step, step_count;
@@ -101,6 +106,17 @@ enum log_verdict {
     LOG_VERDICT_RECOVERED /* nothing but warnings */
 };
 
+/* torchrun's "Root Cause (first observed failure)": whom it saw end first. */
+struct log_blame {
+    bool is_said;
+    uint32_t rank; /* or LOG_RANK_NONE */
+    uint32_t file;
+    size_t line; /* of "Root Cause" */
+    char host[LOG_WHERE_BYTES];
+    bool has_exit_code;
+    int64_t exit_code; /* negative: a signal */
+};
+
 struct log_story {
     enum log_verdict verdict;
     int first;                /* index of the event that is explained, or LOG_EVENT_UNKNOWN */
@@ -108,11 +124,17 @@ struct log_story {
     size_t event_count, event_room, event_omitted;
     struct log_source *sources; /* source_count of them */
     size_t source_count, source_room;
-    size_t line_count; /* of the file */
+    size_t line_count; /* of the file, or of all */
+    char **files;      /* file_count names, of a log in several; else none */
+    size_t file_count;
+    size_t files_left_out_count; /* of a directory */
+    char files_left_out[256];    /* the first of them and why; printable */
+    bool is_order_known; /* of two files without a clock in common, which failed first is not */
     bool is_structured;
     size_t
         left_out_count; /* entries of a structured log that are cut, have no text, or came twice */
     bool has_task_labels;
+    struct log_blame blame;                  /* the first of the log */
     uint64_t world_size;                     /* 0 = not said */
     uint64_t step_total;                     /* that the job was headed for; 0 = not said */
     uint32_t missing[LOG_MISSING_COUNT_MAX]; /* ranks that others waited for in vain */
@@ -124,15 +146,30 @@ struct log_story {
 void log_story_init(struct log_story *story);
 void log_story_deinit(struct log_story *story);
 
-/* Reads a whole log of any bytes; story must be initialised, and is replaced.  Linear but for the
- * sorting of a structured log; memory for the sources and the events, and of a structured log for
- * its texts. */
-void log_story_read(const char *text, size_t length, struct log_story *story);
+/* A part of a log: the whole of it, or one of its files. */
+struct log_part {
+    const char *bytes;
+    size_t length;
+    const char *name;   /* of the file; NULL where it is the only one */
+    const char *source; /* who wrote what has no label; NULL = not known */
+    uint32_t rank;      /* of that source, or LOG_RANK_NONE */
+};
+
+/* Reads a whole log of any bytes, 1 to 65536 parts; story must be initialised, and is replaced.
+ * Linear but for the sorting of a structured log; memory for the sources and the events, and of a
+ * structured log for its texts. */
+void log_story_read(const struct log_part *parts, size_t count, struct log_story *story);
+
+/* Which of two events of a story came first.  A source prints in the order of time.  Between two
+ * the times of one clock count; else the order of the lines, or of two files the steps. */
+bool log_event_is_before(const struct log_event *a, const struct log_event *b);
 
 /* Whether these bytes are a structured log: objects of JSON, one a line or in an array, whose texts
  * are in textPayload, jsonPayload.message, message, msg or log.  Looks at the first object alone.
  */
 bool log_is_structured(const char *bytes, size_t length);
+/* False: the text is JSON and no structured log, as traces are.  length > 0. */
+bool log_is_text(const char *text, size_t length);
 
 /* The lines of one source, for a reader of listings and messages. */
 struct log_excerpt {
@@ -142,10 +179,10 @@ struct log_excerpt {
 };
 void log_excerpt_deinit(struct log_excerpt *excerpt);
 
-/* Takes out of the log, of which this is the story, the lines of the source that failed first, from
- * behind an earlier message of its kind to the next one of another kind.  False, and nothing to
- * deinit: the text as it stands says the same.  Linear. */
-bool log_excerpt_take(const struct log_story *story, const char *text, size_t length,
+/* Takes out of the log, of which this is the story, of these parts, the lines of the source that
+ * failed first, from behind an earlier message of its kind to the next one of another kind.  False,
+ * and nothing to deinit: the text as it stands says the same.  Linear. */
+bool log_excerpt_take(const struct log_story *story, const struct log_part *parts, size_t count,
                       struct log_excerpt *excerpt);
 /* The line in the file of a line of the excerpt (from 1); 0 stays 0. */
 size_t log_excerpt_line(const struct log_excerpt *excerpt, size_t line);

@@ -1,6 +1,6 @@
 #include "formats/log/private/log_text.h"
 
-#include "formats/log/log_story.h"
+#include "formats/log/private/log_pods.h"
 #include "harness/base/array.h"
 
 #include <jansson.h>
@@ -14,7 +14,7 @@ enum { SOURCE_COUNT_MAX = 1024, SOURCE_NAME_BYTES = 80 };
 /* An entry with what it is ordered by. */
 struct wrapped {
     struct log_entry entry;
-    size_t length; /* of its text */
+    size_t begin; /* of its text among the texts of the part */
     unsigned year;
     char id[48];  /* insertId; "" = none */
     size_t order; /* in the file */
@@ -26,7 +26,7 @@ struct reader {
     size_t line;
     struct wrapped *wrapped;
     size_t count, room;
-    struct writing texts;
+    struct writing *texts;
     struct log_text *text;
 };
 
@@ -131,13 +131,14 @@ static bool read_entry(struct reader *reader, const json_t *object)
                                   sizeof *reader->wrapped);
     struct wrapped *wrapped = &reader->wrapped[reader->count];
     *wrapped = (struct wrapped){.order = reader->count++,
-                                .entry = {.begin = reader->texts.length,
-                                          .line = reader->line,
+                                .begin = reader->texts->length,
+                                .entry = {.line = reader->line,
+                                          .rank = LOG_RANK_NONE,
                                           .source = keep_source(reader->text, find_pod(object))}};
     read_time(object, wrapped);
     snprintf(wrapped->id, sizeof wrapped->id, "%s", id == NULL ? "" : id);
-    wrapped->length = json_string_length(text);
-    writing_append_bytes(&reader->texts, json_string_value(text), wrapped->length);
+    wrapped->entry.length = json_string_length(text);
+    writing_append_bytes(reader->texts, json_string_value(text), wrapped->entry.length);
     return true;
 }
 
@@ -187,28 +188,35 @@ static bool is_twice(const struct wrapped *a, const struct wrapped *b)
            a->entry.time.time_ns == b->entry.time.time_ns && a->entry.source == b->entry.source;
 }
 
+static struct log_entry *add_entry(struct log_text *text)
+{
+    text->entries = array_grown(text->entries, text->entry_count, &text->entry_room,
+                                sizeof *text->entries);
+    return &text->entries[text->entry_count++];
+}
+
 /* Entries without a time stay in the order of the file, before the others. */
-static void join_entries(struct reader *reader)
+static void join_entries(struct reader *reader, const struct log_part *part, uint32_t file)
 {
     struct log_text *text = reader->text;
+    const char *texts = writing_string(reader->texts);
     if (reader->count == 0) {
         return;
     }
     qsort(reader->wrapped, reader->count, sizeof *reader->wrapped, compare_wrapped);
-    text->entries = array_resized(NULL, reader->count * sizeof *text->entries);
     for (size_t i = 0; i < reader->count; i++) {
         const struct wrapped *wrapped = &reader->wrapped[i];
         if (i > 0 && is_twice(wrapped, wrapped - 1)) {
             text->left_out_count++;
             continue;
         }
-        struct log_entry *entry = &text->entries[text->entry_count++];
+        struct log_entry *entry = add_entry(text);
         *entry = wrapped->entry;
-        entry->begin = text->unwrapped.length;
-        writing_append_bytes(&text->unwrapped, reader->texts.bytes + wrapped->entry.begin,
-                             wrapped->length);
-        if (wrapped->length == 0 || text->unwrapped.bytes[text->unwrapped.length - 1] != '\n') {
-            writing_append(&text->unwrapped, "\n");
+        entry->bytes = texts + wrapped->begin;
+        entry->file = file;
+        if (entry->source[0] == '\0' && part->source != NULL) {
+            entry->source = part->source;
+            entry->rank = part->rank;
         }
     }
 }
@@ -239,23 +247,106 @@ bool log_is_structured(const char *bytes, size_t length)
     return is_one;
 }
 
-void log_text_init(struct log_text *text, const char *bytes, size_t length)
+/* An object, or an array of such or of arrays: lines of logs, too, begin with '['. */
+static bool is_json(const char *text, size_t length)
 {
-    *text = (struct log_text){.bytes = bytes, .length = length};
-    writing_init(&text->unwrapped);
-    if (!log_is_structured(bytes, length)) {
-        return;
+    size_t at = 0;
+    while (at < length && (text[at] == ' ' || text[at] == '\n' || (at == 0 && text[at] == '['))) {
+        at++;
     }
-    struct reader reader = {.at = bytes, .end = bytes + length, .line = 1, .text = text};
-    writing_init(&reader.texts);
+    return text[0] == '{' ||
+           (text[0] == '[' && at < length && (text[at] == '{' || text[at] == '['));
+}
+
+bool log_is_text(const char *text, size_t length)
+{
+    return !is_json(text, length) || log_is_pods(text, length) || log_is_structured(text, length);
+}
+
+static void read_objects(struct log_text *text, const struct log_part *part, uint32_t file)
+{
+    struct reader reader = {.at = part->bytes,
+                            .end = part->bytes + part->length,
+                            .line = 1,
+                            .texts = &text->unwrapped[file],
+                            .text = text};
+    text->is_structured = true;
     while (skip_to_object(&reader)) {
         read_object(&reader);
     }
-    join_entries(&reader);
+    join_entries(&reader, part, file);
     free(reader.wrapped);
-    writing_deinit(&reader.texts);
-    text->bytes = writing_string(&text->unwrapped);
-    text->length = text->unwrapped.length;
+}
+
+/* Whether a file of the log is this pod's: the name of one is that of the other. */
+static const struct log_part *find_file_of(const struct log_part *parts, size_t count,
+                                           const char *pod)
+{
+    const size_t length = strlen(pod);
+    for (size_t i = 0; i < count && parts[i].name != NULL; i++) {
+        const char *slash = strrchr(parts[i].name, '/');
+        const char *name = slash == NULL ? parts[i].name : slash + 1;
+        if (strncmp(name, pod, length) == 0 && (name[length] == '.' || name[length] == '\0')) {
+            return &parts[i];
+        }
+    }
+    return NULL;
+}
+
+/* What Kubernetes says of a pod belongs to the pod's own log, where that is there. */
+static void read_pods(struct log_text *text, const struct log_part *parts, size_t count,
+                      uint32_t file)
+{
+    struct log_pod_ends pods = {0};
+    log_pods_read(parts[file].bytes, parts[file].length, &pods);
+    text->unwrapped[file] = pods.texts; /* the log_text's now */
+    writing_init(&pods.texts);
+    const char *texts = writing_string(&text->unwrapped[file]);
+    for (size_t i = 0; i < pods.count; i++) {
+        const struct log_pod_end *end = &pods.ends[i];
+        const struct log_part *log = find_file_of(parts, count, end->pod);
+        *add_entry(text) = (struct log_entry){.bytes = texts + end->begin,
+                                              .length = end->length,
+                                              .line = end->line,
+                                              .source = log != NULL ? log->source
+                                                                    : keep_source(text, end->pod),
+                                              .rank = log != NULL ? log->rank : end->rank,
+                                              .file = file,
+                                              .time = end->time};
+    }
+    text->is_structured = true;
+    log_pod_ends_deinit(&pods);
+}
+
+/* What Kubernetes says at the end is read behind the logs. */
+void log_text_init(struct log_text *text, const struct log_part *parts, size_t count)
+{
+    *text = (struct log_text){.part_count = count};
+    text->unwrapped = calloc(count, sizeof *text->unwrapped);
+    CHECK(text->unwrapped != NULL);
+    for (size_t i = 0; i < count; i++) {
+        const struct log_part *part = &parts[i];
+        writing_init(&text->unwrapped[i]);
+        if (log_is_pods(part->bytes, part->length)) {
+            continue;
+        }
+        if (log_is_structured(part->bytes, part->length)) {
+            read_objects(text, part, (uint32_t)i);
+            continue;
+        }
+        *add_entry(text) = (struct log_entry){.bytes = part->bytes,
+                                              .length = part->length,
+                                              .line = 1,
+                                              .counts_lines = true,
+                                              .source = part->source == NULL ? "" : part->source,
+                                              .rank = part->rank,
+                                              .file = (uint32_t)i};
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (log_is_pods(parts[i].bytes, parts[i].length)) {
+            read_pods(text, parts, count, (uint32_t)i);
+        }
+    }
 }
 
 void log_text_deinit(struct log_text *text)
@@ -263,16 +354,19 @@ void log_text_deinit(struct log_text *text)
     for (size_t i = 0; i < text->source_count; i++) {
         free(text->sources[i]);
     }
+    for (size_t i = 0; i < text->part_count; i++) {
+        writing_deinit(&text->unwrapped[i]);
+    }
     free(text->sources);
     free(text->entries);
-    writing_deinit(&text->unwrapped);
+    free(text->unwrapped);
 }
 
 /* --- its lines --- */
 
 void log_walk_init(struct log_walk *walk, const struct log_text *text)
 {
-    *walk = (struct log_walk){.text = text, .line = 1};
+    *walk = (struct log_walk){.text = text};
     writing_init(&walk->clean);
 }
 
@@ -287,7 +381,11 @@ static const char *find_label_within(const char *at, size_t length)
     static const char word[] = "[rank";
     const char *end = at + length;
     const char *found = at + 1;
-    while (found < end && (found = memmem(found, (size_t)(end - found), word, 5)) != NULL) {
+    while (found < end && (found = memchr(found, '[', (size_t)(end - found))) != NULL) {
+        if ((size_t)(end - found) < 5 || memcmp(found, word, 5) != 0) {
+            found++;
+            continue;
+        }
         const char *digit = found + 5;
         while (digit < end && *digit >= '0' && *digit <= '9') {
             digit++;
@@ -303,23 +401,23 @@ static const char *find_label_within(const char *at, size_t length)
 }
 
 /* The next place of the character from walk->at on; it is looked for once. */
-static size_t find_next(const struct log_walk *walk, char c, size_t known_at)
+static size_t find_next(const struct log_walk *walk, const struct log_entry *entry, char c,
+                        size_t known_at)
 {
-    const struct log_text *text = walk->text;
     if (known_at >= walk->at && walk->at > 0) {
         return known_at;
     }
-    const char *found = memchr(text->bytes + walk->at, c, text->length - walk->at);
-    return found == NULL ? text->length : (size_t)(found - text->bytes);
+    const char *found = memchr(entry->bytes + walk->at, c, entry->length - walk->at);
+    return found == NULL ? entry->length : (size_t)(found - entry->bytes);
 }
 
 /* The length of what is up to the next line feed or carriage return, or label. */
-static size_t measure_fragment(struct log_walk *walk)
+static size_t measure_fragment(struct log_walk *walk, const struct log_entry *entry)
 {
-    walk->feed_at = find_next(walk, '\n', walk->feed_at);
-    walk->carriage_at = find_next(walk, '\r', walk->carriage_at);
+    walk->feed_at = find_next(walk, entry, '\n', walk->feed_at);
+    walk->carriage_at = find_next(walk, entry, '\r', walk->carriage_at);
     const size_t end = walk->feed_at < walk->carriage_at ? walk->feed_at : walk->carriage_at;
-    const char *at = walk->text->bytes + walk->at;
+    const char *at = entry->bytes + walk->at;
     const size_t length = end - walk->at;
     const char *label = length == 0 ? NULL : find_label_within(at, length);
     return label == NULL ? length : (size_t)(label - at);
@@ -347,32 +445,34 @@ static void remove_colours(struct log_walk *walk, struct log_fragment *fragment)
     fragment->length = walk->clean.length;
 }
 
-/* The line in the file and the entry of what begins at walk->at. */
-static void place_fragment(struct log_walk *walk, struct log_fragment *fragment)
+/* The entry that has more; NULL: there is none. */
+static const struct log_entry *find_entry(struct log_walk *walk)
 {
     const struct log_text *text = walk->text;
-    if (text->entries == NULL) {
-        fragment->line = walk->line;
-        return;
+    while (walk->entry < text->entry_count && walk->at >= text->entries[walk->entry].length) {
+        walk->entry++;
+        walk->at = 0;
     }
-    while (walk->next_entry < text->entry_count &&
-           text->entries[walk->next_entry].begin <= walk->at) {
-        walk->next_entry++;
+    if (walk->entry == text->entry_count) {
+        return NULL;
     }
-    fragment->entry = &text->entries[walk->next_entry - 1];
-    fragment->line = fragment->entry->line;
+    const struct log_entry *entry = &text->entries[walk->entry];
+    walk->line = walk->at == 0 ? entry->line : walk->line;
+    return entry;
 }
 
 bool log_walk_next(struct log_walk *walk, struct log_fragment *fragment)
 {
-    const struct log_text *text = walk->text;
-    if (walk->at >= text->length) {
+    const struct log_entry *entry = find_entry(walk);
+    if (entry == NULL) {
         return false;
     }
-    const char *at = text->bytes + walk->at;
-    const size_t left = text->length - walk->at;
-    *fragment = (struct log_fragment){.at = at, .length = measure_fragment(walk)};
-    place_fragment(walk, fragment);
+    const char *at = entry->bytes + walk->at;
+    const size_t left = entry->length - walk->at;
+    *fragment = (struct log_fragment){.at = at,
+                                      .length = measure_fragment(walk, entry),
+                                      .line = entry->counts_lines ? walk->line : entry->line,
+                                      .entry = entry};
     size_t taken = fragment->length;
     if (taken + 1 < left && at[taken] == '\r' && at[taken + 1] == '\n') {
         taken++;

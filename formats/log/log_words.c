@@ -1,6 +1,7 @@
 /* Lines are told apart by a table of sentences; the first row that fits is taken. */
 #include "formats/log/private/log_words.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A line fits when it has the words, and those besides them where the row has some. */
@@ -65,6 +66,11 @@ static const struct sentence of_death[] = {
     {"oom_kill event", NULL, LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
     {"oom-kill event", NULL, LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
     {"srun: error:", "Out Of Memory", LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"pod Evicted:", "memory", LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
+    {"pod Evicted:", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"pod Preempt", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"pod NodeLost:", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"pod DeadlineExceeded:", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
     {"OOMKilled", NULL, LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
     {"DataLoader worker", "killed by signal: Killed", LOG_EVENT_HOST_OOM, LOG_FORM_NONE, NULL},
     {"closing signal SIGTERM", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
@@ -109,9 +115,21 @@ static const struct sentence of_waiting[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
+/* memmem prepares a table, which in a line takes longer than to look. */
 static const char *find_words(const char *text, size_t length, const char *words)
 {
-    return memmem(text, length, words, strlen(words));
+    const size_t words_length = strlen(words);
+    const char *end = text + length;
+    for (const char *at = text; words_length > 0 && (size_t)(end - at) >= words_length; at++) {
+        at = memchr(at, words[0], (size_t)(end - at) - words_length + 1);
+        if (at == NULL) {
+            return NULL;
+        }
+        if (memcmp(at, words, words_length) == 0) {
+            return at;
+        }
+    }
+    return words_length == 0 ? text : NULL;
 }
 
 bool log_has_words(const char *text, size_t length, const char *words)
@@ -218,35 +236,40 @@ static bool read_sentences(const char *text, size_t length, const struct sentenc
     return false;
 }
 
-/* "exit code 137", "EXIT_CODE=143", "exitcode  : -9". */
-static bool read_exit_code(const char *text, size_t length, struct log_words *words)
+enum log_event_kind log_kind_of_exit(uint64_t code)
 {
-    static const char *const before[] = {"xit code", "XIT_CODE", "xit Code", "xit status"};
     static const struct {
         uint64_t code;
         enum log_event_kind kind;
     } codes[] = {{137, LOG_EVENT_KILLED},
                  {143, LOG_EVENT_KILLED},
                  {139, LOG_EVENT_CRASH},
+                 {135, LOG_EVENT_CRASH},
                  {134, LOG_EVENT_CRASH}};
+    for (size_t i = 0; i < COUNT(codes); i++) {
+        if (codes[i].code == code) {
+            return codes[i].kind;
+        }
+    }
+    return LOG_EVENT_NONE;
+}
+
+/* "exit code 137", "EXIT_CODE=143". */
+static bool read_exit_code(const char *text, size_t length, struct log_words *words)
+{
+    static const char *const before[] = {"xit code", "XIT_CODE", "xit Code", "xit status"};
     uint64_t code = 0;
     for (size_t i = 0; i < COUNT(before); i++) {
-        if (!log_number_behind(text, length, before[i], &code)) {
-            continue;
-        }
-        for (size_t j = 0; j < COUNT(codes); j++) {
-            if (codes[j].code == code) {
-                words->kind = codes[j].kind;
-                return true;
-            }
+        if (log_number_behind(text, length, before[i], &code)) {
+            words->kind = log_kind_of_exit(code);
+            return words->kind != LOG_EVENT_NONE;
         }
     }
-    if (log_has_words(text, length, "exitcode") &&
-        (log_has_words(text, length, ": -9 ") || log_has_words(text, length, ": -9)"))) {
-        words->kind = LOG_EVENT_KILLED;
-        return true;
+    if (log_has_words(text, length, "exitcode") && /* torchrun: a signal is negative */
+        log_number_behind(text, length, ": -", &code) && code < 64) {
+        words->kind = log_kind_of_exit(128 + code);
     }
-    return false;
+    return words->kind != LOG_EVENT_NONE;
 }
 
 /* A shell's word for it: "Killed", or "run.sh: line 22: 103525 Killed   python train.py". */
@@ -266,7 +289,14 @@ static bool is_shell_killed(const char *text, size_t length)
 
 /* --- signs: each line is looked through once, and most have none --- */
 
-enum sign { SIGN_MEMORY = 1, SIGN_DEATH = 2, SIGN_WAITING = 4, SIGN_STEP = 8, SIGN_WORLD = 16 };
+enum sign {
+    SIGN_MEMORY = 1,
+    SIGN_DEATH = 2,
+    SIGN_WAITING = 4,
+    SIGN_STEP = 8,
+    SIGN_WORLD = 16,
+    SIGN_BLAME = 32
+};
 
 /* Each sentence has one of the words of its table's sign. */
 static const struct {
@@ -297,6 +327,10 @@ static const struct {
     {"oom_kill", SIGN_DEATH},
     {"oom-kill", SIGN_DEATH},
     {"OOMKilled", SIGN_DEATH},
+    {"pod Evicted", SIGN_DEATH},
+    {"pod Preempt", SIGN_DEATH},
+    {"pod NodeLost", SIGN_DEATH},
+    {"pod Deadline", SIGN_DEATH},
     {"xit code", SIGN_DEATH},
     {"xit Code", SIGN_DEATH},
     {"XIT_CODE", SIGN_DEATH},
@@ -336,12 +370,17 @@ static const struct {
     {"%|", SIGN_STEP},
     {"orld", SIGN_WORLD},
     {"ORLD_SIZE", SIGN_WORLD},
+    {"Root Cause", SIGN_BLAME},
+    {"ChildFailedErr", SIGN_BLAME},
 };
 
-/* For each byte that a word may begin with, whether the next one may follow. */
+/* For each byte that a word may begin with, whether the next one may follow, and the words: chains
+ * of indices + 1, 0 ends one. */
 struct beginnings {
     uint64_t followers[256][4];
+    uint8_t first[256], next[COUNT(signs)], length[COUNT(signs)];
 };
+static_assert(COUNT(signs) < UINT8_MAX, "an index + 1 fits into a byte");
 
 static const struct beginnings *find_beginnings(void)
 {
@@ -350,6 +389,9 @@ static const struct beginnings *find_beginnings(void)
     for (size_t i = 0; !is_made && i < COUNT(signs); i++) {
         const unsigned char *word = (const unsigned char *)signs[i].word;
         beginnings.followers[word[0]][word[1] / 64] |= UINT64_C(1) << word[1] % 64;
+        beginnings.next[i] = beginnings.first[word[0]];
+        beginnings.first[word[0]] = (uint8_t)(i + 1);
+        beginnings.length[i] = (uint8_t)strlen(signs[i].word);
     }
     is_made = true;
     return &beginnings;
@@ -364,11 +406,10 @@ static unsigned find_signs(const char *text, size_t length)
         if ((beginnings->followers[bytes[i]][bytes[i + 1] / 64] >> bytes[i + 1] % 64 & 1) == 0) {
             continue;
         }
-        for (size_t j = 0; j < COUNT(signs); j++) {
-            if (signs[j].word[0] == text[i] && signs[j].word[1] == text[i + 1] &&
-                length - i >= strlen(signs[j].word) &&
-                memcmp(text + i, signs[j].word, strlen(signs[j].word)) == 0) {
-                found |= signs[j].sign;
+        for (size_t j = beginnings->first[bytes[i]]; j != 0; j = beginnings->next[j - 1]) {
+            if (length - i >= beginnings->length[j - 1] &&
+                memcmp(text + i, signs[j - 1].word, beginnings->length[j - 1]) == 0) {
+                found |= signs[j - 1].sign;
             }
         }
     }
@@ -379,7 +420,8 @@ void log_words_read(const char *text, size_t length, struct log_words *words)
 {
     const unsigned found = find_signs(text, length);
     *words = (struct log_words){.may_have_step = (found & SIGN_STEP) != 0,
-                                .may_have_world_size = (found & SIGN_WORLD) != 0};
+                                .may_have_world_size = (found & SIGN_WORLD) != 0,
+                                .may_be_blame = (found & SIGN_BLAME) != 0};
     if ((found & SIGN_MEMORY) != 0 &&
         read_sentences(text, length, of_memory, COUNT(of_memory), words)) {
         return;
@@ -387,6 +429,12 @@ void log_words_read(const char *text, size_t length, struct log_words *words)
     if ((found & SIGN_DEATH) != 0) {
         if (read_sentences(text, length, of_death, COUNT(of_death), words) ||
             read_exit_code(text, length, words)) {
+            return;
+        }
+        if (log_has_words(text, length, "container ") &&
+            log_has_words(text, length, "ended with exit code")) { /* log_pods.c */
+            words->kind = LOG_EVENT_EXCEPTION;
+            words->is_blame = true;
             return;
         }
         if (is_shell_killed(text, length)) {

@@ -2,6 +2,7 @@
  * [times, sizes] with a sum for each category (.json).  No block has an address there, so that a
  * free is of some block of its size and category. */
 #include "formats/common/capacity.h"
+#include "formats/common/hash_seed.h"
 #include "formats/common/trace.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
@@ -38,6 +39,7 @@ struct block {
 struct timeline {
     struct trace *trace;
     struct import *import;
+    uint64_t seed;        /* of the stacks: a file must not choose which sizes meet */
     struct stack *stacks; /* open addressing, a power of two */
     size_t stack_count, stack_room;
     struct block *blocks; /* from 1 */
@@ -56,7 +58,7 @@ static struct stack *find_place(const struct timeline *timeline, uint64_t size_b
 {
     uint64_t key[2] = {size_bytes, category};
     const size_t mask = timeline->stack_room - 1;
-    size_t place = (size_t)hash_bytes(HASH_START, key, sizeof key) & mask;
+    size_t place = (size_t)hash_bytes(timeline->seed, key, sizeof key) & mask;
     while (timeline->stacks[place].is_used && (timeline->stacks[place].size_bytes != size_bytes ||
                                                timeline->stacks[place].category != category)) {
         place = (place + 1) & mask;
@@ -370,7 +372,8 @@ static enum import_result import_list(const json_t *root, const struct import_in
     const json_t *second = json_array_get(root, 1);
     const bool is_sums = json_array_size(root) == 2 &&
                          (json_is_array(json_array_get(second, 0)) || json_array_size(first) == 0);
-    struct timeline timeline = {.import = import, .trace = trace_begin(input, import, error)};
+    struct timeline timeline = {
+        .import = import, .trace = trace_begin(input, import, error), .seed = hash_seed_draw()};
     if (timeline.trace == NULL) {
         return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the timeline");
     }

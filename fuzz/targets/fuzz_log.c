@@ -26,7 +26,8 @@ static void check_story(const struct log_story *story, const char *text, size_t 
 static void check_excerpt(const struct log_story *story, const char *text, size_t length)
 {
     struct log_excerpt excerpt;
-    if (!log_excerpt_take(story, text, length, &excerpt)) {
+    const struct log_part part = {text, length, NULL, NULL, LOG_RANK_NONE};
+    if (!log_excerpt_take(story, &part, 1, &excerpt)) {
         return;
     }
     for (size_t i = 1; i <= excerpt.line_count; i++) {
@@ -40,15 +41,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     const char *text = (const char *)bytes;
     struct log_story story;
     struct log_story again;
+    const struct log_part part = {text, length, NULL, NULL, LOG_RANK_NONE};
     if (length > TEXT_CHECK_BYTES_MAX) {
         return 0;
     }
     log_story_init(&story);
     log_story_init(&again);
-    log_story_read(text, length, &story);
+    log_story_read(&part, 1, &story);
     check_story(&story, text, length);
     check_excerpt(&story, text, length);
-    log_story_read(text, length, &again);
+    log_story_read(&part, 1, &again);
     CHECK(again.verdict == story.verdict && again.first == story.first &&
           again.event_count == story.event_count && again.source_count == story.source_count);
     log_story_deinit(&again);

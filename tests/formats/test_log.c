@@ -28,9 +28,20 @@ static void teardown_story(void)
     teardown_import();
 }
 
+static struct log_part part_of(const char *text, size_t length)
+{
+    return (struct log_part){text, length, NULL, NULL, LOG_RANK_NONE};
+}
+
+static void read_bytes(const char *text, size_t length)
+{
+    const struct log_part part = part_of(text, length);
+    log_story_read(&part, 1, &story);
+}
+
 static void read_text(const char *text)
 {
-    log_story_read(text, strlen(text), &story);
+    read_bytes(text, strlen(text));
 }
 
 static enum import_result import_log_file(const char *name)
@@ -451,7 +462,7 @@ START_TEST(many_who_wait_leave_room_for_the_failure)
         writing_append_format(&text, "[rank%d]: Connection closed by peer\n", i);
     }
     writing_append(&text, "[rank2000]: CUDA error: out of memory\n");
-    log_story_read(text.bytes, text.length, &story);
+    read_bytes(text.bytes, text.length);
     ck_assert_str_eq(first_source(), "rank 2000");
     ck_assert_uint_gt(story.event_omitted, 0);
     writing_deinit(&text);
@@ -523,9 +534,10 @@ START_TEST(any_text_is_read)
             const char *piece = pieces[random_below(&random, sizeof pieces / sizeof pieces[0])];
             writing_append_bytes(&text, piece, piece[0] == '\0' ? 1 : strlen(piece));
         }
-        log_story_read(text.bytes, text.length, &story);
+        read_bytes(text.bytes, text.length);
         ck_assert_uint_le(story.event_count, LOG_EVENT_COUNT_MAX);
-        if (log_excerpt_take(&story, text.bytes, text.length, &excerpt)) {
+        const struct log_part part = part_of(text.bytes, text.length);
+        if (log_excerpt_take(&story, &part, 1, &excerpt)) {
             ck_assert_uint_le(excerpt.text.length, 2 * text.length + 2);
             log_excerpt_deinit(&excerpt);
         }
@@ -534,7 +546,7 @@ START_TEST(any_text_is_read)
     for (int i = 0; i < 3 * LOG_SOURCE_COUNT_MAX; i++) {
         writing_append_format(&text, "(A pid=%d) CUDA error: out of memory %d\n", i, i);
     }
-    log_story_read(text.bytes, text.length, &story);
+    read_bytes(text.bytes, text.length);
     ck_assert_uint_eq(story.source_count, LOG_SOURCE_COUNT_MAX);
     ck_assert_uint_eq(story.event_count, LOG_EVENT_COUNT_MAX);
     writing_deinit(&text);

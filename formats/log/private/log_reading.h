@@ -9,6 +9,9 @@
 /* Of each source, while it is read. */
 struct log_source_state {
     bool is_in_traceback, is_in_barrier;
+    bool is_in_report;  /* of torchrun, on its children: all that failed */
+    bool is_in_blame;   /* the first of them */
+    bool is_kept_blame; /* which is the story's */
     char where[LOG_WHERE_BYTES];
     int open_event;     /* whose sentence goes on in the next line; LOG_EVENT_UNKNOWN = none */
     int retry_event;    /* of its last warnings; LOG_EVENT_UNKNOWN = none */
@@ -31,6 +34,7 @@ struct log_reading {
 /* One line, whose source is known. */
 struct log_here {
     struct log_line line;
+    uint32_t file;
     size_t file_line;
     uint32_t source;
     const char *words; /* the line without its prefix */
@@ -45,6 +49,11 @@ bool log_has_task_labels(const struct log_text *text);
 
 /* What log_events.c does with each line. */
 void log_take_line(struct log_reading *reading, const struct log_here *here);
+/* log_blame.c: true when the line is within a report of torchrun, and is no event of itself.  The
+ * exit code of whom it blames becomes one in *words. */
+bool log_take_blame(struct log_reading *reading, const struct log_here *here,
+                    struct log_words *words);
+
 /* What log_choose.c does at the end. */
 void log_choose(struct log_reading *reading);
 

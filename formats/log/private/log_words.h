@@ -9,11 +9,16 @@ struct log_words {
     enum log_event_kind kind; /* LOG_EVENT_NONE: nothing that counts */
     enum log_form form;
     size_t at; /* where in the line the words begin that tell it from others */
-    bool may_have_step, may_have_world_size;
+    bool may_have_step, may_have_world_size, may_be_blame;
+    bool is_blame;                  /* see struct log_event */
     uint64_t low_bytes, high_bytes; /* what was asked for, as printed; 0 to 0 = not said */
 };
 /* Reads the words of a line without its prefix.  O(length). */
 void log_words_read(const char *text, size_t length, struct log_words *words);
+
+/* What a process that ended so has met: 137 and 143 are signals from outside; LOG_EVENT_NONE: the
+ * code alone does not say. */
+enum log_event_kind log_kind_of_exit(uint64_t code);
 
 /* The step that a line reports, such as "completed step: 7", "step 7", "7/100 [00:12<..., 2s/it]".
  * False: none.  */

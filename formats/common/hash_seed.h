@@ -1,6 +1,6 @@
 /* A seed for a hash table in which somebody has made keys meet: one that nobody can have known. */
-#ifndef FORMATS_COMMON_PRIVATE_HASH_SEED_H
-#define FORMATS_COMMON_PRIVATE_HASH_SEED_H
+#ifndef FORMATS_COMMON_HASH_SEED_H
+#define FORMATS_COMMON_HASH_SEED_H
 
 #include <stdint.h>
 

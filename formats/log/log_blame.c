@@ -1,0 +1,128 @@
+/* torchrun's report on its children. */
+#include "formats/log/private/log_reading.h"
+
+#include "formats/common/phrase.h"
+#include "harness/base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What stands behind "  exitcode  : "; NULL: it is another line. */
+static const char *find_value(const struct log_here *here, const char *key, size_t *length)
+{
+    const char *at = here->words;
+    const char *end = at + here->length;
+    while (at < end && *at == ' ') {
+        at++;
+    }
+    const size_t key_length = strlen(key);
+    if ((size_t)(end - at) <= key_length || memcmp(at, key, key_length) != 0) {
+        return NULL;
+    }
+    at += key_length;
+    while (at < end && *at == ' ') {
+        at++;
+    }
+    if (at == end || *at != ':') {
+        return NULL;
+    }
+    at++;
+    while (at < end && *at == ' ') {
+        at++;
+    }
+    *length = (size_t)(end - at);
+    return at;
+}
+
+static void read_exit_code(const char *value, size_t length, struct log_blame *blame)
+{
+    uint64_t code;
+    const bool is_signal = length > 0 && value[0] == '-';
+    if (log_number_behind(value, length, is_signal ? "-" : "", &code) && code < 1024) {
+        blame->has_exit_code = true;
+        blame->exit_code = is_signal ? -(int64_t)code : (int64_t)code;
+    }
+}
+
+/* True for the line that has the exit code. */
+static bool read_blame(struct log_blame *blame, const struct log_here *here)
+{
+    size_t length;
+    uint64_t rank;
+    const char *value = find_value(here, "host", &length);
+    if (value != NULL) {
+        phrase_print(value, length, blame->host, sizeof blame->host);
+        utf8_make_printable(blame->host);
+        return false;
+    }
+    value = find_value(here, "rank", &length);
+    if (value != NULL && log_number_behind(value, length, "", &rank) && rank < UINT32_MAX) {
+        blame->rank = (uint32_t)rank;
+        return false;
+    }
+    value = find_value(here, "exitcode", &length);
+    if (value != NULL && !blame->has_exit_code) {
+        read_exit_code(value, length, blame);
+        return blame->has_exit_code;
+    }
+    return false;
+}
+
+enum log_event_kind log_blame_kind(const struct log_blame *blame)
+{
+    const int64_t code = blame->exit_code < 0 ? 128 - blame->exit_code : blame->exit_code;
+    const enum log_event_kind kind = log_kind_of_exit((uint64_t)code);
+    return kind != LOG_EVENT_NONE ? kind : code > 128 ? LOG_EVENT_CRASH : LOG_EVENT_EXCEPTION;
+}
+
+/* What a report consists of: rulers, headings, "[0]:", and lines that are indented. */
+static bool is_within(const struct log_here *here)
+{
+    static const char *const headings[] = {" FAILED", "Failures:", "Root Cause"};
+    for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++) {
+        if (log_has_words(here->words, here->length, headings[i])) {
+            return true;
+        }
+    }
+    return here->words[0] != '\0' && strchr(" [-=<", here->words[0]) != NULL;
+}
+
+static void begin_blame(struct log_reading *reading, const struct log_here *here)
+{
+    struct log_source_state *state = &reading->states[here->source];
+    struct log_blame *blame = &reading->story->blame;
+    state->is_in_report = state->is_in_blame = true;
+    state->is_kept_blame = !blame->is_said;
+    if (!blame->is_said) {
+        *blame = (struct log_blame){
+            .is_said = true, .rank = LOG_RANK_NONE, .file = here->file, .line = here->file_line};
+    }
+}
+
+bool log_take_blame(struct log_reading *reading, const struct log_here *here,
+                    struct log_words *words)
+{
+    struct log_source_state *state = &reading->states[here->source];
+    struct log_blame *blame = &reading->story->blame;
+    if (words->may_be_blame && log_has_words(here->words, here->length, "ChildFailedError")) {
+        state->is_in_report = true;
+        return false;
+    }
+    if (words->may_be_blame &&
+        log_has_words(here->words, here->length, "Root Cause (first observed failure)")) {
+        begin_blame(reading, here);
+        return true;
+    }
+    if (!state->is_in_report) {
+        return false;
+    }
+    if (!is_within(here) || (here->words[0] == '=' && state->is_in_blame)) {
+        state->is_in_report = state->is_in_blame = false;
+        return here->words[0] == '=';
+    }
+    if (state->is_in_blame && state->is_kept_blame && read_blame(blame, here)) {
+        *words = (struct log_words){.kind = log_blame_kind(blame), .is_blame = true};
+        return false;
+    }
+    return true;
+}
