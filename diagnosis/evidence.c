@@ -12,13 +12,7 @@
 const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
                               char name[SETUP_NAME_BYTES])
 {
-    const char *given = evidence->setup->tags[tag];
-    if (given[0] == '\0') {
-        snprintf(name, SETUP_NAME_BYTES, "tag %u", tag);
-    } else {
-        snprintf(name, SETUP_NAME_BYTES, "%s", given);
-    }
-    return name;
+    return setup_tag_name(evidence->setup, tag, name);
 }
 
 bool evidence_placement_is_assumed(const struct evidence *evidence)

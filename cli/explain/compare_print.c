@@ -46,12 +46,7 @@ static void add_side(struct pairs *pairs, int at, const struct compare_side *sid
 {
     char name[SETUP_NAME_BYTES];
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        const char *given = side->recording.setup.tags[tag];
-        if (given[0] == '\0') {
-            snprintf(name, sizeof name, "tag %d", tag);
-        } else {
-            snprintf(name, sizeof name, "%s", given);
-        }
+        (void)setup_tag_name(&side->recording.setup, (uint8_t)tag, name);
         add_sum(pairs, name, at, &side->answer.tags[tag]);
     }
     for (int i = 0; i < COMPARE_COUNT; i++) {

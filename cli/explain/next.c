@@ -73,7 +73,7 @@ static const char *advise_pytorch(const char *message)
 static bool asks_for_more_than_all(const struct explanation *explanation)
 {
     const struct verdict *verdict = explanation->verdict;
-    return verdict->kind != VERDICT_NONE && !explain_assumes_capacity(explanation) &&
+    return verdict->kind != VERDICT_NONE && !explain_capacity_is_assumed(explanation) &&
            verdict->requested_bytes > explanation->occupancy.capacity_bytes;
 }
 

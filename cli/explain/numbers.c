@@ -5,6 +5,7 @@
 #include "diagnosis/no_return.h"
 #include "harness/base/json.h"
 #include "harness/base/size.h"
+#include "measure/fixed_places.h"
 #include "measure/least.h"
 #include "measure/needs.h"
 #include "reports/table.h"
@@ -23,7 +24,9 @@ enum { WIDTH = 118, INDENT = 4 };
 struct numbers {
     const struct headroom *headroom;
     struct needs needs;
-    bool is_bound; /* packed: where nothing may move, more may be needed */
+    bool is_bound;               /* packed: where nothing may move, more may be needed */
+    struct fixed_places planned; /* where packed is a bound; bytes 0: there is no plan */
+    char not_planned[96];        /* why there is none */
     struct smallest least;
     char not_tried[96]; /* why least is not known; "" = it was looked for */
     bool has_no_return;
@@ -106,6 +109,30 @@ static void run_elsewhere(const struct explanation *explanation, const struct op
     }
 }
 
+/* How small the device could be if each block had one place for life, chosen with the list at hand.
+ */
+static void plan_places(const struct explanation *explanation, const struct op_list *ops,
+                        struct numbers *numbers)
+{
+    static const char *const reasons[] = {
+        [LIVES_EVICTED] = "programs may be evicted",
+        [LIVES_TOO_LARGE] = "the requests are too large to add up"};
+    const char *reason = NULL;
+    struct lives lives;
+    const enum lives_result result = lives_take(
+        ops, ops->count, explanation->moment.host, explanation->contract,
+        setup_filler_tag(run_setup(explanation->run)), &lives);
+    if (result != LIVES_OK) {
+        reason = reasons[result];
+    } else {
+        fixed_places_find(&lives, numbers->needs.packed.bytes, FIXED_PLACES_WORK,
+                          &numbers->planned);
+        reason = numbers->planned.bytes == 0 ? "it would take too long" : "";
+    }
+    snprintf(numbers->not_planned, sizeof numbers->not_planned, "%s", reason);
+    lives_deinit(&lives);
+}
+
 /* Of the ops up to the failure, or of all of them.  Where nothing failed, the device that there is
  * does. */
 static void measure_least(const struct explanation *explanation, struct numbers *numbers)
@@ -117,7 +144,11 @@ static void measure_least(const struct explanation *explanation, struct numbers 
                            run_totals(explanation->run)->ooms == 0;
     numbers->needs = needs_find(ops, ops->count, explanation->moment.host, contract,
                                 setup_filler_tag(run_setup(explanation->run)));
-    numbers->is_bound = contract->defrag != DEFRAG_REPACK && contract->placement != PLACEMENT_PAGES;
+    numbers->is_bound = contract->placement != PLACEMENT_PAGES &&
+                        (contract->defrag != DEFRAG_REPACK || !explain_may_move(explanation));
+    if (contract->placement != PLACEMENT_PAGES) {
+        plan_places(explanation, ops, numbers);
+    }
     const uint64_t from_bytes = find_need(explanation, ops);
     if (is_served && from_bytes >= capacity_bytes) {
         numbers->least.bytes = capacity_bytes;
@@ -152,10 +183,12 @@ static void append_lost(const struct headroom *headroom, struct writing *text)
         writing_append(text, "  Lost to fragmentation: not known, as no block's place is\n");
         return;
     }
-    const uint64_t percent = headroom->free_bytes == 0
-                                 ? 0
-                                 : (uint64_t)((__uint128_t)headroom->lost_bytes * 100 /
-                                              headroom->free_bytes);
+    if (headroom->free_bytes == 0) {
+        writing_append(text, "  Lost to fragmentation: nothing, as no memory is free\n");
+        return;
+    }
+    const uint64_t percent = (uint64_t)((__uint128_t)headroom->lost_bytes * 100 /
+                                        headroom->free_bytes);
     writing_append_format(text,
                           "  Lost to fragmentation: %s of the %s free (%" PRIu64
                           " %%) lie outside the largest hole\n",
@@ -169,7 +202,7 @@ static void append_largest(const struct headroom *headroom, struct writing *text
     char size[SIZE_TEXT_BYTES];
     if (largest->bytes == 0) {
         writing_append(text, largest->is_exact
-                                 ? "  Requests succeed:      of no size\n"
+                                 ? "  Requests succeed:      none, however small\n"
                                  : "  Requests succeed:      not found within the budget\n");
         return;
     }
@@ -178,22 +211,61 @@ static void append_largest(const struct headroom *headroom, struct writing *text
                           largest->is_exact ? "; larger ones fit nowhere" : "");
 }
 
-static void append_least(const struct numbers *numbers, struct writing *text)
+static void append_least(const struct explanation *explanation, const struct numbers *numbers,
+                         struct writing *text)
 {
+    const bool is_other = explanation->contract->defrag != DEFRAG_NONE &&
+                          !explain_may_move(explanation);
+    const char *who = is_other ? "with an allocator that moves blocks" : "with this allocator";
     const struct smallest *least = &numbers->least;
     char size[SIZE_TEXT_BYTES];
     if (numbers->not_tried[0] != '\0') {
-        writing_append_format(text, "    %-10s with this allocator: not tried: %s\n", "?",
-                              numbers->not_tried);
+        writing_append_format(text, "    %-10s %s: not tried: %s\n", "?", who, numbers->not_tried);
         return;
     }
-    writing_append_format(text, "    %-10s with this allocator", print_size(least->bytes, size));
+    writing_append_format(text, "    %-10s %s", print_size(least->bytes, size), who);
     if (least->try_count > 0) {
         writing_append_format(text, ", as %u more run%s of the list show%s", least->try_count,
                               least->try_count == 1 ? "" : "s", least->try_count == 1 ? "s" : "");
     }
-    writing_append_format(text, " (the device has %s)\n",
-                          print_size(numbers->headroom->capacity_bytes, size));
+    if (!explain_capacity_is_assumed(explanation)) {
+        writing_append_format(text, " (the device has %s)",
+                              print_size(numbers->headroom->capacity_bytes, size));
+    }
+    writing_append(text, "\n");
+}
+
+/* Whether as little as the bound is known to do, though nothing moves. */
+static bool is_met(const struct numbers *numbers)
+{
+    return numbers->planned.bytes != 0 && numbers->planned.is_least;
+}
+
+static void append_planned(const struct numbers *numbers, struct writing *text)
+{
+    const uint64_t bytes = numbers->planned.bytes;
+    char size[SIZE_TEXT_BYTES], above[SIZE_TEXT_BYTES];
+    if (is_met(numbers)) {
+        return;
+    }
+    if (bytes == 0 && numbers->not_planned[0] != '\0') {
+        writing_append_format(
+            text, "    %-10s planned knowing the future, one place for each block: not known: %s\n",
+            "?", numbers->not_planned);
+    } else if (bytes != 0) {
+        writing_append_format(
+            text,
+            "    %-10s planned knowing the future, one place for each block: enough, %s above that\n",
+            print_size(bytes, size), print_size(bytes - numbers->needs.packed.bytes, above));
+    }
+}
+
+static const char *describe_packed(const struct numbers *numbers)
+{
+    if (is_met(numbers)) {
+        return ": a plan that knows the future fits in it, one place for each block";
+    }
+    return numbers->is_bound ? ": at least, as not everything may move" : "";
 }
 
 static void append_capacities(const struct explanation *explanation, const struct numbers *numbers,
@@ -205,9 +277,9 @@ static void append_capacities(const struct explanation *explanation, const struc
                           print_size(numbers->needs.asked.bytes, size));
     append_place(explanation, numbers->needs.asked.op, text);
     writing_append_format(text, ")\n    %-10s packed without gaps%s\n",
-                          print_size(numbers->needs.packed.bytes, size),
-                          numbers->is_bound ? ": at least, as not everything may move" : "");
-    append_least(numbers, text);
+                          print_size(numbers->needs.packed.bytes, size), describe_packed(numbers));
+    append_planned(numbers, text);
+    append_least(explanation, numbers, text);
 }
 
 static void append_no_return(const struct explanation *explanation, const struct numbers *numbers,
@@ -248,8 +320,14 @@ static void say_numbers(struct explanation *explanation, const struct numbers *n
                           explanation->verdict->kind == VERDICT_NONE ? "peak" : "failure");
     append_place(explanation, explanation->moment.op, text);
     writing_append(text, "\n");
-    append_lost(numbers->headroom, text);
-    append_largest(numbers->headroom, text);
+    if (explain_capacity_is_assumed(explanation)) {
+        writing_append(
+            text,
+            "  What is free is not known, as the capacity is not in the file: --capacity SIZE\n");
+    } else {
+        append_lost(numbers->headroom, text);
+        append_largest(numbers->headroom, text);
+    }
     append_capacities(explanation, numbers, text);
     if (numbers->has_no_return) {
         append_no_return(explanation, numbers, text);
@@ -304,6 +382,12 @@ static void put_numbers(struct explanation *explanation, const struct numbers *n
     json_add_number(text, "asked_peak_bytes", numbers->needs.asked.bytes);
     json_add_number(text, "packed_peak_bytes", numbers->needs.packed.bytes);
     json_add_boolean(text, "packed_peak_at_least", numbers->is_bound);
+    if (numbers->planned.bytes != 0) {
+        json_add_number(text, "planned_capacity_bytes", numbers->planned.bytes);
+        json_add_boolean(text, "planned_capacity_is_least", numbers->planned.is_least);
+    } else if (numbers->not_planned[0] != '\0') {
+        json_add_string(text, "planned_capacity_not_known", numbers->not_planned);
+    }
     if (numbers->not_tried[0] != '\0') {
         json_add_string(text, "least_capacity_not_tried", numbers->not_tried);
     } else {
@@ -389,6 +473,7 @@ void explain_numbers(struct explanation *explanation)
     } else {
         say_numbers(explanation, &numbers);
     }
+    fixed_places_deinit(&numbers.planned);
     if (has_rows) {
         (explanation->is_json ? put_timeline : say_timeline)(explanation);
     }

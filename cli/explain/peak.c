@@ -37,9 +37,11 @@ static void say_peak(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     const struct moment *moment = &explanation->moment;
-    const struct memory_point peak = {.used_bytes = moment->occupancy.in_use_bytes +
-                                                    moment->occupancy.reserved_bytes,
-                                      .capacity_bytes = moment->occupancy.capacity_bytes};
+    const struct occupancy *occupancy = &moment->occupancy;
+    const uint64_t retired_bytes = occupancy->retired.bytes; /* no part of the device any more */
+    const struct memory_point peak = {.used_bytes = occupancy->in_use_bytes +
+                                                    occupancy->reserved_bytes - retired_bytes,
+                                      .capacity_bytes = occupancy->capacity_bytes - retired_bytes};
     char device[DEVICE_NAME_BYTES], used[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES];
     memory_print(peak.used_bytes, peak.capacity_bytes, used);
     memory_print(peak.capacity_bytes, peak.capacity_bytes, whole);
@@ -49,8 +51,8 @@ static void say_peak(struct explanation *explanation)
         writing_append_format(text, " (host %u of %u)", moment->host,
                               run_setup(explanation->run)->host_count);
     }
-    if (explain_assumes_capacity(explanation)) {
-        writing_append_format(text, ": %s; what the device has is not in the file\n\n", used);
+    if (explain_capacity_is_assumed(explanation)) {
+        writing_append_format(text, ": %s. How much it has is not in the file.\n\n", used);
     } else {
         writing_append_format(text, ": %s of %s (%" PRIu64 " %%)\n\n", used, whole,
                               memory_share(&peak) / 100);

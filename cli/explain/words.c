@@ -30,19 +30,19 @@ static void append_sum(struct writing *text, const struct occupancy_sum *sum, co
 
 const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES])
 {
-    const char *given = run_setup(run)->tags[tag];
-    if (given[0] == '\0') {
-        snprintf(name, SETUP_NAME_BYTES, "tag %u", tag);
-    } else {
-        snprintf(name, SETUP_NAME_BYTES, "%s", given);
-    }
-    return name;
+    return setup_tag_name(run_setup(run), tag, name);
 }
 
 const char *explain_allocator(const struct explanation *explanation)
 {
     const struct system *system = system_find(explanation->recording->setup.system);
     return system == NULL ? "the target" : system->allocator;
+}
+
+bool explain_may_move(const struct explanation *explanation)
+{
+    const struct system *system = system_find(explanation->recording->setup.system);
+    return explanation->contract->defrag != DEFRAG_NONE && (system == NULL || system->is_tpu);
 }
 
 const char *explain_device(const struct explanation *explanation, uint32_t host,
@@ -52,7 +52,8 @@ const char *explain_device(const struct explanation *explanation, uint32_t host,
     const struct system *system = system_find(setup->system);
     const uint32_t *at = setup->coordinate;
     const bool has_coordinate = (at[0] | at[1] | at[2] | at[3]) != 0;
-    if (system != NULL && (setup->host_count > 1 || (system->is_tpu && has_coordinate))) {
+    if ((system != NULL || explanation->recording->devices[host][0] != '\0') &&
+        (setup->host_count > 1 || (system != NULL && system->is_tpu && has_coordinate))) {
         return device_name(explanation->recording, host, name);
     }
     snprintf(name, DEVICE_NAME_BYTES, "The %s", system == NULL ? "device" : system->device);
@@ -130,14 +131,12 @@ static bool has_sums_only(const struct explanation *explanation)
     return explanation->recording->view == IMPORT_SUMS;
 }
 
-bool explain_assumes_capacity(const struct explanation *explanation)
+/* Whether the reader's system keeps programs on the device, with a stack. */
+static bool has_programs(const struct explanation *explanation)
 {
-    const char *line = explanation->recording->assumed;
-    while (line != NULL && strncmp(line, "capacity ", strlen("capacity ")) != 0) {
-        line = strchr(line, '\n');
-        line = line == NULL ? NULL : line + 1;
-    }
-    return line != NULL;
+    const struct system *system = system_find(explanation->recording->setup.system);
+    return system == NULL || system->is_tpu || explanation->occupancy.idle.count > 0 ||
+           explanation->occupancy.busy.count > 0;
 }
 
 static void append_free(struct explanation *explanation)
@@ -152,8 +151,10 @@ static void append_free(struct explanation *explanation)
                               occupancy->hole_count == 1 ? "" : "s");
         append_size(text, occupancy->largest_hole_bytes);
     }
-    writing_append(text, "\nStack:         ");
-    append_size(text, occupancy->reserved_bytes);
+    if (occupancy->reserved_bytes > 0 || has_programs(explanation)) {
+        writing_append(text, "\nStack:         ");
+        append_size(text, occupancy->reserved_bytes);
+    }
     writing_append(text, "\n\n");
 }
 
@@ -164,7 +165,8 @@ static void explain_space(struct explanation *explanation)
     writing_append_format(text, "\n%s has ",
                           explain_device(explanation, explanation->moment.host, device));
     append_size(text, explanation->occupancy.capacity_bytes);
-    writing_append(text, explain_assumes_capacity(explanation) ? ", as assumed below.\n" : ".\n");
+    writing_append(text,
+                   explain_capacity_is_assumed(explanation) ? ", as assumed below.\n" : ".\n");
     if (explanation->verdict->kind != VERDICT_BROKEN) {
         writing_append(text, "Asked for:     ");
         append_size(text, explanation->verdict->requested_bytes);
@@ -205,14 +207,24 @@ static void put_sum(struct table *table, const char *name, const struct occupanc
     put_ages(table, sum, now);
 }
 
-static void put_kinds(struct table *table, const struct occupancy *occupancy, uint32_t now)
+/* What the list of a GPU retires is memory that the allocator of that GPU never had. */
+static bool is_foreign(const struct explanation *explanation)
 {
-    put_sum(table, "buffers, movable", &occupancy->movable, now);
+    const struct system *system = system_find(explanation->recording->setup.system);
+    return system != NULL && !system->is_tpu;
+}
+
+static void put_kinds(const struct explanation *explanation, struct table *table, uint32_t now)
+{
+    const struct occupancy *occupancy = &explanation->occupancy;
+    const bool may_move = explain_may_move(explanation);
+    put_sum(table, may_move ? "buffers, movable" : "buffers", &occupancy->movable, now);
     put_sum(table, "buffers, held", &occupancy->held, now);
     put_sum(table, "programs, idle", &occupancy->idle, now);
     put_sum(table, "programs, busy", &occupancy->busy, now);
     put_sum(table, "queued frees", &occupancy->dying, now);
-    put_sum(table, "retired memory", &occupancy->retired, now);
+    put_sum(table, is_foreign(explanation) ? "outside the allocator" : "retired memory",
+            &occupancy->retired, now);
 }
 
 /* The temporaries of programs, where they are not said before. */
@@ -257,7 +269,7 @@ void explain_holders(struct explanation *explanation, const char *heading, uint3
         table_put(&table, is_sums ? sum_heads[i] : heads[i]);
     }
     if (!is_sums) {
-        put_kinds(&table, &explanation->occupancy, now);
+        put_kinds(explanation, &table, now);
     } else if (explanation->verdict->kind == VERDICT_NONE) {
         put_stack(&table, explanation->occupancy.reserved_bytes);
     }
@@ -399,7 +411,9 @@ void explain_in_words(struct explanation *explanation)
                               explain_allocator(explanation));
         explain_drain(explanation);
         explain_defragment(explanation);
-        explain_evict(explanation);
+        if (has_programs(explanation)) {
+            explain_evict(explanation);
+        }
     }
     explain_verdict(explanation);
     if (explanation->verdict->kind != VERDICT_BROKEN) {

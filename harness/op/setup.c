@@ -85,6 +85,18 @@ unsigned setup_tag_named(const struct setup *setup, const char *name)
     return tag;
 }
 
+const char *setup_tag_name(const struct setup *setup, uint8_t tag, char name[SETUP_NAME_BYTES])
+{
+    if (setup->tags[tag][0] != '\0') {
+        snprintf(name, SETUP_NAME_BYTES, "%s", setup->tags[tag]);
+    } else if (tag == 0 && setup->system[0] != '\0') {
+        snprintf(name, SETUP_NAME_BYTES, "(no source line)");
+    } else {
+        snprintf(name, SETUP_NAME_BYTES, "tag %u", tag);
+    }
+    return name;
+}
+
 unsigned setup_filler_tag(const struct setup *setup)
 {
     return setup_tag_named(setup, SETUP_FILLER_NAME);

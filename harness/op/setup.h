@@ -82,6 +82,10 @@ void setup_add_target_json(const struct setup *setup, struct writing *text);
 const char *defrag_contract_name(enum defrag_contract defrag); /* "none", "slide", "repack" */
 const char *placement_name(enum placement placement);          /* "ranges", "hidden", "pages" */
 
+/* The name of a tag; where it has none "tag N" or, of tag 0 of a file of another system, "(no
+ * source line)".  Returns name. */
+const char *setup_tag_name(const struct setup *setup, uint8_t tag, char name[SETUP_NAME_BYTES]);
+
 /* Buffers whose tag has this name stand for memory that is free in the snapshot that a list
  * rebuilds, and are freed when the rest is in its place: peaks, and what is in use over time, leave
  * them out. */

@@ -30,7 +30,7 @@ expect_text out.txt "The numbers, at the failure: op 6"
 expect_text out.txt "  Lost to fragmentation: 2.0K of the 4.0K free (50 %) lie outside the largest hole"
 expect_text out.txt "  Requests succeed:      up to 2.0K; larger ones fit nowhere"
 expect_text out.txt "    8.0K       as the requests ask (op 3)"
-expect_text out.txt "    8.0K       packed without gaps: at least, as not everything may move"
+expect_text out.txt "    8.0K       packed without gaps: a plan that knows the future fits in it, one place for each block"
 expect_text out.txt "    11.0K      with this allocator, as "
 expect_text out.txt "  Point of no return:    never."
 expect_text out.txt "  [================................================................]"
@@ -57,6 +57,25 @@ expect_text out.txt '"no_return":{"kind":"op","op":3,"kept_by_op_bytes":4096,"ke
 sed 's/size=3K/size=9K/' holes.ops >huge.ops
 expect_exit 0 explain huge.ops
 expect_text out.txt "  Point of no return:    from the start. The request alone (9.0K) is more than 8.0K."
+
+# A plan that knows all requests beforehand needs no more than the most that is live.
+expect_exit 0 explain holes.ops --json
+[ "$(member planned_capacity_bytes numbers)" = 8192 ] || fail "plan: $(member planned_capacity_bytes numbers)"
+[ "$(member planned_capacity_is_least numbers)" = true ] || fail "the plan is not the least"
+
+# The words are the reader's: PyTorch moves nothing, blocks may have no source line, and a file may not say how much
+# memory there is.
+{
+    printf 'hbmstress-ops 1\ncapacity 8K\ngranule 512\ntarget hbm\nsystem pytorch\n'
+    printf '# assumed: capacity 8192, the peak of live bytes\n0: alloc size=2K\n1: alloc size=6K\n'
+} >torch.ops
+expect_exit 0 explain torch.ops
+expect_text out.txt "The GPU is fullest at op 1: 8.00 KiB. How much it has is not in the file."
+expect_text out.txt "of '(no source line)'"
+expect_text out.txt "What is free is not known, as the capacity is not in the file: --capacity SIZE"
+expect_text out.txt "with an allocator that moves blocks"
+expect_no_text out.txt "movable"
+expect_no_text out.txt "Requests succeed"
 
 # Nothing failed: the peak, and who holds it.
 sed '/^6: /d' holes.ops >sound.ops

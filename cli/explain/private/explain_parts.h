@@ -71,10 +71,6 @@ struct explanation {
     struct writing svg; /* --svg */
 };
 
-/* Whether the file does not say what the device has: the assumption on it begins with "capacity ".
- */
-bool explain_assumes_capacity(const struct explanation *explanation);
-
 /* The name of a tag, or "tag N". */
 const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES]);
 
@@ -88,6 +84,9 @@ void explain_take_moment(struct explanation *explanation, const struct run *run,
 
 /* "the target", or the allocator that the reader's system has. */
 const char *explain_allocator(const struct explanation *explanation);
+/* Whether blocks move: where the reader's system moves nothing they do not, whatever the target
+ * that its list runs on may do. */
+bool explain_may_move(const struct explanation *explanation);
 /* "The device", "The GPU", or with several hosts "GPU 3". */
 const char *explain_device(const struct explanation *explanation, uint32_t host,
                            char name[DEVICE_NAME_BYTES]);
@@ -148,7 +147,8 @@ void explain_largest_batch(struct explanation *explanation);
 void explain_give_back(struct explanation *explanation);
 /* Of a PyTorch trace: what each setting of its allocator would have done. */
 void explain_settings(struct explanation *explanation);
-/* Whether the capacity is no fact of FILE, but chosen by its importer. */
+/* Whether the capacity is no fact of FILE, but chosen by its importer: the assumption on it begins
+ * with "capacity ". */
 bool explain_capacity_is_assumed(const struct explanation *explanation);
 /* What to do next, the last line; nothing where there is nothing to do. */
 void explain_next(struct explanation *explanation);

@@ -1,0 +1,266 @@
+/* Plans with one place for each block, painted granule by granule; the smallest one, against every
+ * plan there is. */
+#include "harness/base/random.h"
+#include "harness/op/ops_file.h"
+#include "measure/drawn_list.h"
+#include "measure/fixed_places.h"
+#include "measure/needs.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL_COUNT = 7, SMALL_OPS = 9, SMALL_GRANULES = 32, CASE_COUNT = 150, GRANULE = 512 };
+
+/* --- the judge: it knows lives and starts alone --- */
+
+static void check_plan(const struct lives *lives, const struct fixed_places *places)
+{
+    for (size_t i = 0; i < lives->count; i++) {
+        const struct life *a = &lives->lives[i];
+        const uint64_t start = places->starts[i];
+        ck_assert_uint_eq((start + a->header_bytes) % a->align_bytes, 0);
+        ck_assert_uint_le(start + a->bytes, places->bytes);
+        for (size_t k = 0; k < i; k++) {
+            const struct life *b = &lives->lives[k];
+            const bool share_op = a->from < b->to && b->from < a->to;
+            ck_assert(!share_op || start + a->bytes <= places->starts[k] ||
+                      places->starts[k] + b->bytes <= start);
+        }
+    }
+}
+
+static uint64_t sum_peak(const struct lives *lives, uint32_t op_count)
+{
+    uint64_t peak = 0;
+    for (uint32_t op = 0; op < op_count; op++) {
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < lives->count; i++) {
+            const struct life *life = &lives->lives[i];
+            bytes += life->from <= op && op < life->to ? life->bytes : 0;
+        }
+        peak = bytes > peak ? bytes : peak;
+    }
+    return peak;
+}
+
+/* Every plan of so many granules, life by life.  painted: by op a bit for each granule. */
+static bool has_plan(const struct lives *lives, size_t next, uint64_t granules, uint64_t *painted)
+{
+    if (next == lives->count) {
+        return true;
+    }
+    const struct life *life = &lives->lives[next];
+    const uint64_t bits = (UINT64_C(1) << (life->bytes / GRANULE)) - 1;
+    for (uint64_t at = 0; at + life->bytes / GRANULE <= granules; at++) {
+        bool is_free = (at * GRANULE + life->header_bytes) % life->align_bytes == 0;
+        for (uint32_t op = life->from; op < life->to; op++) {
+            is_free = is_free && (painted[op] & bits << at) == 0;
+        }
+        if (!is_free) {
+            continue;
+        }
+        for (uint32_t op = life->from; op < life->to; op++) {
+            painted[op] |= bits << at;
+        }
+        const bool is_done = has_plan(lives, next + 1, granules, painted);
+        for (uint32_t op = life->from; op < life->to; op++) {
+            painted[op] &= ~(bits << at);
+        }
+        if (is_done) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t find_least(const struct lives *lives)
+{
+    uint64_t painted[SMALL_OPS] = {0};
+    for (uint64_t granules = 1; granules <= SMALL_GRANULES; granules++) {
+        if (has_plan(lives, 0, granules, painted)) {
+            return granules * GRANULE;
+        }
+    }
+    ck_abort_msg("no plan of %d granules", SMALL_GRANULES);
+    return 0;
+}
+
+/* --- small ones, against every plan --- */
+
+static void draw_lives(struct random *random, struct life drawn[SMALL_COUNT])
+{
+    uint32_t from = 0;
+    for (int i = 0; i < SMALL_COUNT; i++) {
+        const uint64_t header = random_chance(random, 1, 6) ? GRANULE : 0;
+        drawn[i] = (struct life){.from = from,
+                                 .to = (uint32_t)random_between(random, from + 1, SMALL_OPS),
+                                 .bytes = header + GRANULE * random_between(random, 1, 3),
+                                 .header_bytes = header,
+                                 .align_bytes = random_chance(random, 1, 5) ? 2 * GRANULE
+                                                                            : GRANULE};
+        from += random_chance(random, 3, 4) && from + 1 < SMALL_OPS;
+    }
+}
+
+START_TEST(no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_smallest)
+{
+    struct random random;
+    int least_count = 0, above_count = 0;
+    random_init(&random, 7);
+    for (int i = 0; i < CASE_COUNT; i++) {
+        struct life drawn[SMALL_COUNT];
+        const struct lives lives = {drawn, SMALL_COUNT};
+        struct fixed_places places;
+        draw_lives(&random, drawn);
+        const uint64_t at_least = sum_peak(&lives, SMALL_OPS);
+        const uint64_t least = find_least(&lives);
+        fixed_places_find(&lives, at_least, FIXED_PLACES_WORK, &places);
+        check_plan(&lives, &places);
+        ck_assert_uint_le(at_least, least);
+        ck_assert_uint_le(least, places.bytes);
+        ck_assert_int_eq(places.is_least, places.bytes == at_least);
+        least_count += places.bytes == least;
+        above_count += least > at_least;
+        fixed_places_deinit(&places);
+    }
+    ck_assert_int_ge(least_count, CASE_COUNT - 2);
+    ck_assert_int_ge(above_count, CASE_COUNT / 20); /* the bound alone is not the answer */
+}
+END_TEST
+
+/* --- lists --- */
+
+static void take_text(const char *text, const struct target_contract *contract, uint32_t host,
+                      enum lives_result expected, struct lives *lives)
+{
+    struct setup setup;
+    struct op_list ops;
+    struct ops_file_error error;
+    setup_init(&setup);
+    op_list_init(&ops);
+    ck_assert_int_eq(ops_file_parse(text, strlen(text), &setup, &ops, &error), OPS_FILE_OK);
+    ck_assert_int_eq(lives_take(&ops, ops.count, host, contract, setup_filler_tag(&setup), lives),
+                     expected);
+    op_list_deinit(&ops);
+}
+
+static void check_life(const struct life *life, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    ck_assert_uint_eq(life->from, from);
+    ck_assert_uint_eq(life->to, to);
+    ck_assert_uint_eq(life->bytes, bytes);
+}
+
+START_TEST(a_life_goes_from_the_request_to_the_free_under_whatever_name)
+{
+    const struct target_contract contract = {.granule_bytes = GRANULE, .header_bytes = GRANULE};
+    struct lives lives;
+    take_text("hbmstress-ops 1\ncapacity 1M\nhosts 2\ntarget hbm\ntag 3 \"free later\"\n"
+              "0: alloc size=8K tag=3\n"
+              "1: alloc size=64K host=1\n"
+              "2: output size=1000 align=4K\n"
+              "3: donate block=2 size=10\n"
+              "4: free block=2\n" /* its name is gone */
+              "5: alloc size=1\n"
+              "6: free_after block=3 delay=1ns\n"
+              "7: free block=0\n",
+              &contract, 0, LIVES_OK, &lives);
+    ck_assert_uint_eq(lives.count, 2);
+    check_life(&lives.lives[0], 2, 6, 1024 + GRANULE);
+    check_life(&lives.lives[1], 5, 8, 2 * GRANULE);
+    ck_assert_uint_eq(lives.lives[0].align_bytes, 4096);
+    ck_assert_uint_eq(lives.lives[0].header_bytes, GRANULE);
+    lives_deinit(&lives);
+}
+END_TEST
+
+static const char programs[] = "hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
+                               "0: load size=2000 stack=1000\n"
+                               "1: alloc size=3000\n"
+                               "2: unload program=0\n"
+                               "3: load size=700 stack=5000\n";
+
+START_TEST(one_stack_is_there_throughout_and_programs_that_go_have_no_place)
+{
+    struct target_contract contract = {.granule_bytes = GRANULE};
+    struct lives lives;
+    take_text(programs, &contract, 0, LIVES_OK, &lives);
+    ck_assert_uint_eq(lives.count, 4);
+    check_life(&lives.lives[0], 0, 4, 5120);
+    check_life(&lives.lives[1], 0, 2, 2048);
+    check_life(&lives.lives[2], 1, 4, 3072);
+    check_life(&lives.lives[3], 3, 4, 1024);
+    lives_deinit(&lives);
+    contract.evicts = true;
+    take_text(programs, &contract, 0, LIVES_EVICTED, &lives);
+    ck_assert_uint_eq(lives.count, 0);
+    lives_deinit(&lives);
+}
+END_TEST
+
+START_TEST(sizes_that_do_not_add_up_are_refused)
+{
+    const struct target_contract contract = {.granule_bytes = GRANULE};
+    struct lives lives;
+    take_text("hbmstress-ops 1\ncapacity 1M\ntarget hbm\n0: alloc size=4611686018427387904\n",
+              &contract, 0, LIVES_TOO_LARGE, &lives);
+    lives_deinit(&lives);
+}
+END_TEST
+
+static const struct scenario *const drawn[] = {&scenario_fragmentation_storm,
+                                               &scenario_training_step, &scenario_queued_free_race,
+                                               &scenario_crowded, &scenario_slow_leak};
+enum { DRAWN_COUNT = sizeof drawn / sizeof *drawn };
+
+START_TEST(the_plan_of_a_drawn_list_holds_and_is_the_same_again)
+{
+    const struct target_contract contract = {.granule_bytes = GRANULE};
+    struct setup setup;
+    struct op_list ops;
+    struct lives lives;
+    struct fixed_places first, second, none;
+    char reason[RUN_REASON_BYTES];
+    setup_init(&setup);
+    (void)snprintf(setup.target, sizeof setup.target, "paged");
+    setup.capacity_bytes = UINT64_C(64) << 20;
+    setup.granule_bytes = GRANULE;
+    op_list_init(&ops);
+    ck_assert(drawn_list_make(&target_paged, drawn[_i], &setup, 2000, &ops, reason));
+    ck_assert_int_eq(lives_take(&ops, ops.count, 0, &contract, OP_TAG_COUNT, &lives), LIVES_OK);
+    const uint64_t packed = needs_find(&ops, ops.count, 0, &contract, OP_TAG_COUNT).packed.bytes;
+    ck_assert_uint_eq(sum_peak(&lives, (uint32_t)ops.count), packed);
+    fixed_places_find(&lives, packed, 300000, &first);
+    fixed_places_find(&lives, packed, 300000, &second);
+    check_plan(&lives, &first);
+    ck_assert_uint_le(first.bytes, packed + packed / 4);
+    ck_assert_uint_eq(first.bytes, second.bytes);
+    ck_assert_mem_eq(first.starts, second.starts, lives.count * sizeof *first.starts);
+    fixed_places_find(&lives, packed, 1, &none);
+    ck_assert_uint_eq(none.bytes, 0);
+    fixed_places_deinit(&first);
+    fixed_places_deinit(&second);
+    fixed_places_deinit(&none);
+    lives_deinit(&lives);
+    op_list_deinit(&ops);
+}
+END_TEST
+
+Suite *suite_of_fixed_places(void);
+Suite *suite_of_fixed_places(void)
+{
+    Suite *suite = suite_create("fixed_places");
+    TCase *tests = tcase_create("fixed_places");
+    tcase_add_test(tests, no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_smallest);
+    tcase_add_test(tests, a_life_goes_from_the_request_to_the_free_under_whatever_name);
+    tcase_add_test(tests, one_stack_is_there_throughout_and_programs_that_go_have_no_place);
+    tcase_add_test(tests, sizes_that_do_not_add_up_are_refused);
+    tcase_add_loop_test(tests, the_plan_of_a_drawn_list_holds_and_is_the_same_again, 0,
+                        DRAWN_COUNT);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
