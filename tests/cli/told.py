@@ -5,6 +5,9 @@
 
 Prints a table in Markdown, a row for each file below DATA.  Exits with 0 when each row agrees, with 1 when one does not, and
 with 77 (skipped) when there is no DATA.
+
+Four traces of malloc, of 8,000 to 24,000 ops near the peak of their heap, take forty times as long as all others, as the
+replay moves blocks.  They are left out unless the environment variable HBMSTRESS_TESTS is "full", as it is at night.
 """
 import csv
 import gzip
@@ -17,6 +20,7 @@ import subprocess
 import sys
 
 UNITS = {'B': 1, 'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40}
+AT_NIGHT = ('binary.rep.gz', 'binary-bal.rep.gz', 'binary2.rep.gz', 'binary2-bal.rep.gz')
 SIZE = r'(\d+(?:\.\d+)?)([BKMGT])\b'
 
 
@@ -178,18 +182,21 @@ def main():
     if not os.path.isdir(data):
         print(f'skipped: there is no {data}')
         return 77
-    wrong = 0
+    wrong = left = 0
     print('| file | the file says | explain says | agreed |\n|---|---|---|---|')
     for folder, _, names in sorted(os.walk(data)):
         for name in sorted(names):
             path = os.path.join(folder, name)
             if name == 'README.md' or name.endswith(('.events.csv.gz', '.segments.csv.gz', '.mem_events.csv.gz')):
                 continue
+            if name in AT_NIGHT and os.environ.get('HBMSTRESS_TESTS') != 'full':
+                left += 1
+                continue
             said, told = say(path), explain(program, path)
             agreed = agree(said, told, path)
             wrong += not agreed
             print(f'| {os.path.relpath(path, data)} | {said["text"]} | {words(told)} | {"yes" if agreed else "NO"} |', flush=True)
-    print(f'\n{wrong} rows do not agree')
+    print(f'\n{wrong} rows do not agree; {left} files are left to the night')
     return 1 if wrong else 0
 
 

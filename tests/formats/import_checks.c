@@ -6,6 +6,7 @@
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
+#include "tests/helpers/draws.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static void import_any(const char *text, size_t length, const char *format, stru
 void import_checks_prefixes(const char *text, size_t length, const char *format,
                             struct import *import)
 {
-    for (size_t cut = 0; cut < length; cut++) {
+    for (size_t cut = 0; cut < length; cut += draws_period()) {
         import_any(text, cut, format, import);
     }
 }
@@ -58,7 +59,7 @@ void import_checks_damage(const char *text, size_t length, const char *format, u
     static const char likely[] = "0123456789,.:-\n\r \0x";
     char *damaged = malloc(length);
     ck_assert_ptr_nonnull(damaged);
-    for (uint64_t round = 0; round < rounds; round++) {
+    for (uint64_t round = 0; round < draws_count(rounds, 1); round++) {
         struct random random;
         random_init(&random, round);
         memcpy(damaged, text, length);
@@ -108,6 +109,35 @@ void import_checks_file(const char *path, const char *format, const struct impor
     ck_assert_msg(import_file(path, "auto", options, import, &error) == IMPORT_OK, "%s",
                   import_error_print(path, &error, text, sizeof text));
     ck_assert_str_eq(import->format->name, format);
+}
+
+/* The path of corpus/field/NAME, and the format that its folder is named for. */
+struct field_file {
+    char path[4096], format[64];
+};
+
+static struct field_file find_field_file(const char *name)
+{
+    struct field_file file;
+    snprintf(file.path, sizeof file.path, HBMSTRESS_SOURCE_DIR "/corpus/field/%s", name);
+    snprintf(file.format, sizeof file.format, "%.*s", (int)strcspn(name, "/"), name);
+    return file;
+}
+
+void import_checks_field(const char *name, struct import *import)
+{
+    const struct field_file file = find_field_file(name);
+    import_checks_file(file.path, file.format, NULL, import);
+}
+
+void import_checks_field_damage(const char *name, uint64_t rounds, struct import *import)
+{
+    const struct field_file file = find_field_file(name);
+    size_t length = 0;
+    char *text = import_checks_read(file.path, &length);
+    import_checks_prefixes(text, length, file.format, import);
+    import_checks_damage(text, length, file.format, rounds, import);
+    free(text);
 }
 
 void import_checks_refused(const struct import_refused *refused, const char *folder,

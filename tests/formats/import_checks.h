@@ -12,11 +12,12 @@
  * reads behind it. The caller frees. */
 char *import_checks_read(const char *path, size_t *length);
 
-/* Imports each beginning of the text.  import is initialised. */
+/* Imports each beginning of the text, or every third (tests/helpers/draws.h).  import is
+ * initialised. */
 void import_checks_prefixes(const char *text, size_t length, const char *format,
                             struct import *import);
 
-/* Imports the text with some bytes of it replaced, `rounds` times. */
+/* Imports the text with some bytes of it replaced, `rounds` times, or a third of them. */
 void import_checks_damage(const char *text, size_t length, const char *format, uint64_t rounds,
                           struct import *import);
 
@@ -29,6 +30,13 @@ void import_checks_ops(const struct import *import, const char *expected);
 /* Imports the file of that path, of the format that is recognised. */
 void import_checks_file(const char *path, const char *format, const struct import_options *options,
                         struct import *import);
+
+/* The same for corpus/field/NAME, where the folder of the name is its format. */
+void import_checks_field(const char *name, struct import *import);
+
+/* Imports beginnings of that file, and the file with `rounds` damages, as the functions above do.
+ */
+void import_checks_field_damage(const char *name, uint64_t rounds, struct import *import);
 
 /* A file that is refused: result, line, column, and a part of the reason. */
 struct import_refused {

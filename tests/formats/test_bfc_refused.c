@@ -2,6 +2,7 @@
  * line and the reason. */
 #include "harness/base/random.h"
 #include "tests/formats/bfc_rig.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -203,7 +204,7 @@ START_TEST(any_prefix_imports_or_is_refused)
     static char cut[BFC_TEXT_BYTES_MAX];
     size_t import_count = 0;
     ck_assert_int_eq(rig_import_own(own[_i].name), IMPORT_OK);
-    for (size_t length = 0; length < rig.length; length++) {
+    for (size_t length = 0; length < rig.length; length += draws_period()) {
         memcpy(cut, rig.text, length);
         cut[length] = '\0';
         const enum import_result result = import_text(cut, length, "bfc", NULL, &rig.import,
@@ -224,7 +225,7 @@ START_TEST(damaged_bytes_do_no_harm)
     struct random random;
     random_init(&random, (uint64_t)_i + 1);
     ck_assert_int_eq(rig_import_own(own[_i].name), IMPORT_OK);
-    for (size_t round = 0; round < 1000; round++) {
+    for (uint64_t round = 0; round < draws_count(1000, 1); round++) {
         memcpy(damaged, rig.text, rig.length);
         for (uint64_t flips = random_between(&random, 1, 8); flips > 0; flips--) {
             damaged[random_below(&random, rig.length)] = (char)random_bits(&random);

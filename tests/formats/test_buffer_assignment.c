@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/buffer_assignment/"
-
 static enum import_result import_string(const char *text)
 {
     error = (struct import_error){0};
@@ -18,7 +16,7 @@ static enum import_result import_string(const char *text)
 
 START_TEST(each_allocation_of_the_device_is_a_block)
 {
-    import_checks_file(FIELD "small.txt", "buffer_assignment", NULL, &import);
+    import_checks_field("buffer_assignment/small.txt", &import);
     import_checks_ops(&import, "alloc size=4M tag=1\nalloc size=256 unpadded=20 tag=2\n"
                                "alloc size=256 unpadded=8 tag=4\nalloc size=12M tag=3\n");
     ck_assert_uint_eq(import_checks_replay(&import), 0);
@@ -28,7 +26,7 @@ END_TEST
 
 START_TEST(the_plan_is_told_with_exact_sums)
 {
-    import_checks_file(FIELD "small.txt", "buffer_assignment", NULL, &import);
+    import_checks_field("buffer_assignment/small.txt", &import);
     const struct compile_report *report = import.compile_report;
     ck_assert_ptr_nonnull(report);
     ck_assert_uint_eq(report->numbers[COMPILE_GPU_PARAMETERS].range.nominal, 4194304);
@@ -112,11 +110,7 @@ END_TEST
 
 START_TEST(any_beginning_and_any_damage_is_read_or_refused)
 {
-    size_t length = 0;
-    char *text = import_checks_read(FIELD "small.txt", &length);
-    import_checks_prefixes(text, length, "buffer_assignment", &import);
-    import_checks_damage(text, length, "buffer_assignment", 2000, &import);
-    free(text);
+    import_checks_field_damage("buffer_assignment/small.txt", 2000, &import);
 }
 END_TEST
 

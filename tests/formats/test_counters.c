@@ -6,8 +6,6 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/"
@@ -15,11 +13,7 @@
 
 static void import_counters(const char *name)
 {
-    char path[4096];
-    char format[64];
-    snprintf(path, sizeof path, FIELD "%s", name);
-    snprintf(format, sizeof format, "%.*s", (int)strcspn(name, "/"), name);
-    import_checks_file(path, format, NULL, &import);
+    import_checks_field(name, &import);
     ck_assert_str_eq(import.setup.chip, "");
 }
 
@@ -144,16 +138,7 @@ END_TEST
 
 START_TEST(damage_is_refused_or_replays)
 {
-    char path[4096];
-    char format[64];
-    size_t length = 0;
-    snprintf(path, sizeof path, FIELD "%s", counters[_i].name);
-    snprintf(format, sizeof format, "%.*s", (int)strcspn(counters[_i].name, "/"),
-             counters[_i].name);
-    char *text = import_checks_read(path, &length);
-    import_checks_prefixes(text, length, format, &import);
-    import_checks_damage(text, length, format, 300, &import);
-    free(text);
+    import_checks_field_damage(counters[_i].name, 300, &import);
 }
 END_TEST
 

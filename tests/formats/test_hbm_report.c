@@ -4,6 +4,7 @@
 #include "formats/xla/private/hbm_report.h"
 #include "harness/base/size.h"
 #include "tests/formats/hbm_import.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <dirent.h>
@@ -494,7 +495,7 @@ START_TEST(a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does)
     const bool is_imported = import_bytes(text.bytes, text.length, "hbm_report") == IMPORT_OK;
     const uint64_t capacity_bytes = import.setup.capacity_bytes;
     const size_t op_count = import.ops.count;
-    for (size_t length = 0; length < text.length; length++) {
+    for (size_t length = 0; length < text.length; length += draws_period()) {
         if (import_bytes(text.bytes, length, "hbm_report") == IMPORT_OK) {
             ck_assert_msg(is_imported && import.setup.capacity_bytes == capacity_bytes &&
                               import.ops.count <= op_count,
@@ -511,7 +512,7 @@ START_TEST(damage_at_any_byte_never_crashes)
 {
     struct text text;
     read_field(_i, &text);
-    damage(text.bytes, text.length, (uint64_t)_i, 600);
+    damage(text.bytes, text.length, (uint64_t)_i, (int)draws_count(600, 1));
     text_deinit(&text);
 }
 END_TEST

@@ -5,8 +5,6 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/"
@@ -14,11 +12,7 @@
 
 static void import_file_of(const char *name)
 {
-    char path[4096];
-    char format[64];
-    snprintf(path, sizeof path, FIELD "%s", name);
-    snprintf(format, sizeof format, "%.*s", (int)strcspn(name, "/"), name);
-    import_checks_file(path, format, NULL, &import);
+    import_checks_field(name, &import);
     ck_assert_str_eq(import.setup.system, "pytorch");
 }
 
@@ -114,15 +108,7 @@ enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 START_TEST(damage_is_refused_or_replays)
 {
-    char path[4096];
-    char format[64];
-    size_t length = 0;
-    snprintf(path, sizeof path, FIELD "%s", files[_i]);
-    snprintf(format, sizeof format, "%.*s", (int)strcspn(files[_i], "/"), files[_i]);
-    char *text = import_checks_read(path, &length);
-    import_checks_prefixes(text, length, format, &import);
-    import_checks_damage(text, length, format, 300, &import);
-    free(text);
+    import_checks_field_damage(files[_i], 300, &import);
 }
 END_TEST
 

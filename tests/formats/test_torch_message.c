@@ -7,7 +7,6 @@
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/torch_message/"
@@ -37,9 +36,9 @@ static uint64_t requested(void)
 
 static void import_message(const char *name)
 {
-    char path[4096];
-    snprintf(path, sizeof path, FIELD "%s.log", name);
-    import_checks_file(path, "torch_message", NULL, &import);
+    char path[64];
+    snprintf(path, sizeof path, "torch_message/%s.log", name);
+    import_checks_field(path, &import);
     ck_assert_str_eq(import.setup.system, "pytorch");
     ck_assert_str_eq(import.setup.chip, "");
 }
@@ -211,13 +210,9 @@ END_TEST
 
 START_TEST(damage_is_refused_or_replays)
 {
-    size_t length = 0;
-    char path[4096];
-    snprintf(path, sizeof path, FIELD "%s.log", messages[_i].name);
-    char *text = import_checks_read(path, &length);
-    import_checks_prefixes(text, length, "torch_message", &import);
-    import_checks_damage(text, length, "torch_message", 300, &import);
-    free(text);
+    char path[64];
+    snprintf(path, sizeof path, "torch_message/%s.log", messages[_i].name);
+    import_checks_field_damage(path, 300, &import);
 }
 END_TEST
 

@@ -21,7 +21,8 @@ if [[ $rule == regret || $rule == none ]]; then
     export HBMSTRESS_FUZZ_REGRETS=evicted_needlessly,moved_needlessly,in_vain
 fi
 status=0
-HBMSTRESS_FUZZ_TARGET=$plant "$fuzz_ops" -runs="$executions" -seed=1 -max_len=8000 -timeout=300 -reload=0 -entropic=0 \
+# What is found says its rule and how it is played again; to name the functions on its stack takes a second.
+UBSAN_OPTIONS=symbolize=0 HBMSTRESS_FUZZ_TARGET=$plant "$fuzz_ops" -runs="$executions" -seed=1 -max_len=8000 -timeout=300 -reload=0 -entropic=0 \
     -use_counters=0 -print_final_stats=1 -artifact_prefix="$folder/" >"$folder/log" 2>&1 || status=$?
 if [[ $rule == none ]]; then
     [[ $status -eq 0 ]] || fail "something was found"
