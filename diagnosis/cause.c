@@ -1,4 +1,5 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 
 #include "harness/base/json.h"
 
@@ -34,16 +35,6 @@ static void insert_diagnosis(struct diagnosis *diagnoses, size_t count,
     diagnoses[place] = *diagnosis;
 }
 
-/* On a justified out-of-memory on which no other cause has a word, it is no rank but what was
- * proved: it was full. */
-enum { CONFIDENCE_ALONE = 90 };
-
-static bool is_simply_full(const struct diagnosis diagnoses[CAUSE_COUNT], size_t count)
-{
-    return count == 1 && diagnoses[0].cause == &cause_exhausted &&
-           diagnoses[0].confidence < CONFIDENCE_ALONE;
-}
-
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT])
 {
     size_t count = 0;
@@ -57,9 +48,6 @@ size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[C
         if (diagnosis.confidence >= DIAGNOSIS_POSSIBLE) {
             insert_diagnosis(diagnoses, count++, &diagnosis);
         }
-    }
-    if (is_simply_full(diagnoses, count)) {
-        diagnoses[0].confidence = CONFIDENCE_ALONE;
     }
     return count;
 }
@@ -81,6 +69,9 @@ void causes_add_members(struct writing *text, const struct diagnosis *diagnosis,
     }
     json_add_string(text, "level", confidence_name(diagnosis->confidence));
     json_add_number(text, "confidence", diagnosis->confidence);
+    if (!strength_is_measured(diagnosis->strength)) {
+        json_add_boolean(text, "is_measured", false);
+    }
     if (diagnosis->op != OP_NONE) {
         json_add_number(text, "op", diagnosis->op);
     }

@@ -153,6 +153,32 @@ static bool are_many(const struct evidence *evidence)
     return steady_count >= STEADY_TAG_COUNT_MIN;
 }
 
+/* The longest run of cycles [i, j) whose ends rise by less than half a swing each. */
+static size_t find_longest_settled(struct cycles *cycles, const struct lives *lives)
+{
+    const int64_t most = (int64_t)(cycles->swing_bytes / 2);
+    size_t longest = 0;
+    int64_t *least_behind = calloc(cycles->count + 1, sizeof *least_behind);
+    CHECK(least_behind != NULL);
+    least_behind[cycles->count] = INT64_MAX;
+    for (size_t i = cycles->count; i-- > 0;) {
+        const int64_t excess = lives->bytes[cycles->ends[i]] - (int64_t)i * most;
+        least_behind[i] = excess < least_behind[i + 1] ? excess : least_behind[i + 1];
+    }
+    for (size_t i = 0, j = 0; i < cycles->count; i++) {
+        const int64_t excess = lives->bytes[cycles->ends[i]] - (int64_t)i * most;
+        while (j < cycles->count && least_behind[j] <= excess) {
+            j++;
+        }
+        if (j > i + 1 && j - i - 1 > longest) {
+            longest = j - i - 1;
+            cycles->settled_first = i + 1;
+        }
+    }
+    free(least_behind);
+    return longest;
+}
+
 void cycles_init(struct cycles *cycles, const struct evidence *evidence)
 {
     struct lives lives;
@@ -176,6 +202,7 @@ void cycles_init(struct cycles *cycles, const struct evidence *evidence)
         }
         swing /= CYCLES_LEVEL_FACTOR;
     }
+    cycles->settled_count = find_longest_settled(cycles, &lives) / count_per_step(cycles->level);
     lives_deinit(&lives);
     free(ends);
 }
@@ -204,4 +231,13 @@ size_t cycles_find(const struct cycles *cycles, uint64_t op)
 uint64_t cycles_count_steps(const struct cycles *cycles, size_t first)
 {
     return first < cycles->count ? (cycles->count - first) / count_per_step(cycles->level) : 0;
+}
+
+uint64_t cycles_settled_steps(const struct evidence *evidence)
+{
+    struct cycles cycles;
+    cycles_init(&cycles, evidence);
+    const uint64_t count = cycles.settled_count;
+    cycles_deinit(&cycles);
+    return count;
 }

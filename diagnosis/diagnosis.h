@@ -23,6 +23,7 @@ struct diagnosis {
     const struct cause *cause;
     const char *kind;    /* lower case, underscores: which form of the cause; NULL = it has one */
     uint32_t confidence; /* percent: how sure it is that this is why */
+    uint32_t strength;   /* enum strength: from which the confidence is */
     bool has_tag;
     uint8_t tag;
     uint32_t op; /* that it names; OP_NONE */

@@ -214,3 +214,17 @@ void cycles_find_keeps(const struct cycles *cycles, const struct evidence *evide
     judge_lives(cycles, lives, collect_lives(cycles, evidence, lives), keeps);
     free(lives);
 }
+
+void cycles_count_long_lives(const struct cycles *cycles, const struct evidence *evidence,
+                             struct long_lives lives[OP_TAG_COUNT])
+{
+    memset(lives, 0, OP_TAG_COUNT * sizeof *lives);
+    struct long_life *all = calloc(evidence->ops->count + 1, sizeof *all);
+    CHECK(all != NULL);
+    const size_t count = collect_lives(cycles, evidence, all);
+    for (size_t i = 0; i < count; i++) {
+        lives[all[i].tag].live_count += all[i].is_live;
+        lives[all[i].tag].freed_count += !all[i].is_live;
+    }
+    free(all);
+}

@@ -9,6 +9,7 @@ enum {
     GROUP_COUNT_MAX = 64, /* cycles are compared one by one up to here, then in groups */
     PAIR_PERCENT_MIN = 70,
     LATE_PAIR_PERCENT_MIN = 50,
+    FLOOR_HALF_DIVISOR = 5, /* each half has at least this share of the rise of a floor */
     RISE_DIVISOR = 10 /* the last quarter is this share of what a step needs above the first */
 };
 
@@ -63,10 +64,11 @@ static void collect_tops(const struct cycles *cycles, const struct evidence *evi
     const struct op_list *ops = evidence->ops;
     uint64_t tag_bytes[OP_TAG_COUNT] = {0};
     size_t cycle = 0;
+    size_t group = SIZE_MAX;
     bool *is_freed = calloc(ops->count + 1, sizeof *is_freed);
     CHECK(is_freed != NULL);
-    memset(tops->floor_bytes, 0xff, sizeof tops->floor_bytes);
-    tops->group_count = cycles->count - 1 < GROUP_COUNT_MAX ? cycles->count - 1 : GROUP_COUNT_MAX;
+    const uint64_t steps = cycles_count_steps(cycles, 1);
+    tops->group_count = steps < GROUP_COUNT_MAX ? (size_t)steps : GROUP_COUNT_MAX;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
         while (cycle < cycles->count && cycles->ends[cycle] < i) {
@@ -75,9 +77,16 @@ static void collect_tops(const struct cycles *cycles, const struct evidence *evi
         if (op->host != evidence->host || op == evidence->op) {
             continue;
         }
+        const bool counts = cycle >= 1 && cycle < cycles->count;
+        const size_t now = counts ? find_group(cycles, tops, cycle) : group;
+        if (now != group) { /* as the last one left it */
+            group = now;
+            memcpy(tops->bytes[group], tag_bytes, sizeof tag_bytes);
+            memcpy(tops->floor_bytes[group], tag_bytes, sizeof tag_bytes);
+        }
         note_change(ops, op, tag_bytes, is_freed);
-        if (cycle >= 1 && cycle < cycles->count) {
-            note_group(tops, find_group(cycles, tops, cycle), tag_bytes, tag_of_change(ops, op));
+        if (counts) {
+            note_group(tops, group, tag_bytes, tag_of_change(ops, op));
         }
     }
     free(is_freed);
@@ -114,24 +123,28 @@ static uint64_t find_middle(uint64_t rows[][OP_TAG_COUNT], uint8_t tag, size_t f
     return bytes[count / 2];
 }
 
+static size_t quarter_of(const struct tops *tops)
+{
+    return (tops->group_count + 3) / 4;
+}
+
 /* By how much more the last quarter has than the first. */
 static uint64_t find_rise(const struct tops *tops, uint64_t rows[][OP_TAG_COUNT], uint8_t tag)
 {
-    const size_t quarter = tops->group_count / 4;
+    const size_t quarter = quarter_of(tops);
     const uint64_t first = find_middle(rows, tag, 0, quarter);
     const uint64_t last = find_middle(rows, tag, tops->group_count - quarter, quarter);
     return last > first ? last - first : 0;
 }
 
-/* Where the floor rises with the top, what is there longer piles up, and no step needs more. */
+/* Where the floor rises with the top, what is there longer piles up, and no step needs more: so
+ * tops are above the floor here. */
 static void judge_tag(const struct evidence *evidence, struct tops *tops, uint8_t tag,
                       struct rising_tops *all)
 {
-    const uint64_t first = find_middle(tops->bytes, tag, 0, tops->group_count / 4);
-    const uint64_t first_floor = find_middle(tops->floor_bytes, tag, 0, tops->group_count / 4);
+    const uint64_t first = find_middle(tops->bytes, tag, 0, quarter_of(tops));
     const uint64_t rise = find_rise(tops, tops->bytes, tag);
-    if (rise == 0 || first_floor > first || rise < (first - first_floor) / RISE_DIVISOR ||
-        find_rise(tops, tops->floor_bytes, tag) > rise / 2 ||
+    if (rise == 0 || rise < first / RISE_DIVISOR ||
         count_rising_pairs(tops, tag, 0) < PAIR_PERCENT_MIN ||
         count_rising_pairs(tops, tag, tops->group_count / 2) < LATE_PAIR_PERCENT_MIN) {
         return;
@@ -149,14 +162,67 @@ bool cycles_find_rising_tops(const struct cycles *cycles, const struct evidence 
                              struct rising_tops *rising)
 {
     *rising = (struct rising_tops){.cycle_count = cycles->count};
-    if (cycles->count < TOPS_CYCLE_COUNT_MIN || cycles_count_steps(cycles, 0) < 2) {
+    if (cycles->settled_count < TOPS_STEP_COUNT_MIN ||
+        cycles_count_steps(cycles, 1) < TOPS_STEP_COUNT_MIN) {
         return false;
     }
     struct tops *tops = calloc(1, sizeof *tops);
     CHECK(tops != NULL);
     collect_tops(cycles, evidence, tops);
+    for (size_t i = 0; i < tops->group_count; i++) {
+        for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
+            tops->bytes[i][tag] -= tops->floor_bytes[i][tag];
+        }
+    }
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
         judge_tag(evidence, tops, (uint8_t)tag, rising);
+    }
+    free(tops);
+    return rising->rise_bytes > 0;
+}
+
+/* What groups [first, group_count) say of the tag's floor: each is what it falls back to there. */
+static struct rising_floor judge_floor(const struct tops *tops, uint8_t tag, size_t first)
+{
+    const uint64_t begin = tops->floor_bytes[first][tag];
+    struct rising_floor rising = {.tag = tag, .step_count = tops->group_count - first};
+    uint64_t high = begin;
+    uint64_t middle = begin;
+    for (size_t i = first + 1; i < tops->group_count; i++) {
+        const uint64_t floor = tops->floor_bytes[i][tag];
+        if (floor > high) {
+            const uint64_t rise = floor - high;
+            rising.largest_bytes = rise > rising.largest_bytes ? rise : rising.largest_bytes;
+            rising.high_count++;
+            high = floor;
+        }
+        middle = i == first + (tops->group_count - first) / 2 ? high : middle;
+    }
+    const uint64_t last = tops->floor_bytes[tops->group_count - 1][tag];
+    rising.rise_bytes = last > begin ? last - begin : 0;
+    const uint64_t share = rising.rise_bytes / FLOOR_HALF_DIVISOR;
+    const bool rises = rising.high_count >= FLOOR_HIGH_COUNT_MIN && middle - begin >= share &&
+                       last >= middle && last - middle >= share &&
+                       rising.largest_bytes <= rising.rise_bytes / 2;
+    rising.rise_bytes = rises ? rising.rise_bytes : 0;
+    return rising;
+}
+
+bool cycles_find_rising_floor(const struct cycles *cycles, const struct evidence *evidence,
+                              struct rising_floor *rising)
+{
+    *rising = (struct rising_floor){0};
+    if (cycles->settled_count < FLOOR_HIGH_COUNT_MIN ||
+        cycles_count_steps(cycles, 1) < FLOOR_HIGH_COUNT_MIN) {
+        return false;
+    }
+    struct tops *tops = calloc(1, sizeof *tops);
+    CHECK(tops != NULL);
+    collect_tops(cycles, evidence, tops);
+    const size_t first = find_group(cycles, tops, cycles->settled_first);
+    for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
+        const struct rising_floor found = judge_floor(tops, (uint8_t)tag, first);
+        *rising = found.rise_bytes > rising->rise_bytes ? found : *rising;
     }
     free(tops);
     return rising->rise_bytes > 0;

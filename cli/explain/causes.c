@@ -2,6 +2,7 @@
 #include "cli/explain/private/explain_parts.h"
 #include "cli/wrap.h"
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 
@@ -22,9 +23,13 @@ static void append_foreign(struct writing *text, const char *sentences)
 
 static void append_cause(struct explanation *explanation, const struct diagnosis *diagnosis)
 {
-    writing_append_format(&explanation->text, "  %s (%s, %u %%): %s\n", diagnosis->cause->name,
-                          confidence_name(diagnosis->confidence), diagnosis->confidence,
-                          diagnosis->cause->summary);
+    struct writing *text = &explanation->text;
+    writing_append_format(text, "  %s (%s", diagnosis->cause->name,
+                          confidence_name(diagnosis->confidence));
+    if (strength_is_measured(diagnosis->strength)) {
+        writing_append_format(text, ", %u %%", diagnosis->confidence);
+    }
+    writing_append_format(text, "): %s\n", diagnosis->cause->summary);
     append_foreign(&explanation->text, diagnosis->text);
 }
 

@@ -1,4 +1,7 @@
+#include "diagnosis/private/cycles.h"
+
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 
 #include "harness/base/check.h"
 
@@ -6,12 +9,14 @@
 #include <string.h>
 
 enum {
-    CONFIDENCE = 84,
-    CONFIDENCE_BEGUN = 60,
-    BEGUN_DIVISOR = 4,
-    COUNT_MIN = 2,
-    GAP_MIN = 4,
-    GAP_FACTOR = 3
+    BEGUN_DIVISOR = 2, /* of what is copied, less is a copy that has just begun */
+    SHARE_DIVISOR = 8, /* a copy has at least this share of what is older */
+    COUNT_MIN = 3,
+    STEP_COUNT_MIN =
+        2, /* before, gradients and states are made, which are as large as parameters */
+    ALIKE_COUNT_MAX = 8, /* blocks of a copy that are compared with all */
+    PAUSE_MIN = 2,       /* cycles */
+    SPLIT_COUNT_MAX = 64 /* from the end on */
 };
 
 /* Live buffers of one tag, or of all, by the op that made them. */
@@ -20,10 +25,12 @@ struct set {
     size_t count;
     int tag; /* -1: all */
 };
-/* The older blocks [0, split) of a set and the newer ones, which are a copy of some of them. */
+/* The blocks [split, split + count) of a set, which have the tags and sizes of old_count older ones
+ * in their order, and the request, if it goes on with that. */
 struct copy {
-    size_t split;
-    uint64_t old_bytes, new_bytes; /* new_bytes with the request, when that belongs to the copy */
+    size_t split, count, old_count;
+    uint64_t old_bytes, new_bytes; /* of those that are copied, of their copies and the request */
+    uint32_t last_old_op;
     bool has_request;
 };
 
@@ -44,82 +51,106 @@ static int compare_ops(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a;
-    const uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* --- one set --- */
 
-/* Between two generations is the longest pause, which stands out among the others; 0: none does. */
-static size_t find_split(const struct set *set)
+static bool is_alike(const struct evidence_block *one, const struct evidence_block *other)
 {
-    size_t split = 0;
-    uint32_t longest = GAP_MIN - 1;
-    uint32_t second = 0;
-    for (size_t i = 1; i < set->count; i++) {
-        const uint32_t pause = set->blocks[i]->op - set->blocks[i - 1]->op;
-        if (pause > longest) {
-            second = split > 0 ? longest : second;
-            longest = pause;
-            split = i;
-        } else if (pause > second) {
-            second = pause;
+    return one->tag == other->tag && one->requested_bytes == other->requested_bytes;
+}
+
+/* The next older block from *place on that is like this one; NULL: none. */
+static const struct evidence_block *find_older(const struct set *set, size_t split, size_t *place,
+                                               const struct evidence_block *like)
+{
+    while (*place < split) {
+        const struct evidence_block *block = set->blocks[(*place)++];
+        if (is_alike(block, like)) {
+            return block;
         }
     }
-    return longest / GAP_FACTOR >= second ? split : 0;
+    return NULL;
 }
 
-/* Whether each of few[few_count] is one of many[many_count], one for one; both are sorted here. */
-static bool is_part_of(uint64_t *few, size_t few_count, uint64_t *many, size_t many_count)
+/* Whether the block comes behind something else than the blocks of the set: a pause of the set in
+ * which what lives fell. */
+static bool is_behind_cycle(const struct cycles *cycles, const struct set *set, size_t i)
 {
-    size_t found = 0;
-    qsort(few, few_count, sizeof *few, compare_sizes);
-    qsort(many, many_count, sizeof *many, compare_sizes);
-    for (size_t i = 0; i < many_count && found < few_count; i++) {
-        found += many[i] == few[found];
-    }
-    return found == few_count;
+    return cycles_find(cycles, set->blocks[i]->op) > cycles_find(cycles, set->blocks[i - 1]->op);
 }
 
-/* The sizes of the newer blocks, and of the request behind them if it is of the set, are sizes of
- * older ones. */
-static bool is_copy(const struct evidence *evidence, const struct set *set, struct copy *copy)
+static void add_pair(struct copy *copy, const struct evidence_block *old)
+{
+    copy->old_count++;
+    copy->old_bytes += old->requested_bytes;
+    copy->new_bytes += old->requested_bytes;
+    copy->last_old_op = old->op;
+}
+
+/* The copy that begins with block split; count 0: none does. */
+static struct copy follow_copy(const struct evidence *evidence, const struct cycles *cycles,
+                               const struct set *set, size_t split)
 {
     const struct op *op = evidence->op;
-    copy->has_request = op != NULL && (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) &&
-                        (set->tag < 0 || op->tag == set->tag);
-    uint64_t *sizes = malloc((set->count + 1) * sizeof *sizes);
-    CHECK(sizes != NULL);
-    for (size_t i = 0; i < set->count; i++) {
-        sizes[i] = set->blocks[i]->requested_bytes;
-        *(i < copy->split ? &copy->old_bytes : &copy->new_bytes) += sizes[i];
+    struct copy copy = {.split = split};
+    size_t place = 0;
+    for (; split + copy.count < set->count; copy.count++) {
+        const struct evidence_block *old = find_older(set, split, &place,
+                                                      set->blocks[split + copy.count]);
+        if (old == NULL || (copy.count > 0 && is_behind_cycle(cycles, set, split + copy.count))) {
+            return copy;
+        }
+        add_pair(&copy, old);
     }
-    sizes[set->count] = copy->has_request ? op->size_bytes : 0;
-    const size_t new_count = set->count - copy->split + copy->has_request;
-    copy->new_bytes += sizes[set->count];
-    const bool is_part = new_count >= COUNT_MIN &&
-                         is_part_of(&sizes[copy->split], new_count, sizes, copy->split);
-    free(sizes);
-    return is_part;
-}
-
-/* In earlier steps there never were two at a time. */
-static bool is_first_time(const struct evidence *evidence, const struct set *set,
-                          const struct copy *copy)
-{
-    const struct history_host *host = &evidence->history->hosts[evidence->host];
-    const uint32_t begun = set->blocks[copy->split]->op;
-    for (uint32_t i = 0; i + 1 < host->count && host->samples[i + 1].first_op <= begun; i++) {
-        const struct history_sample *sample = &host->samples[i];
-        const uint64_t top = set->tag < 0 ? sample->top_in_use_bytes : sample->top_bytes[set->tag];
-        if (top > copy->old_bytes + copy->new_bytes / 2) {
-            return false;
+    if (op != NULL && (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) &&
+        cycles_find(cycles, set->blocks[set->count - 1]->op) == cycles->count) {
+        const struct evidence_block asked = {.tag = op->tag, .requested_bytes = op->size_bytes};
+        const struct evidence_block *old = find_older(set, split, &place, &asked);
+        copy.has_request = old != NULL;
+        if (old != NULL) {
+            add_pair(&copy, old);
         }
     }
-    return true;
+    return copy;
+}
+
+/* Whether what begins the copy was made in this order before, behind what is copied, and lived
+ * together: then each step does so. */
+static bool is_usual(const struct evidence *evidence, const struct set *set,
+                     const struct copy *copy)
+{
+    const uint32_t end = set->blocks[copy->split]->op;
+    const size_t enough = copy->count / 2 + 1;
+    size_t matched = 0;
+    uint32_t first = 0;
+    for (uint32_t i = copy->last_old_op + 1; i < end; i++) {
+        const struct op *op = &evidence->ops->ops[i];
+        if ((op->kind == OP_FREE || op->kind == OP_FREE_AFTER) && op->ref >= first) {
+            matched = 0;
+        }
+        if ((op->kind != OP_ALLOC && op->kind != OP_OUTPUT) || op->host != evidence->host ||
+            (set->tag >= 0 && op->tag != set->tag)) {
+            continue;
+        }
+        const struct evidence_block asked = {.tag = op->tag, .requested_bytes = op->size_bytes};
+        if (!is_alike(set->blocks[copy->split + matched], &asked)) {
+            matched = 0;
+        }
+        matched += is_alike(set->blocks[copy->split + matched], &asked);
+        first = matched == 1 ? i : first;
+        if (matched == enough) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t sum_bytes(const struct set *set, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += set->blocks[i]->requested_bytes;
+    }
+    return bytes;
 }
 
 static void describe_copy(const struct evidence *evidence, const struct set *set,
@@ -127,7 +158,8 @@ static void describe_copy(const struct evidence *evidence, const struct set *set
 {
     char name[SETUP_NAME_BYTES];
     diagnosis->op = set->blocks[copy->split]->op;
-    diagnosis->confidence = copy->new_bytes >= copy->old_bytes / 2 ? CONFIDENCE : CONFIDENCE_BEGUN;
+    const bool is_half = copy->new_bytes >= sum_bytes(set, copy->split) / BEGUN_DIVISOR;
+    strength_set(diagnosis, is_half ? STRENGTH_COPIES : STRENGTH_COPIES_BEGUN);
     diagnosis_number(diagnosis, "old_bytes", copy->old_bytes);
     diagnosis_number(diagnosis, "new_bytes", copy->new_bytes);
     if (set->tag >= 0) {
@@ -140,24 +172,66 @@ static void describe_copy(const struct evidence *evidence, const struct set *set
     }
     diagnosis_describe(
         diagnosis,
-        ". Since op %u, %s of the same sizes were allocated%s while the first %zu blocks (%s, up to op %u) are still live. Freeing or donating them before would have left that much more free.",
+        ". Since op %u, %s of the same sizes were allocated%s in the same order, while the first %zu blocks (%s, up to op %u) are still live. Freeing or donating them before would have left that much more free.",
         diagnosis->op, diagnosis_size(copy->new_bytes).text,
-        copy->has_request ? " or requested" : "", copy->split, diagnosis_size(copy->old_bytes).text,
-        set->blocks[copy->split - 1]->op);
+        copy->has_request ? " or requested" : "", copy->old_count,
+        diagnosis_size(copy->old_bytes).text, copy->last_old_op);
 }
 
-/* True: it is said. */
-static bool examine_set(const struct evidence *evidence, const struct set *set,
-                        struct diagnosis *diagnosis)
+/* Whether the copy comes behind a long pause of its kind: what came in between, again and again, is
+ * a set that grows. */
+static bool is_behind_pause(const struct cycles *cycles, const struct set *set,
+                            const struct copy *copy)
 {
-    struct copy copy = {.split = find_split(set)};
-    if (copy.split < COUNT_MIN || !is_copy(evidence, set, &copy) ||
-        copy.new_bytes < copy.old_bytes / BEGUN_DIVISOR ||
-        copy.old_bytes < evidence->missing_bytes || !is_first_time(evidence, set, &copy)) {
-        return false;
+    const size_t begun = cycles_find(cycles, set->blocks[copy->split]->op);
+    const size_t compared = copy->count < ALIKE_COUNT_MAX ? copy->count : ALIKE_COUNT_MAX;
+    size_t last = 0;
+    for (size_t i = copy->split; i-- > 0 && last == 0;) {
+        for (size_t k = 0; k < compared; k++) {
+            if (is_alike(set->blocks[i], set->blocks[copy->split + k])) {
+                last = cycles_find(cycles, set->blocks[i]->op);
+            }
+        }
     }
-    describe_copy(evidence, set, &copy, diagnosis);
-    return true;
+    const size_t first = cycles->settled_first;
+    const size_t all = begun > first ? begun - first : 0;
+    return begun >= last + PAUSE_MIN && (begun - last) * 2 >= all;
+}
+
+static bool is_told(const struct evidence *evidence, const struct cycles *cycles,
+                    const struct set *set, const struct copy *copy)
+{
+    return copy->count > 0 && copy->old_count >= COUNT_MIN &&
+           copy->new_bytes >= sum_bytes(set, copy->split) / SHARE_DIVISOR &&
+           is_behind_pause(cycles, set, copy) && !is_usual(evidence, set, copy);
+}
+
+/* The largest copy of the set; count 0: there is none. */
+static struct copy find_copy(const struct evidence *evidence, const struct cycles *cycles,
+                             const struct set *set)
+{
+    struct copy best = {0};
+    uint32_t split_count = 0;
+    for (size_t i = set->count; i-- > 1 && split_count < SPLIT_COUNT_MAX;) {
+        if (!is_behind_cycle(cycles, set, i)) {
+            continue;
+        }
+        split_count++;
+        const struct copy copy = follow_copy(evidence, cycles, set, i);
+        if (copy.new_bytes > best.new_bytes && is_told(evidence, cycles, set, &copy)) {
+            best = copy;
+        }
+    }
+    return best;
+}
+
+static void describe_others(uint32_t count, uint64_t bytes, struct diagnosis *diagnosis)
+{
+    if (count > 0) {
+        diagnosis_describe(diagnosis, " %u other tag%s (%s) %s allocated again as well.", count,
+                           count == 1 ? "" : "s", diagnosis_size(bytes).text,
+                           count == 1 ? "is" : "are");
+    }
 }
 
 /* --- all sets --- */
@@ -175,36 +249,59 @@ static void collect_blocks(const struct evidence *evidence, struct set *all)
     }
 }
 
-/* The tag whose copy is largest wins. */
-static void examine_tags(const struct evidence *evidence, const struct set *all,
-                         struct diagnosis *diagnosis)
+/* The tag whose copy is largest is told, if what is copied of all tags has the missing bytes. */
+static void examine_tags(const struct evidence *evidence, const struct cycles *cycles,
+                         const struct set *all, struct diagnosis *diagnosis)
 {
-    uint64_t most = 0;
+    struct copy most = {0};
+    struct set largest = {0};
+    uint64_t old_bytes = 0;
+    uint32_t tag_count = 0;
     for (size_t i = 0; i < all->count;) {
         struct set set = {.blocks = &all->blocks[i], .tag = all->blocks[i]->tag};
-        struct diagnosis found;
         while (i < all->count && all->blocks[i]->tag == set.tag) {
             set.count++;
             i++;
         }
-        diagnosis_init(&found, diagnosis->cause);
-        if (examine_set(evidence, &set, &found) && found.numbers[1].value > most) {
-            most = found.numbers[1].value;
-            *diagnosis = found;
+        const struct copy copy = find_copy(evidence, cycles, &set);
+        old_bytes += copy.old_bytes;
+        tag_count += copy.count > 0;
+        if (copy.new_bytes > most.new_bytes) {
+            most = copy;
+            largest = set;
         }
+    }
+    if (tag_count > 0 && old_bytes >= evidence->missing_bytes) {
+        describe_copy(evidence, &largest, &most, diagnosis);
+        describe_others(tag_count - 1, old_bytes - most.old_bytes, diagnosis);
+    }
+}
+
+static void examine_all(const struct evidence *evidence, const struct cycles *cycles,
+                        const struct set *all, struct diagnosis *diagnosis)
+{
+    const struct copy copy = find_copy(evidence, cycles, all);
+    if (copy.count > 0 && copy.old_bytes >= evidence->missing_bytes) {
+        describe_copy(evidence, all, &copy, diagnosis);
     }
 }
 
 static void find_copies(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     struct set all = {.tag = -1};
+    struct cycles cycles;
+    cycles_init(&cycles, evidence);
     collect_blocks(evidence, &all);
     qsort(all.blocks, all.count, sizeof *all.blocks, compare_tags_and_ops);
-    examine_tags(evidence, &all, diagnosis);
-    if (diagnosis->confidence == 0) {
-        qsort(all.blocks, all.count, sizeof *all.blocks, compare_ops);
-        examine_set(evidence, &all, diagnosis);
+    const bool has_begun = cycles.settled_count >= STEP_COUNT_MIN;
+    if (has_begun) {
+        examine_tags(evidence, &cycles, &all, diagnosis);
     }
+    if (has_begun && diagnosis->confidence == 0) {
+        qsort(all.blocks, all.count, sizeof *all.blocks, compare_ops);
+        examine_all(evidence, &cycles, &all, diagnosis);
+    }
+    cycles_deinit(&cycles);
     free(all.blocks);
 }
 

@@ -1,6 +1,8 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/private/cycles.h"
+#include "diagnosis/strength.h"
 
-enum { CONFIDENCE = 55, CONFIDENCE_TOO_LARGE = 99, HOLDER_COUNT_MAX = 3 };
+enum { HOLDER_COUNT_MAX = 3 };
 
 static void describe_holders(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
@@ -42,13 +44,16 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
     diagnosis_number(diagnosis, "retired_bytes", evidence->retired_bytes);
     diagnosis->op = evidence->verdict->op;
     if (evidence->requested_bytes > evidence->capacity_bytes) {
-        diagnosis->confidence = CONFIDENCE_TOO_LARGE;
+        diagnosis->kind = "too_large";
+        strength_set(diagnosis, STRENGTH_TOO_LARGE);
         diagnosis_describe(diagnosis, "The request alone (%s) is larger than the device (%s).",
                            diagnosis_size(evidence->requested_bytes).text,
                            diagnosis_size(evidence->capacity_bytes).text);
         return;
     }
-    diagnosis->confidence = CONFIDENCE;
+    const bool is_first = cycles_settled_steps(evidence) == 0;
+    diagnosis->kind = is_first ? "first_steps" : "later";
+    strength_set(diagnosis, is_first ? STRENGTH_FIRST_STEPS : STRENGTH_EXHAUSTED);
     diagnosis_describe(
         diagnosis,
         "The request needs %s, and %s are free: %s too little. In use: %s of %s; stack: %s",

@@ -1,9 +1,8 @@
 #include "diagnosis/cause.h"
 #include "diagnosis/private/pins.h"
+#include "diagnosis/strength.h"
 
 #include <inttypes.h>
-
-enum { CONFIDENCE = 90, CONFIDENCE_ASSUMED = 60 };
 
 /* A hole that is large enough is no fragmentation: where it cannot be used, out_of_place says why.
  */
@@ -13,7 +12,7 @@ static void find_fragmented(const struct evidence *evidence, struct diagnosis *d
         return;
     }
     const bool is_assumed = evidence_placement_is_assumed(evidence);
-    diagnosis->confidence = is_assumed ? CONFIDENCE_ASSUMED : CONFIDENCE;
+    strength_set(diagnosis, is_assumed ? STRENGTH_FRAGMENTED_ASSUMED : STRENGTH_FRAGMENTED);
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     if (is_assumed) {
         diagnosis_describe(

@@ -1,10 +1,9 @@
 #include "diagnosis/private/cycles.h"
 #include "diagnosis/private/leak.h"
+#include "diagnosis/strength.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-enum { CONFIDENCE = 60, CONFIDENCE_BESIDE = 30 };
 
 static void describe_growth(const struct evidence *evidence, uint8_t tag, const struct trend *trend,
                             struct diagnosis *diagnosis)
@@ -15,8 +14,8 @@ static void describe_growth(const struct evidence *evidence, uint8_t tag, const 
     char name[SETUP_NAME_BYTES];
     diagnosis->has_tag = true;
     diagnosis->tag = tag;
-    diagnosis->confidence = trend->rise_bytes >= evidence->missing_bytes ? CONFIDENCE
-                                                                         : CONFIDENCE_BESIDE;
+    const bool is_enough = trend->rise_bytes >= evidence->missing_bytes;
+    strength_set(diagnosis, is_enough ? STRENGTH_GROWING_FLOOR : STRENGTH_GROWING_BESIDE);
     diagnosis_number(diagnosis, "risen_bytes", trend->rise_bytes);
     diagnosis_describe(
         diagnosis,
@@ -32,6 +31,18 @@ static void describe_growth(const struct evidence *evidence, uint8_t tag, const 
         trend->z_order, first->counts[tag], last->counts[tag]);
 }
 
+/* Whether its blocks became more rather than larger, which a cache does that takes in more than it
+ * gives back. */
+static bool has_more_blocks(const struct evidence *evidence, uint8_t tag, const struct trend *trend)
+{
+    const struct history_host *host = &evidence->history->hosts[evidence->host];
+    const struct history_sample *first = &host->samples[trend->first];
+    const struct history_sample *last = &host->samples[host->count - 1];
+    const double by_count = (double)last->counts[tag] / (first->counts[tag] + 1.0);
+    const double by_bytes = (double)last->floor_bytes[tag] / ((double)first->floor_bytes[tag] + 1);
+    return by_count > 1 && (by_count - 1) * 2 > by_bytes - 1;
+}
+
 /* A tag of which each step needs more than the one before: its floor may be zero in every step. */
 static void describe_steps(const struct evidence *evidence, const struct rising_tops *rising,
                            struct diagnosis *diagnosis)
@@ -40,9 +51,8 @@ static void describe_steps(const struct evidence *evidence, const struct rising_
     const uint64_t rise = rising->rise_bytes;
     diagnosis->has_tag = true;
     diagnosis->tag = rising->tag;
-    diagnosis->confidence = rise >= evidence->missing_bytes || rising->is_requested
-                                ? CONFIDENCE
-                                : CONFIDENCE_BESIDE;
+    const bool is_enough = rise >= evidence->missing_bytes || rising->is_requested;
+    strength_set(diagnosis, is_enough ? STRENGTH_GROWING_STEPS : STRENGTH_GROWING_BESIDE);
     diagnosis_number(diagnosis, "risen_bytes", rise);
     diagnosis_number(diagnosis, "steps", rising->cycle_count);
     diagnosis_describe(
@@ -76,16 +86,18 @@ static void find_growing_set(const struct evidence *evidence, struct diagnosis *
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
         struct leak_pile pile;
         const bool piles_up = leak_piles_up(evidence, (uint8_t)tag, tag_count, survivors, &pile);
-        if (!piles_up && pile.answer == TREND_GROWS && pile.trend.rise_bytes > most.rise_bytes) {
+        if (!piles_up && pile.answer == TREND_GROWS && pile.trend.rise_bytes > most.rise_bytes &&
+            !has_more_blocks(evidence, (uint8_t)tag, &pile.trend)) {
             most = pile.trend;
             growing = tag;
         }
     }
     free(survivors);
-    if (growing >= 0) {
+    find_rising_steps(evidence, diagnosis);
+    if (growing >= 0 &&
+        (diagnosis->confidence == 0 || diagnosis->strength == STRENGTH_GROWING_BESIDE)) {
+        diagnosis_init(diagnosis, &cause_growing_set);
         describe_growth(evidence, (uint8_t)growing, &most, diagnosis);
-    } else {
-        find_rising_steps(evidence, diagnosis);
     }
 }
 

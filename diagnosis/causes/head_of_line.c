@@ -1,4 +1,5 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
@@ -8,8 +9,6 @@
 
 /* Shares are one in so many. */
 enum {
-    CONFIDENCE = 91, /* above queued_frees, of which this says more */
-    CONFIDENCE_PIECES = 61,
     FREE_COUNT_MIN = 4,     /* behind the event */
     SHARE_PERCENT_MIN = 75, /* of what waits for any event */
     OWN_DIVISOR = 8         /* the op that made the event takes at most this share of what waits */
@@ -121,7 +120,8 @@ static void find_head_of_line(const struct evidence *evidence, struct diagnosis 
     }
     const uint64_t own_bytes = find_own_bytes(evidence, longest.event_op);
     if (own_bytes <= longest.bytes / OWN_DIVISOR) {
-        diagnosis->confidence = evidence->missing_bytes == 0 ? CONFIDENCE_PIECES : CONFIDENCE;
+        strength_set(diagnosis, evidence->missing_bytes == 0 ? STRENGTH_HEAD_OF_LINE_PIECES
+                                                             : STRENGTH_HEAD_OF_LINE);
         describe_line(evidence, &longest, own_bytes, diagnosis);
     }
 }

@@ -1,8 +1,9 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 
 #include <stdlib.h>
 
-enum { CONFIDENCE = 88, EXCESS_DIVISOR = 4 /* a quarter above the others, at least */ };
+enum { EXCESS_DIVISOR = 16 /* so much above the others, at least */ };
 
 static int compare_bytes(const void *a, const void *b)
 {
@@ -92,7 +93,7 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
     if (excess == 0 || excess < others / EXCESS_DIVISOR || excess < evidence->missing_bytes) {
         return;
     }
-    diagnosis->confidence = CONFIDENCE;
+    strength_set(diagnosis, STRENGTH_HOST_SKEW);
     diagnosis_number(diagnosis, "host", evidence->host);
     diagnosis_number(diagnosis, "in_use_bytes", own);
     diagnosis_number(diagnosis, "median_of_others_bytes", others);

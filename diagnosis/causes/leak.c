@@ -1,19 +1,12 @@
 #include "diagnosis/private/leak.h"
 #include "diagnosis/private/cycles.h"
+#include "diagnosis/strength.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* How often what is told so was right, in percent: the lower end of the interval (Wilson, 95 %) on
- * generated traces of training jobs and servers, of which one in four leaks, from seeds that tuned
- * nothing.  Measured by
- *     HBMSTRESS_LEAK_SHARES=400 CK_RUN_SUITE=training CK_FORK=no tests_diagnosis
- * Only what is sure below was never wrong there. */
 enum {
-    CONFIDENCE_BOTH = 96,   /* steps keep blocks, and they pile up over the list: 101 of 101 */
-    CONFIDENCE_STEPS = 78,  /* steps keep blocks: 89 of 103 */
-    CONFIDENCE_PILES = 82,  /* blocks pile up over the list, and many steps are seen: 26 of 27 */
-    CONFIDENCE_BESIDE = 40, /* there is a leak, but it is too small to explain the out-of-memory */
+    FREED_DIVISOR = 3,
     STEP_COUNT_MIN = 16,    /* of a list with fewer, what piles up over it may be one step's */
     STEP_COUNT_ENOUGH = 64, /* for what piles up to be seen without them */
     STEP_COUNT_MANY = 256   /* no model has so many layers that one step looks like these */
@@ -86,12 +79,12 @@ static void describe_trend(const struct leak_pile *pile, struct diagnosis *diagn
     }
 }
 
-static uint32_t find_confidence(const struct finding *found)
+static enum strength find_strength(const struct finding *found)
 {
     if (found->is_kept && found->is_piled) {
-        return CONFIDENCE_BOTH;
+        return STRENGTH_LEAK_BOTH;
     }
-    return found->is_kept ? CONFIDENCE_STEPS : CONFIDENCE_PILES;
+    return found->is_kept ? STRENGTH_LEAK_STEPS : STRENGTH_LEAK_PILES;
 }
 
 static void describe_leak(const struct evidence *evidence, const struct cycles *cycles,
@@ -99,7 +92,7 @@ static void describe_leak(const struct evidence *evidence, const struct cycles *
 {
     diagnosis->has_tag = true;
     diagnosis->tag = found->tag;
-    diagnosis->confidence = find_confidence(found);
+    strength_set(diagnosis, find_strength(found));
     diagnosis->kind = !found->is_piled ? "steps" : found->is_kept ? "steps_and_list" : "list";
     describe_blocks(evidence, found, diagnosis);
     if (found->is_kept) {
@@ -110,7 +103,7 @@ static void describe_leak(const struct evidence *evidence, const struct cycles *
     }
     const uint64_t bytes = found->is_kept ? found->keeps.bytes : found->pile.survivors.bytes;
     if (evidence_has_oom(evidence) && bytes < evidence->missing_bytes) {
-        diagnosis->confidence = CONFIDENCE_BESIDE;
+        strength_set(diagnosis, STRENGTH_LEAK_BESIDE);
         diagnosis_describe(diagnosis, " That is less than the missing %s.",
                            diagnosis_size(evidence->missing_bytes).text);
     }
@@ -161,6 +154,13 @@ static bool is_kept(const struct cycles *cycles, const struct keeps *keeps, bool
            (are_few || !is_alone);
 }
 
+/* Many blocks of the tag were freed as late: what piles up is a cache or a set, and no leak. */
+static bool is_replaced(const struct cycles *cycles, const struct long_lives *lives)
+{
+    return cycles->settled_count >= STEP_COUNT_MIN &&
+           lives->freed_count * FREED_DIVISOR > lives->live_count;
+}
+
 /* What piles up comes before what steps keep. */
 static bool is_worse_finding(const struct finding *one, const struct finding *other)
 {
@@ -175,13 +175,16 @@ static void find_worst(const struct evidence *evidence, const struct cycles *cyc
                        struct finding *worst)
 {
     struct keeps keeps[OP_TAG_COUNT];
+    struct long_lives lives[OP_TAG_COUNT];
     struct survivors(*survivors)[OP_TAG_COUNT] = leak_survivors(evidence);
     uint32_t count = 0;
     cycles_find_keeps(cycles, evidence, keeps);
+    cycles_count_long_lives(cycles, evidence, lives);
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
         struct finding found = {.tag = (uint8_t)tag, .keeps = keeps[tag]};
         found.is_piled = is_piled(evidence, cycles, (uint8_t)tag, survivors, &found.pile);
         found.is_kept = is_kept(cycles, &keeps[tag], !found.is_piled);
+        found.is_piled = found.is_piled && (found.is_kept || !is_replaced(cycles, &lives[tag]));
         if (!found.is_piled && !found.is_kept) {
             continue;
         }

@@ -1,11 +1,10 @@
 #include "diagnosis/cause.h"
 #include "diagnosis/private/pins.h"
+#include "diagnosis/strength.h"
 #include "harness/base/align.h"
 #include "harness/op/rounding.h"
 
 #include <inttypes.h>
-
-enum { CONFIDENCE = 90 };
 
 /* What the block of the request needs; align_bytes is 1 if any place will do. */
 struct need {
@@ -56,7 +55,7 @@ static void find_stack(const struct evidence *evidence, struct diagnosis *diagno
     if (block == NULL) {
         return;
     }
-    diagnosis->confidence = CONFIDENCE;
+    strength_set(diagnosis, STRENGTH_OUT_OF_PLACE);
     diagnosis->op = block->op;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "stack_bytes", stack_bytes);
@@ -72,7 +71,7 @@ static void find_stack(const struct evidence *evidence, struct diagnosis *diagno
 static void describe_alignment(const struct evidence *evidence, const struct need *need,
                                struct diagnosis *diagnosis)
 {
-    diagnosis->confidence = CONFIDENCE;
+    strength_set(diagnosis, STRENGTH_OUT_OF_PLACE);
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
     diagnosis_number(diagnosis, "align_bytes", need->align_bytes);

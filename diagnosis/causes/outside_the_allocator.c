@@ -1,9 +1,10 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 
 #include <string.h>
 
 /* A context alone is what every process has: little can be done about it. */
-enum { CONFIDENCE_OTHERS = 85, CONFIDENCE = 70, CONFIDENCE_SMALL = 40, SMALL_DIVISOR = 20 };
+enum { SMALL_DIVISOR = 20 };
 
 struct outside {
     uint64_t by_tag[OP_TAG_COUNT];
@@ -72,9 +73,9 @@ static void find_outside(const struct evidence *evidence, struct diagnosis *diag
         return;
     }
     const bool is_small = outside.bytes < evidence->capacity_bytes / SMALL_DIVISOR;
-    diagnosis->confidence = outside.other_bytes >= missing_bytes ? CONFIDENCE_OTHERS
-                            : is_small                           ? CONFIDENCE_SMALL
-                                                                 : CONFIDENCE;
+    strength_set(diagnosis, outside.other_bytes >= missing_bytes ? STRENGTH_OUTSIDE_PROCESSES
+                            : is_small                           ? STRENGTH_OUTSIDE_SMALL
+                                                                 : STRENGTH_OUTSIDE);
     diagnosis->op = evidence->verdict->op;
     diagnosis_number(diagnosis, "outside_bytes", outside.bytes);
     diagnosis_number(diagnosis, "other_process_bytes", outside.other_bytes);

@@ -1,8 +1,9 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 
 #include <inttypes.h>
 
-enum { CONFIDENCE = 80, CONFIDENCE_PART = 40, PART_DIVISOR = 4, LANE_COUNT = 128 };
+enum { PART_DIVISOR = 4, LANE_COUNT = 128 };
 
 struct loss {
     uint64_t by_tag[OP_TAG_COUNT];
@@ -99,7 +100,7 @@ static void find_padding(const struct evidence *evidence, struct diagnosis *diag
     if (loss.bytes == 0 || (!would_do && loss.bytes < evidence->in_use_bytes / PART_DIVISOR)) {
         return;
     }
-    diagnosis->confidence = would_do ? CONFIDENCE : CONFIDENCE_PART;
+    strength_set(diagnosis, would_do ? STRENGTH_PADDING : STRENGTH_PADDING_PART);
     describe_padding(evidence, &loss, diagnosis);
 }
 

@@ -1,6 +1,5 @@
 #include "diagnosis/cause.h"
-
-enum { CONFIDENCE = 92 };
+#include "diagnosis/strength.h"
 
 static const struct evidence_block *find_evicted_program(const struct evidence *evidence)
 {
@@ -71,7 +70,7 @@ static void find_program_reload(const struct evidence *evidence, struct diagnosi
         return;
     }
     const struct history_eviction *eviction = find_eviction(evidence, program->op);
-    diagnosis->confidence = CONFIDENCE;
+    strength_set(diagnosis, STRENGTH_PROGRAM_RELOAD);
     diagnosis->op = program->op;
     diagnosis->has_tag = true;
     diagnosis->tag = program->tag;

@@ -1,4 +1,5 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"
@@ -6,8 +7,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-enum { CONFIDENCE = 90, CONFIDENCE_PIECES = 60, CONFIDENCE_PART = 30 };
 
 /* What waits for one event. */
 struct queue {
@@ -121,9 +120,9 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
         return;
     }
     const uint64_t missing = evidence->missing_bytes;
-    diagnosis->confidence = missing == 0           ? CONFIDENCE_PIECES
-                            : all.bytes >= missing ? CONFIDENCE
-                                                   : CONFIDENCE_PART;
+    strength_set(diagnosis, missing == 0           ? STRENGTH_QUEUED_FREES_PIECES
+                            : all.bytes >= missing ? STRENGTH_QUEUED_FREES
+                                                   : STRENGTH_QUEUED_FREES_PART);
     if (all.bytes < missing / 2) {
         diagnosis->confidence = 0;
         return;

@@ -1,9 +1,10 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { CONFIDENCE = 90, CONFIDENCE_LIVE = 55, CONFIDENCE_PIECES = 45, OLD_AGE_MIN = 8 };
+enum { OLD_AGE_MIN = 8 };
 
 struct held {
     uint64_t freed_bytes, freed_count; /* freed, and kept by references alone */
@@ -44,15 +45,19 @@ static void note_block(const struct evidence *evidence, const struct evidence_bl
     }
 }
 
-static uint32_t choose_confidence(const struct evidence *evidence, const struct held *held)
+static bool is_enough(const struct evidence *evidence, const struct held *held)
+{
+    return evidence->missing_bytes == 0 ||
+           held->freed_bytes + held->live_bytes >= evidence->missing_bytes;
+}
+
+static enum strength find_strength(const struct evidence *evidence, const struct held *held)
 {
     if (evidence->missing_bytes == 0) {
-        return CONFIDENCE_PIECES;
+        return STRENGTH_REFERENCES_PIECES;
     }
-    if (held->freed_bytes >= evidence->missing_bytes) {
-        return CONFIDENCE;
-    }
-    return held->freed_bytes + held->live_bytes >= evidence->missing_bytes ? CONFIDENCE_LIVE : 0;
+    return held->freed_bytes >= evidence->missing_bytes ? STRENGTH_REFERENCES
+                                                        : STRENGTH_REFERENCES_LIVE;
 }
 
 static void describe_count(struct diagnosis *diagnosis, uint64_t bytes, uint64_t count,
@@ -71,10 +76,10 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
     for (size_t i = 0; i < evidence->block_count; i++) {
         note_block(evidence, &evidence->blocks[i], &held);
     }
-    if (held.largest == NULL || choose_confidence(evidence, &held) == 0) {
+    if (held.largest == NULL || !is_enough(evidence, &held)) {
         return;
     }
-    diagnosis->confidence = choose_confidence(evidence, &held);
+    strength_set(diagnosis, find_strength(evidence, &held));
     diagnosis->op = held.largest->op;
     diagnosis->has_tag = true;
     diagnosis->tag = held.largest->tag;

@@ -1,10 +1,10 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 #include "harness/base/align.h"
 
 #include <inttypes.h>
 
 /* The verdict proves it. */
-enum { CONFIDENCE = 99 };
 
 /* Of so much free beyond the request, no rounding and no search for a near fit is the reason. */
 enum { FAR_MORE_FACTOR = 4 };
@@ -238,7 +238,7 @@ static void find_refused_though_it_fits(const struct evidence *evidence,
 {
     const struct fit *fit = &evidence->fit;
     const bool is_at_once = evidence->room == ROOM_AT_ONCE;
-    diagnosis->confidence = CONFIDENCE;
+    strength_set(diagnosis, STRENGTH_REFUSED);
     diagnosis->op = evidence->verdict->op;
     if (fit->need_bytes > 0) {
         describe_hole(evidence, diagnosis);

@@ -1,7 +1,6 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 #include "harness/op/rounding.h"
-
-enum { CONFIDENCE = 90 };
 
 /* By the contract that the run holds the target to: that of the list, if it has one. */
 static const struct target_rounding *find_rounding(const struct evidence *evidence)
@@ -37,7 +36,7 @@ static void find_rounded_up(const struct evidence *evidence, struct diagnosis *d
     if (needed <= largest || op->size_bytes > largest) {
         return;
     }
-    diagnosis->confidence = CONFIDENCE;
+    strength_set(diagnosis, STRENGTH_ROUNDED_UP);
     diagnosis->op = evidence->verdict->op;
     diagnosis_number(diagnosis, "largest_hole_bytes", largest);
     describe_class(rounding, needed, op->size_bytes, diagnosis);

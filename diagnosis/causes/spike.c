@@ -1,9 +1,10 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/private/cycles.h"
+#include "diagnosis/strength.h"
 
 enum {
-    CONFIDENCE = 82,
-    CONFIDENCE_REQUEST = 80,
     OP_COUNT_MIN = 16,
+    STEP_COUNT_MIN = 2, /* before, all is larger than what was: it must double what is in use */
     USUAL_DIVISOR = 2,
     SHARE_DIVISOR = 8
 };
@@ -79,7 +80,7 @@ static void describe_rise(const struct evidence *evidence, const struct history_
 {
     char name[SETUP_NAME_BYTES];
     const uint8_t tag = evidence->ops->ops[rise->op].tag;
-    diagnosis->confidence = CONFIDENCE;
+    strength_set(diagnosis, STRENGTH_SPIKE);
     diagnosis->op = rise->op;
     diagnosis->has_tag = true;
     diagnosis->tag = tag;
@@ -106,7 +107,7 @@ static bool is_request_a_spike(const struct evidence *evidence)
 static void describe_request(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];
-    diagnosis->confidence = CONFIDENCE_REQUEST;
+    strength_set(diagnosis, STRENGTH_SPIKE_REQUEST);
     diagnosis->op = evidence->verdict->op;
     diagnosis->has_tag = true;
     diagnosis->tag = evidence_tag_of(evidence, evidence->op);
@@ -121,10 +122,13 @@ static void describe_request(const struct evidence *evidence, struct diagnosis *
 
 static void find_spike(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
+    const struct history_host *host = &evidence->history->hosts[evidence->host];
+    const bool has_begun = cycles_settled_steps(evidence) >= STEP_COUNT_MIN;
     const struct history_rise *rise = find_rise(evidence);
-    if (rise != NULL) {
+    if (rise != NULL && (has_begun || rise->bytes >= rise->peak_before_bytes)) {
         describe_rise(evidence, rise, diagnosis);
-    } else if (is_request_a_spike(evidence)) {
+    } else if (is_request_a_spike(evidence) &&
+               (has_begun || evidence->requested_bytes >= host->peak_bytes)) {
         describe_request(evidence, diagnosis);
     }
 }

@@ -16,6 +16,11 @@ struct cycles {
     size_t count;
     unsigned level;       /* that gives the most steps; the lowest of equal ones */
     uint64_t swing_bytes; /* by which a cycle rises and falls, at least */
+    /* So many steps in a row left behind less than half of what a cycle swings, each: the job was
+     * past its beginning, and its steps repeat.  The layers of one step, or what is made at the
+     * beginning, leave more. */
+    uint64_t settled_count;
+    size_t settled_first; /* the first cycle of them */
     bool are_many; /* at least 4 tags have at least 8 requests each in each of 32 equal parts of
                       the list: there are many steps, whatever hides their rises and falls */
 };
@@ -31,6 +36,9 @@ void cycles_deinit(struct cycles *cycles);
 size_t cycles_find(const struct cycles *cycles, uint64_t op);
 /* How many steps the cycles [first, count) are: cautious, never more than there are cycles. */
 uint64_t cycles_count_steps(const struct cycles *cycles, size_t first);
+
+/* settled_count alone.  O(ops). */
+uint64_t cycles_settled_steps(const struct evidence *evidence);
 
 /* Which blocks the cycles left behind, of one tag or of one tag and size. */
 struct keeps {
@@ -51,6 +59,15 @@ enum { KEEPS_CYCLE_COUNT_MIN = 5 };
 void cycles_find_keeps(const struct cycles *cycles, const struct evidence *evidence,
                        struct keeps keeps[OP_TAG_COUNT]);
 
+/* Of each tag, the blocks that outlasted the step after their own: those that live, and those that
+ * were freed then.  What the first cycle made and what the last one did does not count.  O(ops log
+ * ops). */
+struct long_lives {
+    uint64_t live_count, freed_count;
+};
+void cycles_count_long_lives(const struct cycles *cycles, const struct evidence *evidence,
+                             struct long_lives lives[OP_TAG_COUNT]);
+
 /* Tags of which steps need ever more. */
 struct rising_tops {
     uint8_t tag;                      /* that rose most */
@@ -63,9 +80,25 @@ struct rising_tops {
 /* Tags whose tops, of each cycle, rise: of 7 in 10 pairs of cycles the later one is higher, and of
  * 5 in 10 in the second half; the last quarter is a tenth of what a step needs above the first; and
  * what the tag falls back to rises by half as much at most.  The first cycle and the cut last one
- * do not count. False: none, or fewer than 8 cycles.  O(ops). */
-enum { TOPS_CYCLE_COUNT_MIN = 8 };
+ * do not count. False: none, or fewer than 5 steps.  O(ops). */
+enum { TOPS_STEP_COUNT_MIN = 5 };
 bool cycles_find_rising_tops(const struct cycles *cycles, const struct evidence *evidence,
                              struct rising_tops *rising);
+
+/* A tag that falls back to more and more. */
+struct rising_floor {
+    uint8_t tag;
+    uint64_t rise_bytes;    /* of its floor, from the first settled step to the last */
+    uint64_t largest_bytes; /* by which one step raised it */
+    uint64_t high_count;    /* steps (or groups of them) that left it higher than any before */
+    uint64_t step_count;    /* that were looked at */
+};
+
+/* The tag whose floor rose most over the steps that settled: in at least FLOOR_HIGH_COUNT_MIN of
+ * them to where it never was, half of it in no single one, and in the second half of them as well
+ * as in the first (a fifth each, at least).  False: none.  O(ops). */
+enum { FLOOR_HIGH_COUNT_MIN = 4 };
+bool cycles_find_rising_floor(const struct cycles *cycles, const struct evidence *evidence,
+                              struct rising_floor *rising);
 
 #endif

@@ -50,10 +50,15 @@ expect_refusal 2 "/dev/zero: it is a device, not a file" explain /dev/zero
 for subcommand in replay import explain shrink; do
     expect_refusal 2 "needs a FILE" "$subcommand"
     expect_refusal 2 "nope.ops: No such file or directory" "$subcommand" nope.ops
-    expect_refusal 2 ".: is a directory" "$subcommand" .
-    case $subcommand in # which compares two
-    explain) expect_refusal 2 "one word too many" explain a b c ;;
-    *) expect_refusal 2 "one word too many" "$subcommand" a b ;;
+    case $subcommand in # which compares two, and reads a directory of logs
+    explain)
+        expect_refusal 2 "one word too many" explain a b c
+        expect_refusal 2 ".: the directory has no log" explain .
+        ;;
+    *)
+        expect_refusal 2 "one word too many" "$subcommand" a b
+        expect_refusal 2 ".: is a directory" "$subcommand" .
+        ;;
     esac
     : >empty.ops
     expect_refusal 2 "empty.ops" "$subcommand" empty.ops

@@ -366,7 +366,7 @@ END_TEXT
 told "HLO temporaries above the available HBM" 0 temporaries.log -- "98.58G" "94.74G" "3.84G" "Nothing ran"
 
 # --- no number that the file does not have -----------------------------------------------------------------------
-told "sums have no holes, no blocks and no ages" 0 shared.log -- "Free: 530.61M (556384768 bytes) Stack:" \
+told "sums have no holes, no blocks and no ages" 0 shared.log -- "Free: 530.61M (556384768 bytes) Who holds" \
     "Who holds the rest bytes of 'other process 4001' 18.20G" "not: Largest hole" "not: ops ago"
 told "a capacity that is assumed is said to be" 0 whole.log -- "The TPU has 7.48G (8034189312 bytes), as assumed below."
 told "a capacity of the file's own is not" 0 shared.log -- "The GPU has 23.65G (25393994240 bytes)." "not: as assumed below"
@@ -374,7 +374,7 @@ sed "s/, 'bytes_reserved': [0-9]*//" stats.txt >unreserved.txt
 told "what is reserved is not 0B where nobody says so" 0 unreserved.txt -- "2.60G of 31.25G in use" "not: reserved"
 echo "{'allocated_bytes.all.current': 42817536, 'reserved_bytes.all.current': 67108864, 'num_ooms': 1}" >counters.txt
 told "counters after an out-of-memory" 0 counters.txt -- "No failure to judge: the file has the sums of one moment." \
-    "what the device has is not in the file" "out-of-memories that were raised: 1" "not: every promise kept" "not: 100 %" \
+    "How much it has is not in the file" "out-of-memories that were raised: 1" "not: every promise kept" "not: 100 %" \
     "Next: find out who holds the memory"
 
 # --- advice that its reader can follow ---------------------------------------------------------------------------

@@ -5,7 +5,6 @@
 #include "harness/run/run.h"
 #include "targets/targets.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +20,7 @@ static void note_diagnoses(const struct training_trace *trace, const struct diag
         told->has_tag[cause] = diagnoses[i].has_tag;
         told->tags[cause] = diagnoses[i].tag;
         told->ops[cause] = diagnoses[i].op;
-        if (diagnoses[i].cause == &cause_leak) {
-            told->leak_kind = diagnoses[i].kind;
-        }
+        told->strengths[cause] = (enum strength)diagnoses[i].strength;
     }
     if (count > 0) {
         told->first = diagnoses[0].cause;
@@ -67,12 +64,6 @@ size_t training_cause_index(const char *name)
     return CAUSE_COUNT;
 }
 
-/* One line of the table, and what is summed over all lines. */
-struct confusion_row {
-    uint32_t right, wrong, silent;
-    uint32_t healthy_told, healthy_sure; /* of healthy traces */
-};
-
 /* A trace whose out-of-memory does not come, as the target found room, is drawn anew. */
 static void tell_planted(struct training_trace *trace, struct training_told *told, uint64_t seed,
                          enum training_plant plant, uint32_t op_count_max)
@@ -87,31 +78,76 @@ static void tell_planted(struct training_trace *trace, struct training_told *tol
     }
 }
 
-static void count_sick(enum training_plant plant, const struct confusion_size *size,
-                       struct confusion_row *row)
+/* Whether the cause says something true of the plant, though it is not its name. */
+static bool is_true_as_well(const struct training_trace *trace, const struct training_told *told,
+                            const struct cause *cause)
 {
-    const char *name = training_plant_name(plant);
+    const size_t index = training_cause_index(cause->name);
+    switch (trace->plant) {
+    case TRAINING_LEAK: /* it grows to the end */
+        return cause == &cause_still_growing && told->tags[index] == trace->plant_tag;
+    case TRAINING_HEAD_OF_LINE: /* which are queued */
+        return cause == &cause_queued_frees;
+    default:
+        return false;
+    }
+}
+
+static bool is_plant_named(const struct training_trace *trace, const struct training_told *told,
+                           const struct cause *cause)
+{
+    const size_t index = training_cause_index(cause->name);
+    return strcmp(cause->name, training_plant_name(trace->plant)) == 0 &&
+           (!trace->has_plant_tag || !told->has_tag[index] ||
+            told->tags[index] == trace->plant_tag);
+}
+
+/* exhausted of a job whose steps ended says that it is full, and not why. */
+static bool says_little(const struct training_trace *trace, const struct training_told *told)
+{
+    const size_t exhausted = training_cause_index("exhausted");
+    return told->first == NULL ||
+           (told->first == &cause_exhausted && told->strengths[exhausted] == STRENGTH_EXHAUSTED) ||
+           is_true_as_well(trace, told, told->first);
+}
+
+/* With by_first: how often each cause came first where that is wrong. */
+static void count_sick(enum training_plant plant, const struct confusion_size *size,
+                       struct confusion_counts *counts, uint32_t by_first[CAUSE_COUNT])
+{
+    memset(counts, 0, sizeof *counts);
     for (uint32_t i = 0; i < size->trace_count; i++) {
         struct training_trace trace;
         struct training_told told;
         tell_planted(&trace, &told, size->first_seed + i, plant, size->op_count_max);
-        const bool is_right = told.first != NULL && strcmp(told.first->name, name) == 0 &&
-                              told.is_plant_tag;
-        row->right += is_right;
-        row->silent += told.first == NULL;
-        row->wrong += told.first != NULL && !is_right;
+        if (told.first != NULL && is_plant_named(&trace, &told, told.first)) {
+            counts->right++;
+        } else if (says_little(&trace, &told)) {
+            counts->silent++;
+        } else {
+            const size_t first = training_cause_index(told.first->name);
+            counts->wrong++;
+            counts->sure_wrong += told.confidences[first] >= DIAGNOSIS_SURE;
+            by_first[first]++;
+        }
         training_trace_deinit(&trace);
     }
 }
 
-uint32_t confusion_count_right(enum training_plant plant, const struct confusion_size *size)
+void confusion_count(enum training_plant plant, const struct confusion_size *size,
+                     struct confusion_counts *counts)
 {
-    struct confusion_row row = {0};
-    count_sick(plant, size, &row);
-    return row.right;
+    uint32_t by_first[CAUSE_COUNT] = {0};
+    count_sick(plant, size, counts, by_first);
 }
 
-static void count_healthy(const struct confusion_size *size, struct confusion_row rows[CAUSE_COUNT])
+/* Of healthy traces. */
+struct healthy_counts {
+    uint32_t told, sure;
+};
+
+static void count_healthy(const struct confusion_size *size,
+                          struct healthy_counts counts[CAUSE_COUNT])
 {
     for (uint32_t i = 0; i < size->trace_count; i++) {
         struct training_trace trace;
@@ -119,87 +155,96 @@ static void count_healthy(const struct confusion_size *size, struct confusion_ro
         const enum training_plant plant = i % 2 == 0 ? TRAINING_HEALTHY : TRAINING_EXHAUSTED;
         tell_planted(&trace, &told, size->first_seed + i, plant, size->op_count_max);
         for (size_t cause = 0; cause < CAUSE_COUNT; cause++) {
-            rows[cause].healthy_told += told.confidences[cause] > 0;
-            rows[cause].healthy_sure += told.confidences[cause] >= DIAGNOSIS_SURE;
+            counts[cause].told += told.confidences[cause] > 0;
+            counts[cause].sure += told.confidences[cause] >= DIAGNOSIS_SURE;
         }
         training_trace_deinit(&trace);
+    }
+}
+
+static void print_wrong(const uint32_t by_first[CAUSE_COUNT])
+{
+    const char *between = "";
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        if (by_first[i] > 0) {
+            printf("%s`%s` %u", between, causes[i]->name, by_first[i]);
+            between = ", ";
+        }
     }
 }
 
 void confusion_print(const struct confusion_size *size)
 {
-    struct confusion_row healthy[CAUSE_COUNT];
+    struct healthy_counts healthy[CAUSE_COUNT];
     memset(healthy, 0, sizeof healthy);
     count_healthy(size, healthy);
-    printf("| planted cause | right | wrong | silent | healthy: silent | named | sure |\n");
-    printf("|---|---|---|---|---|---|---|\n");
-    for (uint32_t plant = TRAINING_EXHAUSTED; plant < TRAINING_PLANT_COUNT; plant++) {
-        struct confusion_row row = {0};
-        const char *name = training_plant_name((enum training_plant)plant);
-        const struct confusion_row *other = &healthy[training_cause_index(name)];
-        count_sick((enum training_plant)plant, size, &row);
-        if (plant == TRAINING_EXHAUSTED) { /* of the healthy ones half are these */
-            printf("| `%s` | %u | %u | %u | | | |\n", name, row.right, row.wrong, row.silent);
-            continue;
+    printf("| planted cause | right | wrong | silent | told when wrong "
+           "| not planted: told | sure |\n|---|---|---|---|---|---|---|\n");
+    for (uint32_t i = TRAINING_EXHAUSTED; i < TRAINING_PLANT_COUNT; i++) {
+        const enum training_plant plant = (enum training_plant)i;
+        const char *name = training_plant_name(plant);
+        const struct healthy_counts *other = &healthy[training_cause_index(name)];
+        struct confusion_counts counts;
+        uint32_t by_first[CAUSE_COUNT] = {0};
+        count_sick(plant, size, &counts, by_first);
+        printf("| `%s` | %u | %u | %u | ", name, counts.right, counts.wrong, counts.silent);
+        print_wrong(by_first);
+        if (plant == TRAINING_EXHAUSTED) { /* of those without it half are these */
+            printf(" | | |\n");
+        } else {
+            printf(" | %u | %u |\n", other->told, other->sure);
         }
-        printf("| `%s` | %u | %u | %u | %u | %u | %u |\n", name, row.right, row.wrong, row.silent,
-               size->trace_count - other->healthy_told, other->healthy_told, other->healthy_sure);
     }
 }
 
-/* --- how often a leak that is told is one --- */
+/* --- how often each strength is right --- */
 
-static const char *const leak_kinds[] = {"steps_and_list", "steps", "list"};
-enum { LEAK_KIND_COUNT = 3, HEALTHY_PER_SICK = 3 };
+enum { HEALTHY_PER_SEED = 4 };
 
 struct share {
     uint32_t right, wrong;
 };
 
-static void count_kind(const struct training_trace *trace, const struct training_told *told,
-                       struct share shares[LEAK_KIND_COUNT])
+static void count_strengths(const struct training_trace *trace, const struct training_told *told,
+                            struct share shares[STRENGTH_COUNT])
 {
-    for (int kind = 0; kind < LEAK_KIND_COUNT; kind++) {
-        if (told->leak_kind != NULL && strcmp(told->leak_kind, leak_kinds[kind]) == 0) {
-            const bool is_right = trace->plant == TRAINING_LEAK &&
-                                  told->tags[training_cause_index("leak")] == trace->plant_tag;
-            shares[kind].right += is_right;
-            shares[kind].wrong += !is_right;
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        const enum strength strength = told->strengths[i];
+        /* It is told beside all others: it is their rest. */
+        if (told->confidences[i] == 0 ||
+            (strength == STRENGTH_EXHAUSTED && told->first != &cause_exhausted)) {
+            continue;
+        }
+        const bool is_right = is_plant_named(trace, told, causes[i]) ||
+                              is_true_as_well(trace, told, causes[i]);
+        shares[strength].right += is_right;
+        shares[strength].wrong += !is_right;
+    }
+}
+
+void confusion_print_strengths(const struct confusion_size *size)
+{
+    struct share shares[STRENGTH_COUNT] = {{0, 0}};
+    for (uint32_t i = 0; i < size->trace_count; i++) {
+        for (uint32_t k = 0; k < TRAINING_PLANT_COUNT - 1 + HEALTHY_PER_SEED; k++) {
+            const bool is_sick = k + 1 < TRAINING_PLANT_COUNT;
+            const uint64_t seed = size->first_seed + i + (is_sick ? 0 : k * size->trace_count);
+            struct training_trace trace;
+            struct training_told told;
+            tell_planted(&trace, &told, seed,
+                         is_sick ? (enum training_plant)(k + 1) : TRAINING_HEALTHY,
+                         size->op_count_max);
+            count_strengths(&trace, &told, shares);
+            training_trace_deinit(&trace);
         }
     }
-}
-
-/* The lower end of Wilson's interval of 95 percent, in percent. */
-static double find_lower_end(const struct share *share)
-{
-    const double z = 1.96;
-    const double count = share->right + share->wrong;
-    if (count == 0) {
-        return 0;
+    uint32_t changed_count = 0;
+    for (size_t i = 0; i < STRENGTH_COUNT; i++) {
+        const struct strength_info *info = strength_info((enum strength)i);
+        changed_count += info->right != shares[i].right || info->wrong != shares[i].wrong;
+        printf("STRENGTH(%s, \"%s\", \"%s\", %u, %u, %u)\n", info->name, info->cause, info->words,
+               shares[i].right, shares[i].wrong, info->rank);
     }
-    const double part = share->right / count;
-    const double middle = part + z * z / (2 * count);
-    const double half = z * sqrt(part * (1 - part) / count + z * z / (4 * count * count));
-    return 100 * (middle - half) / (1 + z * z / count);
-}
-
-void confusion_print_leak_shares(const struct confusion_size *size)
-{
-    struct share shares[LEAK_KIND_COUNT] = {{0, 0}};
-    for (uint32_t i = 0; i < size->trace_count * (1 + HEALTHY_PER_SICK); i++) {
-        static const enum training_plant plants[] = {TRAINING_LEAK, TRAINING_HEALTHY,
-                                                     TRAINING_HEALTHY, TRAINING_EXHAUSTED};
-        struct training_trace trace;
-        struct training_told told;
-        training_trace_make(&trace, size->first_seed + i, plants[i % (1 + HEALTHY_PER_SICK)],
-                            size->op_count_max);
-        training_tell(&trace, &told);
-        count_kind(&trace, &told, shares);
-        training_trace_deinit(&trace);
-    }
-    printf("| kind of leak | right | wrong | lower end of the share |\n|---|---|---|---|\n");
-    for (int kind = 0; kind < LEAK_KIND_COUNT; kind++) {
-        printf("| `%s` | %u | %u | %.0f %% |\n", leak_kinds[kind], shares[kind].right,
-               shares[kind].wrong, find_lower_end(&shares[kind]));
-    }
+    printf("%u of %u lines are not as diagnosis/strengths.h has them\n", changed_count,
+           STRENGTH_COUNT);
 }

@@ -4,21 +4,24 @@
 #define TESTS_DIAGNOSIS_CONFUSION_H
 
 #include "diagnosis/cause.h"
+#include "diagnosis/strength.h"
 #include "tests/diagnosis/training_trace.h"
 
-/* Seeds that thresholds were tuned with, and seeds that tuned nothing: of the two, tests and the
- * table of docs/diagnosis.md use the second. */
-#define TRAINING_TUNING_SEED UINT64_C(1)
+/* Seeds that thresholds were tuned with, and seeds that tuned nothing: tests and the
+ * table of docs/diagnosis.md use the latter. */
+#define TRAINING_TUNING_SEED UINT64_C(10001)
 #define TRAINING_TEST_SEED UINT64_C(1000001)
+/* The confidences are measured on others, which tuned nothing either. */
+#define TRAINING_STRENGTH_SEED UINT64_C(3000001)
 
 /* What was told of one trace. */
 struct training_told {
     uint32_t confidences[CAUSE_COUNT]; /* by cause; 0: not told */
-    const struct cause *first;         /* the surest; NULL = nothing */
+    enum strength strengths[CAUSE_COUNT];
+    const struct cause *first; /* the surest; NULL = nothing */
     uint8_t tags[CAUSE_COUNT];
     bool has_tag[CAUSE_COUNT];
     uint32_t ops[CAUSE_COUNT]; /* that the cause names */
-    const char *leak_kind;     /* how a leak was seen; NULL: none is told */
     bool has_oom;
     bool is_plant_tag; /* the first one has the planted tag, or one of them has none */
 };
@@ -33,17 +36,25 @@ struct confusion_size {
     uint32_t op_count_max;
 };
 
-/* Of how many traces the planted cause was told first, with the tag that was planted. */
-uint32_t confusion_count_right(enum training_plant plant, const struct confusion_size *size);
+/* What is told of planted jobs. */
+struct confusion_counts {
+    uint32_t right;  /* the planted cause comes first, with the tag that was planted */
+    uint32_t silent; /* nothing, or only what is true as well and says less: exhausted, of a job
+                        whose steps ended; of a leak also still_growing with its tag */
+    uint32_t wrong;  /* another cause comes first */
+    uint32_t sure_wrong;
+};
+void confusion_count(enum training_plant plant, const struct confusion_size *size,
+                     struct confusion_counts *counts);
 
-/* Prints the table of docs/diagnosis.md as Markdown: for each planted cause how often it was told
- * first (right), another one was (wrong), or nothing at all (silent); and of as many traces without
- * it, of which half never run out of memory and half have a device that is too small for a step,
- * how often it was not told, told, and told for sure. */
+/* Prints the table of docs/diagnosis.md as Markdown: for each planted cause what is told of it,
+ * with what comes first where that is wrong; and of as many traces without it, of which half never
+ * run out of memory and half have a device that is too small for a step, how often it was told, and
+ * told for sure. */
 void confusion_print(const struct confusion_size *size);
 
-/* Prints, for each way to see a leak, how often it was one: among traces of which one in four
- * leaks.  The confidences of diagnosis/causes/leak.c are these numbers. */
-void confusion_print_leak_shares(const struct confusion_size *size);
+/* Prints, for each strength, how often it was right: the numbers of diagnosis/strengths.h, and how
+ * many of them have changed. */
+void confusion_print_strengths(const struct confusion_size *size);
 
 #endif

@@ -16,9 +16,10 @@
 enum {
     STEP_COUNT = 20000,
     SEED_COUNT = 100,
-    NAMED_COUNT_MIN = 90, /* where too few steps are seen, nothing is told */
-    CRIED_COUNT_MAX = 3,  /* never as sure */
-    SEED_FIRST = 1000,    /* no threshold was chosen on these seeds */
+    NAMED_COUNT_MIN =
+        85, /* nothing is told where too few steps are seen, or a quarter is replaced */
+    CRIED_COUNT_MAX = 3, /* never as sure */
+    SEED_FIRST = 1000,   /* no threshold was chosen on these seeds */
     RUN_STEP_COUNT = 6000,
     WALK_COUNT = 2000
 };

@@ -14,6 +14,7 @@ enum {
     RING_MAX = 4,
     CACHE_MAX = 64,
     LOG_MAX = 64,
+    GROWN_MAX = 4096, /* entries of a cache without a bound */
     GRANULE = 512
 };
 #define BLOCK_NONE UINT32_MAX
@@ -80,8 +81,16 @@ struct queue {
     uint32_t count, limit;
 };
 
+/* What the plant has to do with an op. */
+struct mark {
+    bool is_planted;        /* a block that is there for the plant alone */
+    uint8_t length_percent; /* by which its size was scaled; 0: it was not */
+};
+
 struct job {
     struct training_trace *trace;
+    struct mark *marks; /* by op; mark_room of them */
+    size_t mark_room;
     struct random random;
     struct op_list *ops;
     uint64_t op_max;
@@ -95,7 +104,8 @@ struct job {
     uint32_t length_percent, length_spread; /* of this step's sequences; how much they vary */
     bool has_moments;
     struct layer layers[LAYER_MAX];
-    struct queue ring, cache, log, leak;
+    struct queue ring, cache, log;
+    uint32_t grown[GROWN_MAX], grown_count;
     /* the planted part */
     uint32_t plant_from, plant_every, plant_width;
     uint64_t plant_bytes;
@@ -127,6 +137,12 @@ static bool is_full(const struct job *job)
 static uint32_t add(struct job *job, const struct op *op)
 {
     op_list_append(job->ops, op);
+    if (job->ops->count > job->mark_room) {
+        job->mark_room = job->ops->count * 2;
+        job->marks = realloc(job->marks, job->mark_room * sizeof *job->marks);
+        CHECK(job->marks != NULL);
+    }
+    job->marks[job->ops->count - 1] = (struct mark){0};
     return (uint32_t)job->ops->count - 1;
 }
 
@@ -144,6 +160,25 @@ static uint32_t make_tagged(struct job *job, uint8_t tag, uint64_t bytes)
 static uint32_t make(struct job *job, uint8_t purpose, uint32_t layer, uint64_t bytes)
 {
     return make_tagged(job, tag_of(job, purpose, layer), bytes);
+}
+
+/* For the plant alone: without it the block would not be there. */
+static uint32_t plant(struct job *job, uint32_t block)
+{
+    if (block != BLOCK_NONE) {
+        job->marks[block].is_planted = true;
+    }
+    return block;
+}
+
+/* Of what is as large as the step's sequences are long. */
+static uint32_t make_scaled(struct job *job, uint8_t purpose, uint32_t layer, uint64_t bytes)
+{
+    const uint32_t block = make(job, purpose, layer, bytes / 100 * job->length_percent + 1);
+    if (block != BLOCK_NONE) {
+        job->marks[block].length_percent = (uint8_t)job->length_percent;
+    }
+    return block;
 }
 
 static uint32_t name_op(struct job *job, enum op_kind kind, uint32_t block, uint64_t delay_ns)
@@ -278,14 +313,9 @@ static void make_params(struct job *job)
     }
 }
 
-static uint64_t scaled(const struct job *job, uint64_t bytes)
-{
-    return bytes / 100 * job->length_percent + 1;
-}
-
 static void push_batch(struct job *job)
 {
-    const uint32_t batch = make(job, FOR_BATCH, 0, scaled(job, job->batch_bytes));
+    const uint32_t batch = make_scaled(job, FOR_BATCH, 0, job->batch_bytes);
     if (job->ring.limit == 0) {
         uint32_t own = batch;
         drop(job, &own);
@@ -300,8 +330,8 @@ static void run_forward(struct job *job, bool keeps)
         struct layer *layer = &job->layers[i];
         for (uint32_t k = 0; k < layer->act_count; k++) {
             drop(job, &layer->acts[k]);
-            layer->acts[k] = make(job, layer->act_is_kept[k] ? FOR_ACT : FOR_TEMP, i,
-                                  scaled(job, layer->act_bytes[k]));
+            layer->acts[k] = make_scaled(job, layer->act_is_kept[k] ? FOR_ACT : FOR_TEMP, i,
+                                         layer->act_bytes[k]);
         }
         for (uint32_t k = 0; k < layer->act_count; k++) {
             if (!keeps || !layer->act_is_kept[k]) {
@@ -315,7 +345,7 @@ static void run_backward(struct job *job)
 {
     for (uint32_t i = job->layer_count; i-- > job->frozen_count;) {
         struct layer *layer = &job->layers[i];
-        uint32_t temp = make(job, FOR_TEMP, i, scaled(job, layer->act_bytes[0]));
+        uint32_t temp = make_scaled(job, FOR_TEMP, i, layer->act_bytes[0]);
         for (uint32_t k = 0; k < layer->param_count; k++) {
             if (layer->grads[k] == BLOCK_NONE) {
                 layer->grads[k] = make(job, FOR_GRAD, i, layer->param_bytes[k]);
@@ -367,7 +397,7 @@ static void run_evaluation(struct job *job)
     const uint32_t count = (uint32_t)random_between(&job->random, 1, 8);
     for (uint32_t i = 0; i < count; i++) {
         run_forward(job, false);
-        outputs[i] = make(job, FOR_EVAL, 0, scaled(job, job->logit_bytes));
+        outputs[i] = make_scaled(job, FOR_EVAL, 0, job->logit_bytes);
     }
     for (uint32_t i = 0; i < count; i++) {
         drop(job, &outputs[i]);
@@ -427,9 +457,10 @@ static void leak_some(struct job *job)
     for (uint32_t i = 0; i < job->plant_width; i++) {
         if (job->plant_purpose == FOR_ACT) {
             /* The graph of a loss that is kept holds an activation. */
+            plant(job, job->layers[i % job->layer_count].acts[0]);
             job->layers[i % job->layer_count].acts[0] = BLOCK_NONE;
         } else {
-            make(job, job->plant_purpose, 0, job->plant_bytes);
+            plant(job, make(job, job->plant_purpose, 0, job->plant_bytes));
         }
     }
     trace->plant_count++;
@@ -439,15 +470,15 @@ static void leak_some(struct job *job)
 static void feed_without_bound(struct job *job)
 {
     for (uint32_t i = 0; i < job->plant_width; i++) {
-        if (!random_chance(&job->random, 2, 3) || job->leak.count >= CACHE_MAX) {
+        if (!random_chance(&job->random, 2, 3) || job->grown_count >= GROWN_MAX) {
             continue;
         }
-        job->leak.blocks[job->leak.count++] = make(job, FOR_CACHE, 0, job->plant_bytes);
+        job->grown[job->grown_count++] = plant(job, make(job, FOR_CACHE, 0, job->plant_bytes));
         job->trace->plant_count++;
         if (random_chance(&job->random, 1, 3)) {
-            const uint32_t any = (uint32_t)random_below(&job->random, job->leak.count);
-            drop(job, &job->leak.blocks[any]);
-            job->leak.blocks[any] = job->leak.blocks[--job->leak.count];
+            const uint32_t any = (uint32_t)random_below(&job->random, job->grown_count);
+            drop(job, &job->grown[any]);
+            job->grown[any] = job->grown[--job->grown_count];
         }
     }
 }
@@ -490,7 +521,7 @@ static void run_training_step(struct job *job)
         set_length(job);
         push_batch(job);
         run_forward(job, true);
-        uint32_t logits = make(job, FOR_LOGITS, 0, scaled(job, job->logit_bytes));
+        uint32_t logits = make_scaled(job, FOR_LOGITS, 0, job->logit_bytes);
         uint32_t loss = make(job, FOR_LOSS, 0, 4);
         if (i == 0) {
             act_in_step(job);
@@ -523,11 +554,11 @@ static void run_serving_step(struct job *job)
     set_length(job);
     push_batch(job);
     run_forward(job, false);
-    uint32_t keys = make(job, FOR_REQUEST, 0, scaled(job, job->batch_bytes));
+    uint32_t keys = make_scaled(job, FOR_REQUEST, 0, job->batch_bytes);
     const uint32_t tokens = (uint32_t)random_between(&job->random, 0, 3);
     for (uint32_t i = 0; i < tokens && !is_full(job); i++) {
-        const uint32_t next = make(job, FOR_REQUEST, 0,
-                                   scaled(job, job->batch_bytes + (i + 1) * GRANULE * 8));
+        const uint32_t next = make_scaled(job, FOR_REQUEST, 0,
+                                          job->batch_bytes + (i + 1) * GRANULE * 8);
         drop(job, &keys);
         keys = next;
     }
@@ -619,7 +650,8 @@ static void finish_copies(struct job *job)
     job->limit_from = job->ops->count;
     for (uint32_t i = 0; i < job->layer_count; i++) {
         for (uint32_t k = 0; k < job->layers[i].param_count; k++) {
-            make(job, is_state ? FOR_MOMENT : FOR_PARAM, i, job->layers[i].param_bytes[k]);
+            plant(job,
+                  make(job, is_state ? FOR_MOMENT : FOR_PARAM, i, job->layers[i].param_bytes[k]));
             job->trace->plant_count++;
         }
     }
@@ -882,25 +914,30 @@ static void cut_front(struct job *job, size_t from, bool is_known)
         kept_before_limit += i < job->limit_from && keep[i];
         kept_before_op += i < trace->plant_op && keep[i];
     }
+    for (size_t i = 0, kept = 0; i < job->ops->count; i++) {
+        if (keep[i]) {
+            job->marks[kept++] = job->marks[i];
+        }
+    }
     op_list_filter(job->ops, keep);
     free(keep);
     job->limit_from = job->limit_from == 0 ? 0 : kept_before_limit;
     trace->plant_op = trace->plant_op == OP_NONE ? OP_NONE : kept_before_op;
 }
 
-/* The same list on each of so many hosts, and on one of them blocks between, EXTRA_COUNT of them
- * that have extra_bytes together. */
+/* The same list on each of so many hosts, and on one of them EXTRA_COUNT blocks more that have
+ * extra_bytes together: an uneven share, which comes while the job starts (in its first eighth). */
 enum { EXTRA_COUNT = 12 };
 static void spread_hosts(struct job *job, uint32_t host_count, uint64_t extra_bytes)
 {
     struct op_list all;
     uint32_t *first = calloc(job->ops->count, sizeof *first);
     const uint8_t odd = (uint8_t)random_below(&job->random, host_count);
-    const size_t apart = job->ops->count / EXTRA_COUNT + 1;
+    const size_t apart = job->ops->count / (EXTRA_COUNT * 8) + 1;
     CHECK(first != NULL);
     op_list_init(&all);
     for (size_t i = 0; i < job->ops->count; i++) {
-        if (i % apart == apart / 2 && extra_bytes != 0) {
+        if (i % apart == apart / 2 && i / apart < EXTRA_COUNT && extra_bytes != 0) {
             struct op extra = op_make(OP_ALLOC);
             extra.host = odd;
             extra.size_bytes = align_up(extra_bytes / EXTRA_COUNT, GRANULE);
@@ -937,6 +974,44 @@ static void choose_capacity(struct job *job)
                                                  : all / 100 * (100 + share * 3) + (1 << 20);
     trace->setup.capacity_bytes = align_up(capacity, GRANULE);
     CHECK(trace->setup.capacity_bytes < CAPACITY_MAX);
+}
+
+/* The most that lives in a list as this one would be without its plant: planted blocks are not
+ * there, and no batch is longer than the first. */
+static uint64_t peak_bytes_without_plant(const struct job *job)
+{
+    enum { FIRST_LENGTH_PERCENT = 40 };
+    const bool grows = job->trace->plant == TRAINING_GROWING_SET;
+    struct op_list plain;
+    op_list_init(&plain);
+    op_list_copy(&plain, job->ops);
+    for (size_t i = 0; i < plain.count; i++) {
+        const struct mark *mark = &job->marks[i];
+        uint64_t *bytes = &plain.ops[i].size_bytes;
+        if (mark->is_planted) {
+            *bytes = 0;
+        } else if (grows && mark->length_percent > FIRST_LENGTH_PERCENT) {
+            *bytes = *bytes / mark->length_percent * FIRST_LENGTH_PERCENT;
+        }
+    }
+    const uint64_t peak = peak_bytes(&plain, plain.count);
+    op_list_deinit(&plain);
+    return peak;
+}
+
+/* Whether the plant is what ails the job: without it a twentieth of the device would be free at its
+ * peak (or, of a job that runs through, the peak would be a twentieth lower).  A job that starts
+ * nearer to the edge than that is on too small a device, whatever a few bytes of it do. */
+static bool is_plant_at_fault(const struct job *job)
+{
+    const struct training_trace *trace = job->trace;
+    if (trace->plant != TRAINING_LEAK && trace->plant != TRAINING_STILL_GROWING &&
+        trace->plant != TRAINING_GROWING_SET && trace->plant != TRAINING_COPIES) {
+        return true;
+    }
+    const uint64_t at_stake = trace->ends_in_oom ? trace->setup.capacity_bytes
+                                                 : peak_bytes(job->ops, job->ops->count);
+    return peak_bytes_without_plant(job) <= at_stake / 20 * 19;
 }
 
 static void start(struct job *job)
@@ -1037,7 +1112,9 @@ static uint32_t make_steps(struct training_trace *trace, uint64_t seed, uint32_t
     if (trace->plant == TRAINING_FRAGMENTED) {
         setup_set_option(&trace->setup, "defrag", "slide");
     }
+    trace->plant_count = is_plant_at_fault(job) ? trace->plant_count : 0;
     name_tags(job);
+    free(job->marks);
     free(job);
     return trace->step_count;
 }
