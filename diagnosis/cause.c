@@ -35,6 +35,21 @@ static void insert_diagnosis(struct diagnosis *diagnoses, size_t count,
     diagnoses[place] = *diagnosis;
 }
 
+static size_t drop_yielding(struct diagnosis *diagnoses, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_told = false;
+        for (size_t k = 0; k < kept && diagnoses[i].cause->yields; k++) {
+            is_told = is_told || (diagnoses[k].has_tag && diagnoses[k].tag == diagnoses[i].tag);
+        }
+        if (!is_told) {
+            diagnoses[kept++] = diagnoses[i];
+        }
+    }
+    return kept;
+}
+
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT])
 {
     size_t count = 0;
@@ -49,7 +64,7 @@ size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[C
             insert_diagnosis(diagnoses, count++, &diagnosis);
         }
     }
-    return count;
+    return drop_yielding(diagnoses, count);
 }
 
 const char *confidence_name(uint32_t confidence)

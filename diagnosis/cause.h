@@ -20,6 +20,7 @@ struct cause {
     const char *name;    /* lower case, underscores */
     const char *summary; /* one line */
     enum cause_claim claim;
+    bool yields; /* says nothing of a tag of which a surer cause is told */
     /* Fills the diagnosis, which is initialised; a confidence below DIAGNOSIS_POSSIBLE: it is not
      * this.  O(ops + blocks), but for leak, growing_set and still_growing: O(tags + blocks) beside
      * a constant of 10 ms for each tag that may grow. */

@@ -46,5 +46,6 @@ const struct cause cause_still_growing = {
     .name = "still_growing",
     .summary = "one tag grows to the end, and the op list is too short to show why",
     .claim = CLAIM_TIGHT,
+    .yields = true,
     .find = find_still_growing,
 };
