@@ -2,17 +2,21 @@
 #include "campaign/base/below.h"
 #include "campaign/base/file.h"
 #include "campaign/base/target_path.h"
+#include "campaign/engine/before.h"
 #include "campaign/engine/campaign_folder.h"
 #include "campaign/engine/campaign_join.h"
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/output.h"
 #include "campaign/engine/repro_store.h"
+#include "campaign/engine/whole.h"
+#include "campaign/plan/canary.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
 #include "harness/base/whole_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,6 +31,7 @@ struct shard {
     const char *directory;
     struct campaign_description description;
     struct checkpoint at;
+    struct writing lines; /* of results.jsonl, as long as at says */
 };
 struct merging {
     const char *directory; /* that comes out */
@@ -35,6 +40,8 @@ struct merging {
     struct campaign_description description;
     struct checkpoint at;
     struct output output;
+    struct whole whole;
+    struct whole_shard *whole_shards; /* as shards */
 };
 
 /* --- do they belong together --- */
@@ -82,25 +89,29 @@ static size_t find_foreign_line(const struct writing *lines)
 }
 
 /* They go to results.jsonl, and with --json to a terminal. */
-static enum exit_code check_lines(const struct shard *shard)
+static enum exit_code read_lines(struct shard *shard)
 {
     const char *why = "";
-    struct writing lines;
-    writing_init(&lines);
-    const bool is_read = below_read(shard->directory, "results.jsonl", COPY_BYTES_MAX, &lines,
-                                    &why);
-    if (lines.length > shard->at.state.results_bytes) {
-        lines.length = shard->at.state.results_bytes;
-    }
-    const size_t foreign = is_read ? find_foreign_line(&lines) : 0;
-    writing_deinit(&lines);
-    if (!is_read) {
+    if (!below_read(shard->directory, "results.jsonl", COPY_BYTES_MAX, &shard->lines, &why)) {
         return message_fail(EXIT_USAGE, "%s/results.jsonl: %s", shard->directory, why);
     }
+    if (shard->lines.length < shard->at.state.results_bytes) {
+        return message_fail(EXIT_USAGE, "%s/results.jsonl: it cannot be read any more",
+                            shard->directory);
+    }
+    shard->lines.length = shard->at.state.results_bytes;
+    const size_t foreign = find_foreign_line(&shard->lines);
     return foreign == 0
                ? EXIT_KEPT
                : message_fail(EXIT_USAGE, "%s/results.jsonl:%zu: no campaign wrote this line",
                               shard->directory, foreign);
+}
+
+static int compare_shards(const void *a, const void *b)
+{
+    const uint64_t one = ((const struct shard *)a)->description.head.shard_index;
+    const uint64_t other = ((const struct shard *)b)->description.head.shard_index;
+    return one < other ? -1 : one > other;
 }
 
 static enum exit_code load_shards(struct merging *merging, const struct arguments *arguments)
@@ -120,12 +131,13 @@ static enum exit_code load_shards(struct merging *merging, const struct argument
             code = campaign_folder_check(shard->directory, &shard->at);
         }
         if (code == EXIT_KEPT) {
-            code = check_lines(shard);
+            code = read_lines(shard);
         }
         if (code != EXIT_KEPT) {
             return code;
         }
     }
+    qsort(merging->shards, merging->count, sizeof *merging->shards, compare_shards);
     return EXIT_KEPT;
 }
 
@@ -153,12 +165,32 @@ static void note_missing(const struct merging *merging)
 
 /* --- numbers --- */
 
+/* One run ends its canary with the first trial that shows it. */
+static uint64_t count_canary_trials(const struct merging *merging)
+{
+    const uint64_t step = merging->shards[0].description.head.shard_count;
+    uint64_t least = CANARY_TRIAL_COUNT_MAX;
+    for (size_t i = 0; i < merging->count; i++) {
+        const struct campaign_state *state = &merging->shards[i].at.state;
+        const uint64_t index = merging->shards[i].description.head.shard_index;
+        if (state->is_canary_reported && state->canary_trials > 0) {
+            const uint64_t count = (state->canary_trials - 1) * step + index + 1;
+            least = count < least ? count : least;
+        }
+    }
+    return least;
+}
+
 static void add_numbers(struct merging *merging)
 {
     const size_t part_count = merging->description.head.part_count;
     campaign_join_begin(&merging->at, part_count);
     for (size_t i = 0; i < merging->count; i++) {
         campaign_join_add(&merging->at, &merging->shards[i].at, part_count);
+    }
+    const uint64_t canary_trials = count_canary_trials(merging);
+    if (canary_trials < merging->at.state.canary_trials) {
+        merging->at.state.canary_trials = canary_trials;
     }
     merging->at.state.end.seed = merging->description.head.setup.seed;
     merging->at.state.end.allowed = allowance_of_run(&merging->description.head.allowance,
@@ -173,9 +205,57 @@ static bool is_list(const char *name)
     return length > extension_length && strcmp(name + length - extension_length, ".ops") == 0;
 }
 
-/* A file of a shard goes to the same name.  *is_there: it was not removed since. */
-static enum exit_code copy_file(const struct merging *merging, const struct shard *shard,
-                                const char *name, bool *is_there)
+/* The comment with the line that replays a list names where it lies now; it is above the ops, which
+ * begin with their numbers. */
+static void move_replay(struct writing *bytes, const char *replay)
+{
+    static const char name[] = "# replay: ";
+    struct writing moved;
+    size_t start = 0, end = 0;
+    while (start < bytes->length && end == 0 && !isdigit((unsigned char)bytes->bytes[start])) {
+        const char *newline = memchr(bytes->bytes + start, '\n', bytes->length - start);
+        const size_t next = newline == NULL ? bytes->length : (size_t)(newline - bytes->bytes) + 1;
+        if (strncmp(bytes->bytes + start, name, sizeof name - 1) == 0) {
+            end = next;
+        } else {
+            start = next;
+        }
+    }
+    if (end == 0) {
+        return;
+    }
+    writing_init(&moved);
+    writing_append_bytes(&moved, bytes->bytes, start);
+    writing_append(&moved, name);
+    writing_append_visible(&moved, replay);
+    writing_append(&moved, "\n");
+    writing_append_bytes(&moved, bytes->bytes + end, bytes->length - end);
+    writing_deinit(bytes);
+    *bytes = moved;
+}
+
+static void move_comments(const struct merging *merging, const struct finding *finding,
+                          const char *from, const char *to, struct writing *bytes)
+{
+    struct writing replay;
+    char *word = malloc(SHELL_WORD_BYTES(strlen(to)));
+    CHECK(word != NULL);
+    writing_init(&replay);
+    if (finding != NULL) {
+        before_append_replay(&replay, merging->directory, finding->base, finding->before_count);
+    } else {
+        writing_append_format(&replay, "hbmstress replay %s", shell_word(to, word));
+    }
+    move_replay(bytes, writing_string(&replay));
+    target_path_move_comment(bytes, from, to);
+    writing_deinit(&replay);
+    free(word);
+}
+
+/* A file of a shard goes to the same name.  finding: that it is of, or NULL.  *is_there: it was not
+ * removed since. */
+static enum exit_code copy_file(struct merging *merging, const struct shard *shard,
+                                const char *name, const struct finding *finding, bool *is_there)
 {
     char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
     const char *why;
@@ -189,10 +269,13 @@ static enum exit_code copy_file(const struct merging *merging, const struct shar
     }
     if (*is_there && is_list(name)) {
         snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
-        target_path_move_comment(&bytes, from, to);
+        move_comments(merging, finding, from, to, &bytes);
     }
     if (*is_there && !whole_file_write(to, bytes.bytes, bytes.length, false)) {
         code = message_fail(EXIT_HARNESS, "%s: %s", to, strerror(errno));
+    }
+    if (strncmp(name, "kept/", strlen("kept/")) == 0) {
+        merging->at.state.end.kept_bytes += bytes.length; /* the paths in it have another length */
     }
     writing_deinit(&bytes);
     return code;
@@ -212,63 +295,70 @@ struct copying {
     const struct shard *shard;
 };
 
-/* Files of a finding whose shortest repro is another shard's stay behind. */
-static enum exit_code copy_saved(void *context, const char *name, const struct finding *finding)
+static enum exit_code copy_saved(struct copying *copying, const char *name,
+                                 const struct finding *finding)
 {
-    struct copying *copying = context;
     struct merging *merging = copying->merging;
     char folder[FILE_PATH_BYTES];
     bool is_there;
-    const struct finding *known = finding == NULL
-                                      ? NULL
-                                      : findings_find(&merging->at.findings, finding->signature);
-    if (known != NULL && strcmp(known->base, finding->base) != 0) {
-        return EXIT_KEPT;
-    }
     snprintf(folder, sizeof folder, "%.3800s/%.*s", merging->directory, (int)strcspn(name, "/"),
              name);
     if (!make_directories(folder)) {
         return message_fail(EXIT_HARNESS, "%s: %s", folder, strerror(errno));
     }
-    const enum exit_code code = copy_file(merging, copying->shard, name, &is_there);
+    const enum exit_code code = copy_file(merging, copying->shard, name, finding, &is_there);
     merging->at.state.certificate_count += is_there && is_certificate(name);
+    return code;
+}
+
+/* Files of a finding whose repro is another shard's stay behind, and so do those that one run would
+ * not have. */
+static enum exit_code copy_wanted(void *context, const char *name, const struct finding *finding)
+{
+    struct copying *copying = context;
+    struct merging *merging = copying->merging;
+    if (finding == NULL) {
+        return whole_has(&merging->whole, name) ? copy_saved(copying, name, NULL) : EXIT_KEPT;
+    }
+    const struct finding *known = findings_find(&merging->at.findings, finding->signature);
+    const bool is_wanted = !merging->whole.is_exact && known != NULL &&
+                           strcmp(known->base, finding->base) == 0;
+    return is_wanted ? copy_saved(copying, name, finding) : EXIT_KEPT;
+}
+
+static enum exit_code copy_any(void *context, const char *name, const struct finding *finding)
+{
+    return copy_saved(context, name, finding);
+}
+
+/* Where the findings are those of one run, so are their files, whichever its shard names. */
+static enum exit_code copy_findings(struct merging *merging)
+{
+    enum exit_code code = EXIT_KEPT;
+    for (size_t i = 0; i < merging->at.findings.count && code == EXIT_KEPT; i++) {
+        struct finding *finding = &merging->at.findings.findings[i];
+        const struct whole_shard *source = whole_source(&merging->whole, finding);
+        if (source == NULL) {
+            continue;
+        }
+        struct copying copying = {merging, &merging->shards[source - merging->whole_shards]};
+        const struct campaign_folder_visitor visitor = {copy_any, &copying};
+        const struct checkpoint alone = {.findings = {.findings = finding, .count = 1}};
+        code = campaign_folder_walk(&alone, &visitor);
+    }
     return code;
 }
 
 static enum exit_code copy_files(struct merging *merging)
 {
-    enum exit_code code = EXIT_KEPT;
+    merging->at.state.end.kept_bytes = 0;
+    enum exit_code code = copy_findings(merging);
     for (size_t i = 0; i < merging->count && code == EXIT_KEPT; i++) {
         struct copying copying = {merging, &merging->shards[i]};
-        const struct campaign_folder_visitor visitor = {copy_saved, &copying};
+        const struct campaign_folder_visitor visitor = {copy_wanted, &copying};
         code = campaign_folder_walk(&merging->shards[i].at, &visitor);
     }
     return code;
-}
-
-/* A shard's lines without its last ones; of the first lines only the first shard's. */
-static enum exit_code copy_results(struct merging *merging, size_t i)
-{
-    struct writing lines;
-    const char *why;
-    const struct shard *shard = &merging->shards[i];
-    const uint64_t saved_bytes = shard->at.state.results_bytes;
-    writing_init(&lines);
-    if (!below_read(shard->directory, "results.jsonl", COPY_BYTES_MAX, &lines, &why) ||
-        lines.length < saved_bytes) {
-        writing_deinit(&lines);
-        return message_fail(EXIT_USAGE, "%s/results.jsonl: it cannot be read any more",
-                            shard->directory);
-    }
-    lines.length = saved_bytes;
-    const char *second = i == 0 || saved_bytes == 0 ? lines.bytes
-                                                    : memchr(lines.bytes, '\n', lines.length);
-    const size_t skipped = second == NULL ? lines.length
-                                          : (size_t)(second - lines.bytes) + (i != 0);
-    const struct writing rest = {.bytes = lines.bytes + skipped, .length = lines.length - skipped};
-    output_line(&merging->output, &rest);
-    writing_deinit(&lines);
-    return EXIT_KEPT;
 }
 
 /* --- the whole --- */
@@ -327,6 +417,43 @@ static enum exit_code merge_reports(struct merging *merging)
                : EXIT_HARNESS;
 }
 
+/* EXIT_USAGE after one message: a line is none of a campaign's. */
+static enum exit_code read_whole(struct merging *merging)
+{
+    merging->whole_shards = calloc(merging->count, sizeof *merging->whole_shards);
+    CHECK(merging->whole_shards != NULL);
+    for (size_t i = 0; i < merging->count; i++) {
+        struct shard *shard = &merging->shards[i];
+        merging->whole_shards[i] = (struct whole_shard){&shard->description, &shard->at,
+                                                        shard->lines};
+    }
+    merging->whole = (struct whole){.directory = merging->directory,
+                                    .shards = merging->whole_shards,
+                                    .shard_count = merging->count,
+                                    .at = &merging->at,
+                                    .output = &merging->output};
+    const struct whole_shard *wrong = whole_read(&merging->whole);
+    return wrong == NULL
+               ? EXIT_KEPT
+               : message_fail(EXIT_USAGE, "%s/results.jsonl: no campaign wrote one of its lines",
+                              merging->shards[wrong - merging->whole_shards].directory);
+}
+
+static enum exit_code write_all(struct merging *merging)
+{
+    enum exit_code code = output_open_results(&merging->output, merging->directory, 0);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    whole_make(&merging->whole);
+    code = copy_files(merging);
+    if (code == EXIT_KEPT) {
+        return merge_reports(merging);
+    }
+    output_close(&merging->output);
+    return code;
+}
+
 static enum exit_code merge_all(struct merging *merging)
 {
     note_missing(merging);
@@ -338,18 +465,12 @@ static enum exit_code merge_all(struct merging *merging)
         merging->at.state.end.is_interrupted = true;
         merging->at.state.is_finished = false;
     }
-    enum exit_code code = output_open_results(&merging->output, merging->directory, 0);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    code = copy_files(merging);
-    for (size_t i = 0; i < merging->count && code == EXIT_KEPT; i++) {
-        code = copy_results(merging, i);
-    }
+    enum exit_code code = read_whole(merging);
     if (code == EXIT_KEPT) {
-        return merge_reports(merging);
+        code = write_all(merging);
     }
-    output_close(&merging->output);
+    whole_deinit(&merging->whole);
+    free(merging->whole_shards);
     return code;
 }
 
@@ -367,6 +488,7 @@ static enum exit_code merge_subcommand(const struct arguments *arguments)
     for (size_t i = 0; i < merging.count; i++) {
         checkpoint_deinit(&merging.shards[i].at);
         campaign_description_deinit(&merging.shards[i].description);
+        writing_deinit(&merging.shards[i].lines);
     }
     checkpoint_deinit(&merging.at);
     free(merging.shards);
@@ -380,12 +502,13 @@ const struct subcommand subcommand_merge = {
     .summary = "join the results of the shards of a campaign",
     .usage = "DIR ... [--out DIR]",
     .description =
-        "Merges the directories of run --shard I/N: totals, findings, repros, certificates, kept lists,\n"
-        "results.jsonl, summary.json and junit.xml.  Of findings with the same signature, the shortest\n"
-        "repro is saved.\n"
-        "Files that earlier campaigns left in those directories are not copied.  The paths in results.jsonl\n"
-        "stay those of the shards.  The exit code is that of one run of the whole campaign.\n\n"
-        "Example: hbmstress merge out-1 out-2 --out out",
+        "Merges the directories of run --shard, in any order, into what one run with the same seeds would\n"
+        "have left: results.jsonl, summary.json, junit.xml, repros, certificates and kept lists, with other\n"
+        "times and the paths of the new directory.  Where a shard is missing or did not end, the findings of\n"
+        "the others are joined.  Files that earlier campaigns left there are not copied.  The exit code is\n"
+        "that of one run of the whole campaign.\n\n"
+        "Example: hbmstress merge out-1 out-2 --out out\n"
+        "Example: hbmstress merge out/rank-* --out whole",
     .options = options,
     .word_count_min = 1,
     .word_count_max = SIZE_MAX,

@@ -1,13 +1,17 @@
 /* run: scenarios against a target, trial by trial, in as many processes as asked for. */
 #include "campaign/base/clock.h"
+#include "campaign/base/file.h"
 #include "campaign/engine/campaign.h"
 #include "campaign/engine/campaign_folder.h"
 #include "campaign/plan/canary.h"
+#include "campaign/plan/rank.h"
 #include "campaign/plan/widen.h"
 #include "cli/cmd_sweep.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +33,44 @@ static enum exit_code make_plan(const struct arguments *arguments, uint64_t seed
     return EXIT_KEPT;
 }
 
-static enum exit_code run_anew(const struct arguments *arguments)
+static const char *get_variable(const char *name)
 {
+    return getenv(name);
+}
+
+/* The shard of this rank, and its folder below that of all. */
+static enum exit_code take_rank(struct run_options *options, char out[FILE_PATH_BYTES])
+{
+    struct rank rank;
+    char reason[RANK_REASON_BYTES];
+    const char *below = options->out == NULL ? "out" : options->out;
+    if (!rank_find(get_variable, &rank, reason)) {
+        return message_fail(EXIT_USAGE, "--shard auto: %s", reason);
+    }
+    if (snprintf(out, FILE_PATH_BYTES, "%s/rank-%" PRIu64, below, rank.index) >= FILE_PATH_BYTES) {
+        return message_fail(EXIT_USAGE, "--out: the path is too long");
+    }
+    options->out = out;
+    options->shard_index = rank.index;
+    options->shard_count = rank.count;
+    return EXIT_KEPT;
+}
+
+static enum exit_code run_anew(const struct arguments *given)
+{
+    struct arguments arguments = *given;
     struct plan plan;
-    enum exit_code code = make_plan(
-        arguments, arguments->run.has_seed ? arguments->run.seed : clock_seed(), &plan);
+    char out[FILE_PATH_BYTES];
+    enum exit_code code = EXIT_KEPT;
+    if (arguments.run.has_auto_shard) {
+        code = take_rank(&arguments.run, out);
+    }
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    code = make_plan(&arguments, arguments.run.has_seed ? arguments.run.seed : clock_seed(), &plan);
     if (code == EXIT_KEPT) {
-        code = campaign_run(&arguments->run, &plan);
+        code = campaign_run(&arguments.run, &plan);
     }
     plan_deinit(&plan);
     return code;
@@ -113,6 +148,8 @@ static enum exit_code resume_campaign(const struct arguments *arguments)
         begun.resume = arguments->resume;
         begun.run.has_seed = true; /* wherever it came from */
         begun.run.seed = description.head.setup.seed;
+        begun.run.shard_index = description.head.shard_index; /* whichever rank goes on with it */
+        begun.run.shard_count = description.head.shard_count;
         begun.run.worker_count = arguments->run.worker_count;
         begun.run.is_json = arguments->run.is_json;
         code = resume_with(&begun, &description, &checkpoint);
@@ -193,7 +230,8 @@ const struct subcommand subcommand_run = {
         "Example: hbmstress run --job scenarios/jobs/smoke.ini\n"
         "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"
         "Example: hbmstress run --resume out\n"
-        "Example: hbmstress run --job scenarios/jobs/nightly.ini --shard 2/8 --out out-2",
+        "Example: hbmstress run --job scenarios/jobs/nightly.ini --shard 2/8 --out out-2\n"
+        "Example: mpirun -n 8 hbmstress run --seed 1 --seeds 100 --shard auto --out out",
     .options = options,
     .word_count_max = SIZE_MAX,
     .word_name = "SCENARIO",

@@ -1,6 +1,7 @@
 #include "campaign/engine/private/campaign_state.h"
 
 #include "campaign/plan/op_options.h"
+#include "campaign/trials/rounds.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 
@@ -51,8 +52,9 @@ bool campaign_is_of_plan(const struct campaign_description *description, const s
     return is_same;
 }
 
-static void describe_part(const struct part *part, struct campaign_part *to)
+static void describe_part(const struct plan *plan, size_t i, struct campaign_part *to)
 {
+    const struct part *part = &plan->parts[i];
     memcpy(to->name, part->name, sizeof to->name);
     memcpy(to->note, part->note, sizeof to->note);
     to->setup = part->setup;
@@ -65,6 +67,9 @@ static void describe_part(const struct part *part, struct campaign_part *to)
     to->op_count_max = part->op_count_max;
     to->trial_count_max = part->trial_count_max;
     to->duration_ns = part->duration_ns;
+    to->first_round = rounds_of(plan, i, 0);
+    to->head_start = part->head_start == 0 ? 1 : part->head_start;
+    to->stride = rounds_stride(part);
 }
 
 void campaign_describe(const struct run_options *options, const struct plan *plan,
@@ -86,7 +91,7 @@ void campaign_describe(const struct run_options *options, const struct plan *pla
     description->parts = calloc(plan->count, sizeof *description->parts);
     CHECK(description->parts != NULL);
     for (size_t i = 0; i < plan->count; i++) {
-        describe_part(&plan->parts[i], &description->parts[i]);
+        describe_part(plan, i, &description->parts[i]);
     }
     for (size_t i = 0; i < options->raw_count; i++) {
         writing_append_bytes(&description->arguments, options->raw[i], strlen(options->raw[i]) + 1);

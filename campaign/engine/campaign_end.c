@@ -73,6 +73,7 @@ static void end_queue(struct campaign *campaign)
     findings_settle(&campaign->at->findings);
     campaign_settle_unrepeated(campaign);
     if (!campaign->at->state.is_queue_told) {
+        campaign->at->state.queue_bytes = campaign->output.results_bytes;
         campaign_report_entries(campaign);
         campaign->at->state.is_queue_told = campaign->at->state.is_finished;
     }

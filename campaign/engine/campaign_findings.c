@@ -245,11 +245,10 @@ static void shrink_first(void *context, int file)
     (void)file_write_all(file, &saved, sizeof saved);
 }
 
-/* Takes in the files of a verdict.  A longer repro of the same is removed when the state on the
- * disk names the new one. */
-static void note_saved_files(struct campaign *campaign, struct shrink_entry *entry,
-                             const struct trial_result *trial_result,
-                             const struct saved_repro *saved)
+/* A longer repro of the same is removed when the state on the disk names the new one. */
+static void note_best_files(struct campaign *campaign, const struct shrink_entry *entry,
+                            const struct trial_result *trial_result,
+                            const struct saved_repro *saved)
 {
     struct finding *known = findings_find(&campaign->at->findings, entry->signature);
     if (known->base[0] != '\0') {
@@ -265,6 +264,21 @@ static void note_saved_files(struct campaign *campaign, struct shrink_entry *ent
     known->before_count = saved->before_count;
     known->is_unrepeated = saved->is_unrepeated;
     campaign->at->state.certificate_count += saved->has_certificate;
+}
+
+/* Takes in the files of a verdict; where all are kept, also those that are not the best. */
+static void note_saved_files(struct campaign *campaign, struct shrink_entry *entry,
+                             const struct trial_result *trial_result,
+                             const struct saved_repro *saved)
+{
+    const struct finding *known = findings_find(&campaign->at->findings, entry->signature);
+    if (!campaign->repro_store.keeps_all ||
+        finding_repro_is_better(known, saved->op_count, saved->before_count,
+                                saved->is_unrepeated)) {
+        note_best_files(campaign, entry, trial_result, saved);
+    } else {
+        entry->is_superseded = SUPERSEDED_NOW;
+    }
     memcpy(entry->base, saved->base, sizeof entry->base);
     entry->verdict = saved->shown;
     entry->op_count = saved->op_count;

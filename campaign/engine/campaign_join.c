@@ -18,13 +18,16 @@ static void add_part(struct part_state *to, const struct part_state *from)
     to->findings_only_counted += from->findings_only_counted;
     to->look_count += from->look_count;
     to->growing_count += from->growing_count;
-    if (from->growth.last_bytes - from->growth.first_bytes >
-        to->growth.last_bytes - to->growth.first_bytes) {
+    const uint64_t grown = from->growth.last_bytes - from->growth.first_bytes;
+    const uint64_t most = to->growth.last_bytes - to->growth.first_bytes;
+    if (grown > most || (grown > 0 && grown == most && from->growth_trial < to->growth_trial)) {
         to->growth = from->growth;
+        to->growth_trial = from->growth_trial;
         memcpy(to->growing_tag, from->growing_tag, sizeof to->growing_tag);
     }
-    if (to->note[0] == '\0') {
+    if (from->note[0] != '\0' && (to->note[0] == '\0' || from->note_trial < to->note_trial)) {
         memcpy(to->note, from->note, sizeof to->note);
+        to->note_trial = from->note_trial;
     }
 }
 

@@ -9,10 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of each part the first trials show what the target usually prints, and of each finding the first
- * verdicts, as many as are shrunk, what it prints then. */
-enum { OUTPUT_TRIAL_COUNT = 3, OUTPUT_VERDICT_COUNT = 3 };
-
 static bool has_early_verdict(const struct campaign *campaign, const struct run_findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {

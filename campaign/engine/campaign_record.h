@@ -14,6 +14,10 @@
 
 enum { PART_FAULTS_BYTES = 320, PART_HOW_BYTES = 96 };
 
+/* What a target printed is saved of the first trials of each part, which show what it usually
+ * prints, and of the first verdicts of each finding, as many as are shrunk. */
+enum { OUTPUT_TRIAL_COUNT = 3, OUTPUT_VERDICT_COUNT = 3 };
+
 /* One part of the plan. */
 struct campaign_part {
     char name[SETUP_NAME_BYTES];
@@ -23,6 +27,9 @@ struct campaign_part {
     uint64_t fault_period;          /* as in struct part */
     struct setup setup;             /* its scenario is setup.scenario */
     uint64_t op_count_max, trial_count_max, duration_ns;
+    /* trial i of the whole campaign counts in the round first_round + stride * (i - head_start +
+     * 1), those below head_start in first_round */
+    uint64_t first_round, head_start, stride;
     struct report_lanes lanes;
 };
 
@@ -56,6 +63,7 @@ struct part_state {
         growing_count;    /* trials long enough to see a tag grow; those that ended with one */
     struct growth growth; /* the largest */
     char growing_tag[SETUP_NAME_BYTES];
+    uint64_t growth_trial, note_trial; /* the numbers of the trials that these are of */
     /* a sample is the fullest moment of one trial, at the ops of all up to it */
     struct memory_track memory;
     char note[RUN_REASON_BYTES + 64]; /* why it ended early; "" = it did not */
@@ -66,6 +74,7 @@ struct campaign_state {
     struct report_end end; /* of the jobs; elapsed_ns over all its processes */
     struct trials_mark mark;
     uint64_t results_bytes; /* of results.jsonl */
+    uint64_t queue_bytes;   /* of these, the lines before those of the queue; 0 = not told yet */
     uint64_t limited_bytes; /* of these, lines that --results-limit bounds */
     uint64_t certificate_count;
     uint64_t verdict_count; /* on broken promises: their order */

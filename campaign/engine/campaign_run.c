@@ -233,7 +233,9 @@ static void campaign_init(struct campaign *campaign, const struct run_options *o
                           const struct plan *plan, const char *directory)
 {
     *campaign = (struct campaign){
-        .options = options, .plan = plan, .repro_store = {directory, options->shrink_budget}};
+        .options = options,
+        .plan = plan,
+        .repro_store = {directory, options->shrink_budget, plan->shard_count > 1}};
     output_init(&campaign->output, options->is_json);
     reporter_init(&campaign->reporter, campaign_put, campaign);
 }

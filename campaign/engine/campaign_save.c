@@ -54,6 +54,9 @@ static void commit_state(struct campaign *campaign)
         fail_save(campaign, errno);
         return;
     }
+    if (campaign->repro_store.keeps_all) {
+        return;
+    }
     for (size_t i = 0; i < queue->count; i++) {
         if (queue->entries[i].is_superseded == SUPERSEDED_SAVED) {
             repro_store_forget(&campaign->repro_store, queue->entries[i].base,
@@ -222,7 +225,8 @@ void campaign_clean(struct campaign *campaign)
     repro_store_clean(&campaign->repro_store, false);
     for (size_t i = 0; i < queue->count; i++) {
         const struct shrink_entry *entry = &queue->entries[i];
-        const bool may_be_there = entry->state == SHRINK_WAITING || entry->is_superseded != 0;
+        const bool may_be_there = entry->state == SHRINK_WAITING ||
+                                  (entry->is_superseded != 0 && !campaign->repro_store.keeps_all);
         if (may_be_there && !findings_have_base(&campaign->at->findings, entry->base)) {
             repro_store_forget(&campaign->repro_store, entry->base, EARLIER_LIST_COUNT_MAX);
         }

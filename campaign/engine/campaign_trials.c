@@ -23,6 +23,7 @@ static void part_take_growth(struct part_state *part, const struct trial_result_
         return;
     }
     part->growth = head->growth;
+    part->growth_trial = head->task.trial;
     snprintf(part->growing_tag, sizeof part->growing_tag, "%s", head->growing_tag);
 }
 
@@ -65,10 +66,12 @@ static void take_refusal(struct campaign *campaign, const struct trial_result_he
 {
     struct part_state *part = &campaign->at->parts[head->task.part];
     if (!plan_trial_is_small(&campaign->plan->parts[head->task.part], head->task.trial)) {
+        part->note_trial = head->task.trial;
         snprintf(part->note, sizeof part->note,
                  "ended at trial %" PRIu64 ": the target refuses its setup: %s", head->task.trial,
                  head->reason);
     } else if (part->note[0] == '\0') {
+        part->note_trial = head->task.trial;
         snprintf(part->note, sizeof part->note,
                  "trial %" PRIu64 " and others like it: the target refuses a small device: %s",
                  head->task.trial, head->reason);
@@ -116,6 +119,7 @@ static void end_tentative_lanes(struct campaign *campaign, struct trial_result_h
         return;
     }
     struct part_state *part = &campaign->at->parts[head->task.part];
+    part->note_trial = head->task.trial;
     snprintf(part->note, sizeof part->note, "ended at trial %" PRIu64 ": %s%s", head->task.trial,
              widen_not_modelled, head->reason);
     head->totals.not_modelled = 0;

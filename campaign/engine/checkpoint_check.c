@@ -156,6 +156,9 @@ static const struct field part_fields[] = {
     TEXT(campaign_part, how),
     WORD(campaign_part, faults),
     COUNT(campaign_part, fault_period),
+    COUNT(campaign_part, first_round),
+    COUNT(campaign_part, head_start),
+    COUNT(campaign_part, stride),
     NUMBER(campaign_part, lanes.lane_count, OP_LANE_COUNT_MAX),
     FLAG(campaign_part, lanes.checks_races),
     WORD(campaign_part, lanes.strategy),
@@ -218,6 +221,7 @@ static const struct field state_fields[] = {
     COUNT(campaign_state, mark.round),
     COUNT(campaign_state, mark.taken),
     COUNT(campaign_state, results_bytes),
+    COUNT(campaign_state, queue_bytes),
     COUNT(campaign_state, limited_bytes),
     COUNT(campaign_state, certificate_count),
     COUNT(campaign_state, verdict_count),
@@ -246,6 +250,8 @@ static const struct field part_state_fields[] = {
     COUNT(part_state, growth.last_bytes),
     COUNT(part_state, growth.count),
     WORD(part_state, growing_tag),
+    COUNT(part_state, growth_trial),
+    COUNT(part_state, note_trial),
     NUMBER(part_state, memory.point_count, MEMORY_TRACK_POINT_COUNT_MAX),
     COUNT(part_state, memory.added_count),
     COUNT(part_state, memory.stride),
@@ -442,6 +448,10 @@ static const struct field entry_fields[] = {
     NUMBER(shrink_entry, verdict.rule, RULE_COUNT - 1),
     TEXT(shrink_entry, verdict.mechanism),
     TEXT(shrink_entry, verdict.reason),
+    NUMBER(shrink_entry, seen.kind, VERDICT_BROKEN),
+    NUMBER(shrink_entry, seen.rule, RULE_COUNT - 1),
+    TEXT(shrink_entry, seen.mechanism),
+    TEXT(shrink_entry, seen.reason),
     TEXT(shrink_entry, message),
     FLAG(shrink_entry, has_largest),
     FLAG(shrink_entry, largest.is_exact),
@@ -452,6 +462,12 @@ static const struct field entry_fields[] = {
     NUMBER(shrink_entry, before_count, EARLIER_LIST_COUNT_MAX),
     FLAG(shrink_entry, is_unrepeated),
 };
+
+static bool is_broken_promise(const struct verdict *verdict)
+{
+    return verdict->rule != RULE_NONE &&
+           (verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN);
+}
 
 const char *checkpoint_check_entry(const struct shrink_entry *entry,
                                    const struct findings *findings, uint64_t part_count)
@@ -466,9 +482,11 @@ const char *checkpoint_check_entry(const struct shrink_entry *entry,
     if (!is_base(entry->base)) {
         return "base";
     }
-    if (entry->verdict.rule == RULE_NONE ||
-        (entry->verdict.kind != VERDICT_PREMATURE && entry->verdict.kind != VERDICT_BROKEN)) {
+    if (!is_broken_promise(&entry->verdict)) {
         return "verdict";
+    }
+    if (!is_broken_promise(&entry->seen)) {
+        return "seen";
     }
     return findings_find(findings, entry->seen_as) == NULL ||
                    findings_find(findings, entry->signature) == NULL

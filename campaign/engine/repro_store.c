@@ -267,8 +267,9 @@ static enum repro_store_result save_finding(struct saving *saving, const struct 
         !certificate_is_accepted(certificate->bytes, certificate->length, reason)) {
         return save_dispute(saving, shrunk, reason);
     }
-    if (finding != NULL && !finding_repro_is_better(finding, shrunk->ops.count, earlier->count,
-                                                    saving->saved.is_unrepeated)) {
+    if (!saving->repro_store->keeps_all && finding != NULL &&
+        !finding_repro_is_better(finding, shrunk->ops.count, earlier->count,
+                                 saving->saved.is_unrepeated)) {
         return REPRO_STORE_LONGER;
     }
     saving_begin(saving, "repros", saving->rule, saving->named_op);

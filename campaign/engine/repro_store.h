@@ -13,6 +13,9 @@
 struct repro_store {
     const char *directory;  /* OUT: repros go to OUT/repros, and so on */
     uint64_t shrink_budget; /* replays; 0 = do not shrink */
+    /* of a shard: a list is saved even where a shorter one of its finding is there, because of the
+     * whole campaign's first verdicts it may be the shortest */
+    bool keeps_all;
 };
 
 enum repro_store_result {

@@ -69,7 +69,7 @@ struct shrink_entry *shrink_queue_add(struct shrink_queue *queue,
     CHECK(head->has_list && finding < head->findings.count);
     entry->task = head->task;
     entry->finding = finding;
-    entry->verdict = head->first;
+    entry->verdict = entry->seen = head->first;
     memcpy(entry->seen_as, head->signature, sizeof entry->seen_as);
     memcpy(entry->signature, head->signature, sizeof entry->signature);
     memcpy(entry->message, head->message, sizeof entry->message);

@@ -30,6 +30,7 @@ struct shrink_entry {
     char base[FINDING_BASE_BYTES];   /* of its files, when it has some */
     char signature[SIGNATURE_BYTES]; /* of the finding that it counts as */
     struct verdict verdict;          /* of its repro; of the trial where there is none */
+    struct verdict seen;             /* of the trial */
     char message[OBSERVATION_MESSAGE_BYTES];
     uint64_t has_largest;
     struct oracle_largest largest;

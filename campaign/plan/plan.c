@@ -420,6 +420,10 @@ static enum exit_code plan_whole_run(const struct run_options *options, const st
     setup_init(&plan->setup);
     plan->shard_index = (uint32_t)options->shard_index;
     plan->shard_count = options->shard_count == 0 ? 1 : (uint32_t)options->shard_count;
+    if (options->has_auto_shard && !given.has_seed) {
+        return message_fail(EXIT_USAGE, "--shard auto needs one seed for all ranks: give --seed N, "
+                                        "or seed in [global] of the job file");
+    }
     given.job = options->job;
     plan->has_required_probes = job->has_required_probes;
     plan->setup.seed = choose_seed(&given, seed, plan);

@@ -262,7 +262,11 @@ static const char *set_check_races(struct run_options *options, const char *valu
 
 static const char *set_shard(struct run_options *options, const char *value)
 {
-    static const char wrong[] = "is not I/N with I from 1 to N, such as 2/8";
+    static const char wrong[] = "is not I/N with I from 1 to N, such as 2/8, nor auto";
+    options->has_auto_shard = strcmp(value, "auto") == 0;
+    if (options->has_auto_shard) {
+        return NULL;
+    }
     const char *slash = strchr(value, '/');
     uint64_t number, count;
     if (slash == NULL || !number_parse(value, (size_t)(slash - value), &number) ||
@@ -482,8 +486,10 @@ const struct run_option_row run_option_rows[] = {
      .key = "check_races",
      .field = FLAGGED(lanes.checks_races, lanes.has_races)},
     {.name = "--shard",
-     .argument = "I/N",
-     .summary = "run the I-th of N parts of the campaign; hbmstress merge joins their DIRs",
+     .argument = "I/N|auto",
+     .summary =
+         "run the I-th of N parts of the campaign; hbmstress merge joins their DIRs; auto: the "
+         "part of this rank of mpirun or srun, in DIR/rank-I",
      .set = set_shard},
     {.name = "--json",
      .summary = "print JSON lines to standard output, and nothing else",

@@ -29,6 +29,8 @@ struct run_options {
     uint64_t op_timeout_ns;       /* default 20 s of processor time */
     uint64_t host_count, worker_count;
     uint64_t shard_index, shard_count; /* index from 0; count 0 = not given */
+    bool
+        has_auto_shard; /* they are those of a rank (plan/rank.h), once somebody has asked for it */
     uint64_t regret_max;
     struct target_rounding rounding;
     struct rate unknown_rates[OOM_CLASS_COUNT];

@@ -94,6 +94,7 @@ static void make_entry(struct sound *sound, size_t i)
     snprintf(entry.base, sizeof entry.base, "%s", finding->base);
     entry.verdict.kind = VERDICT_BROKEN;
     entry.verdict.rule = RULE_COUNTERS;
+    entry.seen = entry.verdict;
     entry.number = entry.order = i + 1;
     shrink_queue_restore(&sound->at.queue, &entry);
 }

@@ -436,6 +436,7 @@ static struct shrink_entry *add_entry(void)
     strcpy(entry.signature, entry.seen_as);
     strcpy(entry.base, "counters-part-7");
     entry.verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_COUNTERS};
+    entry.seen = entry.verdict;
     entry.number = entry.order = 1;
     shrink_queue_restore(&checkpoint.queue, &entry);
     return &checkpoint.queue.entries[0];

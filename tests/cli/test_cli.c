@@ -368,7 +368,7 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
     ck_assert_ptr_nonnull(mkdtemp(directory));
     struct part parts[2];
     struct plan plan;
-    const struct repro_store repro_store = {directory, 100};
+    const struct repro_store repro_store = {.directory = directory, .shrink_budget = 100};
     struct repro_store_paths paths;
     struct trial_result trial_result;
     plan_two(&plan, parts, 250);

@@ -1,0 +1,97 @@
+/* Lines of results.jsonl as text: their members are found and copied byte for byte. */
+#include "campaign/engine/result_line.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <string.h>
+
+static struct result_line line_of(const char *text)
+{
+    return (struct result_line){text, strlen(text)};
+}
+
+START_TEST(what_is_no_object_of_ours_is_refused)
+{
+    static const char *const good[] = {"{\"a\":1}", "{\"a\":{\"b\":[1,\"}\"]},\"c\":\"\\\"}\"}",
+                                       "{\"a\":\"\",\"b\":0.50}"};
+    static const char *const bad[] = {
+        "",      "{",        "x",           "{\"a\":1",   "{\"a\":}",   "{\"a\":1}x", "{\"a\":1,}x",
+        "{a:1}", "{\"a\"1}", "{\"a\":\"1}", "{\"a\":[1}", "{\"a\":1}}", "{\"a\\\"}",  "{\"a\" :1}"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        const struct result_line line = line_of(good[i]);
+        ck_assert_msg(result_line_is_object(&line), "%s is refused", good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct result_line line = line_of(bad[i]);
+        ck_assert_msg(!result_line_is_object(&line), "%s is accepted", bad[i]);
+    }
+}
+END_TEST
+
+START_TEST(members_are_found_on_the_first_level_alone)
+{
+    const struct result_line line = line_of(
+        "{\"type\":\"trial\",\"in\":{\"op\":1,\"name\":\"no\"},\"op\":42,\"name\":\"a \\\"b\\\"\",\"low\":-1}");
+    struct result_line value;
+    uint64_t number = 7;
+    ck_assert(result_line_find_number(&line, "op", &number));
+    ck_assert_uint_eq(number, 42);
+    ck_assert(result_line_has(&line, "name", "a \"b\""));
+    ck_assert(!result_line_has(&line, "name", "no"));
+    ck_assert(!result_line_has(&line, "op", "42"));
+    ck_assert(!result_line_find(&line, "b", &value));
+    ck_assert(!result_line_find(&line, "typ", &value));
+    ck_assert(!result_line_find_number(&line, "low", &number));
+    ck_assert(!result_line_find_number(&line, "in", &number));
+}
+END_TEST
+
+START_TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
+{
+    static const char *const nothing[] = {NULL};
+    static const char *const dropped[] = {"repro", "largest", NULL};
+    const struct result_line line = line_of(
+        "{\"share\":0.500000,\"repro\":\"a/b c/repros/x.ops\",\"largest\":[1,2],\"output\":\"o/t.txt\","
+        "\"reason\":\"a/b/c\",\"kept\":\"none\"}");
+    struct writing text;
+    writing_init(&text);
+    result_line_copy(&line, "whole \"1\"", nothing, &text);
+    ck_assert_str_eq(
+        writing_string(&text),
+        "{\"share\":0.500000,\"repro\":\"whole \\\"1\\\"/repros/x.ops\",\"largest\":[1,2],"
+        "\"output\":\"whole \\\"1\\\"/o/t.txt\",\"reason\":\"a/b/c\","
+        "\"kept\":\"whole \\\"1\\\"/\"}\n");
+    writing_clear(&text);
+    result_line_copy(&line, "w", dropped, &text);
+    ck_assert_str_eq(writing_string(&text), "{\"share\":0.500000,\"output\":\"w/o/t.txt\","
+                                            "\"reason\":\"a/b/c\",\"kept\":\"w/\"}\n");
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(a_saved_file_is_the_end_of_its_path)
+{
+    char name[16];
+    const struct result_line line = line_of(
+        "{\"a\":\"/x/y/repros/b.ops\",\"b\":\"b.ops\",\"c\":3,\"d\":\"a/0123456789abcdef\"}");
+    result_line_find_saved(&line, "a", name, sizeof name);
+    ck_assert_str_eq(name, "repros/b.ops");
+    static const char *const without[] = {"b", "c", "d", "e"};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        result_line_find_saved(&line, without[i], name, sizeof name);
+        ck_assert_str_eq(name, "");
+    }
+}
+END_TEST
+
+Suite *suite_of_result_line(void)
+{
+    Suite *suite = suite_create("result_line");
+    TCase *tests = tcase_create("result_line");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, what_is_no_object_of_ours_is_refused);
+    tcase_add_test(tests, members_are_found_on_the_first_level_alone);
+    tcase_add_test(tests, a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped);
+    tcase_add_test(tests, a_saved_file_is_the_end_of_its_path);
+    return suite;
+}
