@@ -32,6 +32,17 @@ static bool read_hosts(struct list *list, struct word value)
     return word_number(value, HOSTS_MAX, &list->host_count) && list->host_count > 0;
 }
 
+static bool read_clocks(struct list *list, struct word value)
+{
+    list->has_clocks = word_is(value, "own");
+    return list->has_clocks;
+}
+
+static bool read_bound(struct list *list, struct word value)
+{
+    return word_duration(value, &list->collective_bound) && list->collective_bound > 0;
+}
+
 static bool read_target(struct list *list, struct word value)
 {
     list->target = value;
@@ -152,6 +163,10 @@ static const struct {
     {"rounding", read_rounding, false, false},
     {"hosts", read_hosts, false, true},
     {"coordinate", read_remark, false, false},
+    {"clocks", read_clocks, false, false},
+    {"clock", read_remark, true, false},
+    {"group", read_remark, true, false},
+    {"collective_bound", read_bound, false, false},
     {"target", read_target, false, true},
     {"option", read_option, true, false},
     {"seed", read_number, false, false},
@@ -234,6 +249,7 @@ static bool read_line(struct list *list, struct lines *lines, uint32_t *heads_re
 bool list_read(struct list *list, struct lines *lines)
 {
     uint32_t heads_read = 0;
+    list->collective_bound = UINT64_C(5000000000);
     if (!lines_next(lines) || !word_is(lines->line, "hbmstress-ops 1")) {
         return lines_fail(lines, "the first line is not 'hbmstress-ops 1'");
     }

@@ -8,7 +8,6 @@
 
 /* Larger sizes are written as this one, and later times by their order. */
 static const uint64_t number_max = UINT64_C(1) << 62;
-static const uint64_t collective_bound_ns = UINT64_C(5000000000);
 
 /* An event that a block awaits; the next one of the same block. */
 struct wait {
@@ -44,7 +43,8 @@ struct replay {
     uint32_t last_events[STREAM_COUNT]; /* enqueued there; NO_OP */
     struct fact_regions regions;        /* of the host */
     size_t region_capacity;
-    uint64_t now_before; /* when the op at hand began */
+    uint64_t now_before;      /* when the op at hand began */
+    uint64_t nows[HOSTS_MAX]; /* by host: when its last op ended; 0 where all have one time */
     char *reason;
 };
 
@@ -138,7 +138,8 @@ static void make_event(struct replay *replay, size_t number)
     const uint64_t start = op->kind == OP_EXECUTE ? replay->log->lines[number].now
                                                   : replay->now_before;
     if (!event->has_other_due) {
-        event->due = add_times(start, op->is_collective ? collective_bound_ns : op->delay);
+        event->due = add_times(start,
+                               op->is_collective ? replay->list->collective_bound : op->delay);
     }
 }
 
@@ -447,9 +448,13 @@ static bool take_line(struct replay *replay, size_t number, uint8_t host)
             return false;
         }
     }
-    replay->now_before = number == 0 ? 0 : lines[number - 1].now;
+    uint64_t *now = &replay->nows[replay->list->has_clocks ? op->host : 0];
+    replay->now_before = *now;
+    *now = lines[number].now;
     if (op_makes_event(op)) {
         make_event(replay, number);
+    }
+    if (op_makes_event(op) && (op->host == host || !replay->list->has_clocks)) {
         enqueue_event(replay, number);
     }
     return op->host != host || lines[number].answer != ANSWER_OK || effects[op->kind] == NULL ||

@@ -2,6 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/op/setup.h"
 
 #include <stdlib.h>
 
@@ -9,9 +10,12 @@
  * out. */
 #define DELAY_NS_MAX ((uint64_t)1 << 40)
 
-void drain_init(struct drain *drain, size_t op_count)
+void drain_init(struct drain *drain, const struct setup *setup, size_t op_count)
 {
-    *drain = (struct drain){.is_lost = calloc(op_count + 1, sizeof *drain->is_lost)};
+    const uint64_t bound_ns = setup_collective_bound_ns(setup);
+    *drain = (struct drain){.is_lost = calloc(op_count + 1, sizeof *drain->is_lost),
+                            .clock_count = setup->has_clocks ? setup->host_count : 1,
+                            .bound_ns = bound_ns < DELAY_NS_MAX ? bound_ns : DELAY_NS_MAX};
     CHECK(drain->is_lost != NULL);
 }
 
@@ -46,7 +50,7 @@ void drain_note(struct drain *drain, const struct op_list *from, uint32_t i)
     }
     /* A collective starts when all hosts have joined it, or ends after its bound. */
     const uint64_t delay_ns = op->delay_ns +
-                              ((op->flags & OP_COLLECTIVE) != 0 ? COLLECTIVE_BOUND_NS : 0);
+                              ((op->flags & OP_COLLECTIVE) != 0 ? drain->bound_ns : 0);
     drain->delay_ns = delay_ns > drain->delay_ns ? delay_ns : drain->delay_ns;
 }
 
@@ -61,9 +65,10 @@ bool drain_put(struct drain *drain, struct rewrite *rewrite, uint32_t at)
     if (!drain->has_events) {
         return false;
     }
-    if (drain->delay_ns > 0) {
+    for (uint32_t i = 0; i < drain->clock_count && drain->delay_ns > 0; i++) {
         struct op advance = op_make(OP_ADVANCE);
         advance.delay_ns = drain->delay_ns;
+        advance.host = (uint8_t)i;
         rewrite_add(rewrite, &advance);
     }
     for (size_t i = 0; i < drain->lost_count; i++) {

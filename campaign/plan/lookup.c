@@ -193,7 +193,7 @@ enum exit_code setup_override(struct setup *setup, const struct run_options *opt
         setup->capacity_bytes = options->capacity_bytes;
     }
     if (options->host_count != 0) {
-        setup->host_count = (uint32_t)options->host_count;
+        setup_set_hosts(setup, (uint32_t)options->host_count);
     }
     if (options->has_seed) {
         setup->seed = options->seed;

@@ -25,7 +25,7 @@ static void resolve_all(void *context, int file)
     for (size_t i = 0; run != NULL && i < work->count && !run_is_broken(run); i++) {
         struct op op = work->shared[i];
         if (op.host < run->setup.host_count) {
-            driver_resolve(&run->hosts[op.host], run->timeline, &op);
+            driver_resolve(&run->hosts[op.host], &op);
         }
         work->shared[i] = op;
         (void)run_step(run, &op);

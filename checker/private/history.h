@@ -70,6 +70,8 @@ struct list {
     bool is_assumed_tag[UINT8_MAX + 1]; /* of what is held by assumption */
     bool is_placed_tag[UINT8_MAX + 1];  /* of what lies where it does by assumption */
     struct reported reported;
+    bool has_clocks;           /* each host has a time of its own */
+    uint64_t collective_bound; /* NEVER_NS: none */
     struct op *ops;
     size_t op_count, op_capacity;
     bool has_lanes;

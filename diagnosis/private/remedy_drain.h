@@ -16,8 +16,12 @@ struct drain {
     size_t lost_count, lost_room;
     uint32_t first; /* events with lower old numbers were drained */
     bool has_events;
+    uint32_t clock_count; /* hosts with a time of their own; 1: all share one */
+    uint64_t bound_ns;    /* of collectives */
 };
-void drain_init(struct drain *drain, size_t op_count); /* of the old list */
+struct setup;
+/* op_count: of the old list. */
+void drain_init(struct drain *drain, const struct setup *setup, size_t op_count);
 void drain_deinit(struct drain *drain);
 
 /* Takes in op number i of the old list, which was written. */

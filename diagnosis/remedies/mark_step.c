@@ -38,7 +38,7 @@ static bool mark_step_apply(const struct remedy_case *given, uint64_t parameter,
     struct rewrite rewrite;
     struct drain drain;
     uint64_t count = 0;
-    drain_init(&drain, given->ops->count);
+    drain_init(&drain, given->setup, given->ops->count);
     rewrite_init(&rewrite, given->ops, &result->ops);
     for (uint32_t i = 0; i < given->ops->count; i++) {
         if (i > 0 && i % parameter == 0) {

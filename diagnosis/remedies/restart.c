@@ -154,7 +154,7 @@ static bool restart_apply(const struct remedy_case *given, uint64_t parameter,
     const struct remedy_steps *steps = &given->steps;
     struct restart restart = {.given = given};
     size_t step = parameter; /* the next one before which everything starts anew */
-    drain_init(&restart.drain, given->ops->count);
+    drain_init(&restart.drain, given->setup, given->ops->count);
     rewrite_init(&restart.rewrite, given->ops, &result->ops);
     restart.living.holds = calloc(given->ops->count + 1, sizeof *restart.living.holds);
     restart.living.names = calloc(given->ops->count + 1, sizeof *restart.living.names);

@@ -5,6 +5,7 @@
 #include "harness/call/clients.h"
 #include "harness/call/progress.h"
 #include "harness/call/stamps.h"
+#include "harness/device/collectives.h"
 #include "harness/device/device_guard.h"
 #include "harness/device/host_memory.h"
 #include "harness/device/span_map.h"
@@ -82,8 +83,7 @@ static void prepare_on_block(const struct host *host, struct call *call, uint64_
     }
 }
 
-static void prepare_on_program(const struct host *host, struct timeline *timeline,
-                               struct call *call, uint64_t *handle)
+static void prepare_on_program(const struct host *host, struct call *call, uint64_t *handle)
 {
     if (!host->contract.programs) {
         call->skipped = true;
@@ -106,11 +106,11 @@ static void prepare_on_program(const struct host *host, struct timeline *timelin
     call->event = (uint64_t)call->number + 1;
     call->makes_event = true;
     call->event_delay_ns = call->op.delay_ns;
-    timeline_add(timeline, call->event, DELAY_NEVER);
+    timeline_add(host->timeline, call->event, DELAY_NEVER);
 }
 
 /* The event of free_after and use: a named one, or a new one. */
-static void name_event(const struct host *host, struct timeline *timeline, struct call *call)
+static void name_event(const struct host *host, struct call *call)
 {
     const struct op *op = &call->op;
     if (op->kind != OP_FREE_AFTER && op->kind != OP_USE) {
@@ -118,25 +118,25 @@ static void name_event(const struct host *host, struct timeline *timeline, struc
     }
     if (op->event != OP_NONE) {
         call->event = (uint64_t)op->event + 1;
-        call->skipped = timeline_state(timeline, call->event) == EVENT_UNKNOWN;
+        call->skipped = timeline_state(host->timeline, call->event) == EVENT_UNKNOWN;
         return;
     }
     call->event = (uint64_t)call->number + 1;
     call->event_delay_ns = op->delay_ns;
     call->makes_event = true;
     if (host->contract.stream_ordered) {
-        timeline_enqueue(timeline, call->event, op_stream(op), op->delay_ns);
+        timeline_enqueue(host->timeline, call->event, op_stream(op), op->delay_ns);
     } else {
-        timeline_add(timeline, call->event, op->delay_ns);
+        timeline_add(host->timeline, call->event, op->delay_ns);
     }
 }
 
-static void call_on_time(struct host *host, struct timeline *timeline, struct call *call)
+static void call_on_time(struct host *host, struct call *call)
 {
     const struct op *op = &call->op;
     if (op->kind == OP_ADVANCE) {
         call->skipped = op->delay_ns == DELAY_NEVER;
-        timeline_advance(timeline, op->delay_ns);
+        timeline_advance(host->timeline, op->delay_ns);
     } else if (op->kind == OP_FAULT) {
         call->skipped = op->tag >= FAULT_KIND_COUNT;
         if (!call->skipped) {
@@ -148,8 +148,9 @@ static void call_on_time(struct host *host, struct timeline *timeline, struct ca
         }
     } else {
         const uint64_t event = (uint64_t)op->event + 1;
-        call->skipped = op->event == OP_NONE || timeline_state(timeline, event) != EVENT_PENDING;
-        timeline_complete(timeline, call->skipped ? 0 : event);
+        call->skipped = op->event == OP_NONE ||
+                        timeline_state(host->timeline, event) != EVENT_PENDING;
+        timeline_complete(host->timeline, call->skipped ? 0 : event);
     }
 }
 
@@ -202,8 +203,7 @@ static void prepare_recording(const struct host *host, struct call *call)
     }
 }
 
-static void prepare_call(struct host *host, struct timeline *timeline, struct call *call,
-                         uint64_t *handle)
+static void prepare_call(struct host *host, struct call *call, uint64_t *handle)
 {
     if (model_is_asleep(host->model) && !is_taken_asleep((enum op_kind)call->op.kind)) {
         call->skipped = true;
@@ -221,7 +221,7 @@ static void prepare_call(struct host *host, struct timeline *timeline, struct ca
     case OP_LOAD:
     case OP_UNLOAD:
     case OP_EXECUTE:
-        prepare_on_program(host, timeline, call, handle);
+        prepare_on_program(host, call, handle);
         return;
     case OP_DEFRAGMENT:
         call->skipped = !may_defragment(host);
@@ -229,7 +229,7 @@ static void prepare_call(struct host *host, struct timeline *timeline, struct ca
     case OP_COMPLETE:
     case OP_ADVANCE:
     case OP_FAULT:
-        call_on_time(host, timeline, call);
+        call_on_time(host, call);
         return;
     case OP_RETIRE:
         call->skipped = !may_retire(host, &call->op);
@@ -436,8 +436,8 @@ static void note_refusal(struct host *host, const struct call *call)
     host->refused_op = is_refused ? call->number : OP_NONE;
 }
 
-uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const struct op *op,
-                           uint32_t number, struct call *call)
+uint64_t driver_begin_call(struct host *host, const struct op *op, uint32_t number,
+                           struct call *call)
 {
     uint64_t handle = 0;
     const bool is_retry = (op->flags & OP_RETRY) != 0;
@@ -449,32 +449,30 @@ uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const s
                           .result = TARGET_OK};
     host_begin_call(host);
     device_pin(host->device, call->is_pinned);
-    name_event(host, timeline, call);
+    name_event(host, call);
     if (!call->skipped) {
-        prepare_call(host, timeline, call, &handle);
+        prepare_call(host, call, &handle);
     }
     return handle;
 }
 
 /* Enqueues the execution whose call has returned. */
-static void start_execution(const struct host *host, struct timeline *timeline,
-                            const struct setup *setup, const struct call *call)
+static void start_execution(const struct host *host, const struct call *call)
 {
     if (call->result != TARGET_OK) {
-        timeline_complete(timeline, call->event);
+        timeline_complete(host->timeline, call->event);
     } else if ((call->op.flags & OP_COLLECTIVE) != 0) {
-        timeline_start_collective(timeline, call->event, call->op.group, host->index,
-                                  setup->host_count, call->event_delay_ns);
+        collectives_join(host->collectives, call->event, call->op.group, host->index,
+                         call->event_delay_ns);
     } else {
-        timeline_start(timeline, call->event, call->event_delay_ns);
+        timeline_start(host->timeline, call->event, call->event_delay_ns);
     }
 }
 
-void driver_end_call(struct host *host, struct timeline *timeline, const struct setup *setup,
-                     struct call *call)
+void driver_end_call(struct host *host, struct call *call)
 {
     if (call->op.kind == OP_EXECUTE && !call->skipped) {
-        start_execution(host, timeline, setup, call);
+        start_execution(host, call);
     }
     host_end_call(host);
     if (host->clients == NULL) {
@@ -486,14 +484,14 @@ void driver_end_call(struct host *host, struct timeline *timeline, const struct 
     }
     find_range(host, call);
     if (call->skipped && call->makes_event) {
-        timeline_cancel(timeline, call->event); /* nothing waits for it */
+        timeline_cancel(host->timeline, call->event); /* nothing waits for it */
     }
 }
 
-void driver_call(struct host *host, struct timeline *timeline, const struct setup *setup,
-                 const struct op *op, uint32_t number, struct call *call)
+void driver_call(struct host *host, const struct setup *setup, const struct op *op, uint32_t number,
+                 struct call *call)
 {
-    const uint64_t handle = driver_begin_call(host, timeline, op, number, call);
+    const uint64_t handle = driver_begin_call(host, op, number, call);
     driver_call_target(host, setup, handle, call);
-    driver_end_call(host, timeline, setup, call);
+    driver_end_call(host, call);
 }

@@ -9,20 +9,19 @@
 
 /* Names what an OP_RELATIVE op refers to, and gives an OP_FITTED one its size; other ops stay as
  * they are.  Clears fields that the kind does not have. */
-void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op);
+void driver_resolve(const struct host *host, struct op *op);
 
 /* Executes a resolved op; setup gives hosts and tag names. */
-void driver_call(struct host *host, struct timeline *timeline, const struct setup *setup,
-                 const struct op *op, uint32_t number, struct call *call);
+void driver_call(struct host *host, const struct setup *setup, const struct op *op, uint32_t number,
+                 struct call *call);
 /* Its three parts, for who lets several threads call: the first and the last touch device, timeline
  * and clients, and are for one thread at a time; in between the target alone is called, unless the
  * op is skipped.  The first returns the handle of what the op names, for the second; 0 = it names
  * nothing. */
-uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const struct op *op,
-                           uint32_t number, struct call *call);
+uint64_t driver_begin_call(struct host *host, const struct op *op, uint32_t number,
+                           struct call *call);
 void driver_call_target(struct host *host, const struct setup *setup, uint64_t handle,
                         struct call *call);
-void driver_end_call(struct host *host, struct timeline *timeline, const struct setup *setup,
-                     struct call *call);
+void driver_end_call(struct host *host, struct call *call);
 
 #endif

@@ -43,7 +43,7 @@ static void resolve_fault(struct op *op)
     op->size_bytes = op->size_bytes > UINT32_MAX ? UINT32_MAX : op->size_bytes;
 }
 
-void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op)
+void driver_resolve(const struct host *host, struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);
     if (info->has_point) {
@@ -51,11 +51,12 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
     }
     if ((op->flags & OP_RELATIVE) != 0) {
         op->ref = resolve_ref(host->model, info, op->ref);
-        const size_t count = timeline_pending_count(timeline);
+        const size_t count = timeline_pending_count(host->timeline);
         if (op->event != OP_NONE) {
             op->event = count == 0
                             ? OP_NONE
-                            : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
+                            : (uint32_t)(timeline_pending_at(host->timeline, op->event % count) -
+                                         1);
         }
     }
     if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {

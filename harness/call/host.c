@@ -254,12 +254,16 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
                const struct setup *setup, struct timeline *timeline, char *reason,
                size_t reason_bytes)
 {
-    *host = (struct host){
-        .target = target, .guard = host->guard, .refused_op = OP_NONE, .index = index};
+    *host = (struct host){.target = target,
+                          .guard = host->guard,
+                          .timeline = timeline,
+                          .refused_op = OP_NONE,
+                          .index = index};
     if (!are_limits_kept(target, setup, reason, reason_bytes)) {
         return false;
     }
     host->device = device_create(setup->capacity_bytes, timeline);
+    device_set_clock(host->device, &setup->clocks[index]);
     host->guarded = host->guard == NULL
                         ? NULL
                         : guarded_device_create(host->guard, device_services(host->device));

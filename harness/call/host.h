@@ -8,6 +8,7 @@
 #include "harness/target.h"
 
 struct clients;
+struct collectives;
 struct device_guard;
 struct guarded_device;
 
@@ -17,6 +18,8 @@ struct host {
     struct target_instance *instance; /* NULL once it is closed */
     struct target_contract contract;
     struct device *device;
+    struct timeline *timeline;       /* of all hosts, or of this one; the run's */
+    struct collectives *collectives; /* of all hosts; the run's */
     struct model *model;
     struct device_guard *guard;     /* whose turn it is at the device; NULL: one thread calls */
     struct guarded_device *guarded; /* what the target has then for its device */
@@ -28,6 +31,7 @@ struct host {
     uint32_t call_count;       /* calls under way */
     uint32_t refused_op; /* one client: the last op, if it may be asked again (OP_RETRY); OP_NONE */
     uint8_t index;
+    uint8_t clock; /* the first host with this timeline */
 };
 
 /* Opens the target on a new device.  host->guard is set, or NULL; the rest of *host is not read.

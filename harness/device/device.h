@@ -41,6 +41,9 @@ enum fault_kind device_call_refusal(enum device_call_kind kind);
 
 /* Creates the device; capacity_bytes >= 1. */
 struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline);
+/* What the target reads of the timeline's time; a new device has a clock that is right. */
+struct setup_clock;
+void device_set_clock(struct device *device, const struct setup_clock *clock);
 void device_destroy(struct device *device);
 const struct device_services *device_services(struct device *device);
 

@@ -68,7 +68,9 @@ static uint64_t service_last_event(void *context, uint32_t stream)
 static uint64_t service_clock_ns(void *context)
 {
     struct device *device = context;
-    return is_runaway(device) ? UINT64_MAX : timeline_now_ns(device->timeline);
+    return is_runaway(device)
+               ? UINT64_MAX
+               : setup_clock_reading(&device->clock, timeline_now_ns(device->timeline));
 }
 
 /* Until the pending event is done or lost. */

@@ -87,6 +87,11 @@ const struct device_call *device_calls(const struct device *device, size_t *coun
     return device->calls;
 }
 
+void device_set_clock(struct device *device, const struct setup_clock *clock)
+{
+    device->clock = *clock;
+}
+
 bool device_hung(const struct device *device)
 {
     return device->hung;

@@ -16,40 +16,51 @@ struct event {
     bool is_lost;             /* for good: nothing starts it */
     bool is_enqueued;         /* on a stream */
     uint8_t stream;
+    uint8_t clock; /* whose it is: of the timeline that added it */
+};
+/* By id, of all timelines of a run. */
+struct event_table {
+    struct event *events;
+    uint64_t capacity;
+    uint32_t timeline_count; /* that share it */
 };
 struct due {
     uint64_t due_ns;
     uint64_t event;
 };
-/* Executions of one collective, of the hosts that have enqueued theirs. */
-struct collective {
-    uint16_t group;
-    uint32_t count;
-    struct {
-        uint64_t event, delay_ns;
-        uint32_t host;
-    } members[OP_HOST_COUNT_MAX];
-};
 
 struct timeline {
     uint64_t now_ns;
-    struct event *events; /* by id */
-    uint64_t event_capacity;
+    struct event_table *table;
+    uint8_t clock;    /* its number among those that share the table */
     struct due *heap; /* smallest (due, id) first; entries of events that changed are stale */
     size_t heap_count, heap_capacity;
     uint64_t *pending;
     size_t pending_count, pending_capacity;
     uint64_t *completed;
     uint64_t completed_count, completed_capacity;
-    struct collective *collectives; /* not joined by all hosts yet */
-    size_t collective_count, collective_capacity;
 };
 
-struct timeline *timeline_create(void)
+static struct timeline *create_on(struct event_table *table)
 {
     struct timeline *timeline = calloc(1, sizeof *timeline);
     CHECK(timeline != NULL);
+    CHECK(table->timeline_count < OP_HOST_COUNT_MAX);
+    timeline->table = table;
+    timeline->clock = (uint8_t)table->timeline_count++;
     return timeline;
+}
+
+struct timeline *timeline_create(void)
+{
+    struct event_table *table = calloc(1, sizeof *table);
+    CHECK(table != NULL);
+    return create_on(table);
+}
+
+struct timeline *timeline_create_beside(struct timeline *timeline)
+{
+    return create_on(timeline->table);
 }
 
 void timeline_destroy(struct timeline *timeline)
@@ -57,14 +68,24 @@ void timeline_destroy(struct timeline *timeline)
     if (timeline == NULL) {
         return;
     }
-    CHECK_COSTLY(timeline->events != NULL || timeline->event_capacity == 0);
+    struct event_table *table = timeline->table;
+    CHECK_COSTLY(table->events != NULL || table->capacity == 0);
     CHECK_COSTLY(timeline->pending_count <= timeline->pending_capacity);
-    free(timeline->events);
+    if (--table->timeline_count == 0) {
+        free(table->events);
+        free(table);
+    }
     free(timeline->heap);
     free(timeline->pending);
     free(timeline->completed);
-    free(timeline->collectives);
     free(timeline);
+}
+
+/* Others of the run are unknown here. */
+static bool is_own(const struct timeline *timeline, uint64_t event)
+{
+    const struct event_table *table = timeline->table;
+    return event < table->capacity && table->events[event].clock == timeline->clock;
 }
 
 uint64_t timeline_now_ns(const struct timeline *timeline)
@@ -112,42 +133,46 @@ static void heap_pop(struct timeline *timeline)
 
 static uint64_t compute_due(const struct timeline *timeline, uint64_t delay_ns)
 {
-    uint64_t due_ns = 0;
-    if (delay_ns == DELAY_NEVER || __builtin_add_overflow(timeline->now_ns, delay_ns, &due_ns)) {
-        return DELAY_NEVER;
-    }
-    return due_ns;
+    return delay_after_ns(timeline->now_ns, delay_ns);
 }
 
 static void set_due(struct timeline *timeline, uint64_t event, uint64_t due_ns)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
-    if (timeline->events[event].is_lost) {
+    if (timeline->table->events[event].is_lost) {
         return;
     }
-    timeline->events[event].due_ns = due_ns;
+    timeline->table->events[event].due_ns = due_ns;
     CHECK_COSTLY(due_ns >= timeline->now_ns);
     if (due_ns != DELAY_NEVER) {
         heap_push(timeline, (struct due){due_ns, event});
     }
 }
 
+static void grow_table(struct event_table *table, uint64_t event)
+{
+    if (event < table->capacity) {
+        return;
+    }
+    const uint64_t capacity = event * 2 + 64;
+    table->events = realloc(table->events, capacity * sizeof *table->events);
+    CHECK(table->events != NULL);
+    memset(&table->events[table->capacity], 0,
+           (capacity - table->capacity) * sizeof *table->events);
+    table->capacity = capacity;
+}
+
 static void add_pending(struct timeline *timeline, uint64_t event)
 {
     CHECK(event >= 1);
-    if (event >= timeline->event_capacity) {
-        const uint64_t capacity = event * 2 + 64;
-        timeline->events = realloc(timeline->events, capacity * sizeof *timeline->events);
-        CHECK(timeline->events != NULL);
-        memset(&timeline->events[timeline->event_capacity], 0,
-               (capacity - timeline->event_capacity) * sizeof *timeline->events);
-        timeline->event_capacity = capacity;
-    }
-    CHECK(timeline->events[event].state == EVENT_UNKNOWN);
+    grow_table(timeline->table, event);
+    CHECK(timeline->table->events[event].state == EVENT_UNKNOWN);
     timeline->pending = array_grown(timeline->pending, timeline->pending_count,
                                     &timeline->pending_capacity, sizeof *timeline->pending);
-    timeline->events[event].state = EVENT_PENDING;
-    timeline->events[event].pending_index = (uint32_t)timeline->pending_count;
+    struct event *added = &timeline->table->events[event];
+    added->state = EVENT_PENDING;
+    added->clock = timeline->clock;
+    added->pending_index = (uint32_t)timeline->pending_count;
     timeline->pending[timeline->pending_count++] = event;
 }
 
@@ -164,8 +189,8 @@ void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
 
 static bool are_in_one_stream(const struct timeline *timeline, uint64_t event, uint64_t other)
 {
-    const struct event *one = &timeline->events[event];
-    const struct event *two = &timeline->events[other];
+    const struct event *one = &timeline->table->events[event];
+    const struct event *two = &timeline->table->events[other];
     return one->is_enqueued && two->is_enqueued && one->stream == two->stream;
 }
 
@@ -176,8 +201,8 @@ static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
     for (size_t i = 0; i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         if (other < event && are_in_one_stream(timeline, event, other) &&
-            timeline->events[other].due_ns > due_ns) {
-            due_ns = timeline->events[other].due_ns;
+            timeline->table->events[other].due_ns > due_ns) {
+            due_ns = timeline->table->events[other].due_ns;
         }
     }
     return due_ns;
@@ -186,11 +211,12 @@ static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
 /* The pending events of its stream after it are due no earlier than it is. */
 static void delay_successors(struct timeline *timeline, uint64_t event)
 {
-    const uint64_t due_ns = timeline->events[event].due_ns;
-    for (size_t i = 0; timeline->events[event].is_enqueued && i < timeline->pending_count; i++) {
+    const uint64_t due_ns = timeline->table->events[event].due_ns;
+    for (size_t i = 0; timeline->table->events[event].is_enqueued && i < timeline->pending_count;
+         i++) {
         const uint64_t other = timeline->pending[i];
         if (other > event && are_in_one_stream(timeline, event, other) &&
-            timeline->events[other].due_ns < due_ns) {
+            timeline->table->events[other].due_ns < due_ns) {
             set_due(timeline, other, due_ns);
         }
     }
@@ -200,8 +226,8 @@ void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream
 {
     CHECK(stream < OP_STREAM_COUNT_MAX);
     add_pending(timeline, event);
-    timeline->events[event].is_enqueued = true;
-    timeline->events[event].stream = (uint8_t)stream;
+    timeline->table->events[event].is_enqueued = true;
+    timeline->table->events[event].stream = (uint8_t)stream;
     const uint64_t before_ns = find_due_before(timeline, event);
     const uint64_t due_ns = compute_due(timeline, delay_ns);
     set_due(timeline, event, due_ns > before_ns ? due_ns : before_ns);
@@ -212,14 +238,14 @@ void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream
 
 uint32_t timeline_stream(const struct timeline *timeline, uint64_t event)
 {
-    return event < timeline->event_capacity ? timeline->events[event].stream : 0;
+    return is_own(timeline, event) ? timeline->table->events[event].stream : 0;
 }
 
 uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < timeline->pending_count; i++) {
-        const struct event *event = &timeline->events[timeline->pending[i]];
+        const struct event *event = &timeline->table->events[timeline->pending[i]];
         const bool is_there = event->is_enqueued && event->stream == stream;
         last = is_there && timeline->pending[i] > last ? timeline->pending[i] : last;
     }
@@ -230,7 +256,17 @@ void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
     set_due(timeline, event, compute_due(timeline, delay_ns));
-    if (delay_ns == 0 && !timeline->events[event].is_lost) {
+    if (delay_ns == 0 && !timeline->table->events[event].is_lost) {
+        timeline_complete(timeline, event);
+    }
+}
+
+void timeline_start_at(struct timeline *timeline, uint64_t event, uint64_t due_ns)
+{
+    CHECK(timeline_state(timeline, event) == EVENT_PENDING);
+    if (due_ns > timeline->now_ns) {
+        set_due(timeline, event, due_ns);
+    } else if (!timeline->table->events[event].is_lost) {
         timeline_complete(timeline, event);
     }
 }
@@ -239,34 +275,36 @@ void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
     uint64_t due_ns = 0;
-    if (__builtin_add_overflow(timeline->events[event].due_ns, delay_ns, &due_ns)) {
+    if (__builtin_add_overflow(timeline->table->events[event].due_ns, delay_ns, &due_ns)) {
         due_ns = DELAY_NEVER;
     }
-    CHECK_COSTLY(due_ns >= timeline->events[event].due_ns);
+    CHECK_COSTLY(due_ns >= timeline->table->events[event].due_ns);
     set_due(timeline, event, due_ns);
-    timeline->events[event].is_lost = timeline->events[event].is_lost || delay_ns == DELAY_NEVER;
+    timeline->table->events[event].is_lost = timeline->table->events[event].is_lost ||
+                                             delay_ns == DELAY_NEVER;
     delay_successors(timeline, event);
 }
 
 enum event_state timeline_state(const struct timeline *timeline, uint64_t event)
 {
-    return event < timeline->event_capacity ? timeline->events[event].state : EVENT_UNKNOWN;
+    return is_own(timeline, event) ? (enum event_state)timeline->table->events[event].state
+                                   : EVENT_UNKNOWN;
 }
 
 uint64_t timeline_due_ns(const struct timeline *timeline, uint64_t event)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
-    return timeline->events[event].due_ns;
+    return timeline->table->events[event].due_ns;
 }
 
 static void complete_alone(struct timeline *timeline, uint64_t event)
 {
-    struct event *done = &timeline->events[event];
+    struct event *done = &timeline->table->events[event];
     CHECK(timeline->pending_count > 0);
     CHECK(timeline->pending[done->pending_index] == event);
     const uint64_t last = timeline->pending[--timeline->pending_count];
     timeline->pending[done->pending_index] = last;
-    timeline->events[last].pending_index = done->pending_index;
+    timeline->table->events[last].pending_index = done->pending_index;
     done->state = EVENT_DONE;
     done->was_lost = done->due_ns == DELAY_NEVER;
     done->completed_index = timeline->completed_count;
@@ -279,7 +317,8 @@ static void complete_alone(struct timeline *timeline, uint64_t event)
 static uint64_t find_first_in_stream(const struct timeline *timeline, uint64_t event)
 {
     uint64_t first = event;
-    for (size_t i = 0; timeline->events[event].is_enqueued && i < timeline->pending_count; i++) {
+    for (size_t i = 0; timeline->table->events[event].is_enqueued && i < timeline->pending_count;
+         i++) {
         const uint64_t other = timeline->pending[i];
         first = other < first && are_in_one_stream(timeline, event, other) ? other : first;
     }
@@ -305,8 +344,8 @@ static void advance_to(struct timeline *timeline, uint64_t to_ns)
     while (timeline->heap_count > 0 && timeline->heap[0].due_ns <= to_ns) {
         const struct due due = timeline->heap[0];
         heap_pop(timeline);
-        if (timeline->events[due.event].state == EVENT_PENDING &&
-            timeline->events[due.event].due_ns == due.due_ns) {
+        if (timeline->table->events[due.event].state == EVENT_PENDING &&
+            timeline->table->events[due.event].due_ns == due.due_ns) {
             timeline_complete(timeline, due.event);
         }
     }
@@ -344,21 +383,21 @@ uint64_t timeline_completed_count(const struct timeline *timeline)
 uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t event)
 {
     CHECK(timeline_state(timeline, event) == EVENT_DONE);
-    return timeline->events[event].completed_index;
+    return timeline->table->events[event].completed_index;
 }
 
 void timeline_excuse(struct timeline *timeline, uint64_t index)
 {
     CHECK(index <= timeline->completed_count);
     for (; index < timeline->completed_count; index++) {
-        timeline->events[timeline->completed[index]].was_lost = true;
+        timeline->table->events[timeline->completed[index]].was_lost = true;
     }
 }
 
 bool timeline_was_lost(const struct timeline *timeline, uint64_t event)
 {
     CHECK(timeline_state(timeline, event) == EVENT_DONE);
-    return timeline->events[event].was_lost;
+    return timeline->table->events[event].was_lost;
 }
 
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index)
@@ -371,7 +410,7 @@ uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index)
 
 static bool is_coming(const struct timeline *timeline, uint64_t event)
 {
-    return timeline->events[event].due_ns != DELAY_NEVER;
+    return timeline->table->events[event].due_ns != DELAY_NEVER;
 }
 
 uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event)
@@ -379,7 +418,7 @@ uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event)
     struct due last = {0};
     for (size_t i = 0; i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
-        const struct due due = {timeline->events[other].due_ns, other};
+        const struct due due = {timeline->table->events[other].due_ns, other};
         if (other != event && is_coming(timeline, other) &&
             (last.event == 0 || is_due_before(&last, &due))) {
             last = due;
@@ -403,7 +442,7 @@ void timeline_complete_others(struct timeline *timeline, uint64_t event)
     for (size_t i = 0; i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         if (other != event && is_coming(timeline, other)) {
-            dues[count++] = (struct due){timeline->events[other].due_ns, other};
+            dues[count++] = (struct due){timeline->table->events[other].due_ns, other};
         }
     }
     CHECK_COSTLY(count <= timeline->pending_count);
@@ -412,66 +451,4 @@ void timeline_complete_others(struct timeline *timeline, uint64_t event)
         timeline_complete(timeline, dues[i].event);
     }
     free(dues);
-}
-
-/* --- collectives --- */
-
-static bool has_joined(const struct collective *collective, uint32_t host)
-{
-    for (uint32_t i = 0; i < collective->count; i++) {
-        if (collective->members[i].host == host) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The open collective of this group that host may still join; a new one when there is none. */
-static struct collective *collective_for(struct timeline *timeline, uint16_t group, uint32_t host)
-{
-    CHECK_COSTLY(host < OP_HOST_COUNT_MAX);
-    for (size_t i = 0; i < timeline->collective_count; i++) {
-        struct collective *collective = &timeline->collectives[i];
-        if (collective->group == group && !has_joined(collective, host)) {
-            return collective;
-        }
-    }
-    timeline->collectives = array_grown(timeline->collectives, timeline->collective_count,
-                                        &timeline->collective_capacity,
-                                        sizeof *timeline->collectives);
-    CHECK_COSTLY(timeline->collective_count < timeline->collective_capacity);
-    struct collective *collective = &timeline->collectives[timeline->collective_count++];
-    collective->group = group;
-    collective->count = 0;
-    return collective;
-}
-
-void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16_t group,
-                               uint32_t host, uint32_t host_count, uint64_t delay_ns)
-{
-    CHECK(host < host_count);
-    CHECK(host_count <= OP_HOST_COUNT_MAX);
-    timeline_start(timeline, event, COLLECTIVE_BOUND_NS);
-    struct collective *collective = collective_for(timeline, group, host);
-    CHECK(collective->count < host_count);
-    const uint32_t i = collective->count++;
-    collective->members[i].event = event;
-    collective->members[i].delay_ns = delay_ns;
-    collective->members[i].host = host;
-    if (collective->count < host_count) {
-        return;
-    }
-    for (uint32_t k = 0; k < host_count; k++) {
-        const uint64_t member = collective->members[k].event;
-        if (timeline->events[member].state != EVENT_PENDING || timeline->events[member].is_lost) {
-            continue;
-        }
-        if (collective->members[k].delay_ns == 0) {
-            timeline_complete(
-                timeline, member); /* as in timeline_start: what is pending is due later than now */
-        } else {
-            set_due(timeline, member, compute_due(timeline, collective->members[k].delay_ns));
-        }
-    }
-    *collective = timeline->collectives[--timeline->collective_count];
 }

@@ -1,4 +1,4 @@
-/* Virtual time and the events of a whole run, shared by its devices. */
+/* Virtual time and its events: of a whole run, shared by its devices, or of each host. */
 #ifndef HARNESS_DEVICE_TIMELINE_H
 #define HARNESS_DEVICE_TIMELINE_H
 
@@ -6,6 +6,9 @@
 
 struct timeline;
 struct timeline *timeline_create(void);
+/* Another clock of the same run: its events are others, and no two events of a run have one id.
+ * What one of these timelines added is unknown to the others.  At most 64 share an origin. */
+struct timeline *timeline_create_beside(struct timeline *timeline);
 void timeline_destroy(struct timeline *timeline); /* NULL: nothing */
 uint64_t timeline_now_ns(const struct timeline *timeline);
 
@@ -27,9 +30,8 @@ uint32_t timeline_stream(const struct timeline *timeline, uint64_t event);
 uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream);
 /* A pending event that was added as lost now gets its due time, delay_ns from now. */
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
-/* The same for an event of a collective: see OP_COLLECTIVE. */
-void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16_t group,
-                               uint32_t host, uint32_t host_count, uint64_t delay_ns);
+/* The same, at a time that may be past: it completes then at once. */
+void timeline_start_at(struct timeline *timeline, uint64_t event, uint64_t due_ns);
 /* A pending event is due delay_ns later than it was (DELAY_NEVER: lost, even when its collective
  * goes on). */
 void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay_ns);

@@ -124,7 +124,7 @@ struct lanes *lanes_create(enum scheduler_backend backend)
 static void forget_list(struct lanes *lanes)
 {
     CHECK(lanes->calls.run == NULL);
-    CHECK(lanes->spare == NULL || lanes->spare->timeline == NULL);
+    CHECK(lanes->spare == NULL || lanes->spare->timelines[0] == NULL);
     run_destroy(lanes->spare);
     lanes->spare = NULL;
     lane_calls_deinit(&lanes->calls);

@@ -15,7 +15,7 @@ enum { LOOK_COUNT_MAX = 4096 };
 
 static void open_done(struct lanes *lanes)
 {
-    const struct timeline *timeline = lanes->calls.run->timeline;
+    const struct timeline *timeline = lanes->calls.run->timelines[0];
     while (lanes->completed_count < timeline_completed_count(timeline)) {
         const uint64_t event = timeline_completed_at(timeline, lanes->completed_count++);
         CHECK(event > 0);
@@ -29,7 +29,7 @@ static void open_done(struct lanes *lanes)
 /* Who waits for an event that is lost would wait for ever. */
 static void open_lost(struct lanes *lanes)
 {
-    const struct timeline *timeline = lanes->calls.run->timeline;
+    const struct timeline *timeline = lanes->calls.run->timelines[0];
     for (uint64_t left = lanes->awaiting; left != 0; left &= left - 1) {
         const uint64_t event = lanes->awaited[__builtin_ctzll(left)];
         CHECK(event <= lanes->plan->ops->count);
@@ -51,14 +51,15 @@ void lanes_device_open_gates(struct lanes *lanes)
 uint32_t lanes_device_events(void *context, uint64_t *events, uint32_t max)
 {
     const struct lanes *lanes = context;
-    return lanes->calls.run == NULL ? 0
-                                    : lanes_events_coming(lanes->calls.run->timeline, events, max);
+    return lanes->calls.run == NULL
+               ? 0
+               : lanes_events_coming(lanes->calls.run->timelines[0], events, max);
 }
 
 void lanes_device_complete(void *context, uint64_t event)
 {
     struct lanes *lanes = context;
-    timeline_complete(lanes->calls.run->timeline, event);
+    timeline_complete(lanes->calls.run->timelines[0], event);
     lanes_device_open_gates(lanes);
     if (lanes->plan->watch != NULL) {
         lanes->plan->watch->completed(lanes->plan->watch->context, event);
@@ -67,7 +68,7 @@ void lanes_device_complete(void *context, uint64_t event)
 
 void lanes_device_complete_all(struct lanes *lanes)
 {
-    struct timeline *timeline = lanes->calls.run->timeline;
+    struct timeline *timeline = lanes->calls.run->timelines[0];
     while (timeline_pending_count(timeline) > 0) {
         timeline_complete(timeline, timeline_pending_at(timeline, 0));
     }

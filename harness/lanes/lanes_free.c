@@ -115,7 +115,7 @@ static void begin_free_call(struct free_lanes *lanes, const struct free_lane *la
     progress_begin(PROGRESS_OP, (enum op_kind)op->kind, number);
     over->call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .skipped = true};
     if (over->is_made) {
-        over->handle = driver_begin_call(over->host, run->timeline, op, number, &over->call);
+        over->handle = driver_begin_call(over->host, op, number, &over->call);
     }
     device_guard_tell(&lanes->guard); /* there may be an event more, or one less */
 }
@@ -125,7 +125,7 @@ static void end_free_call(struct free_lanes *lanes, struct free_call *over, cons
     struct run *run = lanes->calls.run;
     const struct overlap_answer answer = {over->in_overlap, &over->call, message};
     if (over->is_made) {
-        driver_end_call(over->host, run->timeline, &run->setup, &over->call);
+        driver_end_call(over->host, &over->call);
     }
     clients_end(lanes->calls.clients, &over->call);
     overlap_end(&lanes->calls.overlap, &run->judge, &answer);

@@ -20,7 +20,7 @@ static uint64_t next_event(const struct free_lanes *lanes)
     if (lanes->is_judging && lanes->awaiting_count == 0) {
         return 0;
     }
-    return lanes_events_coming(lanes->calls.run->timeline, &next, 1) == 0 ? 0 : next;
+    return lanes_events_coming(lanes->calls.run->timelines[0], &next, 1) == 0 ? 0 : next;
 }
 
 /* Lets the lanes go on for a while, unless all of them wait for the device. */
@@ -46,7 +46,7 @@ static void *complete_events(void *context)
             continue;
         }
         delay_event(lanes);
-        timeline_complete(lanes->calls.run->timeline, next_event(lanes));
+        timeline_complete(lanes->calls.run->timelines[0], next_event(lanes));
         device_guard_tell(&lanes->guard);
     }
     device_guard_leave(&lanes->guard);
@@ -83,7 +83,7 @@ static void await_event(void *context, uint64_t event)
     struct free_lanes *lanes = context;
     lanes->awaiting_count++;
     device_guard_tell(&lanes->guard);
-    while (is_coming(lanes->calls.run->timeline, event)) {
+    while (is_coming(lanes->calls.run->timelines[0], event)) {
         device_guard_await(&lanes->guard);
     }
     CHECK(lanes->awaiting_count > 0);

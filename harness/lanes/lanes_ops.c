@@ -83,7 +83,7 @@ static void make_call(struct lanes *lanes, struct host *host, const struct op *o
     lanes->look_count = 0;
     order_after(lanes, op);
     if (may_begin) {
-        driver_call(host, run->timeline, &run->setup, op, call->number, call);
+        driver_call(host, &run->setup, op, call->number, call);
     }
     if (op->kind == OP_REPORT) {
         read_report(host);

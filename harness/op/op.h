@@ -53,7 +53,8 @@ enum op_flag {
      * is recorded. */
     OP_RELATIVE = 1u << 0,
     /* OP_EXECUTE: the event completes delay_ns after the executions of the same collective (group)
-     * have been enqueued on every host, or, with an error, COLLECTIVE_BOUND_NS after this op. */
+     * have been enqueued on every host of that group (setup_members()), or, with an error, a bound
+     * after this op (setup_collective_bound_ns()). */
     OP_COLLECTIVE = 1u << 1,
     /* The same request is made on every host of this group; all must get the same answer. */
     OP_SPMD = 1u << 2,
@@ -72,6 +73,15 @@ enum op_flag {
     OP_FLAG_MASK = 127u
 };
 #define COLLECTIVE_BOUND_NS UINT64_C(5000000000) /* 5 s: how long peers wait for a missing host */
+
+/* delay_ns later; DELAY_NEVER where that is never, or beyond all times. */
+static inline uint64_t delay_after_ns(uint64_t from_ns, uint64_t delay_ns)
+{
+    uint64_t due_ns = 0;
+    return delay_ns == DELAY_NEVER || __builtin_add_overflow(from_ns, delay_ns, &due_ns)
+               ? DELAY_NEVER
+               : due_ns;
+}
 
 /* Alignments go up to 2 MiB: what every allocator we know of accepts. */
 enum {
@@ -95,7 +105,8 @@ struct op {
     uint8_t tag; /* index into the list's tag names; OP_FAULT: enum fault_kind; OP_SWITCH: a lane */
     uint8_t align_log2; /* 0 = the granule */
     union {
-        uint16_t group;  /* with OP_COLLECTIVE or OP_SPMD: which one, any number */
+        uint16_t group;  /* with OP_COLLECTIVE or OP_SPMD: which one, any number; of all hosts, or
+                            of those that the setup declares */
         uint16_t stream; /* with OP_ON_STREAM: 1..63; of a job of several hosts it spans all */
     };
     uint64_t size_bytes;

@@ -169,6 +169,47 @@ static void print_reported(FILE *stream, const struct setup_reported *reported)
     fprintf(stream, "\n");
 }
 
+static void print_members(FILE *stream, uint64_t members)
+{
+    const char *between = "";
+    for (unsigned i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        unsigned last = i;
+        while (last + 1 < OP_HOST_COUNT_MAX && (members >> i & 1) != 0 &&
+               (members >> (last + 1) & 1) != 0) {
+            last++;
+        }
+        if ((members >> i & 1) != 0) {
+            fprintf(stream, last == i ? "%s%u" : "%s%u-%u", between, i, last);
+            between = ",";
+            i = last;
+        }
+    }
+}
+
+/* The hosts' time, and their groups. */
+static void print_hosts(FILE *stream, const struct setup *setup)
+{
+    char duration[SIZE_TEXT_BYTES];
+    fprintf(stream, "%s", setup->has_clocks ? "clocks own\n" : "");
+    for (uint32_t i = 0; i < setup->host_count && setup->has_clocks; i++) {
+        const struct setup_clock *clock = &setup->clocks[i];
+        if (clock->ahead_ns != 0 || clock->drift != 0) {
+            duration_print(clock->ahead_ns, duration);
+            fprintf(stream, "clock %" PRIu32 " ahead=%s drift=%" PRId32 "\n", i, duration,
+                    clock->drift);
+        }
+    }
+    if (setup->collective_bound_ns != 0) {
+        duration_print(setup->collective_bound_ns, duration);
+        fprintf(stream, "collective_bound %s\n", duration);
+    }
+    for (uint32_t i = 0; i < setup->group_count; i++) {
+        fprintf(stream, "group %u ", (unsigned)setup->groups[i].number);
+        print_members(stream, setup->groups[i].members);
+        fprintf(stream, " \"%s\"\n", setup->groups[i].name);
+    }
+}
+
 void ops_file_print_head(FILE *stream, const struct setup *setup)
 {
     char size[SIZE_TEXT_BYTES];
@@ -196,6 +237,7 @@ void ops_file_print_head(FILE *stream, const struct setup *setup)
         fprintf(stream, "rounding %s\n", rounding);
     }
     fprintf(stream, "hosts %" PRIu32 "\n", setup->host_count);
+    print_hosts(stream, setup);
     const uint32_t *at = setup->coordinate;
     fprintf(stream, "coordinate %" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 "\n", at[0], at[1],
             at[2], at[3]);

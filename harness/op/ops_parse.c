@@ -69,6 +69,7 @@ static bool parse_op_line(struct parser *parser, struct word label)
         return parser_fail(parser, parser->line, "there is no host %u: the head has hosts %" PRIu32,
                            op.host, parser->setup->host_count);
     }
+    parser->names_lanes = parser->names_lanes || op.lane != 0 || kind == OP_SWITCH;
     op_list_append(parser->list, &op);
     return true;
 }
@@ -143,6 +144,7 @@ enum ops_file_result ops_file_parse(const char *text, size_t length, struct setu
         line = take_line(&parser, line, end);
         is_good = is_text(&parser, line <= end) && parse_line(&parser);
     } while (is_good && line <= end);
+    is_good = is_good && parser_check_hosts(&parser);
     free(parser.labels);
     return is_good ? OPS_FILE_OK : OPS_FILE_INVALID;
 }

@@ -250,22 +250,17 @@ static bool parse_reported(struct parser *parser, struct word word)
            parser_fail(parser, word.text, "reported lacks requested= or free=");
 }
 
-/* What stands between the quotes, which may have blanks. */
-static bool parse_tag_name(struct parser *parser, uint8_t tag)
+bool parser_quoted(struct parser *parser, const char *what, char *name, size_t bytes)
 {
     parser_skip_blanks(parser);
     const struct word quoted = parser_rest(parser, parser->at);
     if (quoted.length < 2 || quoted.text[0] != '"' || quoted.text[quoted.length - 1] != '"') {
-        return parser_fail(parser, quoted.text, "write a tag's name in double quotes");
+        return parser_fail(parser, quoted.text, "write a %s's name in double quotes", what);
     }
     parser->at = parser->line_end;
-    char name[SETUP_NAME_BYTES] = "";
     const struct word inside = {quoted.text + 1, quoted.length - 2};
-    if (inside.length > 0 && !parser_copy(parser, inside, name, sizeof name)) {
-        return false;
-    }
-    setup_set_tag(parser->setup, tag, name);
-    return true;
+    name[0] = '\0';
+    return inside.length == 0 || parser_copy(parser, inside, name, bytes);
 }
 
 static bool parse_tag(struct parser *parser, struct word word)
@@ -278,7 +273,12 @@ static bool parse_tag(struct parser *parser, struct word word)
         return parser_fail(parser, word.text, "the tag %" PRIu64 " is given twice", tag);
     }
     parser->tags_named[tag] = true;
-    return parse_tag_name(parser, (uint8_t)tag);
+    char name[SETUP_NAME_BYTES];
+    if (!parser_quoted(parser, "tag", name, sizeof name)) {
+        return false;
+    }
+    setup_set_tag(parser->setup, (uint8_t)tag, name);
+    return true;
 }
 
 /* --- lines --- */
@@ -295,6 +295,10 @@ static const struct {
     {"granule", parse_granule, false},
     {"rounding", parse_rounding, false},
     {"hosts", parse_hosts, false},
+    {"clocks", parser_clocks, false},
+    {"clock", parser_clock, true},
+    {"collective_bound", parser_collective_bound, false},
+    {"group", parser_group, true},
     {"coordinate", parse_coordinate, false},
     {"target", parse_target, false},
     {"option", parse_option, true},
@@ -334,7 +338,7 @@ bool parser_head(struct parser *parser, struct word key)
     return parser_fail(
         parser, key.text,
         "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
-        "(scenario, chip, system, capacity, granule, rounding, hosts, coordinate, target, option, seed, "
-        "search_nodes, regret_max, until, check_races, reported, tag)",
+        "(scenario, chip, system, capacity, granule, rounding, hosts, clocks, clock, collective_bound, group, "
+        "coordinate, target, option, seed, search_nodes, regret_max, until, check_races, reported, tag)",
         shown(key), key.text);
 }

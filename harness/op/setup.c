@@ -8,13 +8,12 @@
 
 void setup_copy(struct setup *to, const struct setup *from)
 {
-    if (to->has_tags || from->has_tags) {
-        *to = *from;
-        return;
-    }
-    const size_t after_tags = offsetof(struct setup, tags) + sizeof to->tags;
-    memcpy(to, from, offsetof(struct setup, tags));
-    memcpy((char *)to + after_tags, (const char *)from + after_tags, sizeof *to - after_tags);
+    const bool has_tags = to->has_tags || from->has_tags;
+    const size_t after = has_tags ? offsetof(struct setup, has_tags)
+                                  : offsetof(struct setup, tags) + sizeof to->tags;
+    memcpy(to, from, offsetof(struct setup, groups) + from->group_count * sizeof from->groups[0]);
+    to->has_tags = from->has_tags;
+    memcpy((char *)to + after, (const char *)from + after, sizeof *to - after);
 }
 
 void setup_init(struct setup *setup)
@@ -56,6 +55,104 @@ const char *setup_option(const struct setup *setup, const char *key)
     }
     return NULL;
 }
+
+/* --- groups and clocks --- */
+
+/* The place of the number among the groups: where it is, or would be. */
+static uint32_t find_group(const struct setup *setup, uint16_t number)
+{
+    uint32_t low = 0, high = setup->group_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (setup->groups[middle].number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static const struct setup_group *declared_group(const struct setup *setup, uint16_t number)
+{
+    const uint32_t place = find_group(setup, number);
+    const bool is_there = place < setup->group_count && setup->groups[place].number == number;
+    return is_there ? &setup->groups[place] : NULL;
+}
+
+uint64_t setup_members(const struct setup *setup, uint16_t group)
+{
+    const struct setup_group *declared = declared_group(setup, group);
+    return declared != NULL ? declared->members : UINT64_MAX >> (64 - setup->host_count);
+}
+
+static void copy_name(char *to, const char *name, size_t bytes)
+{
+    size_t i = 0;
+    for (; name[i] != '\0' && i < bytes - 1; i++) {
+        const unsigned char c = (unsigned char)name[i];
+        to[i] = c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? '_' : (char)c;
+    }
+    to[i] = '\0';
+}
+
+bool setup_set_group(struct setup *setup, uint16_t number, uint64_t members, const char *name)
+{
+    const uint32_t place = find_group(setup, number);
+    CHECK(members != 0);
+    if (declared_group(setup, number) == NULL) {
+        if (setup->group_count == SETUP_GROUP_COUNT_MAX) {
+            return false;
+        }
+        memmove(&setup->groups[place + 1], &setup->groups[place],
+                (setup->group_count - place) * sizeof setup->groups[0]);
+        setup->group_count++;
+    }
+    setup->groups[place].number = number;
+    setup->groups[place].members = members;
+    copy_name(setup->groups[place].name, name, sizeof setup->groups[place].name);
+    return true;
+}
+
+const char *setup_group_name(const struct setup *setup, uint16_t group)
+{
+    const struct setup_group *declared = declared_group(setup, group);
+    return declared != NULL ? declared->name : "";
+}
+
+uint64_t setup_collective_bound_ns(const struct setup *setup)
+{
+    return setup->collective_bound_ns == 0 ? COLLECTIVE_BOUND_NS : setup->collective_bound_ns;
+}
+
+uint64_t setup_clock_reading(const struct setup_clock *clock, uint64_t now_ns)
+{
+    if (clock->ahead_ns == 0 && clock->drift == 0) {
+        return now_ns;
+    }
+    /* Below 2^64 each: no overflow of 128 bits, and never less than 9/10 of now. */
+    const __int128 reading = (__int128)now_ns + clock->ahead_ns +
+                             (__int128)now_ns * clock->drift / 1000000;
+    return reading > (__int128)(UINT64_MAX - 1) ? UINT64_MAX - 1 : (uint64_t)reading;
+}
+
+void setup_set_hosts(struct setup *setup, uint32_t host_count)
+{
+    CHECK(host_count >= 1 && host_count <= OP_HOST_COUNT_MAX);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < setup->group_count; i++) {
+        setup->groups[kept] = setup->groups[i];
+        setup->groups[kept].members &= UINT64_MAX >> (64 - host_count);
+        kept += setup->groups[kept].members != 0;
+    }
+    for (uint32_t i = host_count; i < OP_HOST_COUNT_MAX; i++) {
+        setup->clocks[i] = (struct setup_clock){0};
+    }
+    setup->group_count = kept;
+    setup->host_count = host_count;
+}
+
+/* --- names --- */
 
 bool setup_is_outside_name(const char *name)
 {
@@ -104,13 +201,7 @@ unsigned setup_filler_tag(const struct setup *setup)
 
 void setup_set_tag(struct setup *setup, uint8_t tag, const char *name)
 {
-    char *to = setup->tags[tag];
-    size_t i = 0;
-    for (; name[i] != '\0' && i < SETUP_NAME_BYTES - 1; i++) {
-        const unsigned char c = (unsigned char)name[i];
-        to[i] = c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? '_' : (char)c;
-    }
-    to[i] = '\0';
+    copy_name(setup->tags[tag], name, SETUP_NAME_BYTES);
     setup->has_tags = true;
 }
 

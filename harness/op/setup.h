@@ -16,6 +16,9 @@ enum {
     SETUP_NAME_BYTES = 64,   /* with the final NUL */
     SETUP_VALUE_BYTES = 256, /* target names may be paths */
     SETUP_WEIGHT_MAX = 10000,
+    SETUP_GROUP_COUNT_MAX = 256,
+    SETUP_GROUP_NAME_BYTES = 30,
+    SETUP_DRIFT_MAX = 100000, /* millionths: 10 % */
 };
 
 struct setup_option {
@@ -31,6 +34,20 @@ struct setup_reported {
     uint64_t free_low, free_high;
     uint64_t image_least; /* bytes that the image of the program takes at least, where the size in
                              the list is assumed; 0 = it is not */
+};
+
+/* The members of a group of hosts (op.group), such as one row of a mesh. */
+struct setup_group {
+    uint64_t members; /* bit per host, at least one */
+    uint16_t number;
+    char name[SETUP_GROUP_NAME_BYTES]; /* "data 0" */
+};
+
+/* What a host reads from its clock when `now` of its time has passed: now + ahead_ns + now *
+ * drift / 1000000. */
+struct setup_clock {
+    uint64_t ahead_ns;
+    int32_t drift; /* millionths; SETUP_DRIFT_MAX at most, either way */
 };
 
 /* An open value; copy it freely.  Texts are NUL-terminated and free of control characters. */
@@ -54,15 +71,22 @@ struct setup {
     struct target_rounding rounding;
     struct setup_reported reported;
     bool checks_races; /* plain accesses of lanes are held to happens-before: explore/order.h */
-    bool has_tags;     /* at least one is named */
-    char tags[OP_TAG_COUNT][SETUP_NAME_BYTES]; /* "" = unnamed */
+    /* Each host has a time of its own: OP_ADVANCE and waits are of its host alone, and no op waits
+     * for an event of another host but by a collective.  Not with lanes. */
+    bool has_clocks;
+    struct setup_clock clocks[OP_HOST_COUNT_MAX]; /* all zero where not has_clocks */
+    uint64_t collective_bound_ns; /* 0 = COLLECTIVE_BOUND_NS; DELAY_NEVER: no bound */
+    uint32_t group_count;
+    struct setup_group groups[SETUP_GROUP_COUNT_MAX]; /* group_count of them, numbers ascending */
+    bool has_tags;                                    /* at least one is named */
+    char tags[OP_TAG_COUNT][SETUP_NAME_BYTES];        /* "" = unnamed */
     /* How often a scenario that draws its ops from the generator has each kind: percent of what it
      * would draw, 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops themselves. */
     uint16_t weights[OP_KIND_COUNT];
 };
 
-/* *to = *from, both initialised, without touching names of tags where neither has any: they are
- * nearly all of it. */
+/* *to = *from, both initialised, without touching names of tags where neither has any, and groups
+ * that there are not: these are nearly all of it. */
 void setup_copy(struct setup *to, const struct setup *from);
 
 /* 1 host, target "hbm", every weight 100, everything else empty or zero. */
@@ -70,6 +94,20 @@ void setup_init(struct setup *setup);
 
 /* Adds or replaces an option.  False: too many, or too long. */
 bool setup_set_option(struct setup *setup, const char *key, const char *value);
+
+/* That many hosts: what is said of others is dropped. */
+void setup_set_hosts(struct setup *setup, uint32_t host_count);
+/* The hosts of the group, a bit each: those that are declared, or all. */
+uint64_t setup_members(const struct setup *setup, uint16_t group);
+/* Declares a group, or replaces what was declared.  Control characters and quotes of the name
+ * become
+ * '_'; a longer one is cut.  False: too many. */
+bool setup_set_group(struct setup *setup, uint16_t number, uint64_t members, const char *name);
+/* Its name; "" = it is not declared. */
+const char *setup_group_name(const struct setup *setup, uint16_t group);
+uint64_t setup_collective_bound_ns(const struct setup *setup);
+/* What the clock shows when now_ns have passed; at most UINT64_MAX - 1. */
+uint64_t setup_clock_reading(const struct setup_clock *clock, uint64_t now_ns);
 
 /* NULL when the key is not set. */
 const char *setup_option(const struct setup *setup, const char *key);

@@ -59,7 +59,6 @@ struct counter_history;
 struct judge {
     struct host *hosts; /* host_count of them */
     uint32_t host_count;
-    struct timeline *timeline;
     const struct op_list *ops; /* recorded */
     const struct setup *setup; /* of the list */
     struct oracle *oracle;
@@ -92,7 +91,9 @@ struct judge {
     uint32_t relations_checked; /* of the out-of-memory of the last op */
     uint64_t oom_count;         /* judged so far */
     uint64_t nodes_max;
-    uint64_t absorbed_count;    /* completed events that the models know */
+    /* by host: completed events of its timeline that the models know; where hosts share one, of the
+     * first of them */
+    uint64_t absorbed_counts[OP_HOST_COUNT_MAX];
     enum rule asked;            /* the rule that is being judged */
     struct verdict *verdict;    /* of the op under way */
     const char *message;        /* its error text, taken right after the call; "" = none */

@@ -2,19 +2,37 @@
 
 #include "harness/rules/private/judge_contents.h"
 
-void judge_absorb_until(struct judge *judge, uint64_t completed_count)
+uint64_t judge_absorbed_count(const struct judge *judge, const struct host *host)
 {
-    while (judge->absorbed_count < completed_count) {
-        const uint64_t event = timeline_completed_at(judge->timeline, judge->absorbed_count++);
-        /* Blocks of any host may wait for it, not only those of the host that made it. */
-        for (uint32_t i = 0; i < judge->host_count; i++) {
-            model_complete(judge->hosts[i].model, event);
-            judge_free_deferred(&judge->hosts[i]);
+    return judge->absorbed_counts[host->clock];
+}
+
+void judge_absorb_until(struct judge *judge, const struct host *host, uint64_t completed_count)
+{
+    uint64_t *absorbed_count = &judge->absorbed_counts[host->clock];
+    while (*absorbed_count < completed_count) {
+        const uint64_t event = timeline_completed_at(host->timeline, (*absorbed_count)++);
+        /* Blocks of any host with that time may wait for it, not only those of the host that made
+         * it. */
+        for (uint32_t i = host->clock; i < judge->host_count; i++) {
+            if (judge->hosts[i].timeline == host->timeline) {
+                model_complete(judge->hosts[i].model, event);
+                judge_free_deferred(&judge->hosts[i]);
+            }
         }
     }
 }
 
+void judge_absorb(struct judge *judge, const struct host *host)
+{
+    judge_absorb_until(judge, host, timeline_completed_count(host->timeline));
+}
+
 void judge_absorb_all(struct judge *judge)
 {
-    judge_absorb_until(judge, timeline_completed_count(judge->timeline));
+    for (uint32_t i = 0; i < judge->host_count; i++) {
+        if (judge->hosts[i].clock == i) {
+            judge_absorb(judge, &judge->hosts[i]);
+        }
+    }
 }

@@ -116,8 +116,8 @@ bool judge_device_calls(struct judge *judge, struct host *host, const struct cal
         const struct device_call *calls = device_calls(host->device, &now_count);
         const struct device_call made = calls[i];
         const uint64_t after = i + 1 < count ? calls[i + 1].completed_before
-                                             : timeline_completed_count(judge->timeline);
-        judge_absorb_until(judge, made.completed_before);
+                                             : timeline_completed_count(host->timeline);
+        judge_absorb_until(judge, host, made.completed_before);
         if (made.result != DEVICE_OK && made.result != DEVICE_PARTIAL) {
             continue;
         }
@@ -125,9 +125,9 @@ bool judge_device_calls(struct judge *judge, struct host *host, const struct cal
                   absorb_device_call(judge, host, call, &made, moved);
     }
     if (is_good && call->result == TARGET_NO_MEMORY) {
-        judge_absorb_until(judge, device_seen_count(host->device));
+        judge_absorb_until(judge, host, device_seen_count(host->device));
     } else if (is_good) {
-        judge_absorb_all(judge);
+        judge_absorb(judge, host);
     }
     return judge_bounds(judge, host) && is_good && judge_regions(judge, host, call);
 }

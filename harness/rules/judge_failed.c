@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/device/span_map.h"
 #include "harness/op/rounding.h"
+#include "harness/rules/judge_completions.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/reported_row.h"
 #include "harness/rules/private/rules.h"
@@ -60,7 +61,7 @@ static bool check_effort(struct judge *judge, const struct host *host, const str
     }
     for (size_t i = 0; i < count; i++) {
         const uint64_t after = i + 1 < count ? calls[i + 1].completed_before
-                                             : judge->absorbed_count;
+                                             : judge_absorbed_count(judge, host);
         effort.made = &calls[i];
         if (has_effect(judge, host, &calls[i], after) && !is_step_of_sleep(call, &calls[i]) &&
             !rule_judge(RULE_FAILED_CHANGED, &effort)) {

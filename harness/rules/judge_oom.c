@@ -81,7 +81,7 @@ static bool is_excused(const struct host *host)
 static bool judge_text(struct judge *judge, const struct host *host, const struct call *call)
 {
     const bool has_seen_all = device_seen_count(host->device) ==
-                              timeline_completed_count(judge->timeline);
+                              timeline_completed_count(host->timeline);
     const bool has_numbers = has_seen_all && model_absent_count(host->model) == 0 &&
                              host->contract.placement == PLACEMENT_RANGES;
     return rule_judge(RULE_MESSAGE,

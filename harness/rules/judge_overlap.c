@@ -33,8 +33,9 @@ static bool update_calls(struct pass *pass)
 static bool complete_until(struct pass *pass, uint64_t completed_count)
 {
     struct judge *judge = pass->judge;
-    while (judge->absorbed_count < completed_count) {
-        const uint64_t event = timeline_completed_at(judge->timeline, judge->absorbed_count++);
+    uint64_t *absorbed_count = &judge->absorbed_counts[0]; /* lanes share one time */
+    while (*absorbed_count < completed_count) {
+        const uint64_t event = timeline_completed_at(judge->hosts[0].timeline, (*absorbed_count)++);
         for (uint32_t i = 0; i < judge->host_count; i++) {
             model_complete(judge->hosts[i].model, event);
             judge_clear_gone(&judge->hosts[i]);

@@ -31,7 +31,7 @@ static void add_mark(struct overlap *overlap, const struct judge *judge, uint32_
     struct overlap_mark *mark = &overlap->marks[overlap->mark_count++];
     mark->call = call;
     mark->is_return = is_return;
-    mark->completed_count = timeline_completed_count(judge->timeline);
+    mark->completed_count = timeline_completed_count(judge->hosts[0].timeline);
     for (uint32_t i = 0; i < judge->host_count; i++) {
         size_t count = 0;
         (void)device_calls(judge->hosts[i].device, &count);
@@ -55,7 +55,7 @@ void overlap_stretch(struct overlap *overlap, const struct judge *judge)
 {
     CHECK(overlap->mark_count > 0);
     overlap->marks[overlap->mark_count - 1].completed_count = timeline_completed_count(
-        judge->timeline);
+        judge->hosts[0].timeline);
 }
 
 const char *overlap_message(struct host *host, const struct call *call)

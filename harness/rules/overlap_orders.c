@@ -30,10 +30,10 @@ struct overlap_orders overlap_orders_find(const struct pass *pass, uint32_t numb
 /* Whether the event that the free waits for, if any, is done. */
 static bool is_event_done(const struct pass *pass, const struct call *call)
 {
-    const struct timeline *timeline = pass->judge->timeline;
+    const struct timeline *timeline = pass->judge->hosts[0].timeline;
     return call->op.kind != OP_FREE_AFTER ||
            (timeline_state(timeline, call->event) == EVENT_DONE &&
-            timeline_completed_index(timeline, call->event) < pass->judge->absorbed_count);
+            timeline_completed_index(timeline, call->event) < pass->judge->absorbed_counts[0]);
 }
 
 /* Whether calls under way may have made the block go, or have made it, so that it was not there

@@ -28,7 +28,9 @@ struct observation_log {
     struct told_host hosts[OP_HOST_COUNT_MAX];
     uint64_t *due_ns; /* by event: what a reader of the lines so far would say */
     size_t due_capacity;
-    uint64_t completed_count, now_ns;
+    struct {
+        uint64_t completed_count, now_ns; /* as told last */
+    } clocks[OP_HOST_COUNT_MAX];          /* by host.clock */
 };
 
 struct observation_log *observation_log_create(void)
@@ -304,41 +306,55 @@ static void append_regions(struct writing *text, struct told_host *host, const s
 
 /* An out-of-memory is judged by what the target must have seen: the rest is told with the next op.
  */
-static void append_done(struct writing *text, struct observation_log *log, const struct run *run,
-                        const struct device *device)
+static uint64_t told_count(const struct run *run, const struct host *host, const struct host *of_op)
 {
-    const struct timeline *timeline = run->timeline;
     const bool is_oom = run->observation.skipped == 0 &&
                         run->observation.result == TARGET_NO_MEMORY;
-    const uint64_t count = is_oom ? device_seen_count(device) : timeline_completed_count(timeline);
+    return is_oom && host->timeline == of_op->timeline ? device_seen_count(of_op->device)
+                                                       : timeline_completed_count(host->timeline);
+}
+
+/* One host of each time. */
+static const struct host *first_of_clock(const struct run *run, uint32_t host)
+{
+    return run->hosts[host].clock == host ? &run->hosts[host] : NULL;
+}
+
+static void append_done(struct writing *text, struct observation_log *log, const struct run *run,
+                        const struct host *of_op)
+{
     bool is_open = false;
-    for (; log->completed_count < count; log->completed_count++) {
-        begin_entry(text, "done", &is_open);
-        json_add_number(text, NULL, timeline_completed_at(timeline, log->completed_count) - 1);
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        const struct host *host = first_of_clock(run, i);
+        if (host == NULL) {
+            continue;
+        }
+        const uint64_t count = told_count(run, host, of_op);
+        uint64_t *told = &log->clocks[i].completed_count;
+        for (; *told < count; (*told)++) {
+            begin_entry(text, "done", &is_open);
+            json_add_number(text, NULL, timeline_completed_at(host->timeline, *told) - 1);
+        }
     }
     end_list(text, is_open);
 }
 
-static uint64_t add_delay(uint64_t from_ns, uint64_t delay_ns)
-{
-    uint64_t due_ns = 0;
-    return delay_ns == DELAY_NEVER || __builtin_add_overflow(from_ns, delay_ns, &due_ns)
-               ? DELAY_NEVER
-               : due_ns;
-}
-
 /* When the list says that the op's own event is due. */
-static void expect_event(struct observation_log *log, const struct op *op, uint32_t number,
-                         uint64_t now_ns)
+static void expect_event(struct observation_log *log, const struct run *run, const struct op *op,
+                         const struct observation *seen)
 {
+    const uint32_t number = seen->op;
+    const uint64_t now_ns = seen->now_ns;
+    const uint64_t before_ns = log->clocks[run->hosts[op->host].clock].now_ns;
     const uint64_t event = (uint64_t)number + 1;
     if (event >= log->due_capacity) {
         log->due_capacity = 2 * event + 64;
         log->due_ns = array_resized(log->due_ns, log->due_capacity * sizeof *log->due_ns);
     }
-    log->due_ns[event] = op->kind != OP_EXECUTE             ? add_delay(log->now_ns, op->delay_ns)
-                         : (op->flags & OP_COLLECTIVE) != 0 ? add_delay(now_ns, COLLECTIVE_BOUND_NS)
-                                                            : add_delay(now_ns, op->delay_ns);
+    log->due_ns[event] = op->kind != OP_EXECUTE ? delay_after_ns(before_ns, op->delay_ns)
+                         : (op->flags & OP_COLLECTIVE) != 0
+                             ? delay_after_ns(now_ns, setup_collective_bound_ns(&run->setup))
+                             : delay_after_ns(now_ns, op->delay_ns);
 }
 
 static void append_other_due(struct writing *text, struct observation_log *log, uint64_t event,
@@ -357,16 +373,22 @@ static void append_other_due(struct writing *text, struct observation_log *log, 
 
 /* Only a fault, the last host of a collective, or its stream changes when an event is due.  What an
  * out-of-memory need not have seen was not to be awaited. */
-static void append_due(struct writing *text, struct observation_log *log,
-                       const struct timeline *timeline)
+static void append_due(struct writing *text, struct observation_log *log, const struct run *run)
 {
     bool is_open = false;
-    for (size_t i = 0; i < timeline_pending_count(timeline); i++) {
-        const uint64_t event = timeline_pending_at(timeline, i);
-        append_other_due(text, log, event, timeline_due_ns(timeline, event), &is_open);
-    }
-    for (uint64_t i = log->completed_count; i < timeline_completed_count(timeline); i++) {
-        append_other_due(text, log, timeline_completed_at(timeline, i), DELAY_NEVER, &is_open);
+    for (uint32_t k = 0; k < run->setup.host_count; k++) {
+        if (first_of_clock(run, k) == NULL) {
+            continue;
+        }
+        const struct timeline *timeline = run->hosts[k].timeline;
+        for (size_t i = 0; i < timeline_pending_count(timeline); i++) {
+            const uint64_t event = timeline_pending_at(timeline, i);
+            append_other_due(text, log, event, timeline_due_ns(timeline, event), &is_open);
+        }
+        const uint64_t count = timeline_completed_count(timeline);
+        for (uint64_t i = log->clocks[k].completed_count; i < count; i++) {
+            append_other_due(text, log, timeline_completed_at(timeline, i), DELAY_NEVER, &is_open);
+        }
     }
     end_list(text, is_open);
 }
@@ -407,10 +429,10 @@ static void append_effects(struct writing *text, struct observation_log *log, co
                     is_execution(info) ? op->ref : run->observation.op);
     }
     append_regions(text, host, run, op);
-    append_done(text, log, run, device);
+    append_done(text, log, run, &run->hosts[op->host]);
     if (device_faults_struck(device) != 0 || (op->flags & OP_COLLECTIVE) != 0 ||
         (run->hosts[op->host].contract.stream_ordered && info->makes_event)) {
-        append_due(text, log, run->timeline);
+        append_due(text, log, run);
     }
     if (run->observation.skipped == 0) {
         append_refused(text, device);
@@ -423,7 +445,7 @@ void observation_log_print_op(struct observation_log *log, const struct run *run
     const struct observation *seen = &run->observation;
     CHECK(seen->op < run->ops.count);
     const struct op *op = &run->ops.ops[seen->op];
-    expect_event(log, op, seen->op, seen->now_ns);
+    expect_event(log, run, op, seen);
     text->is_spaced = true;
     writing_append(text, "{");
     json_add_number(text, "op", seen->op);
@@ -431,5 +453,5 @@ void observation_log_print_op(struct observation_log *log, const struct run *run
     append_effects(text, log, run, op);
     json_close(text);
     text->is_spaced = false;
-    log->now_ns = seen->now_ns;
+    log->clocks[run->hosts[op->host].clock].now_ns = seen->now_ns;
 }

@@ -385,7 +385,7 @@ void probe_watch_begin(struct probe_watch *watch, const struct model *model, con
 static uint64_t device_hit(const struct probe_sight *sight)
 {
     const struct observation *seen = sight->seen;
-    struct log log = {.timeline = sight->judge->timeline, .ops = sight->judge->ops};
+    struct log log = {.timeline = sight->host->timeline, .ops = sight->judge->ops};
     log.calls = device_calls(sight->host->device, &log.count);
     uint64_t hits = faults_hit(sight->host->device);
     hits |= seen->wait_count > 0 ? waits_hit(sight, &log) : 0;

@@ -14,6 +14,7 @@
 #include "harness/run/growth.h"
 #include "harness/run/run_findings.h"
 #include "harness/run/totals.h"
+#include "harness/run/waits.h"
 #include "harness/target.h"
 
 struct run;
@@ -47,6 +48,8 @@ const struct verdict *run_finish(struct run *run);
 bool run_is_broken(const struct run *run);
 /* What was found so far, disputes among it; run_finish() may add to it. */
 const struct run_findings *run_findings(const struct run *run);
+/* Who waited in vain for another host; who still waits is there once run_finish() has begun. */
+const struct waits *run_waits(const struct run *run);
 /* The verdict on the out-of-memory of the last op, where the verdict of run_step() is on a rule
  * that the op broke besides; NULL: there is none. */
 const struct verdict *run_hidden_oom(const struct run *run);

@@ -3,6 +3,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
+#include "harness/device/collectives.h"
 #include "harness/device/timeline.h"
 #include "harness/op/rounding.h"
 
@@ -15,11 +16,14 @@ static bool open_hosts(struct run *run, const struct target *target, struct devi
     CHECK(run->setup.host_count <= OP_HOST_COUNT_MAX);
     CHECK(run->growth_count >= run->setup.host_count);
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        run->hosts[i].guard = guard;
-        if (!host_open(&run->hosts[i], (uint8_t)i, target, &run->setup, run->timeline, reason,
-                       RUN_REASON_BYTES)) {
+        struct host *host = &run->hosts[i];
+        host->guard = guard;
+        if (!host_open(host, (uint8_t)i, target, &run->setup,
+                       run->timelines[run->setup.has_clocks ? i : 0], reason, RUN_REASON_BYTES)) {
             return false;
         }
+        host->clock = (uint8_t)(run->setup.has_clocks ? i : 0);
+        host->collectives = run->collectives;
         run->models[i] = run->hosts[i].model;
         growth_init(&run->growth[i]);
     }
@@ -87,14 +91,28 @@ static void count_not_checked(struct run *run)
     }
 }
 
+static void create_timelines(struct run *run)
+{
+    struct timeline *of_hosts[OP_HOST_COUNT_MAX];
+    const bool has_clocks = run->setup.has_clocks;
+    run->timelines[0] = timeline_create();
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        if (has_clocks && i > 0) {
+            run->timelines[i] = timeline_create_beside(run->timelines[0]);
+        }
+        of_hosts[i] = run->timelines[has_clocks ? i : 0];
+    }
+    run->collectives = collectives_create(&run->setup, of_hosts);
+}
+
 /* NULL: the target refused; the run is gone. */
 static struct run *begin_run(struct run *run, const struct target *target,
                              struct device_guard *guard, char reason[RUN_REASON_BYTES])
 {
-    CHECK(run->timeline == NULL);
+    CHECK(run->timelines[0] == NULL);
     CHECK(run->ops.count == 0);
     CHECK(run->setup.host_count >= 1);
-    run->timeline = timeline_create();
+    create_timelines(run);
     run->digest = HASH_START;
     if (!open_hosts(run, target, guard, reason)) {
         run_destroy(run);
@@ -104,7 +122,6 @@ static struct run *begin_run(struct run *run, const struct target *target,
     count_not_checked(run);
     run->judge.hosts = run->hosts;
     run->judge.host_count = run->setup.host_count;
-    run->judge.timeline = run->timeline;
     run->judge.ops = &run->ops;
     run->judge.setup = &run->setup;
     run->judge.looks_back = !run->promises_only || run->setup.has_regret_max;
@@ -135,8 +152,12 @@ static void close_hosts(struct run *run)
             host_deinit(&run->hosts[i]);
         }
     }
-    timeline_destroy(run->timeline);
-    run->timeline = NULL;
+    collectives_destroy(run->collectives);
+    run->collectives = NULL;
+    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX && run->timelines[i] != NULL; i++) {
+        timeline_destroy(run->timelines[i]);
+        run->timelines[i] = NULL;
+    }
 }
 
 void run_destroy(struct run *run)
@@ -153,7 +174,7 @@ void run_destroy(struct run *run)
 
 void run_end(struct run *run)
 {
-    CHECK(run->timeline != NULL);
+    CHECK(run->timelines[0] != NULL);
     close_hosts(run);
     judge_reset(&run->judge);
     op_list_clear(&run->ops);
@@ -163,6 +184,8 @@ void run_end(struct run *run)
     memset(&run->observation, 0, sizeof run->observation);
     memset(&run->totals, 0, sizeof run->totals);
     run->findings.count = 0;
+    run->waits.count = 0;
+    run->waits.total = 0;
     run->message[0] = '\0';
     run->unrecorded_count = 0;
     run->is_broken = false;
@@ -171,7 +194,7 @@ void run_end(struct run *run)
 struct run *run_begin_again(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES])
 {
-    CHECK(run->timeline == NULL);
+    CHECK(run->timelines[0] == NULL);
     CHECK(run->setup.host_count == setup->host_count);
     run->setup.granule_bytes = setup->granule_bytes; /* they may be the target's to choose */
     run->setup.has_rounding = setup->has_rounding;
@@ -182,7 +205,7 @@ struct run *run_begin_again(struct run *run, const struct target *target, const 
 struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES])
 {
-    CHECK(run->timeline == NULL);
+    CHECK(run->timelines[0] == NULL);
     take_setup(run, setup);
     return begin_run(run, target, NULL, reason);
 }
@@ -209,7 +232,7 @@ void run_rename(struct run *run)
 
 void run_abandon(struct run *run)
 {
-    CHECK(run->timeline != NULL);
+    CHECK(run->timelines[0] != NULL);
     CHECK(run->setup.host_count <= OP_HOST_COUNT_MAX);
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
         run->hosts[i].instance = NULL;

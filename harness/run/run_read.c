@@ -8,6 +8,11 @@ bool run_is_broken(const struct run *run)
     return run->is_broken;
 }
 
+const struct waits *run_waits(const struct run *run)
+{
+    return &run->waits;
+}
+
 const struct run_findings *run_findings(const struct run *run)
 {
     return &run->findings;

@@ -9,7 +9,8 @@
 
 struct run {
     struct setup setup;
-    struct timeline *timeline;
+    struct timeline *timelines[OP_HOST_COUNT_MAX]; /* of each host; or the first, of all */
+    struct collectives *collectives;
     struct host hosts[OP_HOST_COUNT_MAX]; /* setup.host_count of them */
     const struct model *models[OP_HOST_COUNT_MAX];
     struct growth_samples *growth; /* growth_count of them, at least one per host */
@@ -21,6 +22,7 @@ struct run {
     struct op_list ops;
     struct run_totals totals;
     struct run_findings findings;
+    struct waits waits;
     char message[OBSERVATION_MESSAGE_BYTES];
     uint64_t digest;
     uint32_t unrecorded_count; /* ops of run_finish */

@@ -88,10 +88,10 @@ static void observe_call(struct run *run, const struct call *call, const char *m
 
 static void observe_counters(struct run *run, const struct host *host)
 {
-    CHECK_COSTLY(run->timeline != NULL);
+    CHECK_COSTLY(host->timeline != NULL);
     CHECK_COSTLY(host->model != NULL);
     struct observation *seen = &run->observation;
-    seen->now_ns = timeline_now_ns(run->timeline);
+    seen->now_ns = timeline_now_ns(host->timeline);
     seen->bytes_in_use = model_in_use_bytes(host->model);
     seen->bytes_reserved = model_reserved_bytes(host->model);
     run->digest = digest_words(run->digest, seen, sizeof *seen);
@@ -240,6 +240,9 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
     if (call->op.kind != OP_SLEEP && call->op.kind != OP_WAKE) {
         count_mitigations(run, &run->observation);
     }
+    if (run->observation.wait_count > 0) {
+        waits_note_call(&run->waits, run->collectives, host, call);
+    }
     if (call->skipped) {
         judge_absorb_all(&run->judge);
     } else {
@@ -285,7 +288,7 @@ static void execute_op(struct run *run, struct host *host, const struct op *op, 
     probe_watch_begin(&run->watch, host->model, op);
     progress_begin(number < run->ops.count ? PROGRESS_OP : PROGRESS_END, (enum op_kind)op->kind,
                    number);
-    driver_call(host, run->timeline, &run->setup, op, number, &call);
+    driver_call(host, &run->setup, op, number, &call);
     progress_end();
     run_take_call(run, host, &call,
                   call.result == TARGET_OK ? NULL : host->target->message(host->instance));
@@ -314,7 +317,7 @@ const struct verdict *run_step(struct run *run, const struct op *op)
     struct host *host = &run->hosts[op->host];
     struct op resolved = *op;
     resolve_retry(run, &resolved);
-    driver_resolve(host, run->timeline, &resolved);
+    driver_resolve(host, &resolved);
     const uint32_t number = (uint32_t)run->ops.count;
     op_list_append(&run->ops, &resolved);
     execute_op(run, host, &resolved, number);
@@ -407,7 +410,7 @@ static void finish_host(struct run *run, struct host *host)
 
 const struct verdict *run_finish(struct run *run)
 {
-    CHECK_COSTLY(run->timeline != NULL);
+    CHECK_COSTLY(run->timelines[0] != NULL);
     if (run->is_broken) {
         return &run->verdict;
     }
@@ -416,8 +419,12 @@ const struct verdict *run_finish(struct run *run)
         device_disarm_all(
             run->hosts[i].device); /* a free that a fault refuses for ever would never be over */
     }
-    while (timeline_pending_count(run->timeline) > 0) {
-        timeline_complete(run->timeline, timeline_pending_at(run->timeline, 0));
+    waits_note_end(&run->waits, run->collectives, run->hosts, run->setup.host_count);
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        struct timeline *timeline = run->hosts[i].timeline;
+        while (timeline_pending_count(timeline) > 0) {
+            timeline_complete(timeline, timeline_pending_at(timeline, 0));
+        }
     }
     begin_verdict(run, (uint32_t)run->ops.count);
     judge_absorb_all(&run->judge);

@@ -3,6 +3,8 @@
 
 #include "harness/shrink/shrink.h"
 
+#include <string.h>
+
 static uint64_t scale_down(uint64_t bytes, uint64_t granule, unsigned shift)
 {
     const uint64_t granules = bytes / granule + (bytes % granule != 0);
@@ -85,7 +87,9 @@ static void simplify_hosts(struct shrinker *shrinker)
 {
     struct setup setup = shrinker->result->setup;
     uint8_t last = 0;
-    setup.host_count = 1;
+    setup_set_hosts(&setup, 1);
+    setup.has_clocks = false;
+    memset(setup.clocks, 0, sizeof setup.clocks);
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     for (size_t i = 0; i < shrinker->trial.count; i++) {
         last = shrinker->trial.ops[i].host > last ? shrinker->trial.ops[i].host : last;
@@ -94,7 +98,8 @@ static void simplify_hosts(struct shrinker *shrinker)
     if (shrinker->result->setup.host_count == 1 || shrinker_try_setup(shrinker, &setup)) {
         return;
     }
-    setup.host_count = last + 1u;
+    setup = shrinker->result->setup;
+    setup_set_hosts(&setup, last + 1u);
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     if (setup.host_count < shrinker->result->setup.host_count) {
         (void)shrinker_try_setup(shrinker, &setup);

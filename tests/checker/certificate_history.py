@@ -115,6 +115,8 @@ FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded
           'nth': plain(2**32 - 1), 'point': plain(2**32 - 1), 'stream': matching('[1-9]|[1-5][0-9]|6[0-3]')}
 HEAD = {'scenario': matching('.+'), 'chip': matching('.+'), 'system': matching('.+'),
         'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
+        'clocks': one_of('own'), 'clock': matching('(0|[1-9][0-9]?) ahead=[^ ]+ drift=-?[0-9]+'),
+        'group': matching('(0|[1-9][0-9]*) [0-9,-]+ ".+"'), 'collective_bound': read_delay,
         'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
         'search_nodes': read_whole, 'regret_max': read_whole, 'until': read_whole, 'check_races': one_of('yes'), 'reported': read_reported,
         'tag': matching('(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5]) ".*"')}
@@ -140,7 +142,7 @@ def read_op(number, kind, text):
 @functools.lru_cache(maxsize=4)
 def read_list(text):
     """Gives the head, the ops, and the lines that are hashed, each with the number of its op or -1."""
-    history = Members(head={}, options={}, tags={}, ops=[], lines=[(-1, 'hbmstress-ops 1\n')])
+    history = Members(head={}, options={}, tags={}, hosts={}, ops=[], lines=[(-1, 'hbmstress-ops 1\n')])
     if not text.startswith('hbmstress-ops 1\n') or not text.endswith('\n'):
         raise ValueError('list: this is no list of ops, or its last line is cut off')
     for i, line in enumerate(text.split('\n')[1:-1], 2):
@@ -169,9 +171,10 @@ def read_line(history, line):
         return len(history.ops) - 1
     word, _, value = line.partition(' ')
     members, name, value = history.head, word, HEAD[word](value)
-    if word in ('option', 'tag'):
+    if word in ('option', 'tag', 'clock', 'group'):
         name, _, value = value.partition('=' if word == 'option' else ' ')
-        members = history.options if word == 'option' else history.tags
+        members = {'option': history.options, 'tag': history.tags}.get(word, history.hosts)
+        name = name if members is not history.hosts else f'{word} {name}'
     if history.ops or name in members or len(history.options) == 16 and word == 'option':
         raise ValueError(f'{name} is there twice, or behind the ops')
     members[name] = value
@@ -297,19 +300,22 @@ class Replay:
 
     def run(self, number):
         """Takes the lines up to that of the op."""
-        before = 0
+        own = 'clocks' in self.history.head
+        before = {}  # by host, or of all under 0
         for op, line in zip(self.history.ops, self.log.lines[:number + 1]):
-            self.make_event(op, line, before)
+            host = op.get('host', 0)
+            clock = host if own else 0
+            self.make_event(op, line, before.get(clock, 0), not own or host == self.host)
             if op.get('host', 0) == self.host:
                 self.take_regions(line)
                 self.apply(op, line)
             self.due |= line.due
             self.done |= set(line.get('done', ()))
             for event in line.get('done', ()):
-                self.enqueued[stream_of(self.history.ops[event])].discard(event)
+                self.enqueued.get(stream_of(self.history.ops[event]), set()).discard(event)
             if 'done' in line or op.kind in ENDS:
                 self.end_blocks()
-            before = line.now
+            before[clock] = line.now
 
     def take_regions(self, line):
         for start in line.get('given', ()):
@@ -319,15 +325,17 @@ class Replay:
                     'log: a region lies on another one')
             self.regions[start] = end
 
-    def make_event(self, op, line, before):
+    def make_event(self, op, line, before, is_enqueued):
         delay = op.get('delay', 0)
         if not makes_event(op):
             return
         due = before + delay
         if op.kind == 'execute':
-            due = line.now + (5 * UNITS['s'] if 'collective' in op else delay)
+            delay = self.history.head.get('collective_bound', 5 * UNITS['s']) if 'collective' in op else delay
+            due = line.now + delay
         self.due[op.number] = NEVER if delay == NEVER or due > 2**64 - 2 else due
-        self.enqueued.setdefault(stream_of(op), set()).add(op.number)
+        if is_enqueued:
+            self.enqueued.setdefault(stream_of(op), set()).add(op.number)
 
     def end_blocks(self):
         """What is gone leaves its memory as long as that is kept for some requests."""

@@ -96,7 +96,7 @@ uint32_t begin_call(struct op op)
     }
     rig.in_overlap[number] = overlap_begin(&rig.overlap, &run->judge, host, op.lane);
     clients_begin(rig.clients, &op);
-    rig.handles[number] = driver_begin_call(host, run->timeline, &op, number, &rig.calls[number]);
+    rig.handles[number] = driver_begin_call(host, &op, number, &rig.calls[number]);
     return number;
 }
 
@@ -118,7 +118,7 @@ void end_call(uint32_t number)
     struct call *call = &rig.calls[number];
     struct host *host = &run->hosts[call->op.host];
     driver_call_target(host, &run->setup, rig.handles[number], call);
-    driver_end_call(host, run->timeline, &run->setup, call);
+    driver_end_call(host, call);
     clients_end(rig.clients, call);
     const struct overlap_answer answer = {rig.in_overlap[number], call,
                                           overlap_message(host, call)};

@@ -1,4 +1,5 @@
 /* The simulated device: what memory holds after copies, and when events complete. */
+#include "harness/device/collectives.h"
 #include "harness/device/device.h"
 #include "harness/device/timeline.h"
 #include "tests/helpers/suite.h"
@@ -9,12 +10,17 @@
 enum { CAPACITY = 64 };
 
 static struct timeline *timeline;
+static struct setup setup; /* of two hosts with one time */
+static struct collectives *collectives;
 static struct device *device;
 static const struct device_services *services;
 
 static void set_up_device(void)
 {
     timeline = timeline_create();
+    setup_init(&setup);
+    setup.host_count = 2;
+    collectives = collectives_create(&setup, (struct timeline *[]){timeline, timeline});
     device = device_create(CAPACITY, timeline);
     services = device_services(device);
     device_begin_op(device, 1000);
@@ -24,6 +30,7 @@ static void tear_down_device(void)
 {
     device_destroy(device);
     timeline_destroy(timeline);
+    collectives_destroy(collectives);
 }
 
 static enum device_result copy_bytes(uint64_t from, uint64_t to, uint64_t bytes)
@@ -315,11 +322,11 @@ START_TEST(a_collective_ends_after_the_last_host_or_at_its_bound)
 {
     set_up_device();
     timeline_add(timeline, 1, DELAY_NEVER);
-    timeline_start_collective(timeline, 1, 7, 0, 2, 100);
+    collectives_join(collectives, 1, 7, 0, 100);
     ck_assert_uint_eq(timeline_due_ns(timeline, 1), COLLECTIVE_BOUND_NS);
     timeline_advance(timeline, 50);
     timeline_add(timeline, 2, DELAY_NEVER);
-    timeline_start_collective(timeline, 2, 7, 1, 2, 10);
+    collectives_join(collectives, 2, 7, 1, 10);
     ck_assert_uint_eq(timeline_due_ns(timeline, 1), 150);
     ck_assert_uint_eq(timeline_due_ns(timeline, 2), 60);
     timeline_advance(timeline, 1000);
@@ -337,7 +344,7 @@ START_TEST(a_pending_event_is_due_later_than_now)
     ck_assert_int_eq(timeline_state(timeline, 1), EVENT_DONE);
     for (uint64_t event = 2; event <= 3; event++) {
         timeline_add(timeline, event, DELAY_NEVER);
-        timeline_start_collective(timeline, event, 7, (uint32_t)event - 2, 2, 0);
+        collectives_join(collectives, event, 7, (uint32_t)event - 2, 0);
     }
     ck_assert_int_eq(timeline_state(timeline, 2), EVENT_DONE);
     ck_assert_int_eq(timeline_state(timeline, 3), EVENT_DONE);

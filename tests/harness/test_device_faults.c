@@ -1,4 +1,5 @@
 /* Each fault of the simulated device: what it does to its call, and to no other. */
+#include "harness/device/collectives.h"
 #include "harness/device/device.h"
 #include "harness/device/timeline.h"
 #include "tests/helpers/suite.h"
@@ -9,12 +10,17 @@
 #define CAPACITY ((uint64_t)1 << 40)
 
 static struct timeline *timeline;
+static struct setup setup; /* of two hosts with one time */
+static struct collectives *collectives;
 static struct device *device;
 static const struct device_services *services;
 
 static void set_up_device(void)
 {
     timeline = timeline_create();
+    setup_init(&setup);
+    setup.host_count = 2;
+    collectives = collectives_create(&setup, (struct timeline *[]){timeline, timeline});
     device = device_create(CAPACITY, timeline);
     device_set_resumes(device, true);
     services = device_services(device);
@@ -25,6 +31,7 @@ static void tear_down_device(void)
 {
     device_destroy(device);
     timeline_destroy(timeline);
+    collectives_destroy(collectives);
 }
 
 static void arm_fault(enum fault_kind kind, uint64_t call, uint64_t delay_ns, bool is_for_ever)
@@ -558,11 +565,11 @@ START_TEST(a_lost_event_of_a_collective_does_not_start)
     for (uint64_t delay_ns = 0; delay_ns <= 10; delay_ns += 10) {
         set_up_device();
         timeline_add(timeline, 1, DELAY_NEVER);
-        timeline_start_collective(timeline, 1, 7, 0, 2, delay_ns);
+        collectives_join(collectives, 1, 7, 0, delay_ns);
         arm_fault(FAULT_EVENT_LOST, 1, 0, false);
         ck_assert_int_eq(wait_for(1), DEVICE_LOST);
         timeline_add(timeline, 2, DELAY_NEVER);
-        timeline_start_collective(timeline, 2, 7, 1, 2, delay_ns);
+        collectives_join(collectives, 2, 7, 1, delay_ns);
         ck_assert_int_eq(wait_for(2), DEVICE_OK);
         ck_assert_int_eq(wait_for(1), DEVICE_LOST);
         tear_down_device();

@@ -245,7 +245,7 @@ START_TEST(a_judge_begins_another_run_afresh)
     ck_assert_uint_eq(verdict.nodes_max, 1);
     (void)judge_was_told(&judge, RULE_COUNTERS, "a");
     judge.goes_on = judge.hosts_differ = judge.cannot_follow = true;
-    judge.oom_count = judge.absorbed_count = 3;
+    judge.oom_count = judge.absorbed_counts[0] = 3;
     const struct judge before = judge;
     judge_reset(&judge);
     oracle_judge(judge.oracle, &oom, 0, &verdict);
@@ -253,7 +253,7 @@ START_TEST(a_judge_begins_another_run_afresh)
     ck_assert(judge.oracle == before.oracle && judge.planner == before.planner);
     ck_assert_uint_ne(judge.run, before.run);
     ck_assert(!judge.goes_on && !judge.hosts_differ && !judge.cannot_follow);
-    ck_assert_uint_eq(judge.told.count + judge.oom_count + judge.absorbed_count, 0);
+    ck_assert_uint_eq(judge.told.count + judge.oom_count + judge.absorbed_counts[0], 0);
     judge_deinit(&judge);
 }
 END_TEST

@@ -248,10 +248,10 @@ static uint64_t hits_of_granted(enum op_kind kind)
 {
     struct timeline *timeline = timeline_create();
     struct probe_watch watch = {0};
-    const struct host host = {.device = device_create(4 * G, timeline)};
+    const struct host host = {.device = device_create(4 * G, timeline), .timeline = timeline};
     const struct call call = {.op = op_make(kind), .slot = SLOT_NONE, .result = TARGET_OK};
     const struct observation seen = {0};
-    const struct judge judge = {.timeline = timeline};
+    const struct judge judge = {0};
     const struct probe_sight sight = {.host = &host, .call = &call, .seen = &seen, .judge = &judge};
     const uint64_t hits = probes_hit(&watch, &sight);
     device_destroy(host.device);

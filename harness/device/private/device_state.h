@@ -9,6 +9,7 @@
 #include "harness/device/private/device_contents.h"
 #include "harness/device/private/device_faults.h"
 #include "harness/device/timeline.h"
+#include "harness/op/setup.h"
 
 #include <stdlib.h>
 
@@ -29,6 +30,7 @@ struct begun {
 struct device {
     uint64_t capacity_bytes;
     struct timeline *timeline;
+    struct setup_clock clock;
     struct device_services services;
     bool is_renamed; /* ids are others: see device_rename() */
     struct contents contents;

@@ -1,6 +1,6 @@
 /* The text of an .ops file as the files of its parser share it: words and numbers
- * (ops_parse_words.c), the head of a list (ops_parse_head.c), the fields of an op
- * (ops_parse_fields.c), and the lines that hold them (ops_parse.c). */
+ * (ops_parse_words.c), the head of a list (ops_parse_head.c, ops_parse_hosts.c), the fields of an
+ * op (ops_parse_fields.c), and the lines that hold them (ops_parse.c). */
 #ifndef HARNESS_OP_PRIVATE_OPS_PARSE_H
 #define HARNESS_OP_PRIVATE_OPS_PARSE_H
 
@@ -25,7 +25,9 @@ struct parser {
     size_t label_capacity;
     /* the op under way has call=, delay=, to=, stream= */
     bool names_fault, names_delay, names_lane, names_stream;
-    uint32_t heads_named; /* bit per row of heads[] */
+    uint32_t heads_named;  /* bit per row of heads[] */
+    uint64_t clocks_named; /* bit per host */
+    bool names_lanes;      /* an op has a lane, or is a switch */
     bool tags_named[OP_TAG_COUNT];
     struct ops_file_error *error;
 };
@@ -88,6 +90,17 @@ bool parser_number(struct parser *parser, struct word word, uint64_t max, uint64
 
 /* A line of the head that begins with the word key. */
 bool parser_head(struct parser *parser, struct word key);
+/* "NAME", to the end of the line; what: of a tag, of a group. */
+bool parser_quoted(struct parser *parser, const char *what, char *name, size_t bytes);
+/* "own" */
+bool parser_clocks(struct parser *parser, struct word word);
+/* HOST ahead=DURATION drift=MILLIONTHS */
+bool parser_clock(struct parser *parser, struct word word);
+bool parser_collective_bound(struct parser *parser, struct word word);
+/* NUMBER HOSTS "NAME", with HOSTS such as 0-3,8 */
+bool parser_group(struct parser *parser, struct word word);
+/* After the last line: whether these go with the number of hosts, and with the ops. */
+bool parser_check_hosts(struct parser *parser);
 /* The fields of an op up to the end of the line, and whether they go together. */
 bool parser_fields(struct parser *parser, struct op *op);
 /* The index of the op with that number in the file; false: there is none above. */

@@ -1,0 +1,59 @@
+#include "harness/run/waits.h"
+
+#include "harness/base/check.h"
+#include "harness/call/call.h"
+#include "harness/call/host.h"
+#include "harness/device/collectives.h"
+#include "harness/device/timeline.h"
+
+static void note(struct waits *waits, const struct collective *collective, const struct wait *wait)
+{
+    const struct collective_member *member = &collective->hosts[wait->host];
+    waits->total++;
+    if (waits->count == WAIT_COUNT_MAX) {
+        return;
+    }
+    struct wait *noted = &waits->waits[waits->count++];
+    *noted = *wait;
+    noted->group = collective->group;
+    noted->since = (uint32_t)(member->event - 1);
+    noted->since_ns = member->joined_ns;
+    noted->missing = collective->members & ~collective->joined;
+}
+
+void waits_note_call(struct waits *waits, const struct collectives *collectives,
+                     const struct host *host, const struct call *call)
+{
+    if (collectives_open_count(collectives) == 0) {
+        return;
+    }
+    size_t count = 0;
+    const struct device_call *calls = device_calls(host->device, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].kind != DEVICE_CALL_WAIT || calls[i].result != DEVICE_OK) {
+            continue;
+        }
+        const struct collective *open = collectives_open_of(collectives, calls[i].from);
+        if (open != NULL) {
+            note(waits, open,
+                 &(struct wait){.host = host->index,
+                                .until = call->number,
+                                .until_ns = timeline_now_ns(host->timeline)});
+        }
+    }
+}
+
+void waits_note_end(struct waits *waits, const struct collectives *collectives,
+                    const struct host *hosts, uint32_t host_count)
+{
+    for (size_t i = 0; i < collectives_open_count(collectives); i++) {
+        const struct collective *open = collectives_open_at(collectives, i);
+        for (uint32_t k = 0; k < host_count; k++) {
+            if ((open->joined >> k & 1) != 0 &&
+                timeline_state(hosts[k].timeline, open->hosts[k].event) == EVENT_PENDING) {
+                note(waits, open,
+                     &(struct wait){.host = (uint8_t)k, .until = OP_NONE, .until_ns = UINT64_MAX});
+            }
+        }
+    }
+}
