@@ -1,5 +1,6 @@
 #include "cli/explain/log.h"
 
+#include "cli/explain/log_message.h"
 #include "cli/wrap.h"
 #include "harness/base/json.h"
 
@@ -76,7 +77,8 @@ static const struct log_event *first_event(const struct log_story *story)
 /* Its message says as much as the log. */
 static bool is_plain(const struct log_event *event)
 {
-    return event->printer_count == 1 && !event->has_step && event->where[0] == '\0';
+    return event->printer_count == 1 && !event->has_step && !event->has_survived &&
+           event->where[0] == '\0';
 }
 
 bool explain_log_has_story(const struct log_story *story)
@@ -263,7 +265,9 @@ static void tell_first(const struct log_story *story, struct writing *text)
     struct writing words;
     writing_init(&words);
     writing_append_format(&words, "%s: %s, %s, line %zu",
-                          story->verdict == LOG_VERDICT_WAITED ? "first sign" : "first failure",
+                          story->verdict == LOG_VERDICT_WAITED ? "first sign"
+                          : event->has_survived                ? "survived"
+                                                               : "first failure",
                           source_name(story, event->source), words_of(event), event->line);
     append_file(&words, story, event->file);
     append_time(&words, &event->time);
@@ -285,7 +289,9 @@ static void tell_first(const struct log_story *story, struct writing *text)
         append_item(text, &words);
     }
     if (event->has_survived) {
-        writing_append(&words, "the job went on after it: later steps are printed");
+        writing_append(&words,
+                       "the job went on: behind it are later steps, a retry with less or the "
+                       "job's end, and no failure that ended it");
         append_item(text, &words);
     }
     if (!story->is_order_known) {
@@ -605,12 +611,9 @@ static void advise_waited(const struct log_story *story, struct writing *words)
     }
 }
 
-static void advise(const struct log_story *story, const char *reason, struct writing *words)
+static void advise(const struct log_story *story, struct writing *words)
 {
     switch (story->verdict) {
-    case LOG_VERDICT_OOM:
-        writing_append_format(words, "The heap is not rebuilt: %s.", reason);
-        break;
     case LOG_VERDICT_HOST:
         writing_append(
             words, "It is the host's memory, not the device: no allocator of a device failed. "
@@ -657,13 +660,20 @@ void explain_log_alone(const struct log_story *story, const char *reason, bool i
     struct writing words;
     if (is_json) {
         tell_in_json(story, text);
+        if (story->verdict == LOG_VERDICT_OOM) {
+            explain_log_message(first_event(story), reason, is_json, text);
+        }
         return;
     }
     writing_init(&words);
     tell(story, text);
-    advise(story, reason, &words);
     writing_append(text, "\n");
-    append_words(text, writing_string(&words), 0);
+    if (story->verdict == LOG_VERDICT_OOM) {
+        explain_log_message(first_event(story), reason, is_json, text);
+    } else {
+        advise(story, &words);
+        append_words(text, writing_string(&words), 0);
+    }
     writing_append(text, "\n");
     writing_deinit(&words);
 }

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { WIDTH = 118, INDENT = 4, ALLOCATION_INDENT = 14 };
+enum { WIDTH = 118, INDENT = 4, ALLOCATION_INDENT = 14, NEXT_INDENT = 2 };
 
 static bool is_of_runtime(const struct compile_report *report)
 {
@@ -395,6 +395,81 @@ static void append_remarks(const char *remarks, struct writing *text)
     }
 }
 
+/* What to do, of the case that decides: what alone makes it fit, before what is merely large. */
+static const char *find_next(const struct compile_report *report, const struct report_cases *cases)
+{
+    static const struct {
+        const char *name; /* of a case */
+        const char *next;
+    } steps[] = {
+        {"arguments",
+         "shard the parameters and the optimizer state over more devices: no flag of the "
+         "compiler makes arguments fit that are larger than the device"},
+        {"fragmentation",
+         "compile again with another order of the ops, as said above: the gaps alone "
+         "are more than what is missing"},
+        {"padding",
+         "change the shape or the layout of the allocation named above, and compile again"},
+        {"flags", "set the flags above in LIBTPU_INIT_ARGS, and compile again: little is missing"},
+        {"one_allocation",
+         "go to the op and the line of the allocation named above: shard it, split "
+         "its batch or compute it in parts, and compile again"},
+        {"cores", "shrink the larger part, as said above, and compile again"},
+        {"donation", "donate the arguments that are not needed afterwards (donate_argnums), and "
+                     "compile again"},
+        {"balance", "make the larger part smaller, as said above, and compile again"},
+        {"aggregate",
+         "recompute activations (jax.checkpoint) or run a smaller batch on each device, "
+         "and compile again"},
+    };
+    if (has_no_beginning(report)) {
+        return "give explain the log from \"Ran out of memory\" on: the used bytes and the capacity "
+               "stand at the beginning";
+    }
+    if (report->form == COMPILE_FORM_EARLY) {
+        return "compile again with --xla_tpu_impure_oom_fast_exit_threshold=-1, and give explain the "
+               "list of allocations that it prints";
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        for (size_t j = 0; j < cases->count; j++) {
+            if (strcmp(cases->items[j].name, steps[i].name) == 0) {
+                return steps[i].next;
+            }
+        }
+    }
+    return "dump the program's buffers with XLA_FLAGS=--xla_dump_to=DIR, and give explain the file "
+           "of DIR whose name ends in buffer-assignment.txt";
+}
+
+/* The last line.  An estimate, a plan and what fits need nothing. */
+static void append_next(const struct compile_report *report, bool is_json, struct writing *text)
+{
+    struct report_cases cases;
+    const bool is_plan = report->form == COMPILE_FORM_ESTIMATE ||
+                         report->form == COMPILE_FORM_ASSIGNMENT;
+    const bool fits = compile_report_capacity(report) != 0 &&
+                      !compile_report_missing(report).is_said;
+    if (is_plan || (fits && !has_no_beginning(report))) {
+        return;
+    }
+    report_cases_find(report, &cases);
+    const char *next = find_next(report, &cases);
+    if (is_json) {
+        json_open(text, "next");
+        json_add_string(text, "text", next);
+        json_close(text);
+    } else {
+        struct writing words;
+        writing_init(&words);
+        writing_append_format(&words, "Next: %s.", next);
+        writing_append(text, "\n");
+        wrap_append(text, writing_string(&words), NEXT_INDENT, WIDTH);
+        writing_append(text, "\n");
+        writing_deinit(&words);
+    }
+    report_cases_deinit(&cases);
+}
+
 void explain_report_in_words(const struct recording *recording, struct writing *text)
 {
     const struct compile_report *report = recording->compile_report;
@@ -447,6 +522,7 @@ enum exit_code explain_report(const struct arguments *arguments, const struct re
         explain_report_in_words(recording, text);
     }
     explain_assumed(&explanation);
+    append_next(recording->compile_report, explanation.is_json, text);
     const enum exit_code code = print(arguments, text, EXIT_KEPT);
     writing_deinit(text);
     return code;

@@ -356,6 +356,31 @@ static void explain_verdict(struct explanation *explanation)
     explain_settle(explanation);
 }
 
+/* A program whose stack has no place fits with no image: how much of a stack it would have got. */
+static bool append_largest_stack(const struct explanation *explanation, struct writing *text)
+{
+    const struct oom *oom = run_oom(explanation->run);
+    char stack[SIZE_TEXT_BYTES], size[SIZE_TEXT_BYTES];
+    if (explanation->largest.bytes > 0 || !explanation->largest.is_exact ||
+        oom->request.class != REQUEST_PROGRAM || oom->request.stack_bytes == 0) {
+        return false;
+    }
+    struct oracle *oracle = oracle_create();
+    const struct oracle_largest largest = oracle_find_largest_stack(oracle, oom,
+                                                                    explanation->verdict->kind, 0);
+    oracle_destroy(oracle);
+    if (largest.bytes == 0) {
+        return false;
+    }
+    size_print_field(oom->request.stack_bytes, stack);
+    size_print_field(largest.bytes, size);
+    writing_append_format(text,
+                          "no image would have been served next to a stack of %s; this program "
+                          "with a stack of %s%s (%" PRIu64 " bytes) would",
+                          stack, largest.is_exact ? "up to " : "at least ", size, largest.bytes);
+    return true;
+}
+
 /* How much the client could have had, and how the target did up to here. */
 static void explain_refusals(struct explanation *explanation)
 {
@@ -365,7 +390,9 @@ static void explain_refusals(struct explanation *explanation)
         return; /* what else would be served is as open as the verdict */
     }
     writing_append(text, "  Largest request: ");
-    refusals_append_largest(text, &explanation->largest);
+    if (!append_largest_stack(explanation, text)) {
+        refusals_append_largest(text, &explanation->largest);
+    }
     writing_append(text, "\n");
     if (totals->premature > 0) {
         writing_append(text, "  Refusals so far: ");

@@ -1,48 +1,55 @@
 /* The parts of a prefix are patterns: a table that is tried again behind each part. */
 #include "formats/common/log_prefix.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-enum { PREFIX_BYTES_MAX = 512, PART_COUNT_MAX = 12 };
+enum { PREFIX_BYTES_MAX = 512, PART_COUNT_MAX = 12, LABEL_BYTES_MAX = 96 };
 
 /* In a pattern a blank stands for one or more, and
- *     %d  a digit                    %n  digits                   %f  a fraction, or nothing
- *     %z  a time zone, or nothing    %p  a path or name           %S  the letter of a severity
- *     %L  the word of a severity     %r  a process in words       %a  any text up to a ']'
- *     %c  what a colour is made of   %b  one blank, or the end of the line
+ *     %n  digits                 %f  a fraction, or nothing     %z  a time zone, or nothing
+ *     %p  a path or name         %S  the letter of a severity   %L  the word of a severity
+ *     %b  one blank, or the end  %o  blanks, or nothing         %x  month and day in 3 or 4 digits
+ *     %Y %M %D %h %m %s          the parts of a time            %R  a rank, or the number of a task
+ *     %r  a process in words     %P  text up to a ']'           %c  what a colour is made of
  * Others stand for themselves. */
-#define DATE "%d%d%d%d-%d%d-%d%d"
-#define CLOCK "%d%d:%d%d:%d%d"
-static const struct part {
-    const char *pattern;
+#define DATE "%Y-%M-%D"
+#define CLOCK "%h:%m:%s"
+static const struct pattern {
+    const char *text;
+    enum log_prefix_kind kind;
     enum { ANYWHERE, FIRST, BEHIND } place; /* among the parts of the line */
-} parts[] = {
-    {"\033[%cm", ANYWHERE},                          /* a colour */
-    {"%n:%b", FIRST},                                /* srun --label */
-    {DATE "T" CLOCK "%f%z%b", ANYWHERE},             /* a container's stamp */
-    {DATE " " CLOCK "%f: %S %p:%n]%b", ANYWHERE},    /* TensorFlow */
-    {DATE " " CLOCK "%f%z - %p - %L -%b", ANYWHERE}, /* Python's logging */
-    {DATE " " CLOCK "%f%z - %L -%b", ANYWHERE},
-    {DATE " " CLOCK "%f%z -%b", ANYWHERE},
-    {DATE " " CLOCK "%f%z:%b", ANYWHERE},
-    {DATE " " CLOCK "%f%z%b", ANYWHERE},
-    {"(%r)%b", ANYWHERE}, /* vLLM, Ray */
-    {"(%r)\033[%cm%b", ANYWHERE},
-    {"%L %d%d-%d%d " CLOCK " [%p:%n]%b", ANYWHERE}, /* vLLM */
-    {"%L %d%d-%d%d " CLOCK " %p:%n]%b", ANYWHERE},
-    {"[rank%n]:%b", ANYWHERE}, /* PyTorch */
-    {"[rank%n]:", ANYWHERE},
-    {"[%S%n " CLOCK "%f %p:%n]%b", ANYWHERE},
-    {"%S%d%d%d%d " CLOCK "%f %n %p:%n]%b", ANYWHERE}, /* absl */
-    {"[" DATE " " CLOCK "%a]%b", ANYWHERE},           /* SGLang, DeepSpeed */
-    {"[%L]%b", ANYWHERE},
-    {"[%p:%n:%p]%b", BEHIND},
-    {"[%p:%n]%b", BEHIND},
-    {"%L:%b", BEHIND},
-    {"%L -%b", BEHIND},
+} patterns[] = {
+    {"\033[%cm", LOG_PREFIX_COLOUR, ANYWHERE},
+    {"%o%R:%b", LOG_PREFIX_TASK, FIRST},                   /* srun --label */
+    {DATE "T" CLOCK "%f%z%b", LOG_PREFIX_STAMP, ANYWHERE}, /* a container, a CI job */
+    {"[pod/%P]%b", LOG_PREFIX_LABEL, ANYWHERE},            /* kubectl logs --prefix */
+    {"(%r)%b", LOG_PREFIX_LABEL, ANYWHERE},                /* vLLM, Ray */
+    {"(%r)\033[%cm%b", LOG_PREFIX_LABEL, ANYWHERE},
+    {"[rank%R]:%b", LOG_PREFIX_LABEL, ANYWHERE}, /* PyTorch */
+    {"[rank%R]:", LOG_PREFIX_LABEL, ANYWHERE},
+    {"[default%R]:%b", LOG_PREFIX_LABEL, ANYWHERE}, /* torchrun --tee */
+    {"[default%R]:", LOG_PREFIX_LABEL, ANYWHERE},
+    {"[%n,%R]<stdout>:", LOG_PREFIX_LABEL, ANYWHERE}, /* mpirun --tag-output */
+    {"[%n,%R]<stderr>:", LOG_PREFIX_LABEL, ANYWHERE},
+    {"%L %M-%D " CLOCK " [%p:%n]%b", LOG_PREFIX_LEVEL, ANYWHERE}, /* vLLM */
+    {"%L %M-%D " CLOCK " %p:%n]%b", LOG_PREFIX_LEVEL, ANYWHERE},
+    {"[%S%x " CLOCK "%f %p:%n]%b", LOG_PREFIX_LOGGER, ANYWHERE},        /* PyTorch in C++ */
+    {"%S%x " CLOCK "%f %n %p:%n]%b", LOG_PREFIX_LOGGER, ANYWHERE},      /* absl */
+    {DATE " " CLOCK "%f: %S %p:%n]%b", LOG_PREFIX_LOGGER, ANYWHERE},    /* TensorFlow */
+    {"[" DATE " " CLOCK "%f%P]%b", LOG_PREFIX_LOGGER, ANYWHERE},        /* SGLang, DeepSpeed */
+    {DATE " " CLOCK "%f%z - %p - %L -%b", LOG_PREFIX_LOGGER, ANYWHERE}, /* Python's logging */
+    {DATE " " CLOCK "%f%z - %L -%b", LOG_PREFIX_LOGGER, ANYWHERE},
+    {DATE " " CLOCK "%f%z -%b", LOG_PREFIX_LOGGER, ANYWHERE},
+    {DATE " " CLOCK "%f%z:%b", LOG_PREFIX_LOGGER, ANYWHERE},
+    {DATE " " CLOCK "%f%z%b", LOG_PREFIX_LOGGER, ANYWHERE},
+    {"[%o%n.%n]%b", LOG_PREFIX_LOGGER, ANYWHERE}, /* the kernel */
+    {"[%L]%b", LOG_PREFIX_LOGGER, ANYWHERE},
+    {"[%p:%n:%p]%b", LOG_PREFIX_LOGGER, BEHIND},
+    {"[%p:%n]%b", LOG_PREFIX_LOGGER, BEHIND},
+    {"%L:%b", LOG_PREFIX_LOGGER, BEHIND},
+    {"%L -%b", LOG_PREFIX_LOGGER, BEHIND},
 };
-enum { PART_COUNT = sizeof parts / sizeof parts[0] };
+enum { PATTERN_COUNT = sizeof patterns / sizeof patterns[0] };
 
 /* A place in the line. */
 struct place {
@@ -54,10 +61,20 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 static bool is_path(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c != '\0' && strchr("_./-<>@+", c) != NULL);
+    return is_digit(c) || is_letter(c) || (c >= '-' && c <= '/') || c == '_' || c == '<' ||
+           c == '>' || c == '@' || c == '+';
+}
+
+static bool is_colour(char c)
+{
+    return is_digit(c) || c == ';';
 }
 
 static bool skip_while(struct place *place, bool (*is_wanted)(char c))
@@ -81,31 +98,71 @@ static bool skip_one(struct place *place, const char *wanted)
 static bool skip_blanks(struct place *place)
 {
     const char *begin = place->at;
-    while (skip_one(place, " \t")) {
-        continue;
+    while (place->at < place->end && (*place->at == ' ' || *place->at == '\t')) {
+        place->at++;
     }
     return place->at > begin;
 }
 
-/* "Z", "+02:00", "-0700". */
+/* Up to digit_count_max digits, at least one; more are none. */
+static bool take_digits(struct place *place, size_t digit_count_max, uint64_t *number)
+{
+    struct place ahead = *place;
+    uint64_t value = 0;
+    while (ahead.at < ahead.end && is_digit(*ahead.at) &&
+           (size_t)(ahead.at - place->at) < digit_count_max) {
+        value = value * 10 + (uint64_t)(*ahead.at++ - '0');
+    }
+    if (ahead.at == place->at || (ahead.at < ahead.end && is_digit(*ahead.at))) {
+        return false;
+    }
+    *place = ahead;
+    *number = value;
+    return true;
+}
+
+/* A number of two digits from low to high. */
+static bool take_two(struct place *place, uint64_t low, uint64_t high, uint64_t *number)
+{
+    const char *begin = place->at;
+    return take_digits(place, 2, number) && place->at - begin == 2 && *number >= low &&
+           *number <= high;
+}
+
+/* "812", "1206": the last two digits are the day. */
+static bool take_month_and_day(struct place *place, struct log_prefix_part *part)
+{
+    uint64_t number = 0;
+    if (!take_digits(place, 4, &number)) {
+        return false;
+    }
+    part->month = number / 100;
+    part->day = number % 100;
+    return part->month >= 1 && part->month <= 12 && part->day >= 1 && part->day <= 31;
+}
+
+static void take_fraction(struct place *place, struct log_prefix_part *part)
+{
+    struct place ahead = *place;
+    uint64_t unit_ns = 100000000;
+    if (!skip_one(&ahead, ".,") || ahead.at == ahead.end || !is_digit(*ahead.at)) {
+        return;
+    }
+    for (; ahead.at < ahead.end && is_digit(*ahead.at); ahead.at++, unit_ns /= 10) {
+        part->fraction_ns += unit_ns * (uint64_t)(*ahead.at - '0');
+    }
+    *place = ahead;
+}
+
+/* "Z", "+02:00", "-0700": times of one log share a zone, so it is passed over. */
 static void skip_zone(struct place *place)
 {
     struct place ahead = *place;
     if (skip_one(&ahead, "Z")) {
         *place = ahead;
-        return;
-    }
-    if (skip_one(&ahead, "+-") && skip_while(&ahead, is_digit)) {
+    } else if (skip_one(&ahead, "+-") && skip_while(&ahead, is_digit)) {
         *place = ahead;
         (void)(skip_one(place, ":") && skip_while(place, is_digit));
-    }
-}
-
-static void skip_fraction(struct place *place)
-{
-    struct place ahead = *place;
-    if (skip_one(&ahead, ".,") && skip_while(&ahead, is_digit)) {
-        *place = ahead;
     }
 }
 
@@ -124,39 +181,71 @@ static bool skip_level(struct place *place)
     return false;
 }
 
-static bool is_colour(char c)
-{
-    return is_digit(c) || c == ';';
-}
-
-static bool is_in_brackets(char c)
-{
-    return c != ']';
-}
-
-/* "EngineCore_0 pid=7", "RayTrainWorker pid=7, ip=10.0.0.1", "VllmWorker rank=1 pid=7". */
-static bool skip_process(struct place *place)
+/* The label as far as the closing character, which stays. */
+static bool take_label(struct place *place, char close, struct log_prefix_part *part)
 {
     const size_t left = (size_t)(place->end - place->at);
-    const char *close = memchr(place->at, ')', left);
-    if (close == NULL || place->at == close || is_digit(*place->at)) {
+    const char *end = memchr(place->at, close, left < LABEL_BYTES_MAX ? left : LABEL_BYTES_MAX);
+    if (end == NULL) {
         return false;
     }
-    const size_t length = (size_t)(close - place->at);
-    const char *process = memmem(place->at, length, "pid=", 4);
-    const char *rank = memmem(place->at, length, "rank=", 5);
-    if ((process == NULL || !is_digit(process[4])) && (rank == NULL || !is_digit(rank[5]))) {
-        return false;
-    }
-    place->at = close;
+    part->label = place->at;
+    part->label_length = (size_t)(end - place->at);
+    place->at = end;
     return true;
 }
 
-static bool skip_code(struct place *place, char code)
+bool log_prefix_find_number(const char *label, size_t length, const char *word, uint64_t *number)
+{
+    const size_t word_length = strlen(word);
+    const char *found = memmem(label, length, word, word_length);
+    if (found == NULL) {
+        return false;
+    }
+    struct place place = {found + word_length, label + length};
+    return take_digits(&place, 10, number);
+}
+
+/* "EngineCore_0 pid=7", "RayTrainWorker pid=7, ip=10.0.0.1", "VllmWorker rank=1 pid=7". */
+static bool take_process(struct place *place, struct log_prefix_part *part)
+{
+    uint64_t number;
+    return place->at < place->end && is_letter(*place->at) && take_label(place, ')', part) &&
+           (log_prefix_find_number(part->label, part->label_length, "pid=", &number) ||
+            log_prefix_find_number(part->label, part->label_length, "rank=", &number));
+}
+
+static bool take_rank(struct place *place, struct log_prefix_part *part)
+{
+    part->has_rank = take_digits(place, 6, &part->rank);
+    return part->has_rank;
+}
+
+static bool take_code_of_time(struct place *place, char code, struct log_prefix_part *part)
+{
+    uint64_t year;
+    switch (code) {
+    case 'Y':
+        return take_digits(place, 4, &year);
+    case 'M':
+        return take_two(place, 1, 12, &part->month);
+    case 'D':
+        return take_two(place, 1, 31, &part->day);
+    case 'h':
+        return take_two(place, 0, 23, &part->hour);
+    case 'm':
+        return take_two(place, 0, 59, &part->minute);
+    case 's':
+        part->has_clock = true;
+        return take_two(place, 0, 60, &part->second);
+    default: /* 'x' */
+        return take_month_and_day(place, part);
+    }
+}
+
+static bool take_code(struct place *place, char code, struct log_prefix_part *part)
 {
     switch (code) {
-    case 'd':
-        return skip_one(place, "0123456789");
     case 'n':
         return skip_while(place, is_digit);
     case 'p':
@@ -165,33 +254,51 @@ static bool skip_code(struct place *place, char code)
         return skip_one(place, "DIWEFC");
     case 'L':
         return skip_level(place);
-    case 'r':
-        return skip_process(place);
     case 'f':
-        skip_fraction(place);
+        take_fraction(place, part);
         return true;
     case 'z':
         skip_zone(place);
         return true;
+    case 'o':
+        (void)skip_blanks(place);
+        return true;
     case 'c':
         (void)skip_while(place, is_colour);
         return true;
-    case 'a':
-        (void)skip_while(place, is_in_brackets);
-        return true;
-    default: /* 'b' */
+    case 'b':
         return place->at == place->end || skip_one(place, " \t");
+    case 'R':
+        return take_rank(place, part);
+    case 'r':
+        return take_process(place, part);
+    case 'P':
+        return take_label(place, ']', part);
+    default:
+        return take_code_of_time(place, code, part);
     }
 }
 
-/* Goes behind what matches the pattern. */
-static bool skip_pattern(struct place *place, const char *pattern)
+/* Whether the pattern may match here, from its first character. */
+static bool may_match(const struct place *place, const char *pattern)
+{
+    const char c = *place->at;
+    if (pattern[0] != '%') {
+        return pattern[0] == c;
+    }
+    return pattern[1] == 'Y'   ? is_digit(c)
+           : pattern[1] == 'o' ? is_digit(c) || c == ' '
+                               : c >= 'A' && c <= 'Z';
+}
+
+/* Goes behind what matches the pattern; keeps what *part has. */
+static bool take_more(struct place *place, const char *pattern, struct log_prefix_part *part)
 {
     struct place ahead = *place;
     for (; *pattern != '\0'; pattern++) {
         bool is_matched = false;
         if (*pattern == '%') {
-            is_matched = skip_code(&ahead, *++pattern);
+            is_matched = take_code(&ahead, *++pattern, part);
         } else if (*pattern == ' ') {
             is_matched = skip_blanks(&ahead);
         } else if (ahead.at < ahead.end && *ahead.at == *pattern) {
@@ -206,11 +313,68 @@ static bool skip_pattern(struct place *place, const char *pattern)
     return true;
 }
 
-static bool skip_part(struct place *place, bool is_first)
+static bool take_pattern(struct place *place, const char *pattern, struct log_prefix_part *part)
 {
-    for (size_t i = 0; i < PART_COUNT; i++) {
-        const bool is_here = parts[i].place == ANYWHERE || (parts[i].place == FIRST) == is_first;
-        if (is_here && skip_pattern(place, parts[i].pattern)) {
+    *part = (struct log_prefix_part){0};
+    return take_more(place, pattern, part);
+}
+
+/* What many patterns begin with is read once for all. */
+static const char stem[] = DATE " " CLOCK "%f";
+struct stem_state {
+    bool is_tried, is_matched;
+    struct place behind;
+    struct log_prefix_part part;
+};
+
+static bool take_stemmed(struct place *place, const char *pattern, struct stem_state *state,
+                         struct log_prefix_part *part)
+{
+    if (strncmp(pattern, stem, sizeof stem - 1) != 0) {
+        return take_pattern(place, pattern, part);
+    }
+    if (!state->is_tried) {
+        state->is_tried = true;
+        state->behind = *place;
+        state->is_matched = take_pattern(&state->behind, stem, &state->part);
+    }
+    struct place behind = state->behind;
+    *part = state->part;
+    if (!state->is_matched || !take_more(&behind, pattern + sizeof stem - 1, part)) {
+        return false;
+    }
+    *place = behind;
+    return true;
+}
+
+static bool is_allowed(const struct log_prefix *prefix, const struct pattern *pattern)
+{
+    return pattern->place == ANYWHERE || (pattern->place == BEHIND && prefix->part_count > 0) ||
+           (pattern->place == FIRST && prefix->part_count == 0 && prefix->may_have_task);
+}
+
+struct log_prefix log_prefix_begin(const char *line, size_t length, bool may_have_task)
+{
+    const size_t looked_at = length < PREFIX_BYTES_MAX ? length : PREFIX_BYTES_MAX;
+    const char *line_break = memchr(line, '\n', looked_at);
+    return (struct log_prefix){.at = line,
+                               .end = line_break == NULL ? line + looked_at : line_break,
+                               .may_have_task = may_have_task};
+}
+
+bool log_prefix_next(struct log_prefix *prefix, struct log_prefix_part *part)
+{
+    struct place place = {prefix->at, prefix->end};
+    struct stem_state state = {0};
+    if (place.at == place.end || prefix->part_count == PART_COUNT_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < PATTERN_COUNT; i++) {
+        if (is_allowed(prefix, &patterns[i]) && may_match(&place, patterns[i].text) &&
+            take_stemmed(&place, patterns[i].text, &state, part)) {
+            part->kind = patterns[i].kind;
+            prefix->at = place.at;
+            prefix->part_count++;
             return true;
         }
     }
@@ -219,11 +383,10 @@ static bool skip_part(struct place *place, bool is_first)
 
 size_t log_prefix_length(const char *line, size_t length)
 {
-    const size_t looked_at = length < PREFIX_BYTES_MAX ? length : PREFIX_BYTES_MAX;
-    const char *line_break = memchr(line, '\n', looked_at);
-    struct place place = {line, line_break == NULL ? line + looked_at : line_break};
-    for (int i = 0; i < PART_COUNT_MAX && skip_part(&place, i == 0); i++) {
+    struct log_prefix prefix = log_prefix_begin(line, length, true);
+    struct log_prefix_part part;
+    while (log_prefix_next(&prefix, &part)) {
         continue;
     }
-    return (size_t)(place.at - line);
+    return (size_t)(prefix.at - line);
 }

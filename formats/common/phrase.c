@@ -55,10 +55,12 @@ static size_t measure_json_rest(const struct phrase_cursor *cursor)
     return end == NULL ? 0 : (size_t)(end - here);
 }
 
-/* Of the line that begins here. */
+/* Of the line that begins here; an empty one is seen at once. */
 static size_t measure_prefix(const struct phrase_cursor *cursor)
 {
-    return log_prefix_length(cursor->text + cursor->at, cursor->length - cursor->at);
+    return phrase_peek(cursor) == '\n'
+               ? 0
+               : log_prefix_length(cursor->text + cursor->at, cursor->length - cursor->at);
 }
 
 bool phrase_skip_gap(struct phrase_cursor *cursor)

@@ -82,17 +82,20 @@ static bool has_failed_later(const struct log_story *story, const struct log_eve
     return false;
 }
 
-static void mark_survived(struct log_story *story)
+static void mark_survived(struct log_reading *reading)
 {
+    struct log_story *story = reading->story;
     for (size_t i = 0; i < story->event_count; i++) {
         struct log_event *event = &story->events[i];
         const uint64_t after = story->sources[event->source].step_count - event->steps_before;
+        const bool has_said_so = reading->states[event->source].went_on > event->last_order;
         if (event->kind == LOG_EVENT_OOM) {
-            event->has_survived = after >= (event->form == LOG_FORM_COMPILE
+            event->has_survived = has_said_so ||
+                                  after >= (event->form == LOG_FORM_COMPILE
                                                 ? 1 /* nobody is ahead of the compiler */
                                                 : STEPS_AFTER_SURVIVED);
         } else if (event->kind == LOG_EVENT_EXCEPTION || event->kind == LOG_EVENT_CRASH) {
-            event->has_survived = after > 0 || has_failed_later(story, event);
+            event->has_survived = has_said_so || after > 0 || has_failed_later(story, event);
             event->kind = has_waited(story, event) ? LOG_EVENT_PEER : event->kind;
         }
     }
@@ -245,7 +248,7 @@ void log_choose(struct log_reading *reading)
 {
     struct log_story *story = reading->story;
     drop_empty(story);
-    mark_survived(story);
+    mark_survived(reading);
     choose_first(story);
     story->is_order_known = is_order_known(story);
     if (!story->is_order_known && story->blame.is_said) {

@@ -66,8 +66,9 @@ static bool is_again(const struct log_reading *reading, const struct log_event *
     }
     if (words->kind == LOG_EVENT_OOM || words->kind == LOG_EVENT_EXCEPTION) {
         const bool has_gone_on = is_same_source &&
-                                 reading->story->sources[here->source].step_count >
-                                     event->steps_before;
+                                 (reading->story->sources[here->source].step_count >
+                                      event->steps_before ||
+                                  reading->states[here->source].went_on > event->last_order);
         const bool is_retold = words->kind == LOG_EVENT_OOM && is_same_source &&
                                log_forms_are_one(event->form, words->form) &&
                                sizes_may_be_one(event, words) &&
@@ -417,6 +418,9 @@ void log_take_line(struct log_reading *reading, const struct log_here *here)
         (!words.is_blame && read_traceback(state, here, &words)) ||
         read_barrier_line(reading, here)) {
         return;
+    }
+    if (words.has_gone_on) {
+        state->went_on = reading->order + 1;
     }
     if (words.kind == LOG_EVENT_NONE) {
         join_text(reading, here);

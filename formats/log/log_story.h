@@ -68,7 +68,7 @@ struct log_event {
     uint64_t waited_ms;             /* of a time-out that says it */
     bool is_blame;     /* what a launcher says of another process's end: no failure of its own
                           where the log has one */
-    bool has_survived; /* its source went on: later steps */
+    bool has_survived; /* its source went on: later steps, a retry with less, or its end */
     uint32_t printers[LOG_PRINTER_COUNT_MAX]; /* printer_count sources */
     uint32_t printer_count;
     char text[LOG_TEXT_BYTES];   /* the line's own words, printable */

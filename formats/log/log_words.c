@@ -183,11 +183,32 @@ static double read_unit(const char *at, const char *end)
     return unit;
 }
 
+/* Behind "1.00GiB": " (1073741824B)". */
+static bool read_exact(const char *at, const char *end, struct log_words *words)
+{
+    uint64_t bytes = 0;
+    while (at < end && *at != '\0' && strchr(" KMGTiB", *at) != NULL) {
+        at++;
+    }
+    if (at == end || *at++ != '(' || at == end || !is_digit(*at)) {
+        return false;
+    }
+    for (const char *begin = at; at < end && is_digit(*at) && at - begin < 18; at++) {
+        bytes = bytes * 10 + (uint64_t)(*at - '0');
+    }
+    if (at == end || *at != 'B') {
+        return false;
+    }
+    words->low_bytes = words->high_bytes = bytes;
+    return true;
+}
+
 /* "6.43M", "192.00 MiB", "20971520 bytes": every size that prints so. */
 static void read_size(const char *at, const char *end, struct log_words *words)
 {
     double value = 0;
     double digit = 1;
+    uint64_t whole = 0; /* counts of bytes are exact */
     bool has_point = false;
     while (at < end && (*at == ' ' || *at == '(')) {
         at++;
@@ -197,14 +218,19 @@ static void read_size(const char *at, const char *end, struct log_words *words)
         has_point = has_point || *at == '.';
         digit = has_point && *at != '.' ? digit / 10 : digit;
         value = *at == '.' ? value : value * 10 + (*at - '0');
+        whole = *at == '.' ? whole : whole * 10 + (uint64_t)(*at - '0');
     }
     const double unit = read_unit(at, end);
     const double bytes = value * digit * unit;
     /* Some round, some cut. */
     const double slack = unit > 1 ? digit * unit + 1 : 0;
-    if (at > begin && bytes < 1e18) {
-        words->low_bytes = bytes < slack ? 0 : (uint64_t)(bytes - slack);
-        words->high_bytes = (uint64_t)(bytes + slack);
+    if (at > begin && unit > 1 && read_exact(at, end, words)) {
+        return;
+    }
+    if (at > begin && bytes < 9e18) {
+        const bool is_count = unit <= 1 && !has_point;
+        words->low_bytes = is_count ? whole : bytes < slack ? 0 : (uint64_t)(bytes - slack);
+        words->high_bytes = is_count ? whole : (uint64_t)(bytes + slack);
     }
 }
 
@@ -287,6 +313,42 @@ static bool is_shell_killed(const char *text, size_t length)
     return killed != NULL && line != NULL && line < killed && killed > text && is_digit(killed[-1]);
 }
 
+/* --- after a failure --- */
+
+/* What a job prints that goes on after an out-of-memory.  What gives advice is none: "try reducing
+ * the batch size to 8". */
+static bool read_gone_on(const char *text, size_t length)
+{
+    static const char *const numbered[] = {
+        "ing batch size to",     "ing the batch size to",        "ing batch size from",
+        "trying batch size",     "etrying with batch size",      "etrying with batch_size",
+        "etrying at batch size", "etrying with micro batch size"};
+    static const char *const plain[] = {
+        "etrying with a smaller", "etrying with smaller", "kipping batch",
+        "kipping this batch",     "kipping the batch",    "to recover from OOM",
+        "raining finished",       "raining complete",     "inished training",
+        "raining has finished",   "raining is complete"};
+    static const char *const others[] = {"try ", "Try ",  "onsider", "lease", "not ",
+                                         "rror", "ailed", "efore",   "ntil",  "hen "};
+    uint64_t size;
+    for (size_t i = 0; i < COUNT(others); i++) {
+        if (log_has_words(text, length, others[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < COUNT(numbered); i++) {
+        if (log_number_behind(text, length, numbered[i], &size)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < COUNT(plain); i++) {
+        if (log_has_words(text, length, plain[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- signs: each line is looked through once, and most have none --- */
 
 enum sign {
@@ -295,7 +357,8 @@ enum sign {
     SIGN_WAITING = 4,
     SIGN_STEP = 8,
     SIGN_WORLD = 16,
-    SIGN_BLAME = 32
+    SIGN_BLAME = 32,
+    SIGN_GOES_ON = 64
 };
 
 /* Each sentence has one of the words of its table's sign. */
@@ -372,6 +435,12 @@ static const struct {
     {"ORLD_SIZE", SIGN_WORLD},
     {"Root Cause", SIGN_BLAME},
     {"ChildFailedErr", SIGN_BLAME},
+    {"etrying ", SIGN_GOES_ON},
+    {"batch size", SIGN_GOES_ON},
+    {"kipping ", SIGN_GOES_ON},
+    {"to recover", SIGN_GOES_ON},
+    {"raining ", SIGN_GOES_ON},
+    {"inished tr", SIGN_GOES_ON},
 };
 
 /* For each byte that a word may begin with, whether the next one may follow, and the words: chains
@@ -421,7 +490,9 @@ void log_words_read(const char *text, size_t length, struct log_words *words)
     const unsigned found = find_signs(text, length);
     *words = (struct log_words){.may_have_step = (found & SIGN_STEP) != 0,
                                 .may_have_world_size = (found & SIGN_WORLD) != 0,
-                                .may_be_blame = (found & SIGN_BLAME) != 0};
+                                .may_be_blame = (found & SIGN_BLAME) != 0,
+                                .has_gone_on = (found & SIGN_GOES_ON) != 0 &&
+                                               read_gone_on(text, length)};
     if ((found & SIGN_MEMORY) != 0 &&
         read_sentences(text, length, of_memory, COUNT(of_memory), words)) {
         return;

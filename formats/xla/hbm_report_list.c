@@ -70,8 +70,10 @@ static void find_last_line(const struct phrase_cursor *cursor, size_t *end)
             *end = ahead.at;
             return;
         }
-        const char *line = ahead.text + ahead.at + 1;
-        const size_t left = ahead.length - ahead.at - 1;
+        struct phrase_cursor next = ahead;
+        (void)phrase_skip_gap(&next); /* all blank lines at once: there may be millions */
+        const char *line = next.text + next.at;
+        const size_t left = next.length - next.at;
         const char *stop = memchr(line, '\n', left < LINE_BYTES_MAX ? left : LINE_BYTES_MAX);
         if (stop == NULL || !is_filler(line, (size_t)(stop - line))) {
             return;

@@ -12,7 +12,8 @@ struct halving {
     const struct oom *oom;
     uint64_t fits, fails; /* granules: the first fits or is 0, the second does not or may not */
     uint64_t nodes_left;
-    bool is_exact; /* the second is proved */
+    bool is_exact;     /* the second is proved */
+    bool varies_stack; /* not the block or the image */
 };
 
 /* A stack without an image: the program is there already. */
@@ -39,8 +40,7 @@ static enum verdict_kind judge_size(struct halving *halving, uint64_t granules)
     struct oom other = *halving->oom; /* the blocks are shared, and nobody changes them */
     struct verdict verdict = {.kind = VERDICT_NONE};
     const uint64_t share = halving->nodes_left / NODES_DIVISOR;
-    uint64_t *size = is_stack_alone(&other) ? &other.request.stack_bytes
-                                            : &other.request.size_bytes;
+    uint64_t *size = halving->varies_stack ? &other.request.stack_bytes : &other.request.size_bytes;
     *size = granules * other.granule_bytes;
     if (other.aligns_naturally) {
         align_naturally(&other.request, other.capacity_bytes);
@@ -55,7 +55,8 @@ static enum verdict_kind judge_size(struct halving *halving, uint64_t granules)
 static void begin_halving(struct halving *halving, enum verdict_kind known)
 {
     const struct oom *oom = halving->oom;
-    const uint64_t size = is_stack_alone(oom) ? oom->request.stack_bytes : oom->request.size_bytes;
+    const uint64_t size = halving->varies_stack ? oom->request.stack_bytes
+                                                : oom->request.size_bytes;
     const uint64_t capacity = oom->capacity_bytes / oom->granule_bytes;
     halving->fails = capacity + 1;
     halving->is_exact = true;
@@ -68,11 +69,11 @@ static void begin_halving(struct halving *halving, enum verdict_kind known)
     halving->fails = known == VERDICT_JUSTIFIED ? asked : capacity + 1;
 }
 
-struct oracle_largest oracle_find_largest(struct oracle *oracle, const struct oom *oom,
-                                          enum verdict_kind known, uint64_t nodes_max)
+static struct halving halve(struct oracle *oracle, const struct oom *oom, enum verdict_kind known,
+                            uint64_t nodes, bool varies_stack)
 {
-    const uint64_t nodes = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
-    struct halving halving = {.oracle = oracle, .oom = oom, .nodes_left = nodes};
+    struct halving halving = {
+        .oracle = oracle, .oom = oom, .nodes_left = nodes, .varies_stack = varies_stack};
     begin_halving(&halving, known);
     while (halving.fails - halving.fits > 1) {
         const uint64_t middle = halving.fits + (halving.fails - halving.fits) / 2;
@@ -84,9 +85,30 @@ struct oracle_largest oracle_find_largest(struct oracle *oracle, const struct oo
         halving.fails = middle;
         halving.is_exact = kind == VERDICT_JUSTIFIED;
     }
-    const uint64_t stack = is_stack_alone(oom) ? 0 : oom->request.stack_bytes;
+    return halving;
+}
+
+struct oracle_largest oracle_find_largest(struct oracle *oracle, const struct oom *oom,
+                                          enum verdict_kind known, uint64_t nodes_max)
+{
+    const uint64_t nodes = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
+    const bool varies_stack = is_stack_alone(oom);
+    const struct halving halving = halve(oracle, oom, known, nodes, varies_stack);
+    const uint64_t stack = varies_stack ? 0 : oom->request.stack_bytes;
     const uint64_t bytes = halving.fits * oom->granule_bytes;
     return (struct oracle_largest){.bytes = halving.fits == 0 ? 0 : bytes + stack,
+                                   .nodes = nodes - halving.nodes_left,
+                                   .is_exact = halving.is_exact};
+}
+
+struct oracle_largest oracle_find_largest_stack(struct oracle *oracle, const struct oom *oom,
+                                                enum verdict_kind known, uint64_t nodes_max)
+{
+    const uint64_t nodes = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
+    CHECK(oom->request.class == REQUEST_PROGRAM);
+    CHECK(oom->request.stack_bytes > 0);
+    const struct halving halving = halve(oracle, oom, known, nodes, true);
+    return (struct oracle_largest){.bytes = halving.fits * oom->granule_bytes,
                                    .nodes = nodes - halving.nodes_left,
                                    .is_exact = halving.is_exact};
 }

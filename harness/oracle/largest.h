@@ -22,5 +22,9 @@ struct oracle_largest {
  * unchanged. */
 struct oracle_largest oracle_find_largest(struct oracle *oracle, const struct oom *oom,
                                           enum verdict_kind known, uint64_t nodes_max);
+/* The largest stack, in bytes, that the same program would have got with its whole image: of a
+ * request for a program with a stack, in the same way. */
+struct oracle_largest oracle_find_largest_stack(struct oracle *oracle, const struct oom *oom,
+                                                enum verdict_kind known, uint64_t nodes_max);
 
 #endif

@@ -74,6 +74,35 @@ expect_text out.txt "a memory budget does not suffice; nothing was allocated"
 expect_exit 0 explain "$field/exception.log"
 expect_text out.txt "raised at fit.py:9 in <module>"
 
+# A message of one line that no importer reads: what it asks for, what it shows, what to do in that system.
+printf 'MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/x/pool_memory_resource.hpp:196: Maximum pool size exceeded (failed to allocate 2.500000 GiB): No room\n' >rmm.log
+expect_exit 0 explain rmm.log
+expect_text out.txt "Asked for: 2.50G, as printed"
+expect_text out.txt "What it shows: RMM's pool is at its maximum."
+expect_text out.txt "Next: let RMM log what it does, rmm.reinitialize("
+printf 'bfc_arena.cc:342 Available memory of 1024 is smaller than requested bytes of 2048\n' >onnx.log
+expect_exit 0 explain onnx.log
+expect_text out.txt "Asked for: 2.0K (2048 bytes); left: 1.0K (1024 bytes)"
+expect_text out.txt "Next: raise or remove gpu_mem_limit of the CUDA provider"
+expect_exit 0 explain onnx.log --json
+expect_text out.txt '{"type":"message","requested_bytes_min":2048,"requested_bytes_max":2048,"shown":"'
+expect_text out.txt '{"type":"next","text":"raise or remove gpu_mem_limit'
+printf 'Failed to allocate memory for requested buffer of size 4585490524328388608\n' >shape.log
+expect_exit 0 explain shape.log
+expect_text out.txt "no device has as much: a shape is wrong, the memory is not full"
+printf 'RESOURCE_EXHAUSTED: Failed to allocate request for 1.00GiB (1073741824B) on device ordinal 0\n' >xla.log
+expect_exit 0 explain xla.log
+expect_text out.txt "Asked for: 1.00G (1073741824 bytes)"
+expect_text out.txt "Next: give explain the whole log of the process, run with TF_CPP_MIN_LOG_LEVEL=0"
+
+# What the job survived is not the failure; what ended it is.
+oom='torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB of which 1.00 GiB is free. Of the allocated memory 6.50 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated.'
+printf '%s\nDecreasing batch size to: 8.\nstep 1\nTraining finished\n' "$oom" >survived.log
+expect_exit 0 explain survived.log
+expect_text out.txt "survived: the log, the device's memory ran out, line 1"
+expect_text out.txt "the job went on"
+expect_no_text out.txt "first failure"
+
 # A message that is cut stays refused, with the file's line; a text that tells nothing is no log.
 printf '[rank0]: step 1\n[rank1]: step 1\n[rank1]: Attempting to allocate 8.00M. That was not possible.\n' >cut.log
 expect_exit 2 explain cut.log

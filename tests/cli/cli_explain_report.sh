@@ -36,6 +36,15 @@ expect_text out.txt "padding: 9.06G, 98.4 % of the temporaries. Without it the p
 expect_text out.txt "unpadded 128.00M, 64.0-fold: its innermost dimension of 2 is padded to 128"
 expect_text out.txt "One allocation is larger than half of the device: allocation 1, f32[16777216,2]{1,0:T(8,128)},"
 
+# The last line follows from the case that decides; an estimate needs nothing.
+expect_text out.txt "Next: change the shape or the layout of the allocation named above, and compile again."
+expect_exit 0 explain "$field/fragmented.log"
+expect_text out.txt "Next: compile again with another order of the ops"
+expect_exit 0 explain "$field/early.log" --json
+expect_text out.txt '{"type":"next","text":"compile again with --xla_tpu_impure_oom_fast_exit_threshold=-1'
+expect_exit 0 explain "$field/estimate.log"
+expect_no_text out.txt "Next:"
+
 # The largest allocation has a label of several lines, and its op a long name.
 expect_exit 0 explain "$field/broken_label.log"
 expect_text out.txt "Largest allocations: 3, 72.00G"

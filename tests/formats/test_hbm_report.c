@@ -230,6 +230,21 @@ START_TEST(a_log_of_one_line_takes_no_longer_than_it_is_long)
 }
 END_TEST
 
+/* A label goes on to the next field; where none comes, each of the 64 lines that it may have was a
+ * look at all blank lines behind it: seconds a megabyte, so that the suite's time runs out. */
+START_TEST(blank_lines_behind_a_label_are_passed_once)
+{
+    enum { COUNT = 8 << 20 };
+    static const char begin[] = "Largest program allocations in hbm:\n  1. Size: 64.00M\n"
+                                "     XLA label: x\n";
+    char *text = malloc(sizeof begin + COUNT);
+    memcpy(text, begin, sizeof begin - 1);
+    memset(text + sizeof begin - 1, '\n', COUNT);
+    ck_assert_int_eq(import_bytes(text, sizeof begin - 1 + COUNT, "hbm_report"), IMPORT_INCOMPLETE);
+    free(text);
+}
+END_TEST
+
 START_TEST(a_message_of_the_runtime_is_preferred_to_the_sections_below_it)
 {
     static const char text[] =
@@ -767,6 +782,7 @@ Suite *suite_of_hbm_report(void)
     tcase_add_loop_test(cases, one_damaged_entry_does_not_end_its_list, 0, 2);
     tcase_add_test(cases, what_is_reserved_is_not_taken_from_a_chip_that_is_given);
     tcase_add_test(cases, another_capacity_is_taken_and_what_fits_there_is_said);
+    tcase_add_test(cases, blank_lines_behind_a_label_are_passed_once);
     tcase_add_test(cases, a_message_of_the_runtime_is_preferred_to_the_sections_below_it);
     tcase_add_test(cases, the_first_complete_report_is_found_behind_any_number_of_others);
     tcase_add_test(cases, the_name_of_a_memory_space_may_be_long);

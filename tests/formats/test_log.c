@@ -479,6 +479,53 @@ START_TEST(a_failure_after_which_the_job_went_on_is_survived)
 }
 END_TEST
 
+START_TEST(a_size_with_its_bytes_behind_it_is_exact)
+{
+    read_text(
+        "RESOURCE_EXHAUSTED: Failed to allocate request for 1.00GiB (1073741825B) on device\n");
+    ck_assert_uint_eq(first()->low_bytes, 1073741825);
+    ck_assert_uint_eq(first()->high_bytes, 1073741825);
+    read_text("Failed to allocate memory for requested buffer of size 4585490524328388608\n");
+    ck_assert_uint_eq(first()->low_bytes, UINT64_C(4585490524328388608));
+}
+END_TEST
+
+/* What the job prints that goes on: fewer than three steps follow, or none. */
+START_TEST(a_job_that_tries_again_with_less_has_survived)
+{
+    static const char oom[] =
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
+        "GPU 0 has a total capacity of 8.00 GiB of which 1.00 GiB is free.\n";
+    static const struct {
+        const char *between;
+        bool has_survived;
+    } jobs[] = {{"Decreasing batch size to: 8.\n", true},
+                {"Retrying with batch size 8\n", true},
+                {"WARNING: skipping batch 7\n", true},
+                {"step 3\nTraining finished\n", true},
+                {"Try reducing batch size to 8\n", false},
+                {"step 3\nTraining failed\n", false},
+                {"step 3\nTraining finished with an error\n", false}};
+    struct writing text;
+    writing_init(&text);
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        writing_clear(&text);
+        writing_append_format(&text, "step 1\n%s%sCUDA error: out of memory\n", oom,
+                              jobs[i].between);
+        read_text(text.bytes);
+        ck_assert_msg(story.events[0].has_survived == jobs[i].has_survived, "%s", jobs[i].between);
+        ck_assert_uint_eq(first()->line > 2, jobs[i].has_survived);
+    }
+    writing_clear(&text); /* the same words again and again: the last one is fatal */
+    writing_append_format(
+        &text, "%sbatch size 16 failed, trying batch size 8\n%sReducing batch size to 4\n%s", oom,
+        oom, oom);
+    read_text(text.bytes);
+    ck_assert_uint_eq(first()->line, 5);
+    writing_deinit(&text);
+}
+END_TEST
+
 START_TEST(progress_bars_and_colours_are_parted_from_other_lines)
 {
     read_text(" 10%|#  | 1/10 [00:01<00:09,  1.0s/it]\r 20%|## | 2/10 [00:02<00:08,  "
@@ -576,6 +623,8 @@ Suite *suite_of_log(void)
     tcase_add_test(cases, times_decide_between_two_sources);
     tcase_add_test(cases, many_who_wait_leave_room_for_the_failure);
     tcase_add_test(cases, a_failure_after_which_the_job_went_on_is_survived);
+    tcase_add_test(cases, a_size_with_its_bytes_behind_it_is_exact);
+    tcase_add_test(cases, a_job_that_tries_again_with_less_has_survived);
     tcase_add_test(cases, progress_bars_and_colours_are_parted_from_other_lines);
     tcase_add_test(cases, a_numbered_list_has_no_labels_of_tasks);
     tcase_add_test(cases, any_text_is_read);

@@ -1,5 +1,7 @@
-/* What stands before a line of a log is told from the line itself, whoever printed it. */
+/* What stands before a line of a log is told from the line itself, whoever printed it: by texts of
+ * many lines and by whole logs alike. */
 #include "formats/common/log_prefix.h"
+#include "formats/log/log_line.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -32,6 +34,12 @@ static const struct {
     {"2026-09-02T20:18:43.9575040Z (EngineCore pid=4) DEBUG 09-02 20:06:36 [v1/w.py:548] ", "x"},
     {"2026-09-02T20:18:43+02:00 ", "x"},
     {"3: ", "x"},
+    {" 3: ", "srun pads its labels"},
+    {"[pod/train-0/worker] ", "x"},
+    {"[default3]:", "x"},
+    {"[1,2]<stderr>:", "x"},
+    {"[ 7063.247407] ", "x"},
+    {"2026-01-12T10:57:43Z [rank0]: INFO: ", "x"},
     {"[rank0]: ", ""},
     {"[rank0]:", ""},
     {"", "Program hbm requirement 2.00G:"},
@@ -53,6 +61,18 @@ START_TEST(a_prefix_is_told_from_its_line)
     const size_t length = strlen(line);
     ck_assert_msg(log_prefix_length(line, length) == strlen(lines[_i].prefix), "%s: %zu", line,
                   log_prefix_length(line, length));
+}
+END_TEST
+
+/* Behind "3: " of a log whose first lines have such labels. */
+START_TEST(a_whole_log_parts_its_lines_at_the_same_place)
+{
+    char text[512];
+    struct log_line line;
+    snprintf(text, sizeof text, "%s%s", lines[_i].prefix, lines[_i].rest);
+    log_line_split(text, strlen(text), true, &line);
+    ck_assert_msg(line.prefix_bytes == strlen(lines[_i].prefix), "%s: %zu", text,
+                  line.prefix_bytes);
 }
 END_TEST
 
@@ -89,6 +109,7 @@ Suite *suite_of_log_prefix(void)
     TCase *cases = tcase_create("log_prefix");
     const int line_count = (int)(sizeof lines / sizeof lines[0]);
     tcase_add_loop_test(cases, a_prefix_is_told_from_its_line, 0, line_count);
+    tcase_add_loop_test(cases, a_whole_log_parts_its_lines_at_the_same_place, 0, line_count);
     tcase_add_loop_test(cases, a_cut_prefix_is_at_most_what_is_there, 0, line_count);
     tcase_add_test(cases, a_prefix_ends_with_its_line_and_with_512_bytes);
     suite_add_tcase(suite, cases);

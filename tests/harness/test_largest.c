@@ -77,6 +77,34 @@ START_TEST(a_program_keeps_its_stack_and_a_stack_alone_varies)
 }
 END_TEST
 
+static void expect_largest_stack(const char *drawing, struct oom_request load, uint64_t bytes)
+{
+    struct small_oom small;
+    struct verdict verdict = {.kind = VERDICT_NONE};
+    struct oracle *oracle = oracle_create();
+    const struct oom like = {.request = load};
+    small_oom_draw(&small, &like, drawing);
+    oracle_judge(oracle, &small.oom, 0, &verdict);
+    const struct oracle_largest largest = oracle_find_largest_stack(oracle, &small.oom,
+                                                                    verdict.kind, 0);
+    ck_assert_msg(largest.bytes == bytes, "%s: %" PRIu64, drawing, largest.bytes);
+    ck_assert(largest.is_exact);
+    oracle_destroy(oracle);
+}
+
+/* Where the stack has no place, no image is small enough; a smaller stack is. */
+START_TEST(a_smaller_stack_is_found_for_the_same_image)
+{
+    const struct oom_request load = {
+        .class = REQUEST_PROGRAM, .size_bytes = G, .stack_bytes = 5 * G};
+    expect_largest("...h..", (struct oom){.request = load}, 0);
+    expect_largest_stack("...h..", load, 3 * G);
+    expect_largest_stack("....hh", load, 3 * G);
+    expect_largest_stack("h.....", load, 0);
+    expect_largest_stack(".......", load, 6 * G);
+}
+END_TEST
+
 /* By the judge that tries everything; false: the state is too large for it. */
 static bool try_all_sizes(const struct oom *oom, uint64_t *bytes)
 {
@@ -193,6 +221,7 @@ Suite *suite_of_largest(void)
     tcase_add_test(tests, a_buffer_gets_the_largest_hole_after_its_mitigations);
     tcase_add_test(tests, the_alignment_of_the_request_is_kept);
     tcase_add_test(tests, a_program_keeps_its_stack_and_a_stack_alone_varies);
+    tcase_add_test(tests, a_smaller_stack_is_found_for_the_same_image);
     tcase_add_test(tests, it_is_what_trying_every_size_finds);
     tcase_add_test(tests, a_short_budget_leaves_a_bound_that_holds);
     tcase_add_test(tests, it_never_contradicts_the_verdict);

@@ -13,6 +13,7 @@ struct log_source_state {
     bool is_in_blame;   /* the first of them */
     bool is_kept_blame; /* which is the story's */
     char where[LOG_WHERE_BYTES];
+    size_t went_on;     /* behind the last line that says so: its order + 1; 0 = none does */
     int open_event;     /* whose sentence goes on in the next line; LOG_EVENT_UNKNOWN = none */
     int retry_event;    /* of its last warnings; LOG_EVENT_UNKNOWN = none */
     uint64_t retry_run; /* warnings in a row of one request */

@@ -10,6 +10,7 @@ struct log_words {
     enum log_form form;
     size_t at; /* where in the line the words begin that tell it from others */
     bool may_have_step, may_have_world_size, may_be_blame;
+    bool has_gone_on;               /* it tries again with less, or has come to its end */
     bool is_blame;                  /* see struct log_event */
     uint64_t low_bytes, high_bytes; /* what was asked for, as printed; 0 to 0 = not said */
 };
