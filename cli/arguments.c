@@ -192,6 +192,37 @@ static const char *set_follow(struct arguments *arguments, const char *value)
     return NULL;
 }
 
+static const char *set_meet(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->meet, value);
+}
+
+static const char *set_rank(struct arguments *arguments, const char *value)
+{
+    return option_set_number(&arguments->rank, value, 0, OP_HOST_COUNT_MAX - 1,
+                             "is not a rank from 0 to 63");
+}
+
+static const char *set_pace(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->pace, value);
+}
+
+/* Below half a second nobody can tell a stopped process from one that did not get a processor. */
+static const char *set_patience(struct arguments *arguments, const char *value)
+{
+    return duration_parse(value, strlen(value), &arguments->patience_ns) &&
+                   arguments->patience_ns >= UINT64_C(500000000) &&
+                   arguments->patience_ns <= UINT64_MAX / 2
+               ? NULL
+               : "is not a duration of at least 500ms, such as 5s";
+}
+
+static const char *set_merge(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->merge, value);
+}
+
 static const char *set_help(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -269,17 +300,29 @@ static const struct option_row option_rows[] = {
      "what your allocate returns: offsets into the device, or pointers into an arena (default "
      "offsets)",
      set_returns},
+    {"--meet", NULL, "WHERE",
+     "run one rank, which meets the others at HOST:PORT or at the path of a socket", set_meet},
+    {"--rank", NULL, "R", "with --meet: which one (default: as mpirun or srun says)", set_rank},
+    {"--pace", NULL, "N", "seconds that really pass for each second of the list (default 0.001)",
+     set_pace},
+    {"--patience", NULL, "DURATION",
+     "how long a rank may make no progress before others stop waiting for it (default 5s)",
+     set_patience},
+    {"--merge", NULL, "DIR", "write what the ranks left in DIR as one list for replay", set_merge},
     {"--help", "-h", NULL, "print this text", set_help},
     {"--version", NULL, NULL, "print the version", set_version},
 };
-enum { OWN_ROW_COUNT = sizeof option_rows / sizeof *option_rows, ROW_COUNT_MAX = 64 };
+enum {
+    OWN_ROW_COUNT = sizeof option_rows / sizeof *option_rows,
+    ROW_COUNT_MAX = ARGUMENTS_ROW_COUNT_MAX
+};
 /* Of --help: the column of the summaries, and where their lines end. */
 enum { HELP_INDENT = 34, HELP_WIDTH = 100 };
 
 /* All rows: those of a run, then those of the command line alone. */
 static size_t count_rows(void)
 {
-    CHECK(run_option_row_count + OWN_ROW_COUNT <= ROW_COUNT_MAX); /* a bit per row */
+    CHECK(run_option_row_count + OWN_ROW_COUNT <= ROW_COUNT_MAX);
     return run_option_row_count + OWN_ROW_COUNT;
 }
 
@@ -379,7 +422,7 @@ static enum exit_code parse_option(const struct subcommand *subcommand, char **a
     if (wrong != NULL) {
         return message_fail(EXIT_USAGE, "%s: '%s' %s", row->name, value, wrong);
     }
-    arguments->given |= UINT64_C(1) << index;
+    arguments->given[index] = true;
     return EXIT_KEPT;
 }
 
@@ -435,7 +478,7 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
 const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names)
 {
     for (size_t i = 0; i < count_rows(); i++) {
-        if ((arguments->given >> i & 1) != 0 && !is_among(get_row(i).name, names)) {
+        if (arguments->given[i] && !is_among(get_row(i).name, names)) {
             return get_row(i).name;
         }
     }
@@ -446,7 +489,7 @@ bool arguments_has(const struct arguments *arguments, const char *name)
 {
     for (size_t i = 0; i < count_rows(); i++) {
         if (strcmp(get_row(i).name, name) == 0) {
-            return (arguments->given >> i & 1) != 0;
+            return arguments->given[i];
         }
     }
     CHECK(false);

@@ -14,6 +14,7 @@
 
 /* Lists that run before the one that is replayed. */
 enum { ARGUMENTS_AFTER_COUNT_MAX = 4096 };
+enum { ARGUMENTS_ROW_COUNT_MAX = 96 };
 
 /* What was given; texts point into argv.  What was not given is NULL, 0 or false. */
 struct arguments {
@@ -29,9 +30,12 @@ struct arguments {
     uint64_t until_step;                               /* --until; 0 = not given */
     uint64_t alarm_percent;                            /* 1..100; 0 = not given */
     const char *contract;                              /* of compare */
-    uint64_t refused_max;                              /* requests */
-    uint64_t premature_max, capacity_max, cost_max;    /* percent */
-    uint64_t given; /* bit per row: what the command line gave, whatever the value */
+    const char *meet, *merge, *pace;                   /* of pod */
+    uint64_t rank, patience_ns;
+    uint64_t refused_max;                           /* requests */
+    uint64_t premature_max, capacity_max, cost_max; /* percent */
+    bool
+        given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */
     const char *after[ARGUMENTS_AFTER_COUNT_MAX]; /* --after; after_count of them */
     size_t after_count;
     bool has_sweep, has_compare, has_what_if, has_timeline, has_follow, has_cost_max, has_help,

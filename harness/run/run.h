@@ -40,6 +40,9 @@ void run_rename(struct run *run);
  * the next call.  After a broken promise the run is over, unless it goes on: further ops are not
  * executed. */
 const struct verdict *run_step(struct run *run, const struct op *op);
+/* The event of that op of the host, where it is pending, is due at due_ns, past or not: for who
+ * knows when other hosts, which are not of this run, joined its collective. */
+void run_set_due(struct run *run, uint32_t host, uint32_t op, uint64_t due_ns);
 /* After the last op: disarms the faults, completes and frees everything, checks the final promises
  * (one hole, host memory), closes the targets.  Not part of the recorded list. */
 const struct verdict *run_finish(struct run *run);

@@ -324,6 +324,16 @@ const struct verdict *run_step(struct run *run, const struct op *op)
     return &run->verdict;
 }
 
+void run_set_due(struct run *run, uint32_t host, uint32_t op, uint64_t due_ns)
+{
+    CHECK(host < run->setup.host_count);
+    struct timeline *timeline = run->hosts[host].timeline;
+    const uint64_t event = (uint64_t)op + 1;
+    if (timeline_state(timeline, event) == EVENT_PENDING) {
+        timeline_start_at(timeline, event, due_ns);
+    }
+}
+
 /* An op of run_finish: executed and judged like any other, but not part of the list. */
 static bool finish_step(struct run *run, struct host *host, enum op_kind kind, uint32_t ref)
 {
