@@ -103,7 +103,8 @@ static enum exit_code resume_with(const struct arguments *arguments,
     if (code == EXIT_KEPT && !campaign_is_of_plan(description, &plan)) {
         code = message_fail(
             EXIT_USAGE,
-            "%s: the job file or the program has changed since then, so the trials would differ",
+            "%s: the job file, a trace or the program has changed since then, so the trials would "
+            "differ",
             arguments->resume);
     }
     if (code == EXIT_KEPT && !campaign_can_go_on(&plan, checkpoint)) {
@@ -170,6 +171,8 @@ static enum exit_code run_subcommand(const struct arguments *arguments)
 }
 
 static const char *const options[] = {"--job",
+                                      "--trace",
+                                      "--vary",
                                       "--target",
                                       "--target-option",
                                       "--chip",
@@ -223,12 +226,16 @@ const struct subcommand subcommand_run = {
         "and threads out.\n\n"
         "With --lanes, each trial deals its ops to N client threads and runs them under many schedules\n"
         "(docs/interleavings.md).  The repro records the schedule that broke the promise.\n\n"
+        "With --trace, a field trace runs in place of scenarios: as it is in the first trial, then repeated,\n"
+        "interleaved and in other sizes, with --hosts N on hosts that start one after the other\n"
+        "(docs/campaigns.md).\n\n"
         "With --job, a planted defect runs next to the jobs.  If it is not reported, the run ends with\n"
         "exit 4.  After any end, kill -9 included, --resume DIR continues the campaign: no trial is lost,\n"
         "and none counts twice.\n\n"
         "Example: hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1\n"
         "Example: hbmstress run --job scenarios/jobs/smoke.ini\n"
         "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"
+        "Example: hbmstress run --trace profile.pickle --seeds 200 --vary 'amplify=10 scale=50,130'\n"
         "Example: hbmstress run --resume out\n"
         "Example: hbmstress run --job scenarios/jobs/nightly.ini --shard 2/8 --out out-2\n"
         "Example: mpirun -n 8 hbmstress run --seed 1 --seeds 100 --shard auto --out out",

@@ -227,6 +227,10 @@ static enum exit_code check_part(const char *job, struct part *part)
     if (!part->has_op_count_max) {
         part->op_count_max = SWEEPING_OP_COUNT_DEFAULT;
     }
+    if (part->trace != NULL) {
+        return message_fail(EXIT_USAGE, "%s: %s runs a trace, but --sweep accepts scenarios alone",
+                            job == NULL ? "--trace" : job, part->name);
+    }
     if (part->lanes.lane_count != 0) {
         return message_fail(EXIT_USAGE, "%s: %s has lanes, but --sweep accepts none", job,
                             part->name);

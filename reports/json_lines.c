@@ -77,6 +77,9 @@ static void append_part(struct writing *text, const struct report_part *part)
             json_add_number(text, "faults_every", part->fault_period);
         }
     }
+    if (part->trace != NULL && part->trace[0] != '\0') {
+        json_add_string(text, "trace", part->trace);
+    }
     append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
     json_unnest(text, '}');

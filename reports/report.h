@@ -21,6 +21,7 @@ struct report_part {
     const char *faults; /* what is slipped in between its ops: "copy,wait", "all"; "" = nothing */
     struct report_lanes lanes;
     uint64_t fault_period; /* faults come in every N-th of its trials; 0 = in each */
+    const char *trace;     /* the file whose trace it runs; NULL or "": none */
 };
 
 /* What starts; parts may be 0 (a replay). */

@@ -119,6 +119,10 @@ static void append_part(struct writing *text, const struct report_part *part,
             writing_append_format(text, " in one trial of %" PRIu64, part->fault_period);
         }
     }
+    if (part->trace != NULL && part->trace[0] != '\0') {
+        writing_append(text, "; from ");
+        writing_append_visible(text, part->trace);
+    }
     append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
     writing_append(text, "\n");

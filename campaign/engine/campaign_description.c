@@ -14,11 +14,14 @@ static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
     for (size_t i = 0; i < plan->count; i++) {
         const struct part *part = &plan->parts[i];
         const uint64_t bounds[] = {
-            part->op_count_max,         part->trial_count_max, part->duration_ns,
-            part->capacity_is_free,     part->faults.kinds,    part->lanes.lane_count,
-            part->lanes.schedule_count, part->lanes.argument,  part->lanes.backend,
-            part->lanes.checks_races,   part->fault_period,    part->small_period,
-            part->head_start,           part->stride,          part->keep_count};
+            part->op_count_max,         part->trial_count_max,
+            part->duration_ns,          part->capacity_is_free,
+            part->faults.kinds,         part->lanes.lane_count,
+            part->lanes.schedule_count, part->lanes.argument,
+            part->lanes.backend,        part->lanes.checks_races,
+            part->fault_period,         part->small_period,
+            part->head_start,           part->stride,
+            part->keep_count,           part->trace == NULL ? 0 : trace_digest(part->trace)};
         const char *strategy = part->lanes.strategy == NULL ? "" : part->lanes.strategy->name;
         digest = hash_bytes(digest, part->name, strlen(part->name) + 1);
         digest = hash_bytes(digest, &part->setup, sizeof part->setup);
@@ -60,6 +63,9 @@ static void describe_part(const struct plan *plan, size_t i, struct campaign_par
     to->setup = part->setup;
     snprintf(to->how, sizeof to->how, "%s", part->how == NULL ? "" : part->how);
     to->fault_period = part->fault_period;
+    if (part->trace != NULL) {
+        snprintf(to->trace, sizeof to->trace, "%s", trace_path(part->trace));
+    }
     (void)op_options_print_faults(&part->faults, to->faults, sizeof to->faults);
     if (part->lanes.lane_count != 0) {
         lane_options_report(&part->lanes, &to->lanes);

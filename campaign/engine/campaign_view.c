@@ -46,6 +46,7 @@ void campaign_view_init(struct campaign_view *view, const struct campaign_descri
                                               .op_count_max = part->op_count_max,
                                               .faults = part->faults,
                                               .fault_period = part->fault_period,
+                                              .trace = part->trace,
                                               .lanes = part->lanes};
     }
     view->start = (struct report_start){

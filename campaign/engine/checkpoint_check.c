@@ -159,6 +159,7 @@ static const struct field part_fields[] = {
     COUNT(campaign_part, first_round),
     COUNT(campaign_part, head_start),
     COUNT(campaign_part, stride),
+    TEXT(campaign_part, trace),
     NUMBER(campaign_part, lanes.lane_count, OP_LANE_COUNT_MAX),
     FLAG(campaign_part, lanes.checks_races),
     WORD(campaign_part, lanes.strategy),

@@ -24,6 +24,8 @@ struct reading {
 
 /* Keys that no option stands for. */
 static const char key_scenario[] = "scenario", key_probes[] = "probes";
+/* One that belongs in a section, as key_scenario does. */
+static const char key_trace[] = "trace";
 
 static void fail_reading(struct reading *reading, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -208,8 +210,9 @@ static void set_probes(struct reading *reading, const char *value)
 static void set_known_key(struct reading *reading, const struct run_option_row *row,
                           const char *key, struct job_section *section, const char *value)
 {
+    const bool is_of_section = strcmp(key, key_scenario) == 0 || strcmp(key, key_trace) == 0;
     const bool is_global = row == NULL ? strcmp(key, key_probes) == 0 : row->is_global;
-    if (section == NULL && strcmp(key, key_scenario) == 0) {
+    if (section == NULL && is_of_section) {
         fail_reading(reading, "'%s' belongs in a section, not in [global]", key);
     } else if (section != NULL && is_global) {
         fail_reading(reading, "'%s' applies to the whole run: it belongs in [global]", key);

@@ -1,8 +1,8 @@
 /* A job file: what to run, as an ini file.  [global] holds for every section; each other section
  * is one part of the run.  Keys: scenario (default: the section's name), target, chip, capacity,
- * hosts, ops, seeds, faults, weights, regret_max, rounding, lanes, schedules, strategy, backend,
- * check_races, and option.KEY for the target's options; in [global] alone seed, time and probes.
- * scenarios/README.md says what each means. */
+ * hosts, ops, seeds, faults, weights, regret_max, rounding, trace, vary, lanes, schedules,
+ * strategy, backend, check_races, and option.KEY for the target's options; in [global] alone seed,
+ * time and probes. scenarios/README.md says what each means. */
 #ifndef CAMPAIGN_PLAN_JOB_H
 #define CAMPAIGN_PLAN_JOB_H
 

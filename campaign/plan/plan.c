@@ -23,21 +23,42 @@ uint64_t plan_trial_seed(const struct part *part, uint64_t trial)
 struct fault_options plan_trial_faults(const struct part *part, uint64_t trial)
 {
     const uint64_t period = part->fault_period;
-    const bool has_faults = period == 0 || trial % period == period - 1;
+    const bool is_as_it_is = part->trace != NULL && trial == 0;
+    const bool has_faults = !is_as_it_is && (period == 0 || trial % period == period - 1);
     return has_faults ? part->faults : (struct fault_options){0};
 }
 
 bool plan_trial_is_small(const struct part *part, uint64_t trial)
 {
     const uint64_t period = part->small_period;
-    return part->capacity_is_free && period != 0 && trial % period == period / 2;
+    return part->capacity_is_free && part->trace == NULL && period != 0 &&
+           trial % period == period / 2;
 }
 
-/* A scenario's own chip, when the user leaves the device open. */
-static enum exit_code choose_device(struct part *part)
+bool plan_trial_make(const struct part *part, uint64_t trial, struct setup *setup,
+                     struct op_list *ops)
 {
-    part->capacity_is_free = part->setup.capacity_bytes == 0;
+    *setup = part->setup;
+    setup->seed = plan_trial_seed(part, trial);
+    if (part->trace != NULL) {
+        trace_make_trial(part->trace, trial, setup, ops);
+        return true;
+    }
+    if (plan_trial_is_small(part, trial)) {
+        setup->capacity_bytes = 0; /* device_draw() draws a small one */
+    }
+    return false;
+}
+
+/* A scenario's own chip, when the user leaves the device open; a trace has a capacity. */
+static enum exit_code choose_device(struct part *part, const struct run_options *options)
+{
+    part->capacity_is_free = options->chip == NULL && options->capacity_bytes == 0;
     if (!part->capacity_is_free) {
+        return EXIT_KEPT;
+    }
+    if (part->trace != NULL) {
+        limits_keep_setup(&part->target->limits, &part->setup);
         return EXIT_KEPT;
     }
     const struct chip *chip;
@@ -81,14 +102,25 @@ static void set_lanes(struct part *part, const struct lane_options *wanted)
     }
 }
 
-static enum exit_code init_part(struct part *part, const char *name,
-                                const struct scenario *scenario, const struct run_options *options,
-                                uint64_t seed)
+/* What is run, and what the user says of it; trace NULL: the scenario alone. */
+struct part_wish {
+    const struct scenario *scenario;
+    const struct trace *trace;
+    const struct run_options *options;
+    uint64_t seed;
+};
+
+static enum exit_code init_part(struct part *part, const char *name, const struct part_wish *wish)
 {
-    *part = (struct part){.scenario = scenario};
+    const struct run_options *options = wish->options;
+    const struct scenario *scenario = wish->scenario;
+    *part = (struct part){.scenario = scenario, .trace = wish->trace};
     snprintf(part->name, sizeof part->name, "%s", name);
     setup_init(&part->setup);
-    part->setup.seed = seed;
+    if (wish->trace != NULL) {
+        setup_copy(&part->setup, trace_setup(wish->trace));
+    }
+    part->setup.seed = wish->seed;
     enum exit_code code = setup_override(&part->setup, options);
     if (code != EXIT_KEPT) {
         return code;
@@ -103,7 +135,7 @@ static enum exit_code init_part(struct part *part, const char *name,
     if (options->has_weights) {
         memcpy(part->setup.weights, options->weights, sizeof part->setup.weights);
     }
-    return choose_device(part);
+    return choose_device(part, options);
 }
 
 /* By its contract, or because no scheduler sees all that it does. */
@@ -180,6 +212,9 @@ static struct part *add_part(struct plan *plan)
 static uint64_t choose_op_count(const struct part *part)
 {
     const uint64_t wanted = part->scenario->op_count_default;
+    if (part->trace != NULL && trace_op_count_max(part->trace) > PLAN_OP_COUNT_DEFAULT) {
+        return trace_op_count_max(part->trace); /* a whole trial */
+    }
     return wanted == 0 || part->lanes.lane_count != 0 ? PLAN_OP_COUNT_DEFAULT : wanted;
 }
 
@@ -204,6 +239,56 @@ static bool is_wanted(const struct run_options *options, const char *name, const
     return options->name_count == 0;
 }
 
+/* Opens the trace that the options name; it is the plan's.  NULL: reason says why, unless it was
+ * said ("").  */
+static const struct trace *add_trace(struct plan *plan, const struct run_options *options,
+                                     char reason[TRACE_REASON_BYTES])
+{
+    struct trace *trace = trace_open(options, reason);
+    if (trace == NULL) {
+        return NULL;
+    }
+    plan->traces = realloc(plan->traces, (plan->trace_count + 1) * sizeof *plan->traces);
+    CHECK(plan->traces != NULL);
+    plan->traces[plan->trace_count++] = trace;
+    return trace;
+}
+
+/* What is said of lanes and of scenarios does not go with a trace; NULL: nothing is. */
+static const char *why_no_trace(const struct run_options *options)
+{
+    if (options->lanes.lane_count != 0) {
+        return "a trace is run by one client; lanes = none leaves lanes out";
+    }
+    return options->has_weights ? "a trace accepts no weights: none of its ops is drawn" : NULL;
+}
+
+static enum exit_code plan_trace(const struct run_options *options, uint64_t seed,
+                                 struct plan *plan)
+{
+    char reason[TRACE_REASON_BYTES];
+    const char *slash = strrchr(options->trace, '/');
+    if (options->name_count > 0) {
+        return message_fail(EXIT_USAGE, "--trace runs in place of scenarios; leave out '%s'",
+                            options->names[0]);
+    }
+    if (why_no_trace(options) != NULL) {
+        return message_fail(EXIT_USAGE, "--trace: %s", why_no_trace(options));
+    }
+    const struct trace *trace = add_trace(plan, options, reason);
+    if (trace == NULL) {
+        return reason[0] == '\0' ? EXIT_USAGE : message_fail(EXIT_USAGE, "--trace: %s", reason);
+    }
+    const struct part_wish wish = {
+        .scenario = &scenario_trace, .trace = trace, .options = options, .seed = seed};
+    struct part *part = add_part(plan);
+    const enum exit_code code = init_part(part, slash == NULL ? options->trace : slash + 1, &wish);
+    if (code == EXIT_KEPT) {
+        bound_part(part, options);
+    }
+    return code;
+}
+
 static enum exit_code plan_scenarios(const struct run_options *options, uint64_t seed,
                                      struct plan *plan)
 {
@@ -216,6 +301,12 @@ static enum exit_code plan_scenarios(const struct run_options *options, uint64_t
     const char *wrong = lane_options_wrong(&options->lanes);
     if (wrong != NULL) {
         return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
+    }
+    if (options->trace != NULL) {
+        return plan_trace(options, seed, plan);
+    }
+    if (options->has_vary) {
+        return message_fail(EXIT_USAGE, "--vary applies to a trace; also give --trace FILE");
     }
     for (size_t i = 0; i < options->name_count; i++) {
         const enum exit_code code = lookup_scenario(options->names[i], &found);
@@ -233,7 +324,8 @@ static enum exit_code plan_scenarios(const struct run_options *options, uint64_t
             return message_fail(EXIT_USAGE, "--weights: %s", reason);
         }
         struct part *part = add_part(plan);
-        const enum exit_code code = init_part(part, name, scenarios[i], options, seed);
+        const struct part_wish wish = {.scenario = scenarios[i], .options = options, .seed = seed};
+        const enum exit_code code = init_part(part, name, &wish);
         if (code != EXIT_KEPT) {
             return code;
         }
@@ -248,6 +340,7 @@ struct section_plan {
     const struct run_options *options;
     const struct job_section *section;
     struct run_options merged;
+    const struct trace *trace; /* NULL: it runs a scenario */
     uint64_t seed;
 };
 
@@ -315,8 +408,12 @@ static enum exit_code plan_one(const struct section_plan *section_plan, const ch
     if (code != EXIT_KEPT) {
         return code;
     }
+    const struct part_wish wish = {.scenario = scenario,
+                                   .trace = section_plan->trace,
+                                   .options = &section_plan->merged,
+                                   .seed = section_plan->seed};
     struct part *part = add_part(plan);
-    code = init_part(part, name, scenario, &section_plan->merged, section_plan->seed);
+    code = init_part(part, name, &wish);
     if (code == EXIT_KEPT) {
         bound_part(part, &section_plan->merged);
     }
@@ -339,6 +436,27 @@ static enum exit_code plan_all(const struct section_plan *section_plan, struct p
     return code;
 }
 
+/* A section that names a trace, which it may not run. */
+static enum exit_code plan_traced(struct section_plan *section_plan, struct plan *plan)
+{
+    char reason[TRACE_REASON_BYTES];
+    const struct job_section *section = section_plan->section;
+    const char *why = section->scenario != NULL
+                          ? "scenario and trace both say what is run; give one"
+                          : why_no_trace(&section_plan->merged);
+    if (why != NULL) {
+        return fail_in_section(section_plan, why);
+    }
+    if (!is_wanted(section_plan->options, section->name, scenario_trace.name)) {
+        return EXIT_KEPT;
+    }
+    section_plan->trace = add_trace(plan, &section_plan->merged, reason);
+    if (section_plan->trace == NULL) {
+        return reason[0] == '\0' ? EXIT_USAGE : fail_in_section(section_plan, reason);
+    }
+    return plan_one(section_plan, section->name, &scenario_trace, plan);
+}
+
 static enum exit_code plan_section(const struct run_options *options, uint64_t seed,
                                    const struct job *job, const struct job_section *section,
                                    struct plan *plan)
@@ -348,6 +466,13 @@ static enum exit_code plan_section(const struct run_options *options, uint64_t s
     if (!run_options_merge(&section_plan.merged, &section->options) ||
         !run_options_merge(&section_plan.merged, options)) {
         return fail_in_section(&section_plan, "more than 16 target options in all");
+    }
+    if (section_plan.merged.trace != NULL) {
+        return plan_traced(&section_plan, plan);
+    }
+    if (section->options.has_vary) {
+        return fail_in_section(&section_plan,
+                               "vary applies to a trace, and the section names none");
     }
     if (section->scenario != NULL && strcmp(section->scenario, "all") == 0) {
         return plan_all(&section_plan, plan);
@@ -433,6 +558,9 @@ static enum exit_code plan_whole_run(const struct run_options *options, const st
 static enum exit_code fill_plan(const struct run_options *options, uint64_t seed, struct job *job,
                                 struct plan *plan)
 {
+    if (options->job != NULL && options->trace != NULL) {
+        return message_fail(EXIT_USAGE, "--job and --trace both say what to run; give one of them");
+    }
     enum exit_code code = options->job == NULL ? EXIT_KEPT : job_read(options->job, job);
     if (code != EXIT_KEPT) {
         return code;
@@ -458,6 +586,10 @@ enum exit_code plan_make(const struct run_options *options, uint64_t seed, struc
 
 void plan_deinit(struct plan *plan)
 {
+    for (size_t i = 0; i < plan->trace_count; i++) {
+        trace_close(plan->traces[i]);
+    }
+    free(plan->traces);
     free(plan->parts);
     *plan = (struct plan){0};
 }

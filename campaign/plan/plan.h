@@ -6,6 +6,7 @@
 #include "campaign/base/message.h"
 #include "campaign/plan/commit.h"
 #include "campaign/plan/run_options.h"
+#include "campaign/plan/trace.h"
 #include "harness/generate/faulting.h"
 #include "harness/generate/scenario.h"
 #include "harness/run/run.h"
@@ -23,6 +24,7 @@ struct part {
     uint64_t trial_count_max;    /* UINT64_MAX = not bounded */
     struct fault_options faults; /* slipped into its trials */
     struct lane_options lanes;   /* completed; lane_count 0 = its trials have no lanes */
+    const struct trace *trace;   /* its trials are made of it (the plan's); NULL: of the scenario */
     uint64_t keep_count;         /* lists of its first trials are kept, whatever came of them */
     uint64_t duration_ns;        /* of its trials together; UINT64_MAX = not bounded */
     char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */
@@ -41,9 +43,16 @@ struct part {
 struct fault_options plan_trial_faults(const struct part *part, uint64_t trial);
 bool plan_trial_is_small(const struct part *part, uint64_t trial);
 
+/* The setup of trial number `trial`, and where the part has a trace its ops; *ops is initialised,
+ * and stays empty otherwise.  True: it has one. */
+bool plan_trial_make(const struct part *part, uint64_t trial, struct setup *setup,
+                     struct op_list *ops);
+
 struct plan {
     struct part *parts; /* count of them */
     size_t count;
+    struct trace **traces; /* trace_count of them; owned */
+    size_t trace_count;
     struct setup setup; /* what was said for all parts */
     uint32_t shard_index,
         shard_count; /* of the trials numbered i, those with i % shard_count == shard_index */

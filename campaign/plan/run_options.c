@@ -260,6 +260,20 @@ static const char *set_check_races(struct run_options *options, const char *valu
     return lane_options_set_races(&options->lanes, value);
 }
 
+static const char *set_trace(struct run_options *options, const char *value)
+{
+    if (strlen(value) >= TRACE_PATH_BYTES) {
+        return "is longer than 1023 bytes";
+    }
+    return option_set_text(&options->trace, value);
+}
+
+static const char *set_vary(struct run_options *options, const char *value)
+{
+    options->has_vary = true;
+    return trace_vary_parse(value, &options->vary);
+}
+
 static const char *set_shard(struct run_options *options, const char *value)
 {
     static const char wrong[] = "is not I/N with I from 1 to N, such as 2/8, nor auto";
@@ -452,6 +466,20 @@ const struct run_option_row run_option_rows[] = {
      .key = "allow_unrepeated",
      .is_global = true,
      .field = FIELD(unrepeated_max)},
+    {.name = "--trace",
+     .argument = "FILE",
+     .summary =
+         "run a field trace (list formats) in place of scenarios: as it is, then varied by seed",
+     .set = set_trace,
+     .key = "trace",
+     .field = FIELD(trace)},
+    {.name = "--vary",
+     .argument = "LIST",
+     .summary =
+         "what trials make of a trace: none, or any of amplify=N interleave=self|none|FILE scale=PERCENT,... skew=DURATION format=NAME (default amplify=3 interleave=self scale=50,200 skew=1s format=auto)",
+     .set = set_vary,
+     .key = "vary",
+     .field = FLAGGED(vary, has_vary)},
     {.name = "--lanes",
      .argument = "N",
      .summary =

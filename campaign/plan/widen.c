@@ -62,7 +62,7 @@ void plan_widen(const struct run_options *options, struct plan *plan)
     for (size_t i = 0; i < count; i++) {
         widen_part(options, &plan->parts[i]);
     }
-    if (options->lanes.has_lanes) {
+    if (options->lanes.has_lanes || options->trace != NULL) {
         return;
     }
     for (size_t i = 0; i < count; i++) { /* all have one target */

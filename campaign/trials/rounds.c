@@ -17,6 +17,9 @@ size_t rounds_turn(const struct plan *plan, size_t part)
 
 uint64_t rounds_op_count(const struct part *part)
 {
+    if (part->trace != NULL) {
+        return trace_op_count_max(part->trace);
+    }
     /* A scenario that names no length gets the length of a common one. */
     return part->scenario->ops_per_trial == 0 ? 2000 : part->scenario->ops_per_trial;
 }

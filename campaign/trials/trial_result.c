@@ -569,11 +569,10 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
         listening.diagnosis = trial_diagnosis_create(&listening.place, seed);
     }
 
-    struct setup setup = part->setup;
-    setup.seed = seed;
-    if (plan_trial_is_small(part, task->trial)) {
-        setup.capacity_bytes = 0; /* device_draw() draws a small one */
-    }
+    struct setup setup;
+    struct op_list given;
+    op_list_init(&given);
+    const bool is_given = plan_trial_make(part, task->trial, &setup, &given);
     const uint64_t start_ns = clock_now_ns();
     struct trial trial;
     const struct trial_plan trial_plan = {.target = part->target,
@@ -582,6 +581,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                           .capacity_is_free = part->capacity_is_free,
                                           .op_count_max = task->op_count_max,
                                           .faults = plan_trial_faults(part, task->trial),
+                                          .given = is_given ? &given : NULL,
                                           .begun = note_setup,
                                           .chosen = note_op,
                                           .context = words};
@@ -591,6 +591,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     } else {
         trial_result->head.end = TRIAL_RESULT_REFUSED;
     }
+    op_list_deinit(&given);
     trial_result->head.elapsed_ns = clock_now_ns() - start_ns;
     trial_diagnosis_destroy(listening.diagnosis);
 }

@@ -1,6 +1,7 @@
 #include "harness/trial/trial_run.h"
 
 #include "harness/generate/faulting.h"
+#include "harness/generate/given.h"
 #include "harness/generate/recording.h"
 #include "harness/generate/retrying.h"
 #include "harness/generate/sleeping.h"
@@ -48,6 +49,7 @@ struct source {
     struct sleeping sleeping;
     struct streaming streaming;
     struct recording recording;
+    struct given given; /* of a list in place of the scenario's ops */
 };
 
 static bool takes_option(const struct target *target, const char *key)
@@ -87,8 +89,11 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     sleeping_init(&source->sleeping, &plan->faults, plan->setup->seed);
     streaming_init(&source->streaming, plan->setup->seed);
     recording_init(&source->recording, plan->setup->seed);
+    given_init(&source->given, plan->given);
     strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
-    plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
+    if (plan->given == NULL) {
+        plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
+    }
     keep_to_target(plan, drawn);
 }
 
@@ -108,6 +113,10 @@ static bool source_next(struct source *source, const struct run *run, struct op 
 {
     struct scenario_view view;
     run_view(run, &view);
+    if (source->given.ops != NULL) {
+        return faulting_next(&source->faulting, &view, op) ||
+               given_next(&source->given, view.op_number, op);
+    }
     if (retry_last(source, run, op) || faulting_next(&source->faulting, &view, op) ||
         sleeping_next(&source->sleeping, &view, op) ||
         recording_next(&source->recording, &view, op)) {
@@ -140,6 +149,7 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
     }
     struct run *run = run_create(plan->target, &drawn, reason);
     if (run == NULL) {
+        given_deinit(&source.given);
         return false;
     }
     run_go_on(run);
@@ -153,6 +163,7 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
             goes_on = take_verdict(run, run_step(run, &op), listener);
         }
     }
+    given_deinit(&source.given);
     end_trial(trial, run, listener);
     return true;
 }

@@ -14,6 +14,9 @@ struct trial_plan {
     /* besides the scenario's own bound; both count faults that are slipped in */
     uint64_t op_count_max;
     struct fault_options faults; /* what is slipped in between the scenario's ops; zero: nothing */
+    /* Run in place of what the scenario would choose, which gives its name alone; but for faults
+     * nothing is slipped in.  NULL: the scenario chooses. */
+    const struct op_list *given;
     /* Told of the setup before the target is opened, and of each op before it is run.  NULL: nobody
      * is. */
     void (*begun)(void *context, const struct setup *setup);
