@@ -143,6 +143,12 @@ static void make_event(struct replay *replay, size_t number)
     }
 }
 
+/* Whether the event of the op is on a stream of the host: of its own time, and no execution. */
+static bool is_on_stream(const struct list *list, const struct op *op, uint8_t host)
+{
+    return op_makes_event(op) && op->kind != OP_EXECUTE && (op->host == host || !list->has_clocks);
+}
+
 static void enqueue_event(struct replay *replay, size_t number)
 {
     uint32_t *last = &replay->last_events[replay->list->ops[number].stream];
@@ -167,7 +173,8 @@ static uint32_t find_event(struct replay *replay, size_t number)
 {
     const struct op *op = &replay->list->ops[number];
     const uint32_t event = op->event == NO_OP ? (uint32_t)number : op->event;
-    if (op_makes_event(&replay->list->ops[event])) {
+    const struct op *maker = &replay->list->ops[event];
+    if (op_makes_event(maker) && (maker->host == op->host || !replay->list->has_clocks)) {
         return event;
     }
     fail(replay, "observations: op %zu is answered ok, but op %u has no event", number, event);
@@ -454,7 +461,7 @@ static bool take_line(struct replay *replay, size_t number, uint8_t host)
     if (op_makes_event(op)) {
         make_event(replay, number);
     }
-    if (op_makes_event(op) && (op->host == host || !replay->list->has_clocks)) {
+    if (is_on_stream(replay->list, op, host)) {
         enqueue_event(replay, number);
     }
     return op->host != host || lines[number].answer != ANSWER_OK || effects[op->kind] == NULL ||

@@ -32,8 +32,9 @@ enum {
 /* An input as its parts.  ops is owned: input_init, input_deinit. */
 struct input {
     /* Chip or capacity, granule, hosts, seed, and these options where they are set: defrag, order,
-     * drains, evicts, program_evicts_program, message_code.  The target and everything else are not
-     * the input's to say: as setup_init() leaves them. */
+     * drains, evicts, program_evicts_program, message_code; and of the hosts a mesh of rows and
+     * columns as groups, a bound, a time of their own, clocks (one lane alone).  The target and
+     * everything else are not the input's to say: as setup_init() leaves them. */
     struct setup setup;
     struct fault_options faults; /* slipped in between the ops, from the seed */
     /* to which the ops are dealt where lanes are run: 1..INPUT_LANE_COUNT_MAX */
@@ -47,6 +48,14 @@ void input_deinit(struct input *input);
 void input_copy(struct input *to, const struct input *from); /* both initialised */
 /* Makes room for count choices and sets choice_count; what is new is 0. */
 void input_set_choice_count(struct input *input, size_t count);
+
+/* That many hosts, 1..64; groups and clocks become those that the same header says of so many. */
+void input_set_host_count(struct input *input, uint32_t host_count);
+/* All hosts have one time, as what runs in lanes needs it. */
+void input_share_time(struct input *input);
+/* For mutators: one of the bytes that say the hosts' time (0), clocks (1) or groups (2), modulo 3,
+ * becomes this one; what it cannot say is folded into what it can. */
+void input_change_hosts(struct input *input, unsigned index, uint8_t byte);
 
 /* Any bytes at all.  input is initialised, and replaced; it keeps its memory.  O(length). */
 void input_decode(const uint8_t *bytes, size_t length, struct input *input);

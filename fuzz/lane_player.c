@@ -207,6 +207,7 @@ enum lane_player_result lane_player_play(struct lane_player *player, struct inpu
     struct verdict verdict;
     const bool has_lanes = take_apart(player, input);
     input->faults = (struct fault_options){0};
+    input_share_time(input);
     (void)snprintf(input->setup.target, sizeof input->setup.target, "%s", player->target_name);
     const struct run *run = player_play_first(player->player, input, SIZE_MAX, listener, &verdict);
     if (run == NULL) {

@@ -201,7 +201,7 @@ struct device_services {
      * The program stays known to the allocator and is loaded again by execute(). */
     enum device_result (*unload)(void *context, uint64_t program);
 
-    uint64_t (*clock_ns)(void *context); /* virtual time; never runs backwards */
+    uint64_t (*clock_ns)(void *context); /* the host's virtual time; never runs backwards */
 
     /* Host memory for the allocator's own use, aligned to 16 bytes; NULL when refused.  bytes of
      * host_free must be those of host_alloc.  After each call it may hold what it held after open,

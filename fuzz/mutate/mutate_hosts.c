@@ -179,7 +179,7 @@ static bool share_ops(struct editing *editing)
     sharing.fates = malloc(input->ops.count * sizeof *sharing.fates);
     CHECK(sharing.fates != NULL);
     decide_fates(editing, &sharing);
-    input->setup.host_count = sharing.host_count;
+    input_set_host_count(input, sharing.host_count);
     write_list(editing, &sharing);
     free(sharing.fates);
     return true;
@@ -198,12 +198,30 @@ static uint64_t multiply_delay(uint64_t delay_ns, uint64_t factor)
     return delay_ns < LATEST_NS / factor ? delay_ns * factor : LATEST_NS;
 }
 
+/* Another time, other clocks or other groups, where a list has any: a header with none is left
+ * alone, since nearly all lists are of one time. */
+static bool change_time(struct editing *editing)
+{
+    const struct setup *setup = &editing->input->setup;
+    const bool is_marked = setup->has_clocks || setup->group_count > 0 ||
+                           setup->collective_bound_ns != 0;
+    if (!is_marked || random_chance(editing->random, 1, 2)) {
+        return false;
+    }
+    input_change_hosts(editing->input, (unsigned)random_below(editing->random, 3),
+                       (uint8_t)random_bits(editing->random));
+    return true;
+}
+
 /* From some op on the work of one host takes ten times as long, or a thousandth: what is done there
  * when the others ask is not what is done with them. */
 static bool skew_host(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;
     size_t at = 0;
+    if (change_time(editing)) {
+        return true;
+    }
     if (editing->input->setup.host_count < 2 ||
         !draw_op_where(editing, ops->count, has_own_event, &at)) {
         return false;

@@ -92,7 +92,7 @@ static bool change_faults(struct editing *editing)
 static bool change_hosts(struct editing *editing)
 {
     struct input *input = editing->input;
-    input->setup.host_count = 1 + (uint32_t)random_below(editing->random, HOSTS_MAX);
+    input_set_host_count(input, 1 + (uint32_t)random_below(editing->random, HOSTS_MAX));
     for (size_t i = 0; i < input->ops.count; i++) {
         struct op *op = &input->ops.ops[i];
         op->host = (uint8_t)(op->host % input->setup.host_count);
@@ -109,6 +109,9 @@ static bool change_lanes(struct editing *editing)
     input->lane_count = (uint8_t)random_between(editing->random, 1, INPUT_LANE_COUNT_MAX);
     for (size_t i = 0; i < input->ops.count; i++) {
         input->ops.ops[i].lane = (uint8_t)random_below(editing->random, input->lane_count);
+    }
+    if (input->lane_count > 1) {
+        input_share_time(input);
     }
     return true;
 }

@@ -29,6 +29,11 @@ static inline uint64_t unit_bytes(const struct setup *setup)
 /* Everything but the number of choices, which is in bytes 24 and 25. */
 void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input);
 void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]);
+/* The last INPUT_HOSTS_BYTES bytes of a header: groups, clocks and the bound of setup->host_count
+ * hosts; with lanes all have one time.  What the bytes cannot say is left out. */
+enum { INPUT_HOSTS_BYTES = 5 };
+void hosts_decode(const uint8_t bytes[INPUT_HOSTS_BYTES], bool has_lanes, struct setup *setup);
+void hosts_encode(const struct setup *setup, uint8_t bytes[INPUT_HOSTS_BYTES]);
 /* What a header can say of a setup from elsewhere; the options that it cannot say are left out.
  * False: the capacity or the granule is not among it. */
 bool header_take_setup(const struct setup *from, struct setup *to);

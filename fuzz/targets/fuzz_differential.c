@@ -76,8 +76,8 @@ static void reduce_size(struct input *input)
     struct op_list *ops = &input->ops;
     bool drops = false;
     input->faults = (struct fault_options){0};
-    input->setup.host_count = input->setup.host_count < HOSTS_MAX ? input->setup.host_count
-                                                                  : HOSTS_MAX;
+    input_set_host_count(input,
+                         input->setup.host_count < HOSTS_MAX ? input->setup.host_count : HOSTS_MAX);
     ops->count = ops->count < OPS_MAX ? ops->count : OPS_MAX;
     for (size_t i = 0; i < ops->count; i++) {
         const uint8_t kind = ops->ops[i].kind;

@@ -19,7 +19,7 @@ struct observation {
     uint64_t size_bytes;
     uint64_t wait_count, copy_count, stage_count, unload_count;
     uint64_t copy_bytes;                   /* moved inside the device or through host memory */
-    uint64_t now_ns;                       /* virtual time after the op */
+    uint64_t now_ns;                       /* its host's virtual time after the op */
     uint64_t bytes_in_use, bytes_reserved; /* the target's counters after the op */
     uint64_t calls_digest;                 /* FNV-1a over the device calls */
     uint64_t message_digest;               /* FNV-1a over the error text; 0 = none */

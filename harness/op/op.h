@@ -24,7 +24,7 @@ enum op_kind {
     OP_EXECUTE,    /* program; own event after delay_ns; loads it again when it was evicted */
     OP_DEFRAGMENT,
     OP_COMPLETE, /* `event` completes now, whatever its delay was, lost ones too */
-    OP_ADVANCE,  /* delay_ns of virtual time pass */
+    OP_ADVANCE,  /* delay_ns of virtual time pass (of its host: setup.has_clocks) */
     OP_TOUCH,    /* block: its contents are read and compared */
     OP_REPORT,   /* counters, holes and the allocations report are compared */
     OP_FAULT,  /* fault; size_bytes = which call from now, 1 = the next, 0 = disarms it; delay_ns */
@@ -107,7 +107,7 @@ struct op {
     union {
         uint16_t group;  /* with OP_COLLECTIVE or OP_SPMD: which one, any number; of all hosts, or
                             of those that the setup declares */
-        uint16_t stream; /* with OP_ON_STREAM: 1..63; of a job of several hosts it spans all */
+        uint16_t stream; /* with OP_ON_STREAM: 1..63; it spans the hosts that share one time */
     };
     uint64_t size_bytes;
     union {

@@ -3,10 +3,10 @@
 
     tests/checker/certificate_compare.py HBMSTRESS CHECKER [--count N] [--seed N] [--keep DIR]
 
-The op lists of the corpus and of three scenarios are replayed on several targets; that leaves certificates, lists and
-logs.  Both checkers must accept all of them.  Then N of them are changed: in the document, in the list, in the log, or
-by taking one of these from elsewhere.  Both checkers must give the same answer on each, and an accepted change must be
-one that the table below explains.  Exits with 0 when that holds, otherwise with 1; what differs is kept in DIR.
+The op lists of the corpus, of scenarios, and some that are drawn for hosts with a time of their own are replayed on
+several targets; that leaves certificates, lists and logs.  Both checkers must accept all of them.  Then N of them are
+changed: in the document, in the list, in the log, or by taking one of these from elsewhere.  Both checkers must give the
+same answer on each, and an accepted change must be one that the table below explains.  Exits with 0 when that holds, otherwise with 1; what differs is kept in DIR.
 """
 import argparse
 import collections
@@ -22,6 +22,7 @@ import tempfile
 
 from certificate_check import answer, check_document, read_document
 from certificate_history import compare, read_history
+from draw_hosts import draw_list
 
 SOURCE_TREE = pathlib.Path(__file__).resolve().parents[2]
 CODES = {'valid': 0, 'refuted': 1, 'unreadable': 2}
@@ -29,6 +30,8 @@ STREAMED = ('exact_edge', 'queued_free_race')
 SCENARIOS = ('fragmentation_storm', 'eviction_pressure', 'queued_free_race')
 TARGETS = ('first_fit -O defrag=slide -O drains=yes', 'first_fit -O defrag=repack -O evicts=yes -O drains=yes',
            'first_fit -O defrag=slide -O rounding=classes8', 'hbm -O defrag=repack', 'hbm -O defrag=none')
+# Each replays so many lists of hosts that are drawn.
+HOST_TARGETS, HOST_LISTS = ('hbm', 'first_fit', 'streamed', 'segments'), 6
 # Of a scenario; of the corpus all are taken.
 PER_LIST_MAX = 40
 # Few proofs have moves, or a log: that many are drawn for a change of these.
@@ -82,7 +85,18 @@ def list_replays(hbmstress, folder):
         run_quietly([hbmstress, 'run', 'queued_free_race', '-t', target, *'--seed 5 --seeds 1 --ops 400 --faults all --keep 1 '
                      '--capacity 72M --out'.split(), target], folder)
         replays += [(path, ()) for path in sorted((folder / target / 'kept').glob('*.ops'))]
-    return replays + list_streamed(hbmstress, folder)
+    return replays + list_streamed(hbmstress, folder) + list_hosts(folder)
+
+
+def list_hosts(folder):
+    """Lists of several hosts: clocks of their own, groups, bounds, streams and lost events."""
+    replays = []
+    for target in HOST_TARGETS:
+        for i in range(HOST_LISTS):
+            path = folder / f'hosts-{target}-{i}.ops'
+            path.write_text(draw_list(random.Random(f'{target} {i}'), target))
+            replays.append((path, ()))
+    return replays
 
 
 def list_streamed(hbmstress, folder):

@@ -63,6 +63,13 @@ def read_delay(text):
     return NEVER if text == 'never' else scaled(UNITS)(text)
 
 
+def read_bound(text):
+    bound = read_delay(text)
+    if bound == 0:
+        raise ValueError('nobody waits so long')
+    return bound
+
+
 def one_of(*words):
     def read(text):
         if text not in words:
@@ -115,11 +122,12 @@ FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded
           'nth': plain(2**32 - 1), 'point': plain(2**32 - 1), 'stream': matching('[1-9]|[1-5][0-9]|6[0-3]')}
 HEAD = {'scenario': matching('.+'), 'chip': matching('.+'), 'system': matching('.+'),
         'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
-        'clocks': one_of('own'), 'clock': matching('(0|[1-9][0-9]?) ahead=[^ ]+ drift=-?[0-9]+'),
-        'group': matching('(0|[1-9][0-9]*) [0-9,-]+ ".+"'), 'collective_bound': read_delay,
+        'clocks': one_of('own'), 'clock': matching('.+'), 'group': matching('.+'), 'collective_bound': read_bound,
         'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
         'search_nodes': read_whole, 'regret_max': read_whole, 'until': read_whole, 'check_races': one_of('yes'), 'reported': read_reported,
         'tag': matching('(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5]) ".*"')}
+
+REPEATED = ('clock', 'group')
 
 
 def read_op(number, kind, text):
@@ -171,11 +179,10 @@ def read_line(history, line):
         return len(history.ops) - 1
     word, _, value = line.partition(' ')
     members, name, value = history.head, word, HEAD[word](value)
-    if word in ('option', 'tag', 'clock', 'group'):
+    if word in ('option', 'tag'):
         name, _, value = value.partition('=' if word == 'option' else ' ')
-        members = {'option': history.options, 'tag': history.tags}.get(word, history.hosts)
-        name = name if members is not history.hosts else f'{word} {name}'
-    if history.ops or name in members or len(history.options) == 16 and word == 'option':
+        members = history.options if word == 'option' else history.tags
+    if history.ops or name in members and word not in REPEATED or len(history.options) == 16 and word == 'option':
         raise ValueError(f'{name} is there twice, or behind the ops')
     members[name] = value
     return -1
@@ -293,6 +300,7 @@ class Replay:
     def __init__(self, history, log, host):
         self.history, self.log, self.host = history, log, host
         self.contract = log.head.hosts[host]
+        self.has_clocks = 'clocks' in history.head
         self.blocks, self.due, self.done = {}, {}, set()
         self.regions = {}
         self.enqueued = {}  # by stream: events that are not done
@@ -300,12 +308,12 @@ class Replay:
 
     def run(self, number):
         """Takes the lines up to that of the op."""
-        own = 'clocks' in self.history.head
         before = {}  # by host, or of all under 0
         for op, line in zip(self.history.ops, self.log.lines[:number + 1]):
             host = op.get('host', 0)
-            clock = host if own else 0
-            self.make_event(op, line, before.get(clock, 0), not own or host == self.host)
+            clock = host if self.has_clocks else 0
+            is_enqueued = op.kind != 'execute' and (not self.has_clocks or host == self.host)
+            self.make_event(op, line, before.get(clock, 0), is_enqueued)
             if op.get('host', 0) == self.host:
                 self.take_regions(line)
                 self.apply(op, line)
@@ -368,7 +376,9 @@ class Replay:
 
     def find_event(self, op):
         event = op.get('event', op.number)
-        require(event in self.due, f'log: there is no event of op {event}')
+        is_known = event in self.due and (not self.has_clocks
+                                          or self.history.ops[event].get('host', 0) == op.get('host', 0))
+        require(is_known, f'log: there is no event of op {event}')
         return event
 
     def add(self, kind, op, place, **members):

@@ -16,6 +16,7 @@ static const char by_state[] =
 static const char by_list[] = "justified, spans; the op is that of the list";
 
 #define TWO_HOSTS PROMISED("granule", "none") ", " PROMISED("granule", "none")
+#define OWN_TIME "hosts 2\nclocks own\n"
 #define CLASSES "rounding classes=4\nhosts 1\n"
 #define STREAMED PROMISED_MORE("'stream_ordered': true")
 #define RECORDED PROMISED_MORE("'records': true, 'stream_ordered': false")
@@ -204,6 +205,32 @@ static const struct story stories[] = {
      .last = "alloc size=1M host=1",
      .host = 1,
      .blocks = FACT(1, buffer, live, 0, 1024, 512, 0, 0, 1000000000, 0)},
+    /* With a time of its own, each host goes on from when its own last op ended. */
+    {.steps = {MADE("alloc size=512", 0, 512), MADE("alloc size=1K host=1", 0, 1024),
+               STEP("advance delay=1us", 1000, ""), STEP("use block=1 delay=5ns host=1", 0, ""),
+               STEP("advance delay=3ns host=1", 3, ""), STEP("use block=0 delay=7ns", 1000, ""),
+               STEP("free_after block=1 delay=9ns host=1", 3, "")},
+     .head = OWN_TIME,
+     .hosts = TWO_HOSTS,
+     .last = "alloc size=1M host=1",
+     .host = 1,
+     .blocks = FACT(1, buffer, dying, 0, 1024, 512, 0, 0, 5, 12)},
+    {.steps = {MADE("alloc size=512", 0, 512), STEP("advance delay=1us", 1000, ""),
+               STEP("advance delay=3ns host=1", 3, ""), STEP("use block=0 delay=7ns", 1000, "")},
+     .head = OWN_TIME "clock 1 ahead=4ms drift=-3\ngroup 7 0,1 \"data\"\n",
+     .hosts = TWO_HOSTS,
+     .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 0, 1007, 0)},
+    /* A collective has the bound of the head, or none. */
+    {.steps = {MADE("load size=1K stack=0", 0, 1024),
+               STEP("execute program=0 delay=10ns collective=4", 400,
+                    ", 'address': 0, 'size': 1024")},
+     .head = "hosts 1\ncollective_bound 2us\n",
+     .blocks = FACT(0, program, live, 0, 1024, 512, 0, 0, 2400, 0)},
+    {.steps = {MADE("load size=1K stack=0", 0, 1024),
+               STEP("execute program=0 delay=10ns collective=4", 400,
+                    ", 'address': 0, 'size': 1024")},
+     .head = "hosts 1\ncollective_bound never\n",
+     .blocks = FACT(0, program, live, 0, 1024, 512, 0, 0, -1, 0)},
     /* What a load, and an execution, ask for. */
     {.last = "load size=15E stack=513",
      .request = ASKED(program, 4611686018427387904, 512, 1024, -1)},
@@ -232,6 +259,25 @@ static const struct story stories[] = {
                STEP("use block=0 delay=5ns stream=3", 0, ""), DID("free block=0")},
      .hosts = STREAMED,
      .last = "alloc size=1M stream=3"},
+    /* Streams span hosts, unless each host has a time of its own. */
+    {.steps = {MADE("alloc size=1K stream=3", 0, 1024),
+               MADE("alloc size=1K stream=3 host=1", 0, 1024),
+               STEP("use block=1 delay=5ns stream=3 host=1", 0, ""), DID("free block=0")},
+     .head = "hosts 2\n",
+     .hosts = STREAMED "," STREAMED,
+     SHOWS_KEPT,
+     .blocks = FACT(0, buffer, kept, 0, 1024, 512, 0, 0, 0, 5)},
+    {.steps = {MADE("alloc size=1K stream=3", 0, 1024),
+               MADE("alloc size=1K stream=3 host=1", 0, 1024),
+               STEP("use block=1 delay=5ns stream=3 host=1", 0, ""), DID("free block=0")},
+     .head = OWN_TIME,
+     .hosts = STREAMED "," STREAMED},
+    /* An execution that the target has no program for is on no stream. */
+    {.steps = {MADE("alloc size=1K", 0, 1024),
+               {"execute program=none delay=never", "skipped", "0", ""},
+               DID("free block=0")},
+     .hosts = STREAMED,
+     .last = "alloc size=1M stream=1"},
     /* A target that orders nothing by streams frees it as ever. */
     {.steps = {MADE("alloc size=1K stream=3", 0, 1024),
                STEP("free_after block=0 delay=5ns stream=3", 0, "")},
@@ -742,6 +788,11 @@ static const struct edit broken_lists[] = {
     {"granule 512", "rounding granule ", "list.ops:3: the value of rounding is wrong"},
     {"granule 512", "granite 512", "list.ops:3: this is neither an op nor a line of the head"},
     {"granule 512", "check_races no", "list.ops:3: the value of check_races is wrong"},
+    {"granule 512", "clocks shared", "list.ops:3: the value of clocks is wrong"},
+    {"granule 512", "clock", "list.ops:3: the value of clock is wrong"},
+    {"granule 512", "group", "list.ops:3: the value of group is wrong"},
+    {"granule 512", "collective_bound 0s", "list.ops:3: the value of collective_bound is wrong"},
+    {"granule 512", "collective_bound 5", "list.ops:3: the value of collective_bound is wrong"},
     {"granule 512", "reported requested=1-2", "list.ops:3: the value of reported is wrong"},
     {"granule 512", "reported requested=2-1 free=3-4",
      "list.ops:3: the value of reported is wrong"},
@@ -1192,6 +1243,27 @@ START_TEST(an_op_that_cannot_be_answered_ok_is_named)
 }
 END_TEST
 
+START_TEST(an_event_of_another_time_is_not_awaited)
+{
+    struct story story = {
+        .steps = {MADE("alloc size=512", 0, 512), MADE("alloc size=512 host=1", 0, 512),
+                  STEP("use block=0 delay=1s", 0, ""), DID("use block=1 event=2 host=1")},
+        .head = OWN_TIME,
+        .hosts = TWO_HOSTS,
+        .blocks = FACT(0, buffer, live, 0, 512, 512, 0, 0, 1000000000, 0)};
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_VALID, by_state);
+    story.host = 1;
+    story.last = "alloc size=1M host=1";
+    story.blocks = FACT(1, buffer, live, 0, 512, 512, 0, 0, 1000000000, 0);
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_REFUTED, "op 3 is answered ok, but op 2 has no event");
+    story.head = "hosts 2\n";
+    story_write(&story, &texts);
+    expect_texts(CERTIFICATE_VALID, by_state);
+}
+END_TEST
+
 START_TEST(without_recordings_none_begins)
 {
     story_write(&(const struct story){.steps = {DID("record")}, .hosts = STREAMED}, &texts);
@@ -1461,6 +1533,7 @@ Suite *suite_of_history(void)
     tcase_add_test(edits, a_line_may_have_a_mebibyte);
     tcase_add_test(edits, a_log_may_end_anywhere_behind_the_op);
     ADD_EDITS(another_piece_of_what_is_kept_is_refused, other_pieces);
+    tcase_add_test(edits, an_event_of_another_time_is_not_awaited);
     tcase_add_test(edits, without_recordings_none_begins);
     tcase_add_test(edits, what_is_no_request_is_not_out_of_memory);
     tcase_add_test(edits, a_program_that_was_unloaded_is_not_executed);

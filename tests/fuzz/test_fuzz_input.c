@@ -195,6 +195,86 @@ START_TEST(a_list_of_a_scenario_is_the_same_list_as_bytes)
 }
 END_TEST
 
+START_TEST(marked_bytes_give_hosts_their_time_and_groups)
+{
+    uint8_t bytes[INPUT_HEADER_BYTES] = {1, [6] = 195, [27] = 1 | 2 << 1, [28] = 0x93, [29] = 0x12};
+    struct input input;
+    input_init(&input);
+    input_decode(bytes, sizeof bytes, &input);
+    ck_assert(!input.setup.has_clocks);
+    ck_assert_uint_eq(input.setup.group_count, 0);
+    ck_assert_uint_eq(input.setup.collective_bound_ns, 0);
+    bytes[31] = 'H';
+    input_decode(bytes, sizeof bytes, &input);
+    ck_assert_uint_eq(input.setup.host_count, 4);
+    ck_assert(input.setup.has_clocks);
+    ck_assert_uint_eq(input.setup.clocks[3].ahead_ns, 9000000);
+    ck_assert_int_eq(input.setup.clocks[1].drift, 1000);
+    ck_assert_uint_eq(input.setup.collective_bound_ns, 1000000);
+    ck_assert_uint_eq(input.setup.group_count, 4);
+    ck_assert_uint_eq(setup_members(&input.setup, 1), 0xC);
+    ck_assert_uint_eq(setup_members(&input.setup, 64), 5);
+    check_there_and_back(&input);
+    input_set_host_count(&input, 3);
+    ck_assert_uint_eq(setup_members(&input.setup, 1), 4);
+    check_there_and_back(&input);
+    bytes[7] = 1; /* two lanes share one time */
+    input_decode(bytes, sizeof bytes, &input);
+    ck_assert(!input.setup.has_clocks);
+    ck_assert_uint_eq(input.setup.group_count, 4);
+    check_there_and_back(&input);
+    input_deinit(&input);
+}
+END_TEST
+
+START_TEST(each_mesh_and_each_clock_comes_back)
+{
+    struct random random;
+    struct input input;
+    random_init(&random, 7);
+    for (int i = 0; i < 100; i++) {
+        uint8_t bytes[INPUT_HEADER_BYTES] = {1, [31] = 'H'};
+        bytes[6] = (uint8_t)random_bits(&random);
+        for (int k = 27; k < 30; k++) {
+            bytes[k] = (uint8_t)random_bits(&random);
+        }
+        input_init(&input);
+        input_decode(bytes, sizeof bytes, &input);
+        check_there_and_back(&input);
+        input_deinit(&input);
+    }
+}
+END_TEST
+
+START_TEST(time_and_groups_of_a_file_are_kept_where_bytes_can_say_them)
+{
+    static const char text[] =
+        "hbmstress-ops 1\ncapacity 64K\ngranule 512\nhosts 4\nclocks own\n"
+        "clock 1 ahead=5ms drift=-2000\nclock 2 ahead=10ms drift=-4000\n"
+        "clock 3 ahead=15ms drift=0\ncollective_bound never\n"
+        "group 0 0-1 \"data 0\"\ngroup 1 2-3 \"data 1\"\n\n0: report host=3\n";
+    struct setup setup;
+    struct op_list ops;
+    struct ops_file_error error;
+    struct input input;
+    op_list_init(&ops);
+    input_init(&input);
+    ck_assert_msg(ops_file_parse(text, sizeof text - 1, &setup, &ops, &error) == OPS_FILE_OK, "%s",
+                  error.reason);
+    ck_assert(input_from_ops(&setup, &ops, &input));
+    check_there_and_back(&input);
+    ck_assert(input.setup.has_clocks);
+    ck_assert_int_eq(memcmp(input.setup.clocks, setup.clocks, sizeof setup.clocks), 0);
+    ck_assert_uint_eq(setup_members(&input.setup, 1), 0xC);
+    ck_assert_uint_eq(input.setup.collective_bound_ns, DELAY_NEVER);
+    ck_assert(setup_set_group(&setup, 7, 5, "odd"));
+    ck_assert(input_from_ops(&setup, &ops, &input));
+    ck_assert_uint_eq(input.setup.group_count, 0);
+    input_deinit(&input);
+    op_list_deinit(&ops);
+}
+END_TEST
+
 START_TEST(what_an_input_cannot_say_is_refused)
 {
     struct setup setup;
@@ -310,6 +390,9 @@ Suite *suite_of_fuzz_input(void)
     tcase_add_test(tests, what_is_missing_counts_as_zero);
     tcase_add_loop_test(tests, a_list_of_a_file_is_the_same_list_as_bytes, 0, 2);
     tcase_add_loop_test(tests, a_list_of_a_scenario_is_the_same_list_as_bytes, 0, 10);
+    tcase_add_test(tests, marked_bytes_give_hosts_their_time_and_groups);
+    tcase_add_test(tests, each_mesh_and_each_clock_comes_back);
+    tcase_add_test(tests, time_and_groups_of_a_file_are_kept_where_bytes_can_say_them);
     tcase_add_test(tests, what_an_input_cannot_say_is_refused);
     tcase_add_test(tests, version_1_means_what_it_always_meant);
     suite_add_tcase(suite, tests);

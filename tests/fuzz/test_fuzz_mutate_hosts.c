@@ -39,6 +39,35 @@ static bool are_alike(const struct op_list *a, const struct op_list *b)
     return are;
 }
 
+/* --- time --- */
+
+START_TEST(skew_draws_other_clocks_and_groups_where_there_are_any)
+{
+    size_t other_count = 0;
+    before.setup.host_count = 4;
+    for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
+        (void)edit_copy("skew", &before, NULL, seed, &after);
+        ck_assert_uint_eq(after.setup.group_count, 0);
+        ck_assert(!after.setup.has_clocks);
+    }
+    input_change_hosts(&before, 2, 2);
+    input_change_hosts(&before, 0, 1);
+    ck_assert_uint_eq(before.setup.group_count, 2);
+    for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
+        (void)edit_copy("skew", &before, NULL, seed, &after);
+        other_count += after.setup.group_count != 2 || !after.setup.has_clocks;
+        (void)edit_copy("hosts", &before, NULL, seed, &after);
+        for (uint32_t i = 0; i < after.setup.group_count; i++) {
+            ck_assert_uint_eq(after.setup.groups[i].members >> after.setup.host_count, 0);
+        }
+        if (edit_copy("lanes", &before, NULL, seed, &after)) {
+            ck_assert(after.setup.has_clocks == (after.lane_count == 1));
+        }
+    }
+    ck_assert_uint_ge(other_count, EDIT_SEEDS / 8);
+}
+END_TEST
+
 /* --- share --- */
 
 START_TEST(share_lets_every_host_do_what_one_did)
@@ -298,6 +327,7 @@ Suite *suite_of_fuzz_mutate_hosts(void)
     Suite *suite = suite_create("fuzz_mutate_hosts");
     TCase *cases = tcase_create("hosts");
     tcase_add_checked_fixture(cases, set_up, tear_down);
+    tcase_add_test(cases, skew_draws_other_clocks_and_groups_where_there_are_any);
     tcase_add_test(cases, share_lets_every_host_do_what_one_did);
     tcase_add_test(cases, share_lets_each_host_name_what_is_its_own);
     tcase_add_test(cases, share_makes_one_request_of_those_of_all_hosts);

@@ -83,9 +83,10 @@ END_TEST
 
 START_TEST(a_clock_may_be_ahead_and_drift)
 {
-    const struct setup_clock right = {0}, fast = {1000, 40}, slow = {0, -100000},
+    const struct setup_clock right = {0}, late = {0, 1}, fast = {1000, 40}, slow = {0, -100000},
                              far = {UINT64_MAX - 1, 0};
     ck_assert_uint_eq(setup_clock_reading(&right, 5000000), 5000000);
+    ck_assert_uint_eq(setup_clock_reading(&late, 5000000), 5000005);
     ck_assert_uint_eq(setup_clock_reading(&fast, 5000000), 5001200);
     ck_assert_uint_eq(setup_clock_reading(&slow, 5000000), 4500000);
     ck_assert_uint_eq(setup_clock_reading(&slow, UINT64_MAX - 1), 16602069666338596453U);
@@ -177,7 +178,113 @@ START_TEST(the_nth_executions_of_the_members_belong_together)
 }
 END_TEST
 
+/* The models of all hosts know it by the next op, even one that is skipped. */
+START_TEST(what_a_late_join_completes_frees_what_waited_for_it)
+{
+    begin_list("hosts 2\nclocks own\n",
+               "0: load size=1K\n1: load size=1K host=1\n2: alloc size=4K\n"
+               "3: execute program=0 delay=1us collective=0\n4: free_after block=2 event=3\n"
+               "5: advance delay=50us\n6: execute program=1 delay=0s collective=0 host=1\n"
+               "7: hold block=none host=1\n8: execute program=1 delay=0s host=1\n");
+    ck_assert_uint_eq(model_in_use_bytes(run_model(run, 0)), 1024);
+    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 0);
+    end_list();
+}
+END_TEST
+
+/* What waited until the bound is over; that the others come then changes nothing. */
+START_TEST(a_member_that_comes_after_the_bound_starts_alone)
+{
+    begin_list("hosts 2\nclocks own\ncollective_bound 2us\n",
+               "0: load size=1K\n1: load size=1K host=1\n"
+               "2: execute program=0 delay=1us collective=0\n3: advance delay=5us\n"
+               "4: advance delay=1us host=1\n"
+               "5: execute program=1 delay=3us collective=0 host=1\n");
+    ck_assert_uint_eq(model_event_count(run_model(run, 0)), 0);
+    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 1);
+    ck_assert_int_ne(
+        run_step(run, &(struct op){.kind = OP_ADVANCE, .host = 1, .delay_ns = 2999})->kind,
+        VERDICT_BROKEN);
+    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 1);
+    ck_assert_int_ne(
+        run_step(run, &(struct op){.kind = OP_ADVANCE, .host = 1, .delay_ns = 1})->kind,
+        VERDICT_BROKEN);
+    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 0);
+    end_list();
+}
+END_TEST
+
+START_TEST(all_of_64_hosts_may_meet)
+{
+    struct timeline *timelines[OP_HOST_COUNT_MAX];
+    struct setup all;
+    setup_init(&all);
+    setup_set_hosts(&all, OP_HOST_COUNT_MAX);
+    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        timelines[i] = i == 0 ? timeline_create() : timeline_create_beside(timelines[0]);
+    }
+    struct collectives *collectives = collectives_create(&all, timelines);
+    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        ck_assert_uint_eq(collectives_open_count(collectives), i > 0);
+        timeline_add(timelines[i], i + 1, DELAY_NEVER);
+        timeline_advance(timelines[i], 1000 - i);
+        collectives_join(collectives, i + 1, 3, i, i);
+        ck_assert_ptr_null(collectives_open_of(collectives, OP_HOST_COUNT_MAX + 1));
+    }
+    ck_assert_uint_eq(collectives_open_count(collectives), 0);
+    ck_assert_int_eq(timeline_state(timelines[0], 1), EVENT_DONE); /* host 0 came last */
+    for (uint32_t i = 1; i < OP_HOST_COUNT_MAX; i++) {
+        ck_assert_uint_eq(timeline_due_ns(timelines[i], i + 1), 1000 + i);
+    }
+    collectives_destroy(collectives);
+    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        timeline_destroy(timelines[i]);
+    }
+}
+END_TEST
+
+/* Of a collective that starts, and of a fault that delays it again. */
+START_TEST(an_event_that_is_lost_stays_so)
+{
+    struct timeline *timeline = timeline_create();
+    timeline_add(timeline, 1, 5);
+    timeline_add(timeline, 2, 5);
+    timeline_postpone(timeline, 1, DELAY_NEVER);
+    timeline_postpone(timeline, 1, 3);
+    timeline_postpone(timeline, 2, 3);
+    timeline_start(timeline, 1, 4);
+    timeline_start(timeline, 1, 0);
+    timeline_start_at(timeline, 1, 0);
+    ck_assert_uint_eq(timeline_due_ns(timeline, 1), DELAY_NEVER);
+    ck_assert_uint_eq(timeline_due_ns(timeline, 2), 8);
+    timeline_start_at(timeline, 2, 0);
+    ck_assert_int_eq(timeline_state(timeline, 2), EVENT_DONE);
+    timeline_advance(timeline, 7);
+    timeline_add(timeline, 3, DELAY_NEVER);
+    timeline_start_at(timeline, 3, 7);
+    ck_assert_int_eq(timeline_state(timeline, 3), EVENT_DONE);
+    timeline_destroy(timeline);
+}
+END_TEST
+
 /* --- waits --- */
+
+START_TEST(only_the_first_waits_are_noted)
+{
+    begin_list("hosts 2\nclocks own\n", "0: load size=1K\n");
+    for (uint32_t i = 0; i < WAIT_COUNT_MAX + 3; i++) {
+        struct op op = op_make(OP_EXECUTE);
+        op.ref = 0;
+        op.flags = OP_COLLECTIVE;
+        ck_assert_int_ne(run_step(run, &op)->kind, VERDICT_BROKEN);
+    }
+    (void)run_finish(run);
+    ck_assert_uint_eq(run_waits(run)->total, WAIT_COUNT_MAX + 3);
+    ck_assert_uint_eq(run_waits(run)->count, WAIT_COUNT_MAX);
+    ck_assert_uint_eq(run_waits(run)->waits[WAIT_COUNT_MAX - 1].since, WAIT_COUNT_MAX);
+    end_list();
+}
+END_TEST
 
 START_TEST(who_waits_in_vain_is_noted)
 {
@@ -214,7 +321,7 @@ START_TEST(the_head_comes_back_as_it_was)
 {
     struct ops_file_error error;
     const char *head = "hosts 64\nclocks own\nclock 3 ahead=3ms drift=-40\n"
-                       "clock 63 ahead=0ns drift=7\ncollective_bound never\n"
+                       "clock 63 ahead=0s drift=7\ncollective_bound never\n"
                        "group 1 0-31 \"data 0\"\ngroup 700 1,3,5-7,63 \"pipe 1\"\n";
     char *text = NULL;
     size_t length = 0;
@@ -244,6 +351,9 @@ START_TEST(what_is_wrong_in_the_head_is_said)
         {"clocks shared\n", "", "'shared' is not accepted: the only value is own"},
         {"clock 0 ahead=1ms drift=1\n", "", "the head has a clock, but not 'clocks own'"},
         {"clocks own\nclock 1 ahead=1ms drift=1\n", "", "a host that is not there"},
+        {"hosts 64\nclocks own\nclock 64 ahead=0s drift=1\n", "", "from 0 to 63"},
+        {"clocks own\nclock 0 behind=1ms drift=1\n", "", "a clock is HOST ahead="},
+        {"clocks own\nclock 0 ahead=1ms ahead=1ms\n", "", "a clock is HOST ahead="},
         {"clocks own\nclock 0 ahead=1ms\n", "", "a clock is HOST ahead=DURATION drift=MILLIONTHS"},
         {"clocks own\nclock 0 ahead=1ms drift=100001\n", "", "100001"},
         {"clocks own\nclock 0 ahead=0ns drift=1\nclock 0 ahead=0ns drift=1\n", "", "given twice"},
@@ -273,19 +383,29 @@ START_TEST(fewer_hosts_take_their_groups_along)
     setup_set_hosts(&fewer, 4);
     fewer.has_clocks = true;
     fewer.clocks[3].drift = 5;
+    fewer.clocks[2].ahead_ns = 1;
+    ck_assert(setup_set_group(&fewer, 1, 8, "gone"));
+    ck_assert(setup_set_group(&fewer, 8, 0xC, "later than all"));
     ck_assert(setup_set_group(&fewer, 8, 0xC, "late"));
+    ck_assert_str_eq(setup_group_name(&fewer, 8), "late");
     ck_assert(setup_set_group(&fewer, 2, 0x6, "early"));
-    ck_assert_uint_eq(fewer.groups[0].number, 2);
+    ck_assert_uint_eq(fewer.groups[1].number, 2);
     setup_set_hosts(&fewer, 2);
     ck_assert_uint_eq(fewer.group_count, 1);
     ck_assert_uint_eq(setup_members(&fewer, 2), 2);
     ck_assert_uint_eq(setup_members(&fewer, 8), 3); /* of all, as none is declared */
     ck_assert_int_eq(fewer.clocks[3].drift, 0);
+    ck_assert_uint_eq(fewer.clocks[2].ahead_ns, 0);
+    ck_assert_uint_eq(fewer.clocks[3].ahead_ns, 0);
     struct setup copy;
     setup_init(&copy);
+    fewer.weights[0] = 7;
     setup_copy(&copy, &fewer);
+    ck_assert_uint_eq(copy.weights[0], 7);
     ck_assert_str_eq(setup_group_name(&copy, 2), "early");
     ck_assert_str_eq(setup_group_name(&copy, 8), "");
+    ck_assert(setup_set_group(&copy, 2, 1, "a\x7f\x80\"b~ \x1f"));
+    ck_assert_str_eq(setup_group_name(&copy, 2), "a___b~ _");
 }
 END_TEST
 
@@ -299,6 +419,11 @@ Suite *suite_of_hosts(void)
     tcase_add_test(tests, a_collective_starts_when_the_last_member_has_come);
     tcase_add_test(tests, a_late_join_completes_at_once_for_a_host_that_went_on);
     tcase_add_test(tests, the_nth_executions_of_the_members_belong_together);
+    tcase_add_test(tests, what_a_late_join_completes_frees_what_waited_for_it);
+    tcase_add_test(tests, a_member_that_comes_after_the_bound_starts_alone);
+    tcase_add_test(tests, all_of_64_hosts_may_meet);
+    tcase_add_test(tests, an_event_that_is_lost_stays_so);
+    tcase_add_test(tests, only_the_first_waits_are_noted);
     tcase_add_test(tests, who_waits_in_vain_is_noted);
     tcase_add_test(tests, the_head_comes_back_as_it_was);
     tcase_add_test(tests, what_is_wrong_in_the_head_is_said);
