@@ -10,6 +10,7 @@
 #include "cli/replay_proofs.h"
 #include "cli/schedule_search.h"
 #include "cli/subcommands.h"
+#include "diagnosis/hang.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 #include "harness/lanes/lanes.h"
@@ -56,6 +57,7 @@ struct replaying {
     uint64_t start_ns;
     char signature[SIGNATURE_BYTES]; /* of the last finding */
     struct replay_proofs proofs;
+    struct hangs hangs;            /* of the job, so far */
     uint64_t largest_work;         /* spent so far */
     struct oracle_largest largest; /* of the last out-of-memory */
 };
@@ -153,6 +155,9 @@ static void print_verdict(void *context, const struct run *run, const struct ver
     replaying->state->op_count = (uint32_t)run_ops(run)->count;
     replaying->state->totals = *run_totals(run);
     replay_proofs_take(&replaying->proofs, run, &replaying->recording->ops);
+    if (run_waits(run)->total > 0) {
+        run_hangs(run, &replaying->hangs);
+    }
     if (replaying->arguments->has_compare) {
         compare_take(&replaying->state->compare, run);
     }
@@ -248,6 +253,18 @@ static void print_times(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
+/* Who waited in vain for another host: no promise of the target. */
+static void print_hangs(struct replaying *replaying)
+{
+    const struct setup *setup = &replaying->recording->setup;
+    writing_clear(&replaying->text);
+    hangs_append_json(setup, &replaying->hangs, &replaying->text);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    hangs_append(setup, &replaying->hangs, &replaying->text);
+    output_text(&replaying->output, &replaying->text);
+}
+
 /* What runs before, so that the target is where it was.  Nothing of it is judged. */
 static void replay_after(struct replaying *replaying)
 {
@@ -281,6 +298,7 @@ static void replay_list(void *context, int file)
             message_note("the replay ended: it met what is not modelled: %s",
                          trial.why_not_modelled);
         }
+        print_hangs(replaying);
         if (replaying->arguments->replay_count != 0) {
             repeat_list(replaying, &trial);
         } else {
@@ -589,6 +607,8 @@ const struct subcommand subcommand_replay = {
         "other than the file's gets none of the file's options.\n"
         "The list is run twice and the observations are compared, and then with related lists, which must be\n"
         "answered alike (--replay-sample 0: the list is run once).\n"
+        "Where hosts wait in vain for another one, replay prints who waits for whom and why; that breaks no\n"
+        "promise (docs/hangs.md).\n"
         "With --certificates, each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, and the\n"
         "list and what it met are written to DIR/list.ops and DIR/observations.jsonl, for hbmstress check or\n"
         "any other checker.  If the judges of hbmstress itself disagree: exit 4.\n\n"

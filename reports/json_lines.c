@@ -235,6 +235,16 @@ void json_add_retries(struct writing *text, const struct run_totals *totals)
     }
 }
 
+/* Of the job: no promise is broken. */
+static void add_hangs(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->hangs > 0) {
+        json_add_number(text, "hangs", totals->hangs);
+        json_add_number(text, "hangs_after_oom", totals->hangs_of_oom);
+        json_add_number(text, "hangs_without_word", totals->hangs_without_word);
+    }
+}
+
 static void append_totals(struct writing *text, const struct run_totals *totals)
 {
     json_add_number(text, "ops", totals->ops);
@@ -253,6 +263,7 @@ static void append_totals(struct writing *text, const struct run_totals *totals)
         json_add_number(text, "unrepeated", totals->unrepeated);
     }
     json_add_retries(text, totals);
+    add_hangs(text, totals);
     json_add_number(text, "broken", totals->broken);
     if (totals->schedules > 0) {
         json_add_number(text, "schedules", totals->schedules);

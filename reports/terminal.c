@@ -580,6 +580,19 @@ static void append_not_checked(struct writing *text, const struct run_totals *to
     }
 }
 
+/* Of the job, which break no promise: "3 hangs (1 after an out-of-memory, 2 without a word), ". */
+static void append_hangs(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->hangs == 0) {
+        return;
+    }
+    writing_append_format(text,
+                          "%" PRIu64 " hang%s of the job (%" PRIu64 " after an out-of-memory, "
+                          "%" PRIu64 " without a word), ",
+                          totals->hangs, totals->hangs == 1 ? "" : "s", totals->hangs_of_oom,
+                          totals->hangs_without_word);
+}
+
 void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
@@ -602,6 +615,7 @@ void terminal_end(struct writing *text, const struct report_end *end)
     if (totals->late > 0) {
         writing_append_format(text, "%" PRIu64 " granted late, ", totals->late);
     }
+    append_hangs(text, totals);
     if (end->known_count > 0) {
         writing_append_format(text, "%" PRIu64 " known finding%s, ", end->known_count,
                               end->known_count == 1 ? "" : "s");

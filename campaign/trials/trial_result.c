@@ -4,6 +4,7 @@
 #include "campaign/base/clock.h"
 #include "campaign/trials/diagnosis_again.h"
 #include "campaign/trials/trial_diagnosis.h"
+#include "diagnosis/hang.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"
@@ -173,6 +174,7 @@ struct listening {
     uint64_t first_number; /* of the trial's first OOM, for the sample that is checked */
     struct trial_diagnosis *diagnosis; /* NULL: no list of it will be saved */
     unsigned diagnosed_kinds;          /* bit per enum verdict_kind */
+    struct hangs hangs;                /* of a trial that is kept, so far */
 };
 
 /* A few large blocks that live long are no leak, and neither is the first filling of a device. */
@@ -380,6 +382,9 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     note_findings(current.words, run);
     look_for_growth(&trial_result->head, run);
     look_at_use(&trial_result->head, run);
+    if (trial_result->head.task.is_kept && run_waits(run)->total > 0) {
+        run_hangs(run, &listening->hangs);
+    }
     if (listening->diagnosis != NULL && !current.words->has_lanes) {
         trial_diagnosis_step(listening->diagnosis, run);
     }
@@ -587,6 +592,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                           .context = words};
     const struct lanes_witness witness = last_words_witness(words);
     if (run_trial(part, &trial_plan, &witness, &listener, &trial, trial_result->head.reason)) {
+        hangs_append_json(&trial.setup, &listening.hangs, &trial_result->diagnoses);
         fill_trial_result(trial_result, plan, &trial);
     } else {
         trial_result->head.end = TRIAL_RESULT_REFUSED;

@@ -2,6 +2,7 @@
  * and what follows them. */
 #include "cli/explain/log.h"
 #include "cli/explain/private/explain_parts.h"
+#include "diagnosis/hang.h"
 
 #include <inttypes.h>
 
@@ -67,6 +68,7 @@ void explain_now(struct explanation *explanation, const struct run *run,
         explain_in_words(explanation);
     }
     explanation->moment.is_taken = explanation->op != NULL; /* all is freed after the list */
+    explain_hangs(explanation);
     explain_more(explanation);
 }
 
@@ -76,6 +78,7 @@ void explain_without_oom(struct explanation *explanation, const struct run *run)
     explanation->run = run;
     explanation->verdict = &nothing;
     explanation->contract = model_contract(run_model(run, explanation->moment.host));
+    explain_hangs(explanation);
     explain_peak(explanation);
     explain_more(explanation);
 }
@@ -99,8 +102,9 @@ void explain_nothing(struct explanation *explanation, const struct op_list *ops,
         writing_append(text, "No failure to judge: the file has the sums of one moment.\n");
         return;
     }
-    writing_append_format(text, "Nothing %s: %zu op%s, ", excused_count > 0 ? "broke" : "failed",
-                          op_count, op_count == 1 ? "" : "s");
+    writing_append_format(
+        text, "%s %s: %zu op%s, ", hangs_are_there(&explanation->hangs) ? "No request" : "Nothing",
+        excused_count > 0 ? "broke" : "failed", op_count, op_count == 1 ? "" : "s");
     if (excused_count > 0) {
         writing_append_format(text, "%" PRIu64 " out-of-memor%s that cannot be judged",
                               excused_count, excused_count == 1 ? "y" : "ies");

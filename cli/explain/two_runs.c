@@ -254,8 +254,8 @@ static void explain_lanes(const struct explain_work *work, struct view *view, in
 }
 
 /* The first run.  False: the target refuses. */
-static bool survey_ops(const struct recording *recording, struct survey *survey, size_t *chosen,
-                       enum exit_code *code)
+static bool survey_ops(const struct recording *recording, struct survey *survey,
+                       struct hangs *hangs, size_t *chosen, enum exit_code *code)
 {
     char reason[RUN_REASON_BYTES];
     struct run *run = run_create(recording->target, &recording->setup, reason);
@@ -264,6 +264,7 @@ static bool survey_ops(const struct recording *recording, struct survey *survey,
     }
     *chosen = choose_op(run, &recording->ops, survey);
     *code = totals_exit_code(run_totals(run));
+    run_hangs(run, hangs);
     run_destroy(run);
     return true;
 }
@@ -274,7 +275,8 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
     char reason[RUN_REASON_BYTES];
     size_t chosen;
     enum exit_code code;
-    if (!survey_ops(recording, &view->survey, &chosen, &code)) {
+    struct hangs hangs;
+    if (!survey_ops(recording, &view->survey, &hangs, &chosen, &code)) {
         return;
     }
     struct run *run = run_create(recording->target, &recording->setup, reason);
@@ -282,6 +284,7 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
         return;
     }
     struct explanation *explanation = explanation_create(work, view);
+    explanation->hangs = hangs;
     if (chosen < recording->ops.count) {
         explanation->host = recording->ops.ops[chosen].host;
     }

@@ -152,6 +152,13 @@ void setup_set_hosts(struct setup *setup, uint32_t host_count)
     setup->host_count = host_count;
 }
 
+void setup_drop_clocks(struct setup *setup)
+{
+    setup->has_clocks = false;
+    setup->collective_bound_ns = 0;
+    memset(setup->clocks, 0, sizeof setup->clocks);
+}
+
 /* --- names --- */
 
 bool setup_is_outside_name(const char *name)

@@ -97,6 +97,8 @@ bool setup_set_option(struct setup *setup, const char *key, const char *value);
 
 /* That many hosts: what is said of others is dropped. */
 void setup_set_hosts(struct setup *setup, uint32_t host_count);
+/* One time for all hosts, and the default bound of collectives: what lanes share. */
+void setup_drop_clocks(struct setup *setup);
 /* The hosts of the group, a bit each: those that are declared, or all. */
 uint64_t setup_members(const struct setup *setup, uint16_t group);
 /* Declares a group, or replaces what was declared.  Control characters and quotes of the name

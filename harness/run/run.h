@@ -12,6 +12,7 @@
 #include "harness/oracle/largest.h"
 #include "harness/oracle/verdict.h"
 #include "harness/run/growth.h"
+#include "harness/run/hangs.h"
 #include "harness/run/run_findings.h"
 #include "harness/run/totals.h"
 #include "harness/run/waits.h"
@@ -53,6 +54,8 @@ bool run_is_broken(const struct run *run);
 const struct run_findings *run_findings(const struct run *run);
 /* Who waited in vain for another host; who still waits is there once run_finish() has begun. */
 const struct waits *run_waits(const struct run *run);
+/* Why they waited in vain; the same.  None of a run with lanes. */
+void run_hangs(const struct run *run, struct hangs *hangs);
 /* The verdict on the out-of-memory of the last op, where the verdict of run_step() is on a rule
  * that the op broke besides; NULL: there is none. */
 const struct verdict *run_hidden_oom(const struct run *run);

@@ -113,6 +113,11 @@ static struct run *begin_run(struct run *run, const struct target *target,
     CHECK(run->ops.count == 0);
     CHECK(run->setup.host_count >= 1);
     create_timelines(run);
+    if (run->setup.host_count > 1) {
+        run->hangs = hang_watch_create(&run->setup);
+        run->waits.noted = hang_watch_note;
+        run->waits.context = run->hangs;
+    }
     run->digest = HASH_START;
     if (!open_hosts(run, target, guard, reason)) {
         run_destroy(run);
@@ -154,6 +159,9 @@ static void close_hosts(struct run *run)
     }
     collectives_destroy(run->collectives);
     run->collectives = NULL;
+    hang_watch_destroy(run->hangs);
+    run->hangs = NULL;
+    run->waits.noted = NULL;
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX && run->timelines[i] != NULL; i++) {
         timeline_destroy(run->timelines[i]);
         run->timelines[i] = NULL;

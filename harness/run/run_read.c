@@ -13,6 +13,11 @@ const struct waits *run_waits(const struct run *run)
     return &run->waits;
 }
 
+void run_hangs(const struct run *run, struct hangs *hangs)
+{
+    hang_watch_read(run->hangs, &run->ops, hangs);
+}
+
 const struct run_findings *run_findings(const struct run *run)
 {
     return &run->findings;

@@ -230,6 +230,14 @@ static void end_taken_op(struct run *run, struct host *host, const struct call *
     }
 }
 
+static struct wait_place wait_place_of(const struct run *run)
+{
+    return (struct wait_place){.collectives = run->collectives,
+                               .hosts = run->hosts,
+                               .host_count = run->setup.host_count,
+                               .ops = &run->ops};
+}
+
 void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message)
 {
     begin_verdict(run, call->number);
@@ -241,7 +249,8 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
         count_mitigations(run, &run->observation);
     }
     if (run->observation.wait_count > 0) {
-        waits_note_call(&run->waits, run->collectives, host, call);
+        const struct wait_place place = wait_place_of(run);
+        waits_note_call(&run->waits, &place, host, call);
     }
     if (call->skipped) {
         judge_absorb_all(&run->judge);
@@ -252,6 +261,9 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
         count_hit_probes(run, host, call);
     }
     end_taken_op(run, host, call);
+    if (run->hangs != NULL) {
+        hang_watch_hear(run->hangs, run->collectives, &run->ops, &run->observation);
+    }
 }
 
 void run_take_overlapping(struct run *run, struct host *host, const struct call *call,
@@ -418,6 +430,18 @@ static void finish_host(struct run *run, struct host *host)
     note_finding(run);
 }
 
+static void count_hangs(struct run *run)
+{
+    struct hangs hangs;
+    run_hangs(run, &hangs);
+    for (size_t i = 0; i < hangs.count; i++) {
+        const enum hang_cause cause = hangs.hangs[i].cause;
+        run->totals.hangs += cause != HANG_LIST_ENDS;
+        run->totals.hangs_of_oom += cause == HANG_OOM;
+        run->totals.hangs_without_word += cause == HANG_GONE;
+    }
+}
+
 const struct verdict *run_finish(struct run *run)
 {
     CHECK_COSTLY(run->timelines[0] != NULL);
@@ -429,7 +453,8 @@ const struct verdict *run_finish(struct run *run)
         device_disarm_all(
             run->hosts[i].device); /* a free that a fault refuses for ever would never be over */
     }
-    waits_note_end(&run->waits, run->collectives, run->hosts, run->setup.host_count);
+    const struct wait_place place = wait_place_of(run);
+    waits_note_end(&run->waits, &place);
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
         struct timeline *timeline = run->hosts[i].timeline;
         while (timeline_pending_count(timeline) > 0) {
@@ -446,5 +471,8 @@ const struct verdict *run_finish(struct run *run)
     CHECK_COSTLY(run->totals.broken >= before.broken);
     run->totals = before;
     run->totals.broken = broken;
+    if (run->waits.total > 0) {
+        count_hangs(run);
+    }
     return &run->verdict;
 }

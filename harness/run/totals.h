@@ -22,6 +22,9 @@ struct run_totals {
     uint64_t not_modelled; /* trials that ended because a lane waited for what nobody sees */
     uint64_t retries;      /* out-of-memories that were asked again; ... */
     uint64_t retries_granted, late; /* ... granted with time pinned, and where it was not */
+    /* of hosts that waited for one that did not come (hangs.h): all, because that one ran out of
+     * memory, because it left without a word */
+    uint64_t hangs, hangs_of_oom, hangs_without_word;
     uint64_t search_nodes;
     uint64_t second_opinions;            /* OOMs that the exhaustive judge judged, too */
     uint64_t relations_checked;          /* questions about states related to those of OOMs */

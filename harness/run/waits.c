@@ -6,25 +6,28 @@
 #include "harness/device/collectives.h"
 #include "harness/device/timeline.h"
 
-static void note(struct waits *waits, const struct collective *collective, const struct wait *wait)
+static void note(struct waits *waits, const struct wait_place *place,
+                 const struct collective *collective, const struct wait *wait)
 {
     const struct collective_member *member = &collective->hosts[wait->host];
+    struct wait noted = *wait;
+    noted.group = collective->group;
+    noted.since = (uint32_t)(member->event - 1);
+    noted.since_ns = member->joined_ns;
+    noted.missing = collective->members & ~collective->joined;
     waits->total++;
-    if (waits->count == WAIT_COUNT_MAX) {
-        return;
+    if (waits->count < WAIT_COUNT_MAX) {
+        waits->waits[waits->count++] = noted;
     }
-    struct wait *noted = &waits->waits[waits->count++];
-    *noted = *wait;
-    noted->group = collective->group;
-    noted->since = (uint32_t)(member->event - 1);
-    noted->since_ns = member->joined_ns;
-    noted->missing = collective->members & ~collective->joined;
+    if (waits->noted != NULL) {
+        waits->noted(waits->context, place, collective, &noted);
+    }
 }
 
-void waits_note_call(struct waits *waits, const struct collectives *collectives,
-                     const struct host *host, const struct call *call)
+void waits_note_call(struct waits *waits, const struct wait_place *place, const struct host *host,
+                     const struct call *call)
 {
-    if (collectives_open_count(collectives) == 0) {
+    if (collectives_open_count(place->collectives) == 0) {
         return;
     }
     size_t count = 0;
@@ -33,9 +36,9 @@ void waits_note_call(struct waits *waits, const struct collectives *collectives,
         if (calls[i].kind != DEVICE_CALL_WAIT || calls[i].result != DEVICE_OK) {
             continue;
         }
-        const struct collective *open = collectives_open_of(collectives, calls[i].from);
+        const struct collective *open = collectives_open_of(place->collectives, calls[i].from);
         if (open != NULL) {
-            note(waits, open,
+            note(waits, place, open,
                  &(struct wait){.host = host->index,
                                 .until = call->number,
                                 .until_ns = timeline_now_ns(host->timeline)});
@@ -43,15 +46,14 @@ void waits_note_call(struct waits *waits, const struct collectives *collectives,
     }
 }
 
-void waits_note_end(struct waits *waits, const struct collectives *collectives,
-                    const struct host *hosts, uint32_t host_count)
+void waits_note_end(struct waits *waits, const struct wait_place *place)
 {
-    for (size_t i = 0; i < collectives_open_count(collectives); i++) {
-        const struct collective *open = collectives_open_at(collectives, i);
-        for (uint32_t k = 0; k < host_count; k++) {
+    for (size_t i = 0; i < collectives_open_count(place->collectives); i++) {
+        const struct collective *open = collectives_open_at(place->collectives, i);
+        for (uint32_t k = 0; k < place->host_count; k++) {
             if ((open->joined >> k & 1) != 0 &&
-                timeline_state(hosts[k].timeline, open->hosts[k].event) == EVENT_PENDING) {
-                note(waits, open,
+                timeline_state(place->hosts[k].timeline, open->hosts[k].event) == EVENT_PENDING) {
+                note(waits, place, open,
                      &(struct wait){.host = (uint8_t)k, .until = OP_NONE, .until_ns = UINT64_MAX});
             }
         }

@@ -16,6 +16,7 @@ static bool draw_ops(const struct lane_trial_plan *plan, struct random *random,
                      char reason[RUN_REASON_BYTES], bool *was_run)
 {
     struct trial_plan drawing = plan->draw;
+    drawing.is_for_lanes = true;
     const uint64_t most = random_log_uniform(random, DRAWN_COUNT_MIN, DRAWN_COUNT_MAX);
     drawing.op_count_max = most < drawing.op_count_max ? most : drawing.op_count_max;
     *was_run = trial_run(&drawing, listener, trial, reason);

@@ -95,6 +95,9 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
         plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
     }
     keep_to_target(plan, drawn);
+    if (plan->is_for_lanes) {
+        setup_drop_clocks(drawn);
+    }
 }
 
 /* Whether the last op is asked again. */

@@ -13,6 +13,7 @@ struct trial_plan {
     bool capacity_is_free;     /* the scenario may choose another one */
     /* besides the scenario's own bound; both count faults that are slipped in */
     uint64_t op_count_max;
+    bool is_for_lanes;           /* hosts share one time, whatever the scenario draws */
     struct fault_options faults; /* what is slipped in between the scenario's ops; zero: nothing */
     /* Run in place of what the scenario would choose, which gives its name alone; but for faults
      * nothing is slipped in.  NULL: the scenario chooses. */

@@ -74,6 +74,37 @@ static enum target_result free_losing(struct plant *plant, uint64_t handle, uint
     return result;
 }
 
+/* --- on one host only --- */
+
+/* A job of several hosts whose second one is served by a build that loses blocks: its memory alone
+ * runs out (marin-community/marin#8508: one rank of 704). */
+static bool is_second_host(const struct plant *plant)
+{
+    return plant->coordinate[0] == 1;
+}
+
+static enum target_result free_losing_on_one_host(struct plant *plant, uint64_t handle,
+                                                  uint64_t event)
+{
+    return is_second_host(plant) ? free_losing(plant, handle, event)
+                                 : plant_inner_free(plant, handle, event);
+}
+
+static enum target_result alloc_beside_lost(struct plant *plant,
+                                            const struct target_request *request,
+                                            struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (!fits_at_once(plant, request, &stats)) {
+        return plant_inner_alloc(plant, request, block);
+    }
+    const uint64_t hole = stats.largest_free_block_bytes;
+    const uint64_t usable = hole > plant->amount ? hole - plant->amount : 0;
+    return usable < request->size_bytes ? plant_refuse(plant, request)
+                                        : plant_inner_alloc(plant, request, block);
+}
+
 /* --- what an owner may accept --- */
 
 /* A block is as large as its class, and the contract says nothing of classes: what the owner of

@@ -95,6 +95,8 @@ PLANT(numbers, host_memory, "host_memory", "releases less host memory than it ob
       .host_free_bytes = host_free_bytes)
 PLANT(numbers, spmd, "spmd", "does not drain on every second host",
       .declare = declare_drains, .event_wait = wait_on_even_hosts)
+PLANT(numbers, spmd_one_host, "spmd", "does not drain on the fourth host of the job",
+      .declare = declare_drains_but_on_fourth_host, .event_wait = wait_but_on_fourth_host)
 PLANT(numbers, replay, "replay", "answers depend on how many requests the process has had",
       .alloc = alloc_by_mood)
 PLANT(numbers, relation_names, "relation",
@@ -144,6 +146,9 @@ PLANT(classes, classes_rounding, "premature",
 PLANT(classes, classes_leaking, "premature",
       "the same, and the memory of each 50th free is never found again",
       .alloc = alloc_by_class, .free = free_losing)
+PLANT(classes, one_host_leaking, "premature",
+      "on the second host of the job alone the memory of each 50th free is never found again",
+      .alloc = alloc_beside_lost, .free = free_losing_on_one_host)
 PLANT(classes, too_large_classes, "too_large",
       "gives a request the whole of its size class, which its contract does not declare",
       .alloc = alloc_whole_class)

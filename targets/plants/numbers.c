@@ -114,6 +114,24 @@ static void declare_drains(struct plant *plant, struct target_contract *contract
     contract->drains = contract->drains && !is_odd_one(plant);
 }
 
+/* One host of a group was set up so, and the other groups are right (a node with an older image).
+ */
+static bool is_fourth_host(const struct plant *plant)
+{
+    return plant->coordinate[0] == 3;
+}
+
+static enum device_result wait_but_on_fourth_host(struct plant *plant, uint64_t event)
+{
+    return is_fourth_host(plant) ? DEVICE_LOST
+                                 : plant->device.event_wait(plant->device.context, event);
+}
+
+static void declare_drains_but_on_fourth_host(struct plant *plant, struct target_contract *contract)
+{
+    contract->drains = contract->drains && !is_fourth_host(plant);
+}
+
 /* Requests of the whole process, all instances together: what no instance should depend on. */
 static atomic_uint_least64_t process_request_count;
 

@@ -2,6 +2,7 @@
 /* clang-format off */
 SUITE(advice)
 SUITE(causes)
+SUITE(hang)
 SUITE(leak)
 SUITE(no_return)
 SUITE(remedies)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCENARIO_COUNT = 15 };
+enum { SCENARIO_COUNT = 16 };
 
 /* A setup as a run without any options makes it. */
 static void setup_for(struct setup *setup, const struct scenario *scenario, const char *target,
@@ -348,6 +348,42 @@ START_TEST(hosts_are_compared_and_one_host_fails_alone)
 }
 END_TEST
 
+START_TEST(a_mesh_of_hosts_shows_each_way_to_be_missing)
+{
+    struct run_totals all = {0};
+    uint64_t flagged = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct setup setup;
+        struct trial trial;
+        setup_for(&setup, &scenario_mesh_skew, "hbm", seed);
+        run_trial(&scenario_mesh_skew, &setup, true, 2000, &trial);
+        ck_assert_msg(trial.first.kind == VERDICT_NONE, "seed %" PRIu64 ": %s", seed,
+                      trial.first.reason);
+        ck_assert(trial.setup.has_clocks);
+        ck_assert_uint_ge(trial.setup.host_count, 2);
+        ck_assert_uint_ge(trial.setup.group_count, 3);
+        for (size_t i = 0; i < trial.ops.count; i++) {
+            const struct op *op = &trial.ops.ops[i];
+            const uint64_t members = setup_members(&trial.setup, op->group);
+            if ((op->flags & (OP_SPMD | OP_COLLECTIVE)) != 0) {
+                ck_assert_str_ne(setup_group_name(&trial.setup, op->group), "");
+                ck_assert((members >> op->host & 1) != 0);
+            }
+            flagged += (op->flags & OP_SPMD) != 0;
+        }
+        run_totals_add(&all, &trial.totals);
+        trial_deinit(&trial);
+    }
+    printf("mesh_skew: %" PRIu64 " requests compared in groups, %" PRIu64 " hangs, %" PRIu64
+           " after an out-of-memory, %" PRIu64 " without a word\n",
+           flagged, all.hangs, all.hangs_of_oom, all.hangs_without_word);
+    ck_assert_uint_gt(flagged, 5000);
+    ck_assert_uint_gt(all.hangs_of_oom, 10);
+    ck_assert_uint_gt(all.hangs_without_word, 0);
+    ck_assert_uint_gt(all.hangs, all.hangs_of_oom + all.hangs_without_word);
+}
+END_TEST
+
 Suite *suite_of_scenarios(void)
 {
     Suite *suite = suite_create("scenarios");
@@ -365,6 +401,7 @@ Suite *suite_of_scenarios(void)
     tcase_add_test(cases, a_slow_leak_fills_the_device_and_its_growing_tag_is_named);
     tcase_add_test(cases, a_slow_leak_fills_every_host);
     tcase_add_test(cases, a_slow_leak_of_a_default_run_is_one_whole_trial_at_least);
+    tcase_add_test(cases, a_mesh_of_hosts_shows_each_way_to_be_missing);
     tcase_add_test(cases, hosts_are_compared_and_one_host_fails_alone);
     suite_add_tcase(suite, cases);
     return suite;

@@ -80,6 +80,8 @@ static const struct ground grounds[] = {
     {"plant_not_coalesced", "slow_leak"},
     {"plant_host_memory", "late_program"},
     {"plant_spmd", "host_skew"},
+    {"plant_spmd_one_host", "mesh_skew"},
+    {"plant_one_host_leaking", "mesh_skew"},
     {"plant_replay", "queued_free_race"},
     {"plant_relation_names", "queued_free_race"},
     {"plant_relation_sizes", "queued_free_race"},

@@ -53,6 +53,7 @@ struct explanation {
     bool is_served;          /* the request that failed by FILE is served on its list */
     struct history *history; /* until this moment */
     struct occupancy occupancy;
+    struct hangs hangs;          /* of the job, in the first run */
     struct what_if_trial *trial; /* of the remedies; NULL: none was tried yet */
     struct explain_best best;
     struct writing text;
@@ -131,6 +132,8 @@ void explain_nothing_in_json(struct explanation *explanation, size_t op_count,
 bool explain_has_settle(const struct explanation *explanation);
 void explain_settle(struct explanation *explanation);
 void explain_settle_in_json(struct explanation *explanation);
+/* Who waited in vain for another host, and why that one did not come; nothing where nobody did. */
+void explain_hangs(struct explanation *explanation);
 /* The causes, the surest first; has_failed: there is a verdict, which is said already.  Of a list
  * without any only a leak is told.  Nothing of a broken promise that is no out-of-memory. */
 void explain_causes(struct explanation *explanation);

@@ -1,0 +1,254 @@
+#include "diagnosis/hang.h"
+
+#include "harness/base/check.h"
+#include "harness/base/json.h"
+#include "harness/op/setup.h"
+
+#include <inttypes.h>
+
+bool hangs_are_there(const struct hangs *hangs)
+{
+    return hangs->count > 0;
+}
+
+const char *hang_cause_summary(enum hang_cause cause)
+{
+    static const char *const summaries[] = {
+        [HANG_OOM] = "one host ran out of memory, and others wait for it",
+        [HANG_ORDER] = "hosts wait for each other",
+        [HANG_ELSEWHERE] = "the host that is missing waits itself",
+        [HANG_BEHIND] = "one host is late",
+        [HANG_GONE] = "one host left without a word",
+        [HANG_LIST_ENDS] = "the list ends while hosts wait"};
+    CHECK(cause < HANG_CAUSE_COUNT);
+    return summaries[cause];
+}
+
+static unsigned count_hosts(uint64_t hosts)
+{
+    return (unsigned)__builtin_popcountll(hosts);
+}
+
+/* "0", "0 and 1", "0 to 5 and 7". */
+static void append_numbers(uint64_t hosts, struct writing *text)
+{
+    const char *separator = "";
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        unsigned last = host;
+        if ((hosts >> host & 1) == 0) {
+            continue;
+        }
+        while (last + 1 < OP_HOST_COUNT_MAX && (hosts >> (last + 1) & 1) != 0) {
+            last++;
+        }
+        last = last - host < 2 ? host : last;
+        const bool is_last = last == OP_HOST_COUNT_MAX - 1 || hosts >> (last + 1) == 0;
+        writing_append_format(text, "%s%u", is_last && separator[0] != '\0' ? " and " : separator,
+                              host);
+        if (last > host) {
+            writing_append_format(text, " to %u", last);
+        }
+        separator = ", ";
+        host = last;
+    }
+}
+
+static void append_hosts(uint64_t hosts, struct writing *text)
+{
+    writing_append(text, "host ");
+    append_numbers(hosts, text);
+}
+
+/* "collective 'data 0'", "collective 7". */
+static void append_group(const struct setup *setup, uint16_t group, struct writing *text)
+{
+    const char *name = setup_group_name(setup, group);
+    if (name[0] == '\0') {
+        writing_append_format(text, "collective %u", group);
+    } else {
+        writing_append(text, "collective '");
+        writing_append_visible(text, name);
+        writing_append(text, "'");
+    }
+}
+
+/* "step 811 (op 5093)", "op 5093". */
+static void append_when(uint64_t step, uint32_t op, struct writing *text)
+{
+    if (step == HANG_NO_STEP) {
+        writing_append_format(text, "op %" PRIu32, op);
+    } else {
+        writing_append_format(text, "step %" PRIu64 " (op %" PRIu32 ")", step, op);
+    }
+}
+
+static void append_waiting(const struct setup *setup, const struct hang *hang, struct writing *text)
+{
+    const bool is_one = count_hosts(hang->waiting) == 1;
+    append_hosts(hang->waiting, text);
+    writing_append(text, hang->until != OP_NONE ? " waited" : is_one ? " waits" : " wait");
+    writing_append(text, " in ");
+    append_group(setup, hang->group, text);
+    writing_append(text, " since ");
+    append_when(hang->since_step, hang->since, text);
+    if (hang->until != OP_NONE) {
+        writing_append_format(text, " until op %" PRIu32 "%s, %.3g s in vain", hang->until,
+                              hang->is_in_request ? ", inside that request" : "",
+                              (double)hang->waited_ns / 1e9);
+    }
+}
+
+static void append_other(const struct setup *setup, const struct hang *hang, struct writing *text)
+{
+    writing_append(text, "it waits itself in ");
+    append_group(setup, hang->other_group, text);
+    writing_append_format(text, " since op %" PRIu32 ", for ", hang->cause_op);
+    append_hosts(hang->other_missing, text);
+    if (hang->cause == HANG_ORDER) {
+        writing_append(text, ": they enter their collectives in different orders");
+    }
+}
+
+static void append_behind(const struct hang *hang, struct writing *text)
+{
+    if (hang->step == HANG_NO_STEP || hang->behind == 0) {
+        writing_append(text, "it is not there yet");
+    } else {
+        writing_append_format(text, "it is at step %" PRIu64 ", %" PRIu64 " step%s behind",
+                              hang->step, hang->behind, hang->behind == 1 ? "" : "s");
+    }
+}
+
+/* "step 1 was its last, and op 20". */
+static void append_end(const struct hang *hang, struct writing *text)
+{
+    if (hang->cause_op == OP_NONE) {
+        writing_append(text, "it has no ops");
+        return;
+    }
+    if (hang->step != HANG_NO_STEP && hang->step > 0) {
+        writing_append_format(text, "step %" PRIu64 " (op %" PRIu32 ") was its last",
+                              hang->step - 1, hang->cause_op);
+    } else {
+        writing_append_format(text, "op %" PRIu32 " was its last", hang->cause_op);
+    }
+}
+
+static void append_cause(const struct setup *setup, const struct hang *hang, struct writing *text)
+{
+    switch (hang->cause) {
+    case HANG_OOM:
+        writing_append(text, "it ran out of memory at ");
+        append_when(hang->cause_step, hang->cause_op, text);
+        if (hang->is_silent) {
+            writing_append(text, ", and nothing of it follows");
+        }
+        return;
+    case HANG_ORDER:
+    case HANG_ELSEWHERE:
+        append_other(setup, hang, text);
+        return;
+    case HANG_GONE:
+        writing_append(text, "it left without a word: ");
+        append_end(hang, text);
+        writing_append(text, ", it was not out of memory, and others go on");
+        return;
+    case HANG_LIST_ENDS:
+        writing_append(text, "the list ends there, ");
+        append_end(hang, text);
+        return;
+    default:
+        append_behind(hang, text);
+    }
+}
+
+void hang_append(const struct setup *setup, const struct hang *hang, struct writing *text)
+{
+    append_waiting(setup, hang, text);
+    writing_append_format(text, ": host %u %s: ", hang->missing,
+                          hang->came == OP_NONE ? "does not come" : "does not come in time");
+    append_cause(setup, hang, text);
+    if (hang->came != OP_NONE) {
+        writing_append_format(text, ", and joins only with op %" PRIu32 "%s", hang->came,
+                              hang->is_in_request ? ", after that request" : "");
+    }
+    if (hang->again > 0) {
+        writing_append_format(text, " (%" PRIu64 " more collective%s waited for it alike)",
+                              hang->again, hang->again == 1 ? "" : "s");
+    }
+}
+
+void hangs_append(const struct setup *setup, const struct hangs *hangs, struct writing *text)
+{
+    for (size_t i = 0; i < hangs->count; i++) {
+        writing_append(text, "hang: ");
+        hang_append(setup, &hangs->hangs[i], text);
+        writing_append(text, ".\n");
+    }
+    if (hangs->more > 0) {
+        writing_append_format(text, "hang: hosts waited %" PRIu64 " more times in vain.\n",
+                              hangs->more);
+    }
+}
+
+static void add_hosts(struct writing *text, const char *key, uint64_t hosts)
+{
+    json_nest(text, key, '[');
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        if ((hosts >> host & 1) != 0) {
+            json_add_number(text, NULL, host);
+        }
+    }
+    json_unnest(text, ']');
+}
+
+static void add_op(struct writing *text, const char *key, uint32_t op)
+{
+    if (op != OP_NONE) {
+        json_add_number(text, key, op);
+    }
+}
+
+static void add_step(struct writing *text, const char *key, uint64_t step)
+{
+    if (step != HANG_NO_STEP) {
+        json_add_number(text, key, step);
+    }
+}
+
+static void append_json(const struct setup *setup, const struct hang *hang, struct writing *text)
+{
+    struct writing words;
+    writing_init(&words);
+    hang_append(setup, hang, &words);
+    json_open(text, "hang");
+    json_add_string(text, "cause", hang_cause_name(hang->cause));
+    json_add_number(text, "group", hang->group);
+    json_add_string(text, "group_name", setup_group_name(setup, hang->group));
+    add_hosts(text, "waiting", hang->waiting);
+    json_add_number(text, "since_op", hang->since);
+    add_step(text, "since_step", hang->since_step);
+    add_op(text, "until_op", hang->until);
+    json_add_number(text, "missing", hang->missing);
+    add_step(text, "missing_step", hang->step);
+    add_op(text, "cause_op", hang->cause_op);
+    if (hang->cause == HANG_OOM) {
+        add_step(text, "cause_step", hang->cause_step);
+    }
+    if (hang->cause == HANG_ORDER || hang->cause == HANG_ELSEWHERE) {
+        json_add_number(text, "other_group", hang->other_group);
+        add_hosts(text, "other_missing", hang->other_missing);
+    }
+    add_op(text, "came_op", hang->came);
+    json_add_number(text, "again", hang->again);
+    json_add_string(text, "words", writing_string(&words));
+    json_close(text);
+    writing_deinit(&words);
+}
+
+void hangs_append_json(const struct setup *setup, const struct hangs *hangs, struct writing *text)
+{
+    for (size_t i = 0; i < hangs->count; i++) {
+        append_json(setup, &hangs->hangs[i], text);
+    }
+}
