@@ -11,6 +11,7 @@
 #include "cli/schedule_search.h"
 #include "cli/subcommands.h"
 #include "diagnosis/hang.h"
+#include "diagnosis/standstill.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 #include "harness/lanes/lanes.h"
@@ -57,9 +58,10 @@ struct replaying {
     uint64_t start_ns;
     char signature[SIGNATURE_BYTES]; /* of the last finding */
     struct replay_proofs proofs;
-    struct hangs hangs;            /* of the job, so far */
-    uint64_t largest_work;         /* spent so far */
-    struct oracle_largest largest; /* of the last out-of-memory */
+    struct hangs hangs;             /* of the job, so far */
+    struct standstills standstills; /* of the clients, so far */
+    uint64_t largest_work;          /* spent so far */
+    struct oracle_largest largest;  /* of the last out-of-memory */
 };
 
 static void print_finding(struct replaying *replaying, const struct verdict *verdict,
@@ -157,6 +159,9 @@ static void print_verdict(void *context, const struct run *run, const struct ver
     replay_proofs_take(&replaying->proofs, run, &replaying->recording->ops);
     if (run_waits(run)->total > 0) {
         run_hangs(run, &replaying->hangs);
+    }
+    if (run_standstills(run) != NULL) {
+        replaying->standstills = *run_standstills(run);
     }
     if (replaying->arguments->has_compare) {
         compare_take(&replaying->state->compare, run);
@@ -265,6 +270,18 @@ static void print_hangs(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
+/* Where all clients waited: no promise of the target. */
+static void print_standstills(struct replaying *replaying)
+{
+    const struct setup *setup = &replaying->recording->setup;
+    writing_clear(&replaying->text);
+    standstills_append_json(setup, &replaying->standstills, &replaying->text);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    standstills_append(setup, &replaying->standstills, &replaying->text);
+    output_text(&replaying->output, &replaying->text);
+}
+
 /* What runs before, so that the target is where it was.  Nothing of it is judged. */
 static void replay_after(struct replaying *replaying)
 {
@@ -299,6 +316,7 @@ static void replay_list(void *context, int file)
                          trial.why_not_modelled);
         }
         print_hangs(replaying);
+        print_standstills(replaying);
         if (replaying->arguments->replay_count != 0) {
             repeat_list(replaying, &trial);
         } else {

@@ -111,7 +111,8 @@ static void give_lanes(const struct lane_player *player, const struct input *inp
         return;
     }
     random_init(&random, input->setup.seed);
-    deal(ops, input->lane_count < 2 ? LANE_PLAYER_LANE_COUNT_DEFAULT : input->lane_count, &random);
+    (void)deal(ops, input->lane_count < 2 ? LANE_PLAYER_LANE_COUNT_DEFAULT : input->lane_count,
+               &random);
 }
 
 /* --- runs --- */

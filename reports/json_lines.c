@@ -245,6 +245,15 @@ static void add_hangs(struct writing *text, const struct run_totals *totals)
     }
 }
 
+void json_add_standstills(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->standstills > 0) {
+        json_add_number(text, "standstills", totals->standstills);
+        json_add_number(text, "standstills_ordered", totals->standstills_ordered);
+        json_add_number(text, "standstills_unknown", totals->standstills_unknown);
+    }
+}
+
 static void append_totals(struct writing *text, const struct run_totals *totals)
 {
     json_add_number(text, "ops", totals->ops);
@@ -264,6 +273,7 @@ static void append_totals(struct writing *text, const struct run_totals *totals)
     }
     json_add_retries(text, totals);
     add_hangs(text, totals);
+    json_add_standstills(text, totals);
     json_add_number(text, "broken", totals->broken);
     if (totals->schedules > 0) {
         json_add_number(text, "schedules", totals->schedules);

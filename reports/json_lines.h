@@ -27,6 +27,9 @@ void json_line_end(struct writing *text, const struct report_end *end);
 /* Members: how many out-of-memories were asked again, and how many of these were granted where time
  * was not pinned; nothing where there are none. */
 void json_add_retries(struct writing *text, const struct run_totals *totals);
+/* Where all clients waited, if they did: in all, those that one of them could have ended, those of
+ * which that is not known. */
+void json_add_standstills(struct writing *text, const struct run_totals *totals);
 /* Members: what stayed unknown, and what was allowed to; nothing without either. */
 void json_add_unknown(struct writing *text, const struct report_end *end);
 /* A member: what the campaign left out, why, and how to try it; nothing where it left out nothing.

@@ -51,6 +51,7 @@ static void append_head(struct writing *text, const struct report_campaign *camp
         json_add_number(text, "unrepeated", end->totals.unrepeated);
     }
     json_add_retries(text, &end->totals);
+    json_add_standstills(text, &end->totals);
     if (end->totals.relations_checked > 0) {
         json_add_number(text, "relations_checked", end->totals.relations_checked);
     }

@@ -593,6 +593,17 @@ static void append_hangs(struct writing *text, const struct run_totals *totals)
                           totals->hangs_without_word);
 }
 
+/* Of the job, which break no promise. */
+static void append_standstills(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->standstills > 0) {
+        writing_append_format(
+            text,
+            "%" PRIu64 " standstill%s of the clients (%" PRIu64 " that one could have ended), ",
+            totals->standstills, totals->standstills == 1 ? "" : "s", totals->standstills_ordered);
+    }
+}
+
 void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
@@ -616,6 +627,7 @@ void terminal_end(struct writing *text, const struct report_end *end)
         writing_append_format(text, "%" PRIu64 " granted late, ", totals->late);
     }
     append_hangs(text, totals);
+    append_standstills(text, totals);
     if (end->known_count > 0) {
         writing_append_format(text, "%" PRIu64 " known finding%s, ", end->known_count,
                               end->known_count == 1 ? "" : "s");

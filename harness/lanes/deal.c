@@ -20,7 +20,7 @@ static void drop_what_is_for_one(struct op_list *ops)
     free(keep);
 }
 
-void deal(struct op_list *ops, uint8_t lane_count, struct random *random)
+size_t deal(struct op_list *ops, uint8_t lane_count, struct random *random)
 {
     CHECK(lane_count >= 2);
     drop_what_is_for_one(ops);
@@ -36,4 +36,35 @@ void deal(struct op_list *ops, uint8_t lane_count, struct random *random)
         }
         ops->ops[i].lane = lane;
     }
+    return ops->count - dealt;
+}
+
+/* Whose the op is: the tag of what it asks for, or of what it names; OP_TAG_COUNT: nobody's.
+ * owners: of the ops before, `number` of them. */
+static uint16_t find_owner(const struct op *op, const uint16_t *owners, size_t number)
+{
+    const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+    if (info->has_tag && (info->makes_block || info->makes_program)) {
+        return op->tag;
+    }
+    if ((info->has_block || info->has_program) && op->ref < number) {
+        return owners[op->ref];
+    }
+    return info->has_event && op->event < number ? owners[op->event] : OP_TAG_COUNT;
+}
+
+void deal_by_client(struct op_list *ops, size_t first, const struct setup *setup,
+                    uint8_t lane_count)
+{
+    CHECK(lane_count >= 2);
+    CHECK(first <= ops->count);
+    uint16_t *owners = calloc(ops->count + 1, sizeof *owners);
+    CHECK(owners != NULL);
+    for (size_t i = 0; i < ops->count; i++) {
+        owners[i] = find_owner(&ops->ops[i], owners, i);
+        if (i >= first && owners[i] < OP_TAG_COUNT && setup_is_client(setup, (uint8_t)owners[i])) {
+            ops->ops[i].lane = (uint8_t)(owners[i] % lane_count);
+        }
+    }
+    free(owners);
 }

@@ -201,6 +201,12 @@ const char *setup_tag_name(const struct setup *setup, uint8_t tag, char name[SET
     return name;
 }
 
+bool setup_is_client(const struct setup *setup, uint8_t tag)
+{
+    return setup->has_tags &&
+           strncmp(setup->tags[tag], SETUP_CLIENT_NAME, strlen(SETUP_CLIENT_NAME)) == 0;
+}
+
 unsigned setup_filler_tag(const struct setup *setup)
 {
     return setup_tag_named(setup, SETUP_FILLER_NAME);

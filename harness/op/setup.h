@@ -158,6 +158,11 @@ bool setup_is_outside_name(const char *name);
 #define SETUP_PLACED_ENDING " (placement assumed)"
 bool setup_is_placed_name(const char *name);
 
+/* A tag whose name begins so is one of several clients of a job, each with blocks and programs of
+ * its own. */
+#define SETUP_CLIENT_NAME "client "
+bool setup_is_client(const struct setup *setup, uint8_t tag);
+
 /* The first tag of that name; OP_TAG_COUNT when there is none. */
 unsigned setup_tag_named(const struct setup *setup, const char *name);
 

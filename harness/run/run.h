@@ -14,6 +14,7 @@
 #include "harness/run/growth.h"
 #include "harness/run/hangs.h"
 #include "harness/run/run_findings.h"
+#include "harness/run/standstills.h"
 #include "harness/run/totals.h"
 #include "harness/run/waits.h"
 #include "harness/target.h"
@@ -56,6 +57,8 @@ const struct run_findings *run_findings(const struct run *run);
 const struct waits *run_waits(const struct run *run);
 /* Why they waited in vain; the same.  None of a run with lanes. */
 void run_hangs(const struct run *run, struct hangs *hangs);
+/* Where all clients waited for memory; NULL: the setup names none, or promises alone are judged. */
+const struct standstills *run_standstills(const struct run *run);
 /* The verdict on the out-of-memory of the last op, where the verdict of run_step() is on a rule
  * that the op broke besides; NULL: there is none. */
 const struct verdict *run_hidden_oom(const struct run *run);

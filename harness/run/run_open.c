@@ -118,6 +118,7 @@ static struct run *begin_run(struct run *run, const struct target *target,
         run->waits.noted = hang_watch_note;
         run->waits.context = run->hangs;
     }
+    run->standstills = run->promises_only ? NULL : standstill_watch_create(&run->setup);
     run->digest = HASH_START;
     if (!open_hosts(run, target, guard, reason)) {
         run_destroy(run);
@@ -162,6 +163,8 @@ static void close_hosts(struct run *run)
     hang_watch_destroy(run->hangs);
     run->hangs = NULL;
     run->waits.noted = NULL;
+    standstill_watch_destroy(run->standstills);
+    run->standstills = NULL;
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX && run->timelines[i] != NULL; i++) {
         timeline_destroy(run->timelines[i]);
         run->timelines[i] = NULL;

@@ -18,6 +18,11 @@ void run_hangs(const struct run *run, struct hangs *hangs)
     hang_watch_read(run->hangs, &run->ops, hangs);
 }
 
+const struct standstills *run_standstills(const struct run *run)
+{
+    return run->standstills == NULL ? NULL : standstill_watch_read(run->standstills);
+}
+
 const struct run_findings *run_findings(const struct run *run)
 {
     return &run->findings;

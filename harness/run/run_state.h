@@ -23,7 +23,8 @@ struct run {
     struct run_totals totals;
     struct run_findings findings;
     struct waits waits;
-    struct hang_watch *hangs; /* NULL: one host */
+    struct hang_watch *hangs;             /* NULL: one host */
+    struct standstill_watch *standstills; /* NULL: no clients are named */
     char message[OBSERVATION_MESSAGE_BYTES];
     uint64_t digest;
     uint32_t unrecorded_count; /* ops of run_finish */

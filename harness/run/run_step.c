@@ -238,6 +238,18 @@ static struct wait_place wait_place_of(const struct run *run)
                                .ops = &run->ops};
 }
 
+/* Of the job: whatever is found, no promise is broken.  In lanes a grant may go unheard. */
+static void count_standstill(struct run *run, const struct host *host, const struct call *call)
+{
+    struct standstill found;
+    if (run->standstills != NULL && host->clients == NULL &&
+        standstill_watch_hear(run->standstills, host, call, &run->ops, run->judge.oracle, &found)) {
+        run->totals.standstills++;
+        run->totals.standstills_ordered += found.way == STANDSTILL_ORDER;
+        run->totals.standstills_unknown += found.way == STANDSTILL_UNKNOWN;
+    }
+}
+
 void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message)
 {
     begin_verdict(run, call->number);
@@ -259,6 +271,7 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
         count_regret(run);
         count_verdict(run, call, run->judge.oom_kind);
         count_hit_probes(run, host, call);
+        count_standstill(run, host, call);
     }
     end_taken_op(run, host, call);
     if (run->hangs != NULL) {

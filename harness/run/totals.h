@@ -25,6 +25,9 @@ struct run_totals {
     /* of hosts that waited for one that did not come (hangs.h): all, because that one ran out of
      * memory, because it left without a word */
     uint64_t hangs, hangs_of_oom, hangs_without_word;
+    /* all clients waited for memory (standstills.h): in all, those that one of them could have
+     * ended, and those of which that is not known */
+    uint64_t standstills, standstills_ordered, standstills_unknown;
     uint64_t search_nodes;
     uint64_t second_opinions;            /* OOMs that the exhaustive judge judged, too */
     uint64_t relations_checked;          /* questions about states related to those of OOMs */

@@ -56,7 +56,8 @@ bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listene
     struct op_list dealt;
     op_list_init(&dealt);
     op_list_copy(&dealt, &drawn.ops);
-    deal(&dealt, plan->lane_count, &random);
+    const size_t first = deal(&dealt, plan->lane_count, &random);
+    deal_by_client(&dealt, first, &drawn.setup, plan->lane_count);
     was_run = lanes_search(plan->draw.target, &drawn.setup, &dealt, &plan->search, listener, trial,
                            found, reason);
     op_list_deinit(&dealt);

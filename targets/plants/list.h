@@ -154,6 +154,12 @@ PLANT(classes, too_large_classes, "too_large",
       .alloc = alloc_whole_class)
 PLANT(classes, premature_reserve, "premature", "never gives the last granule of the device",
       .alloc = alloc_with_reserve)
+PLANT(clients, premature_starving, "premature",
+      "of several refused clients it serves the one that came last, and the others never again",
+      .alloc = alloc_for_last)
+PLANT(clients, premature_aborted, "premature",
+      "leaks blocks of a client that is aborted while memory is being reclaimed",
+      .alloc = alloc_reclaiming, .free = free_into_list)
 PLANT(local, premature_at_address, "premature", "loses a hole that begins at the fifth granule",
       .alloc = alloc_losing_address)
 PLANT(local, premature_at_size, "premature", "loses a hole of exactly five granules",

@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 allowed() { # PLANT
     case $1 in
     plant_premature_unretried) echo 3 ;;
-    plant_classes_leaking | plant_one_host_leaking) echo 3 ;;
+    plant_classes_leaking | plant_one_host_leaking | plant_premature_starving | plant_premature_aborted) echo 3 ;;
     plant_too_large*) echo 6 ;;
     plant_buddy_unmerged | plant_buddy_late) echo 6 ;;
     plant_stream_forgets | plant_stream_stuck | plant_record_undropped) echo 6 ;;

@@ -36,6 +36,8 @@ static const struct ground grounds[] = {
     {"plant_premature_last_hole", NULL, "search leak", 0},
     /* What is kept back has no name of its own: near what is left it looks like a rounding. */
     {"plant_premature_reserve", NULL, "size_class rounding exact_fit", 0},
+    {"plant_premature_starving", NULL, "search leak", 0},
+    {"plant_premature_aborted", NULL, "leak search size_class rounding exact_fit", 0},
     {"plant_premature_at_address", NULL, "search leak", 0},
     {"plant_premature_at_size", NULL, "search leak", 0},
     {"plant_premature_at_align", NULL, "search leak", 0},

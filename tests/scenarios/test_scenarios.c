@@ -245,6 +245,28 @@ START_TEST(the_published_buffer_test_is_refused_without_defragmentation)
 }
 END_TEST
 
+/* Some wait, ask again at once, spill behind an event, are aborted; and now and then all wait. */
+START_TEST(clients_react_and_all_wait_now_and_then)
+{
+    struct run_totals totals = {0};
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct setup setup;
+        struct trial trial;
+        setup_for(&setup, &scenario_reacting_clients, "hbm", seed);
+        run_trial(&scenario_reacting_clients, &setup, true, 1000, &trial);
+        ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
+        run_totals_add(&totals, &trial.totals);
+        trial_deinit(&trial);
+    }
+    ck_assert_uint_gt(totals.retries, 20);
+    ck_assert_uint_gt(totals.by_kind[OP_FREE_AFTER], 100);
+    ck_assert_uint_gt(totals.by_kind[OP_UNLOAD], 10);
+    ck_assert_uint_gt(totals.by_kind[OP_RELEASE], 10);
+    ck_assert_uint_gt(totals.standstills_ordered, 5);
+    ck_assert_uint_eq(totals.unknown, 0);
+}
+END_TEST
+
 /* The tag of the small tensors that stay: the only outputs of that scenario. */
 static int leaking_tag(const struct op_list *ops)
 {
@@ -398,6 +420,7 @@ Suite *suite_of_scenarios(void)
     tcase_add_test(cases, scenarios_act_and_run_out_of_memory);
     tcase_add_test(cases, the_published_defragmentation_tests_pass_where_blocks_may_move);
     tcase_add_test(cases, the_published_buffer_test_is_refused_without_defragmentation);
+    tcase_add_test(cases, clients_react_and_all_wait_now_and_then);
     tcase_add_test(cases, a_slow_leak_fills_the_device_and_its_growing_tag_is_named);
     tcase_add_test(cases, a_slow_leak_fills_every_host);
     tcase_add_test(cases, a_slow_leak_of_a_default_run_is_one_whole_trial_at_least);

@@ -50,6 +50,8 @@ static const struct ground grounds[] = {
     {"plant_classes_leaking", "slow_leak"},
     {"plant_too_large_classes", "training_step"},
     {"plant_premature_reserve", "fragmentation_storm"},
+    {"plant_premature_starving", "reacting_clients"},
+    {"plant_premature_aborted", "reacting_clients"},
     {"plant_retry", "fragmentation_storm"},
     {"plant_overlap", "fragmentation_storm"},
     {"plant_outside", "training_step"},

@@ -42,6 +42,9 @@
 #ifndef PLANT_IN_classes
 #define PLANT_IN_classes(...)
 #endif
+#ifndef PLANT_IN_clients
+#define PLANT_IN_clients(...)
+#endif
 #ifndef PLANT_IN_deaths
 #define PLANT_IN_deaths(...)
 #endif

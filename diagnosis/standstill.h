@@ -1,0 +1,15 @@
+/* Standstills of clients in words: who waited, and which of them could have gone on. */
+#ifndef DIAGNOSIS_STANDSTILL_H
+#define DIAGNOSIS_STANDSTILL_H
+
+#include "harness/base/writing.h"
+#include "harness/run/standstills.h"
+
+/* One line for each; nothing where there are none. */
+void standstills_append(const struct setup *setup, const struct standstills *standstills,
+                        struct writing *text);
+/* The same as JSON lines of the type "standstill". */
+void standstills_append_json(const struct setup *setup, const struct standstills *standstills,
+                             struct writing *text);
+
+#endif
