@@ -126,12 +126,6 @@ static const char *set_timeline(struct arguments *arguments, const char *value)
     return NULL;
 }
 
-static const char *set_until(struct arguments *arguments, const char *value)
-{
-    return option_set_number(&arguments->until_step, value, 1, UINT64_C(1000000000000),
-                             "is not a step, a number from 1 to 10^12");
-}
-
 static const char *set_svg(struct arguments *arguments, const char *value)
 {
     return option_set_text(&arguments->svg, value);
@@ -275,8 +269,6 @@ static const struct option_row option_rows[] = {
      set_checkpoint_tags},
     {"--timeline", NULL, NULL, "print the numbers over time: each step when it was fullest",
      set_timeline},
-    {"--until", NULL, "STEP",
-     "the step that the job was headed for; its first step in the file is 1", set_until},
     {"--svg", NULL, "FILE", "draw memory over time and the heap to FILE", set_svg},
     {"--alarm", NULL, "PERCENT",
      "report each peak that fills this share of its device or more, such as 90%", set_alarm},

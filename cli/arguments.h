@@ -27,7 +27,6 @@ struct arguments {
     const char *list, *observations;                   /* of certificates that are checked */
     uint64_t kv_bytes_per_token, kv_tokens_per_second; /* 0 = not given */
     uint64_t replay_count;                             /* --times; 0 = not given */
-    uint64_t until_step;                               /* --until; 0 = not given */
     uint64_t alarm_percent;                            /* 1..100; 0 = not given */
     const char *contract;                              /* of compare */
     const char *meet, *merge, *pace;                   /* of pod */

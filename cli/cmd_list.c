@@ -4,6 +4,7 @@
 #include "cli/subcommands.h"
 #include "explore/strategies/strategies.h"
 #include "formats/formats.h"
+#include "harness/generate/scenario_option.h"
 #include "harness/oracle/rule.h"
 #include "harness/run/probe.h"
 #include "reports/json_lines.h"
@@ -40,7 +41,7 @@ static void put_row(struct listing *listing, const char *kind, const char *name,
 /* One line each, below their target. */
 static void put_options(struct listing *listing, const char *options)
 {
-    char line[128];
+    char line[256];
     for (size_t length; *options != '\0'; options += length + (options[length] == '\n')) {
         length = strcspn(options, "\n");
         snprintf(line, sizeof line, "  %.*s", (int)length, options);
@@ -106,10 +107,30 @@ static void list_targets(struct listing *listing)
     list_adapters(listing);
 }
 
+/* One a line, as targets have theirs. */
+static void print_scenario_options(const struct scenario *scenario, struct writing *text)
+{
+    char values[SCENARIO_OPTION_HELP_BYTES];
+    const struct scenario_option *option = scenario->options;
+    for (; option != NULL && option->name != NULL; option++) {
+        scenario_option_print_values(option, values);
+        writing_append_format(text, "%s=%s  %s\n", option->name, values, option->summary);
+    }
+}
+
 static void list_scenarios(struct listing *listing)
 {
     for (size_t i = 0; scenarios[i] != NULL; i++) {
-        listing_add(listing, "scenario", scenarios[i]->name, scenarios[i]->summary);
+        struct writing options;
+        writing_init(&options);
+        print_scenario_options(scenarios[i], &options);
+        const struct report_entry entry = {
+            .kind = "scenario",
+            .name = scenarios[i]->name,
+            .summary = scenarios[i]->summary,
+            .options = options.length == 0 ? NULL : writing_string(&options)};
+        listing_add_entry(listing, &entry);
+        writing_deinit(&options);
     }
 }
 

@@ -175,11 +175,13 @@ static const char *const options[] = {"--job",
                                       "--vary",
                                       "--target",
                                       "--target-option",
+                                      "--scenario-option",
                                       "--chip",
                                       "--capacity",
                                       "--hosts",
                                       "--seed",
                                       "--ops",
+                                      "--until",
                                       "--time",
                                       "--workers",
                                       "--out",
@@ -236,6 +238,7 @@ const struct subcommand subcommand_run = {
         "Example: hbmstress run --job scenarios/jobs/smoke.ini\n"
         "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"
         "Example: hbmstress run --trace profile.pickle --seeds 200 --vary 'amplify=10 scale=50,130'\n"
+        "Example: hbmstress run training --hosts 4 --chip v4 --until 2000 --seed 1 --out story\n"
         "Example: hbmstress run --resume out\n"
         "Example: hbmstress run --job scenarios/jobs/nightly.ini --shard 2/8 --out out-2\n"
         "Example: mpirun -n 8 hbmstress run --seed 1 --seeds 100 --shard auto --out out",

@@ -138,6 +138,7 @@ static void take_trial(struct campaign *campaign, struct trial_result *trial_res
     count_trial(campaign, &trial_result->head);
     campaign_report_ooms(campaign, trial_result);
     campaign_keep_trial(campaign, trial_result);
+    campaign_save_logs(campaign, trial_result);
     campaign_report_dispute(campaign, trial_result);
     if (trial_result_rule(trial_result) != NULL && !campaign->is_failed &&
         !campaign->output.is_failed) {

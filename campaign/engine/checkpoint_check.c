@@ -125,6 +125,8 @@ static const struct field setup_fields[] = {
     FLAG(setup, has_tags),
     WORDS(setup, tags),
     NUMBERS(setup, weights, SETUP_WEIGHT_MAX),
+    NUMBER(setup, until_step, COUNT_MAX),
+    NUMBER(setup, scenario_option_count, SETUP_SCENARIO_OPTION_COUNT_MAX),
 };
 static const struct field option_fields[] = {
     WORD(setup_option, key),
@@ -139,6 +141,9 @@ static const char *check_setup(const struct setup *setup)
     }
     for (size_t i = 0; i < SETUP_OPTION_COUNT_MAX && wrong == NULL; i++) {
         wrong = FIND_WRONG(&setup->options[i], option_fields);
+    }
+    for (size_t i = 0; i < SETUP_SCENARIO_OPTION_COUNT_MAX && wrong == NULL; i++) {
+        wrong = FIND_WRONG(&setup->scenario_options[i], option_fields);
     }
     return wrong;
 }

@@ -126,6 +126,7 @@ static void print_keys(char text[REASON_BYTES])
         }
     }
     append_key(text, ", ", "option.KEY");
+    append_key(text, ", ", "scenario.KEY");
     const char *separator = ", and in [global] ";
     for (size_t i = 0; i < run_option_row_count; i++) {
         if (run_option_rows[i].key != NULL && run_option_rows[i].is_global) {
@@ -158,17 +159,18 @@ static void fail_unknown_key(struct reading *reading, const char *key)
     fail_reading(reading, "unknown key '%s'; %s", key, valid);
 }
 
-static void set_target_option(struct reading *reading, struct run_options *options, const char *key,
-                              const char *value)
+/* row: --target-option or --scenario-option; prefix: of the key, "option". */
+static void set_option(struct reading *reading, struct run_options *options, const char *row,
+                       const char *prefix, const char *key, const char *value)
 {
     char text[2 * SETUP_NAME_BYTES];
     if (snprintf(text, sizeof text, "%s=%s", key, value) >= (int)sizeof text) {
-        fail_reading(reading, "option.%s: key or value is too long", key);
+        fail_reading(reading, "%s.%s: key or value is too long", prefix, key);
         return;
     }
-    const char *wrong = run_option_named("--target-option")->set(options, text);
+    const char *wrong = run_option_named(row)->set(options, text);
     if (wrong != NULL) {
-        fail_reading(reading, "option.%s: '%s' %s", key, text, wrong);
+        fail_reading(reading, "%s.%s: '%s' %s", prefix, key, text, wrong);
     }
 }
 
@@ -248,7 +250,11 @@ static int handle_key(void *context, const char *section_name, const char *key, 
     }
     struct run_options *options = global ? &job->global : &section->options;
     if (strncmp(key, "option.", 7) == 0) {
-        set_target_option(reading, options, key + 7, value);
+        set_option(reading, options, "--target-option", "option", key + 7, value);
+        return 1;
+    }
+    if (strncmp(key, "scenario.", 9) == 0) {
+        set_option(reading, options, "--scenario-option", "scenario", key + 9, value);
         return 1;
     }
     const struct run_option_row *row = run_option_keyed(key);

@@ -8,6 +8,7 @@
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
+#include "harness/generate/scenario_option.h"
 #include "harness/op/limits.h"
 #include "scenarios/scenarios.h"
 
@@ -93,6 +94,13 @@ static bool check_weights(const struct scenario *scenario, const struct run_opti
     return false;
 }
 
+static void set_scenario_options(struct setup *setup, const struct run_options *options)
+{
+    setup->until_step = options->until_step;
+    setup->scenario_option_count = options->scenario_option_count;
+    memcpy(setup->scenario_options, options->scenario_options, sizeof setup->scenario_options);
+}
+
 /* Without lanes nothing of what is said of them matters. */
 static void set_lanes(struct part *part, const struct lane_options *wanted)
 {
@@ -135,6 +143,7 @@ static enum exit_code init_part(struct part *part, const char *name, const struc
     if (options->has_weights) {
         memcpy(part->setup.weights, options->weights, sizeof part->setup.weights);
     }
+    set_scenario_options(&part->setup, options);
     return choose_device(part, options);
 }
 
@@ -167,6 +176,11 @@ static enum exit_code try_target(struct part *part, uint64_t duration_ns)
         snprintf(part->note, sizeof part->note,
                  "skipped: it needs programs, and target %s has none", part->target->name);
         part->how = "a target whose contract has programs";
+    }
+    if (code == EXIT_KEPT && part->scenario->has_clocks && part->lanes.lane_count != 0) {
+        snprintf(part->note, sizeof part->note,
+                 "skipped: its hosts have a time of their own, and lanes have not");
+        part->how = "--lanes none";
     }
     return code;
 }
@@ -220,13 +234,15 @@ static uint64_t choose_op_count(const struct part *part)
 
 static void bound_part(struct part *part, const struct run_options *given)
 {
-    const bool is_bounded = given->duration_ns != 0 || given->trial_count_max != 0;
+    const bool has_steps = given->until_step != 0; /* which bound each trial */
+    const bool is_bounded = given->duration_ns != 0 || given->trial_count_max != 0 || has_steps;
     const uint64_t unbounded = is_bounded ? UINT64_MAX : choose_op_count(part);
     part->has_op_count_max = given->op_count_max != 0;
     part->op_count_max = part->has_op_count_max ? given->op_count_max : unbounded;
-    part->trial_count_max = given->trial_count_max != 0 ? given->trial_count_max : UINT64_MAX;
+    const uint64_t trial_count_max = has_steps && given->duration_ns == 0 ? 1 : UINT64_MAX;
+    part->trial_count_max = given->trial_count_max != 0 ? given->trial_count_max : trial_count_max;
     part->duration_ns = UINT64_MAX;
-    part->keep_count = given->keep_count;
+    part->keep_count = has_steps && !given->has_keep ? 1 : given->keep_count;
 }
 
 static bool is_wanted(const struct run_options *options, const char *name, const char *scenario)
@@ -329,6 +345,9 @@ static enum exit_code plan_scenarios(const struct run_options *options, uint64_t
         if (code != EXIT_KEPT) {
             return code;
         }
+        if (!scenario_options_check(part->scenario, &part->setup, reason)) {
+            return message_fail(EXIT_USAGE, "%s", reason);
+        }
         bound_part(part, options);
     }
     return EXIT_KEPT;
@@ -414,6 +433,9 @@ static enum exit_code plan_one(const struct section_plan *section_plan, const ch
                                    .seed = section_plan->seed};
     struct part *part = add_part(plan);
     code = init_part(part, name, &wish);
+    if (code == EXIT_KEPT && !scenario_options_check(scenario, &part->setup, reason)) {
+        return fail_in_section(section_plan, reason);
+    }
     if (code == EXIT_KEPT) {
         bound_part(part, &section_plan->merged);
     }
@@ -465,7 +487,7 @@ static enum exit_code plan_section(const struct run_options *options, uint64_t s
         .options = options, .section = section, .merged = job->global, .seed = seed};
     if (!run_options_merge(&section_plan.merged, &section->options) ||
         !run_options_merge(&section_plan.merged, options)) {
-        return fail_in_section(&section_plan, "more than 16 target options in all");
+        return fail_in_section(&section_plan, "too many options in all");
     }
     if (section_plan.merged.trace != NULL) {
         return plan_traced(&section_plan, plan);
@@ -536,7 +558,7 @@ static enum exit_code plan_whole_run(const struct run_options *options, const st
 {
     struct run_options given = job->global;
     if (!run_options_merge(&given, options)) {
-        return message_fail(EXIT_USAGE, "%s: more than 16 target options in all", options->job);
+        return message_fail(EXIT_USAGE, "%s: too many options in all", options->job);
     }
     plan->duration_ns = given.duration_ns == 0 ? UINT64_MAX : given.duration_ns;
     plan->allowance.has_unknown_rate = given.has_unknown_rate;
@@ -600,6 +622,10 @@ enum exit_code plan_check_work(const struct plan *plan, const char *done)
         if (plan->parts[i].note[0] == '\0') {
             return EXIT_KEPT;
         }
+    }
+    if (plan->parts[0].scenario->has_clocks && plan->parts[0].lanes.lane_count != 0) {
+        return message_fail(EXIT_USAGE, "no scenario can %s: %s %s", done, plan->parts[0].name,
+                            plan->parts[0].note);
     }
     return message_fail(EXIT_USAGE, "no scenario can %s: %s needs programs, and target %s has none",
                         done, plan->parts[0].name, plan->parts[0].target->name);

@@ -4,12 +4,13 @@
 #include "harness/base/size.h"
 #include "harness/op/rounding.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Capacities above 2^50 are no device's. */
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
-enum { WORKER_COUNT_MAX = 256, SHARD_COUNT_MAX = 1000000 };
+enum { WORKER_COUNT_MAX = 256, SHARD_COUNT_MAX = 1000000, UNTIL_STEP_MAX = 10000000 };
 
 void run_options_init(struct run_options *options)
 {
@@ -48,8 +49,11 @@ static const char *set_target(struct run_options *options, const char *value)
     return option_set_text(&options->target, value);
 }
 
-static const char *set_target_option(struct run_options *options, const char *value)
+/* Adds KEY=VALUE to *count options, of at most count_max. */
+static const char *add_option(struct setup_option *options, uint32_t *count, uint32_t count_max,
+                              const char *value)
 {
+    static char many[48];
     const char *equals = strchr(value, '=');
     if (equals == NULL || equals == value) {
         return "is not KEY=VALUE";
@@ -61,16 +65,35 @@ static const char *set_target_option(struct run_options *options, const char *va
     struct setup_option option = {0};
     memcpy(option.key, value, length);
     strcpy(option.value, equals + 1);
-    for (uint32_t i = 0; i < options->option_count; i++) {
-        if (strcmp(options->options[i].key, option.key) == 0) {
+    for (uint32_t i = 0; i < *count; i++) {
+        if (strcmp(options[i].key, option.key) == 0) {
             return "sets a key that was set before";
         }
     }
-    if (options->option_count == SETUP_OPTION_COUNT_MAX) {
-        return "is one option too many (16 at most)";
+    if (*count == count_max) {
+        (void)snprintf(many, sizeof many, "is one option too many (%" PRIu32 " at most)",
+                       count_max);
+        return many;
     }
-    options->options[options->option_count++] = option;
+    options[(*count)++] = option;
     return NULL;
+}
+
+static const char *set_target_option(struct run_options *options, const char *value)
+{
+    return add_option(options->options, &options->option_count, SETUP_OPTION_COUNT_MAX, value);
+}
+
+static const char *set_scenario_option(struct run_options *options, const char *value)
+{
+    return add_option(options->scenario_options, &options->scenario_option_count,
+                      SETUP_SCENARIO_OPTION_COUNT_MAX, value);
+}
+
+static const char *set_until(struct run_options *options, const char *value)
+{
+    return option_set_number(&options->until_step, value, 1, UNTIL_STEP_MAX,
+                             "is not a number of steps from 1 to 10000000");
 }
 
 static const char *set_chip(struct run_options *options, const char *value)
@@ -325,6 +348,11 @@ const struct run_option_row run_option_rows[] = {
      .argument = "KEY=VALUE",
      .summary = "an option of the target; may be repeated",
      .set = set_target_option},
+    {.name = "--scenario-option",
+     .alias = "-S",
+     .argument = "KEY=VALUE",
+     .summary = "an option of the scenario (list scenarios); may be repeated",
+     .set = set_scenario_option},
     {.name = "--chip",
      .argument = "NAME",
      .summary = "give the device the capacity of this chip (list chips)",
@@ -369,6 +397,13 @@ const struct run_option_row run_option_rows[] = {
      .set = set_seeds,
      .key = "seeds",
      .field = FIELD(trial_count_max)},
+    {.name = "--until",
+     .argument = "STEP",
+     .summary =
+         "the last step of the job, its first being 1; run, for a scenario that counts them (training): one trial, unless --seeds says more, with the logs of its hosts in DIR/logs",
+     .set = set_until,
+     .key = "until",
+     .field = FIELD(until_step)},
     {.name = "--time",
      .argument = "DURATION",
      .summary = "wall time of the whole run, such as 30s, 10m or 8h",
@@ -560,18 +595,19 @@ bool run_option_is_given(const struct run_options *options, const struct run_opt
     return false;
 }
 
-static bool merge_target_option(struct run_options *base, const struct setup_option *option)
+static bool merge_option(struct setup_option *options, uint32_t *count, uint32_t count_max,
+                         const struct setup_option *option)
 {
-    for (uint32_t i = 0; i < base->option_count; i++) {
-        if (strcmp(base->options[i].key, option->key) == 0) {
-            base->options[i] = *option;
+    for (uint32_t i = 0; i < *count; i++) {
+        if (strcmp(options[i].key, option->key) == 0) {
+            options[i] = *option;
             return true;
         }
     }
-    if (base->option_count == SETUP_OPTION_COUNT_MAX) {
+    if (*count == count_max) {
         return false;
     }
-    base->options[base->option_count++] = *option;
+    options[(*count)++] = *option;
     return true;
 }
 
@@ -602,7 +638,14 @@ bool run_options_merge(struct run_options *base, const struct run_options *over)
     }
     bool fits = true;
     for (uint32_t i = 0; i < over->option_count; i++) {
-        fits = merge_target_option(base, &over->options[i]) && fits;
+        fits = merge_option(base->options, &base->option_count, SETUP_OPTION_COUNT_MAX,
+                            &over->options[i]) &&
+               fits;
+    }
+    for (uint32_t i = 0; i < over->scenario_option_count; i++) {
+        fits = merge_option(base->scenario_options, &base->scenario_option_count,
+                            SETUP_SCENARIO_OPTION_COUNT_MAX, &over->scenario_options[i]) &&
+               fits;
     }
     return fits;
 }

@@ -22,6 +22,9 @@ struct run_options {
     const char *target, *chip, *job, *out, *baseline;
     struct setup_option options[SETUP_OPTION_COUNT_MAX]; /* option_count, keys unique */
     uint32_t option_count;
+    struct setup_option scenario_options[SETUP_SCENARIO_OPTION_COUNT_MAX];
+    uint32_t scenario_option_count; /* keys unique */
+    uint64_t until_step;            /* --until */
     uint64_t capacity_bytes, seed, op_count_max, duration_ns;
     uint64_t replay_sample;       /* default 16; 0 = never */
     uint64_t shrink_budget;       /* default 20,000 replays; 0 = keep the whole list */
@@ -79,8 +82,8 @@ const struct run_option_row *run_option_keyed(const char *key);
 /* Whether a value was given for the row, which has a key. */
 bool run_option_is_given(const struct run_options *options, const struct run_option_row *row);
 
-/* Puts what *over gives over *base: every row with a key, chip or capacity together, and target
- * options key by key.  The rest of *base stays.  False: too many target options. */
+/* Puts what *over gives over *base: every row with a key, chip or capacity together, and options of
+ * target and scenario key by key.  The rest of *base stays.  False: too many options. */
 bool run_options_merge(struct run_options *base, const struct run_options *over);
 
 /* For rows elsewhere: sets *number to a value from low to high, or *text to one that is not empty.

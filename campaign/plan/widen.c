@@ -72,7 +72,7 @@ void plan_widen(const struct run_options *options, struct plan *plan)
         }
     }
     for (size_t i = 0; i < count; i++) {
-        if (plan->parts[i].note[0] == '\0') {
+        if (plan->parts[i].note[0] == '\0' && !plan->parts[i].scenario->has_clocks) {
             add_lanes(plan, i, &wanted);
         }
     }

@@ -15,10 +15,16 @@ size_t rounds_turn(const struct plan *plan, size_t part)
     return plan->has_canary ? rounds_next_part(plan, part) : part;
 }
 
+/* A host does at most so many ops in a step, those before the first one and faults included. */
+enum { OPS_PER_STEP_MAX = 64 };
+
 uint64_t rounds_op_count(const struct part *part)
 {
     if (part->trace != NULL) {
         return trace_op_count_max(part->trace);
+    }
+    if (part->setup.until_step != 0) {
+        return (part->setup.until_step + 1) * part->setup.host_count * OPS_PER_STEP_MAX;
     }
     /* A scenario that names no length gets the length of a common one. */
     return part->scenario->ops_per_trial == 0 ? 2000 : part->scenario->ops_per_trial;

@@ -11,6 +11,7 @@
 #include "harness/trial/lane_trial.h"
 #include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
+#include "reports/job_log.h"
 #include "reports/json_lines.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ void trial_result_init(struct trial_result *trial_result)
     writing_init(&trial_result->notable);
     writing_init(&trial_result->certificates);
     writing_init(&trial_result->diagnoses);
+    writing_init(&trial_result->logs);
     writing_init(&trial_result->output);
 }
 
@@ -39,6 +41,7 @@ void trial_result_deinit(struct trial_result *trial_result)
     writing_deinit(&trial_result->notable);
     writing_deinit(&trial_result->certificates);
     writing_deinit(&trial_result->diagnoses);
+    writing_deinit(&trial_result->logs);
     writing_deinit(&trial_result->output);
     earlier_tasks_deinit(&trial_result->earlier);
 }
@@ -175,6 +178,7 @@ struct listening {
     struct trial_diagnosis *diagnosis; /* NULL: no list of it will be saved */
     unsigned diagnosed_kinds;          /* bit per enum verdict_kind */
     struct hangs hangs;                /* of a trial that is kept, so far */
+    struct job_log *log;               /* NULL: the trial leaves none */
 };
 
 /* A few large blocks that live long are no leak, and neither is the first filling of a device. */
@@ -388,6 +392,9 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     if (listening->diagnosis != NULL && !current.words->has_lanes) {
         trial_diagnosis_step(listening->diagnosis, run);
     }
+    if (listening->log != NULL) {
+        job_log_step(listening->log, run);
+    }
     if (verdict->kind == VERDICT_NONE) {
         return;
     }
@@ -555,6 +562,17 @@ static bool run_trial(const struct part *part, const struct trial_plan *plan,
     return false;
 }
 
+/* Takes over the log. */
+static void take_logs(struct trial_result *trial_result, struct job_log *log)
+{
+    for (uint32_t host = 0; log != NULL && host < OP_HOST_COUNT_MAX; host++) {
+        const struct writing *text = job_log_text(log, host);
+        trial_result->head.log_bytes[host] = text->length;
+        writing_append_bytes(&trial_result->logs, text->bytes, text->length);
+    }
+    job_log_destroy(log);
+}
+
 void trial_result_make(const struct plan *plan, const struct task *task, struct last_words *words,
                        struct trial_result *trial_result)
 {
@@ -572,6 +590,9 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     trial_result->head.task = *task;
     if (is_diagnosing(&trial_result->head)) {
         listening.diagnosis = trial_diagnosis_create(&listening.place, seed);
+    }
+    if (part->setup.until_step != 0 && part->trace == NULL && task->trial == 0) {
+        listening.log = job_log_create();
     }
 
     struct setup setup;
@@ -600,6 +621,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     op_list_deinit(&given);
     trial_result->head.elapsed_ns = clock_now_ns() - start_ns;
     trial_diagnosis_destroy(listening.diagnosis);
+    take_logs(trial_result, listening.log);
 }
 
 /* Of the process's end: how the trial ended, and the verdict on it. */

@@ -67,6 +67,7 @@ struct trial_result_head {
     uint64_t ooms_seen, certificates_checked;
     uint64_t op_count, oom_op_count, all_bytes, notable_bytes, certificates_bytes;
     uint64_t diagnoses_bytes;
+    uint64_t log_bytes[OP_HOST_COUNT_MAX];          /* of logs */
     uint64_t list_op_counts[RUN_FINDING_COUNT_MAX]; /* of lists */
 };
 struct trial_result {
@@ -84,6 +85,8 @@ struct trial_result {
      * (diagnosis_again); of all that are saved, and of the first with each verdict, when
      * it is kept. */
     struct writing diagnoses;
+    struct writing logs; /* of the first trial that counts steps: those of its hosts, one after the
+                            other (reports/job_log.h) */
     char kept[FILE_PATH_BYTES]; /* where its list was kept; "" = it was not.  It does not travel */
     struct writing output;      /* what the target printed; the parent adds it */
     /* of a trial with findings: what its worker's process ran before.  It does not travel: the

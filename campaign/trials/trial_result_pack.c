@@ -34,6 +34,7 @@ void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
     writing_append_bytes(bytes, trial_result->certificates.bytes,
                          trial_result->certificates.length);
     writing_append_bytes(bytes, trial_result->diagnoses.bytes, trial_result->diagnoses.length);
+    writing_append_bytes(bytes, trial_result->logs.bytes, trial_result->logs.length);
 }
 
 /* The ops of all lists; UINT64_MAX: more than max. */
@@ -59,6 +60,19 @@ static bool are_lists_there(const struct run_findings *findings)
     return true;
 }
 
+/* The bytes of all logs; UINT64_MAX: more than max. */
+static uint64_t count_log_bytes(const struct trial_result_head *head, uint64_t max)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        if (head->log_bytes[i] > max - bytes) {
+            return UINT64_MAX;
+        }
+        bytes += head->log_bytes[i];
+    }
+    return bytes;
+}
+
 static bool is_whole(const struct trial_result_head *head, size_t length)
 {
     size_t rest = length - sizeof *head;
@@ -67,9 +81,10 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
     }
     rest -= head->has_list ? sizeof(struct setup) : 0;
     const uint64_t op_count = count_ops(head, rest / sizeof(struct op));
-    if (op_count == UINT64_MAX || head->all_bytes > rest || head->notable_bytes > rest ||
-        head->certificates_bytes > rest || head->diagnoses_bytes > rest ||
-        head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
+    const uint64_t log_bytes = count_log_bytes(head, rest);
+    if (op_count == UINT64_MAX || log_bytes == UINT64_MAX || head->all_bytes > rest ||
+        head->notable_bytes > rest || head->certificates_bytes > rest ||
+        head->diagnoses_bytes > rest || head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
         head->findings.count > RUN_FINDING_COUNT_MAX || !are_lists_there(&head->findings)) {
         return false;
     }
@@ -84,7 +99,7 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
         }
     }
     const uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes +
-                                head->diagnoses_bytes;
+                                head->diagnoses_bytes + log_bytes;
     return op_count * sizeof(struct op) + text_bytes == rest;
 }
 
@@ -126,5 +141,7 @@ bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *
     writing_append_bytes(&trial_result->certificates, from, head->certificates_bytes);
     from += head->certificates_bytes;
     writing_append_bytes(&trial_result->diagnoses, from, head->diagnoses_bytes);
+    from += head->diagnoses_bytes;
+    writing_append_bytes(&trial_result->logs, from, count_log_bytes(head, UINT64_MAX));
     return true;
 }

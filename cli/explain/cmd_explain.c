@@ -154,8 +154,8 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
         recording_deinit(&recording);
         return code;
     }
-    if (arguments->until_step > 0) {
-        recording.setup.until_step = arguments->until_step;
+    if (arguments->run.until_step > 0) {
+        recording.setup.until_step = arguments->run.until_step;
     }
     if (code == EXIT_KEPT) {
         code = check_what_if(arguments, &recording);

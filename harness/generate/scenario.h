@@ -15,7 +15,9 @@ struct scenario_view {
     uint32_t op_number; /* the number that the chosen op will get */
 };
 
-enum { SCENARIO_STATE_BYTES = 8192 };
+enum { SCENARIO_STATE_BYTES = 49152 };
+
+struct scenario_option;
 
 /* A descriptor; all of it is constant. */
 struct scenario {
@@ -30,6 +32,15 @@ struct scenario {
     bool needs_programs; /* pointless on a target without programs: the run skips it and says so */
     bool is_run_once;    /* its trials are so long that none is run a second time to compare */
     bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */
+    /* Its job has steps: setup->until_step says how many, and such a trial is as long as they are.
+     */
+    bool counts_steps;
+    bool has_clocks; /* its hosts have a time of their own, so that it runs without lanes */
+    /* What the user may set (scenario_option.h); the last one has no name.  NULL: nothing. */
+    const struct scenario_option *options;
+    /* What is wrong with options that are each possible, in one line; NULL: nothing.  May be NULL.
+     */
+    const char *(*refuses)(const struct setup *setup);
 
     /* Draws what this trial will be like.  May change setup (host_count, tag names, capacity when
      * capacity_is_free, target options that are not set) but nothing that the user fixed.  A free

@@ -13,6 +13,7 @@
 #define SETUP_REPORTED_MAX (UINT64_C(1) << 62) /* bytes */
 enum {
     SETUP_OPTION_COUNT_MAX = 16,
+    SETUP_SCENARIO_OPTION_COUNT_MAX = 24,
     SETUP_NAME_BYTES = 64,   /* with the final NUL */
     SETUP_VALUE_BYTES = 256, /* target names may be paths */
     SETUP_WEIGHT_MAX = 10000,
@@ -63,7 +64,7 @@ struct setup {
     uint32_t option_count;
     char scenario[SETUP_NAME_BYTES]; /* "" = none */
     uint64_t seed;
-    uint64_t until_step;       /* that the job was headed for, from 1; 0 = not known */
+    uint64_t until_step;       /* that the job is headed for, from 1; 0 = not known */
     uint64_t search_nodes_max; /* budget of one verdict; 0 = ORACLE_NODES_DEFAULT */
     bool has_regret_max;       /* more than regret_max regretted requests break a promise */
     uint64_t regret_max;
@@ -83,6 +84,10 @@ struct setup {
     /* How often a scenario that draws its ops from the generator has each kind: percent of what it
      * would draw, 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops themselves. */
     uint16_t weights[OP_KIND_COUNT];
+    /* Those that the user gave, of which the scenario has all (harness/generate/scenario_option.h),
+     * keys unique.  Not part of an .ops file either. */
+    struct setup_option scenario_options[SETUP_SCENARIO_OPTION_COUNT_MAX];
+    uint32_t scenario_option_count;
 };
 
 /* *to = *from, both initialised, without touching names of tags where neither has any, and groups

@@ -156,9 +156,10 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
         return false;
     }
     run_go_on(run);
+    const uint64_t op_count_max = plan->setup->until_step != 0 ? UINT64_MAX
+                                                               : plan->scenario->ops_per_trial;
     bool goes_on = true;
-    for (uint64_t i = 0; i < plan->op_count_max && i < plan->scenario->ops_per_trial && goes_on;
-         i++) {
+    for (uint64_t i = 0; i < plan->op_count_max && i < op_count_max && goes_on; i++) {
         goes_on = source_next(&source, run, &op);
         if (goes_on) {
             limits_keep_op(&plan->target->limits, &op);

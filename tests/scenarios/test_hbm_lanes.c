@@ -72,6 +72,9 @@ START_TEST(hbm_keeps_its_promises_to_lanes)
     const struct scenario *scenario = scenarios[_i];
     struct run_totals totals = {0};
     uint64_t failed = 0;
+    if (scenario->has_clocks) {
+        return; /* lanes have one time for all hosts */
+    }
     for (uint64_t seed = first_seed(); seed <= seed_count(); seed++) {
         failed += !keeps_promises(scenario, seed, &totals);
     }

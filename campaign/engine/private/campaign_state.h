@@ -1,6 +1,6 @@
 /* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
- * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_kept.c, campaign_ooms.c,
- * campaign_outputs.c,
+ * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_kept.c, campaign_logs.c,
+ * campaign_ooms.c, campaign_outputs.c,
  * campaign_save.c, campaign_report.c, campaign_trials.c and campaign_unrepeated.c; and their test,
  * tests/cli/test_campaign_state.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
@@ -135,6 +135,12 @@ void campaign_settle_unrepeated(struct campaign *campaign);
 /* The list of a trial that is to be kept: saves it, as far as --results-limit allows, and reports
  * why it ran out of memory. */
 void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_result);
+
+/* --- campaign_logs.c --- */
+
+/* Saves the logs of the hosts of a trial that has some as DIR/logs/host-N.log, in the place of
+ * those of a trial before.  The bytes are not forced to the disk: the trial gives them again. */
+void campaign_save_logs(struct campaign *campaign, const struct trial_result *trial_result);
 
 /* --- campaign_trials.c --- */
 

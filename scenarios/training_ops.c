@@ -1,0 +1,345 @@
+#include "scenarios/private/training_ops.h"
+
+#include "scenarios/private/device_part.h"
+#include "scenarios/private/op_build.h"
+
+const char *const training_tag_names[TRAINING_TAG_COUNT] = {
+    "parameters", "optimizer_state", "gradients",       "micro_gradients", "activations",
+    "gathered",   "batch",           "gradient_bucket", "stage_exchange",  "logits",
+    "metrics",    "logged_metrics",  "checkpoint",      "train_step",      "evaluate",
+    "all_reduce", "send_stage"};
+
+static struct training_host *host_of(struct training *training)
+{
+    return &training->hosts[training->host];
+}
+
+static uint32_t *slot_of(struct training *training, uint32_t slot)
+{
+    return &host_of(training)->slots[slot];
+}
+
+/* Later entries name what it makes by its slot at once. */
+static void put(struct training *training, struct op op, uint32_t slot)
+{
+    op.host = (uint8_t)training->host;
+    const uint32_t index = training->queue.count;
+    const uint32_t name = op_queue_add(&training->queue, op);
+    if (name == OP_NONE) {
+        return;
+    }
+    training->queue_slots[index] = (uint8_t)slot;
+    if (slot != SLOT_NOWHERE) {
+        *slot_of(training, slot) = name;
+    }
+}
+
+static void put_request(struct training *training, enum op_kind kind, uint64_t size_bytes,
+                        enum training_tag tag, uint32_t slot)
+{
+    if (size_bytes != 0) {
+        put(training, build_request(kind, size_bytes, (uint8_t)tag), slot);
+    }
+}
+
+/* The block is let go of when the event of that slot completes. */
+static void put_free_after(struct training *training, uint32_t slot, uint32_t event_slot)
+{
+    const uint32_t ref = *slot_of(training, slot), event = *slot_of(training, event_slot);
+    if (ref != OP_NONE) {
+        put(training,
+            event == OP_NONE ? build_on(OP_FREE, ref) : build_awaiting(OP_FREE_AFTER, ref, event),
+            SLOT_NOWHERE);
+        *slot_of(training, slot) = OP_NONE;
+    }
+}
+
+static void put_free(struct training *training, uint32_t slot)
+{
+    if (*slot_of(training, slot) != OP_NONE) {
+        put(training, build_on(OP_FREE, *slot_of(training, slot)), SLOT_NOWHERE);
+        *slot_of(training, slot) = OP_NONE;
+    }
+}
+
+/* Runs a program: with the others of its group on that axis, or alone where there is none. */
+static void put_execute(struct training *training, uint32_t program, uint64_t delay_ns,
+                        uint32_t event_slot)
+{
+    const struct training_job *job = &training->job;
+    const enum training_axis axis = training_phase_axis(training);
+    struct op op = build_delayed(OP_EXECUTE, program, delay_ns);
+    if (axis != TRAINING_AXIS_COUNT) {
+        op.flags |= OP_COLLECTIVE;
+        op.group = training_group(job, axis, training->host);
+    }
+    put(training, op, event_slot);
+}
+
+/* --- what a job has --- */
+
+/* Of a size that goes with the length of the sequences. */
+static uint64_t of_shape(const struct training_job *job, const struct model *model, uint32_t step,
+                         uint64_t size_bytes)
+{
+    const uint64_t each = size_bytes / job->sequence;
+    return size_bytes == 0
+               ? 0
+               : whole_granules(model,
+                                size_bytes - each * (job->sequence - training_sequence(job, step)));
+}
+
+static void put_batch(struct training *training, const struct model *model, uint32_t step)
+{
+    const struct training_job *job = &training->job;
+    put_request(training, OP_ALLOC, of_shape(job, model, step, job->batch_bytes),
+                TRAINING_TAG_BATCH, SLOT_BATCH_FIRST + step % job->prefetch);
+}
+
+static void put_load(struct training *training, uint64_t stack_bytes, enum training_tag tag,
+                     uint32_t slot)
+{
+    put(training, build_load(training->job.image_bytes, stack_bytes, (uint8_t)tag), slot);
+}
+
+/* The program for the shape of the step: one that is loaded, or a new one, for which the oldest one
+ * goes when the cache is full. */
+static void put_program(struct training *training)
+{
+    const struct training_job *job = &training->job;
+    struct training_host *host = host_of(training);
+    const uint8_t wanted = (uint8_t)(1 + training_shape(job, training->step));
+    for (uint8_t i = 0; i < job->cache; i++) {
+        if (host->shapes[i] == wanted) {
+            host->newest = i;
+            return;
+        }
+    }
+    const uint8_t place = (uint8_t)((host->newest + 1u) % job->cache);
+    const uint32_t slot = SLOT_PROGRAM_FIRST + place;
+    if (host->shapes[place] != 0) {
+        put(training, build_on(OP_UNLOAD, *slot_of(training, slot)), SLOT_NOWHERE);
+    }
+    put_load(training, job->step_stack_bytes, TRAINING_TAG_STEP, slot);
+    host->shapes[place] = wanted;
+    host->newest = place;
+}
+
+/* --- phases --- */
+
+/* So long after its start a host has compiled what it runs. */
+#define COMPILED_NS UINT64_C(60000000000)
+
+static void queue_start(struct training *training, const struct model *model)
+{
+    const struct training_job *job = &training->job;
+    put_program(training);
+    put_load(training, job->other_stack_bytes, TRAINING_TAG_EVALUATE, SLOT_EVALUATE);
+    if (job->axes[AXIS_DATA] > 1) {
+        put_load(training, job->other_stack_bytes, TRAINING_TAG_REDUCE, SLOT_REDUCE);
+    }
+    if (job->axes[AXIS_PIPELINE] > 1) {
+        put_load(training, job->other_stack_bytes, TRAINING_TAG_SEND, SLOT_SEND);
+    }
+    put_request(training, OP_ALLOC, job->parameter_bytes, TRAINING_TAG_PARAMETERS, SLOT_PARAMETERS);
+    put_request(training, OP_ALLOC, job->optimizer_bytes, TRAINING_TAG_OPTIMIZER, SLOT_OPTIMIZER);
+    for (uint32_t step = 0; step + 1 < job->prefetch; step++) {
+        put_batch(training, model, step);
+    }
+}
+
+/* No host is further from the common pace than a twelfth of a step, so that none runs away. */
+static void put_pace(struct training *training, struct random *random, const struct model *model)
+{
+    const uint64_t step_ns = training->job.step_ns;
+    const uint64_t jitter_ns = random_below(random, step_ns / 12);
+    const uint64_t target_ns = COMPILED_NS + training->step * step_ns + jitter_ns;
+    const uint64_t now_ns = model_now_ns(model);
+    put(training, build_advance(target_ns > now_ns ? target_ns - now_ns : 1000), SLOT_NOWHERE);
+}
+
+static void queue_begin(struct training *training, struct random *random, const struct model *model)
+{
+    const struct training_job *job = &training->job;
+    put_pace(training, random, model);
+    put_program(training);
+    put_batch(training, model, training->step + job->prefetch - 1);
+    put_request(training, OP_OUTPUT, job->gathered_bytes, TRAINING_TAG_GATHERED, SLOT_GATHERED);
+    put_request(training, OP_OUTPUT, of_shape(job, model, training->step, job->activation_bytes),
+                TRAINING_TAG_ACTIVATIONS, SLOT_ACTIVATIONS);
+    put_request(training, OP_OUTPUT, job->gradient_bytes, TRAINING_TAG_GRADIENTS, SLOT_GRADIENTS);
+    put_request(training, OP_OUTPUT, job->micro_gradient_bytes, TRAINING_TAG_MICRO_GRADIENTS,
+                SLOT_MICRO_GRADIENTS);
+    if (!job->donates) {
+        put_request(training, OP_OUTPUT, job->parameter_bytes, TRAINING_TAG_PARAMETERS,
+                    SLOT_NEW_PARAMETERS);
+        put_request(training, OP_OUTPUT, job->optimizer_bytes, TRAINING_TAG_OPTIMIZER,
+                    SLOT_NEW_OPTIMIZER);
+    }
+}
+
+static void put_use(struct training *training, uint32_t slot)
+{
+    put(training,
+        build_awaiting(OP_USE, *slot_of(training, slot), *slot_of(training, SLOT_STEP_EVENT)),
+        SLOT_NOWHERE);
+}
+
+static void queue_step(struct training *training)
+{
+    const struct training_job *job = &training->job;
+    if (job->donates) {
+        put(training,
+            build_donate(*slot_of(training, SLOT_PARAMETERS), job->parameter_bytes,
+                         TRAINING_TAG_PARAMETERS),
+            SLOT_PARAMETERS);
+        put(training,
+            build_donate(*slot_of(training, SLOT_OPTIMIZER), job->optimizer_bytes,
+                         TRAINING_TAG_OPTIMIZER),
+            SLOT_OPTIMIZER);
+    }
+    put_execute(training, *slot_of(training, SLOT_PROGRAM_FIRST + host_of(training)->newest),
+                job->step_ns * 6 / 10, SLOT_STEP_EVENT);
+    put_use(training, SLOT_PARAMETERS);
+    put_use(training, SLOT_OPTIMIZER);
+}
+
+/* A program that moves a buffer to the other hosts of its group. */
+static void queue_transfer(struct training *training, uint64_t size_bytes, enum training_tag tag,
+                           uint32_t program)
+{
+    put_request(training, OP_OUTPUT, size_bytes, tag, SLOT_LOGITS);
+    put_execute(training, *slot_of(training, program), training->job.step_ns * 7 / 10,
+                SLOT_LAST_EVENT);
+    put_free_after(training, SLOT_LOGITS, SLOT_LAST_EVENT);
+}
+
+/* The metrics of a step, which stay for some steps, and what the logger makes of them: numbers of
+ * the host, or, by mistake, one more tensor that it keeps. */
+static void put_metrics(struct training *training)
+{
+    const struct training_job *job = &training->job;
+    const uint32_t slot = job->held == 0 ? SLOT_LOGITS
+                                         : SLOT_HELD_FIRST + training->step % job->held;
+    put_free(training, slot);
+    put_request(training, OP_OUTPUT, job->metric_bytes, TRAINING_TAG_METRICS, slot);
+    if (job->held == 0) {
+        put_free(training, slot);
+    }
+    if (training->step % job->log_every == 0) {
+        put_request(training, OP_OUTPUT, job->leak_bytes, TRAINING_TAG_LOGGED, SLOT_LOGITS);
+        if ((job->leaking >> training->host & 1) == 0) {
+            put_free(training, SLOT_LOGITS);
+        }
+        *slot_of(training, SLOT_LOGITS) = OP_NONE;
+    }
+}
+
+static void queue_end(struct training *training)
+{
+    const struct training_job *job = &training->job;
+    put_free_after(training, SLOT_ACTIVATIONS, SLOT_STEP_EVENT);
+    put_free_after(training, SLOT_GATHERED, SLOT_STEP_EVENT);
+    put_free_after(training, SLOT_MICRO_GRADIENTS, SLOT_STEP_EVENT);
+    put_free_after(training, SLOT_BATCH_FIRST + training->step % job->prefetch, SLOT_STEP_EVENT);
+    const bool is_sent = job->axes[AXIS_DATA] > 1 || job->axes[AXIS_PIPELINE] > 1;
+    put_free_after(training, SLOT_GRADIENTS, is_sent ? SLOT_LAST_EVENT : SLOT_STEP_EVENT);
+    if (!job->donates) {
+        put_free_after(training, SLOT_PARAMETERS, SLOT_STEP_EVENT);
+        put_free_after(training, SLOT_OPTIMIZER, SLOT_STEP_EVENT);
+        *slot_of(training, SLOT_PARAMETERS) = *slot_of(training, SLOT_NEW_PARAMETERS);
+        *slot_of(training, SLOT_OPTIMIZER) = *slot_of(training, SLOT_NEW_OPTIMIZER);
+    }
+    put_metrics(training);
+}
+
+static bool is_due(uint32_t step, uint32_t every)
+{
+    return (step + 1) % every == 0;
+}
+
+static void queue_evaluation(struct training *training)
+{
+    put_request(training, OP_OUTPUT, training->job.logit_bytes, TRAINING_TAG_LOGITS, SLOT_LOGITS);
+    put_execute(training, *slot_of(training, SLOT_EVALUATE), training->job.step_ns / 4,
+                SLOT_LAST_EVENT);
+}
+
+/* What is saved is copied on the device before it goes to the host. */
+static void queue_checkpoint(struct training *training)
+{
+    for (int i = 0; i < 2; i++) {
+        const uint32_t index = training->queue.count;
+        put_request(training, OP_ALLOC, training->job.checkpoint_bytes[i], TRAINING_TAG_CHECKPOINT,
+                    SLOT_NOWHERE);
+        if (training->job.checkpoint_bytes[i] != 0) {
+            put(training,
+                build_delayed(OP_FREE_AFTER, OP_QUEUE_ENTRY(index), training->job.step_ns / 8),
+                SLOT_NOWHERE);
+        }
+    }
+}
+
+enum training_axis training_phase_axis(const struct training *training)
+{
+    static const uint8_t axes[TRAINING_PHASE_COUNT] = {[PHASE_START] = TRAINING_AXIS_COUNT,
+                                                       [PHASE_BEGIN] = TRAINING_AXIS_COUNT,
+                                                       [PHASE_STEP] = AXIS_TENSOR,
+                                                       [PHASE_EXCHANGE] = AXIS_PIPELINE,
+                                                       [PHASE_REDUCE] = AXIS_DATA,
+                                                       [PHASE_END] = TRAINING_AXIS_COUNT,
+                                                       [PHASE_EVALUATE] = AXIS_DATA,
+                                                       [PHASE_EVALUATED] = TRAINING_AXIS_COUNT,
+                                                       [PHASE_CHECKPOINT] = TRAINING_AXIS_COUNT};
+    const enum training_axis axis = (enum training_axis)axes[training->phase];
+    const bool is_there = axis != TRAINING_AXIS_COUNT && training->job.axes[axis] > 1 &&
+                          (training->phase != PHASE_EVALUATE ||
+                           is_due(training->step, training->job.evaluation_every));
+    return is_there ? axis : TRAINING_AXIS_COUNT;
+}
+
+void training_queue_phase(struct training *training, struct random *random,
+                          const struct scenario_view *view)
+{
+    const struct model *model = view->hosts[training->host];
+    const struct training_job *job = &training->job;
+    switch ((enum training_phase)training->phase) {
+    case PHASE_START:
+        queue_start(training, model);
+        return;
+    case PHASE_BEGIN:
+        queue_begin(training, random, model);
+        return;
+    case PHASE_STEP:
+        queue_step(training);
+        return;
+    case PHASE_EXCHANGE:
+        if (job->axes[AXIS_PIPELINE] > 1) {
+            queue_transfer(training, job->exchange_bytes, TRAINING_TAG_EXCHANGE, SLOT_SEND);
+        }
+        return;
+    case PHASE_REDUCE:
+        if (job->axes[AXIS_DATA] > 1) {
+            queue_transfer(training, job->bucket_bytes, TRAINING_TAG_BUCKET, SLOT_REDUCE);
+        }
+        return;
+    case PHASE_END:
+        queue_end(training);
+        return;
+    case PHASE_EVALUATE:
+        if (is_due(training->step, job->evaluation_every)) {
+            queue_evaluation(training);
+        }
+        return;
+    case PHASE_EVALUATED:
+        put_free_after(training, SLOT_LOGITS, SLOT_LAST_EVENT);
+        return;
+    case PHASE_CHECKPOINT:
+        if (is_due(training->step, job->checkpoint_every)) {
+            queue_checkpoint(training);
+        }
+        return;
+    default:
+        return;
+    }
+}
