@@ -10,13 +10,13 @@ static struct setup small = {
 static struct setup hostile = {.target = "./x\"<&]]>\xff.so", .seed = 9, .host_count = 1};
 
 static const struct report_part parts[] = {
-    {"storm", "fragmentation_storm", &small, UINT64_MAX, "copy,wait", {0}, 0},
-    {"leak", "slow_leak", &common, 20000, "", {0}, 0},
-    {"late", "late_program", &common, UINT64_MAX, "", {0}, 0},
-    {"waits", "exact_edge", &common, UINT64_MAX, "", {0}, 0},
+    {"storm", "fragmentation_storm", &small, UINT64_MAX, "copy,wait", {0}, 0, NULL},
+    {"leak", "slow_leak", &common, 20000, "", {0}, 0, NULL},
+    {"late", "late_program", &common, UINT64_MAX, "", {0}, 0, NULL},
+    {"waits", "exact_edge", &common, UINT64_MAX, "", {0}, 0, NULL},
 };
 static const struct report_part hostile_parts[] = {
-    {hostile_text, hostile_text, &hostile, UINT64_MAX, "", {0}, 0}};
+    {hostile_text, hostile_text, &hostile, UINT64_MAX, "", {0}, 0, NULL}};
 
 static const struct report_start empty_start = {
     .subcommand = "campaign", .setup = &common, .duration_ns = UINT64_MAX};

@@ -188,7 +188,7 @@ END_TEST
 START_TEST(one_broken_promise_of_any_kind_fails_its_job)
 {
     const struct setup setup = {.target = "hbm", .host_count = 1};
-    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0};
+    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0, NULL};
     const struct report_start start = {
         .subcommand = "campaign", .setup = &setup, .parts = &part, .part_count = 1};
     const struct report_end end = {.exit_code = 1};
@@ -212,7 +212,7 @@ END_TEST
 START_TEST(a_case_does_not_pass_where_something_was_not_judged)
 {
     const struct setup setup = {.target = "hbm", .host_count = 1};
-    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0};
+    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0, NULL};
     const struct report_start start = {
         .subcommand = "campaign", .setup = &setup, .parts = &part, .part_count = 1};
     struct report_result result = {
