@@ -136,8 +136,9 @@ enum { PART_COUNT = 32, STEADY_TAG_COUNT_MIN = 4, STEADY_REQUEST_COUNT_MIN = 8 }
 static bool are_many(const struct evidence *evidence)
 {
     const struct op_list *ops = evidence->ops;
-    uint32_t counts[PART_COUNT][OP_TAG_COUNT] = {{0}};
+    uint32_t(*counts)[OP_TAG_COUNT] = calloc(PART_COUNT, sizeof *counts);
     uint32_t steady_count = 0;
+    CHECK(counts != NULL);
     for (size_t i = 0; i < ops->count; i++) {
         if (makes_block(&ops->ops[i]) && ops->ops[i].host == evidence->host) {
             counts[i * PART_COUNT / ops->count][ops->ops[i].tag]++;
@@ -150,6 +151,7 @@ static bool are_many(const struct evidence *evidence)
         }
         steady_count += part == PART_COUNT;
     }
+    free(counts);
     return steady_count >= STEADY_TAG_COUNT_MIN;
 }
 

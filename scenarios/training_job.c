@@ -154,7 +154,8 @@ uint16_t training_group(const struct training_job *job, enum training_axis axis,
 static void declare_groups(const struct training_job *job, struct setup *setup)
 {
     static const char *const names[TRAINING_AXIS_COUNT] = {"data", "tensor", "pipeline"};
-    for (int axis = 0; axis < TRAINING_AXIS_COUNT; axis++) {
+    for (unsigned i = 0; i < TRAINING_AXIS_COUNT; i++) {
+        const enum training_axis axis = (enum training_axis)i;
         uint32_t index = 0;
         for (uint32_t host = 0; host < job->host_count && job->axes[axis] > 1; host++) {
             char name[SETUP_GROUP_NAME_BYTES];

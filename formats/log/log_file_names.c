@@ -24,7 +24,7 @@ struct label {
     char key[KEY_BYTES];  /* the process: the name without its endings; "" = the directory's only */
     size_t prefix_length; /* of the key, in front of the number */
     uint64_t number;
-    enum { NO_NUMBER, SURE, WITH_SIBLINGS } says;
+    enum says { NO_NUMBER, SURE, WITH_SIBLINGS } says;
 };
 
 static bool is_ending(const char *ending)
@@ -104,7 +104,7 @@ static void set_key(const char *name, struct label *label)
     }
 }
 
-static void set_number(struct label *label, const char *at, int says)
+static void set_number(struct label *label, const char *at, enum says says)
 {
     char *end;
     const uint64_t number = strtoull(at, &end, 10);

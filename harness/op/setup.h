@@ -17,7 +17,7 @@ enum {
     SETUP_NAME_BYTES = 64,   /* with the final NUL */
     SETUP_VALUE_BYTES = 256, /* target names may be paths */
     SETUP_WEIGHT_MAX = 10000,
-    SETUP_GROUP_COUNT_MAX = 256,
+    SETUP_GROUP_COUNT_MAX = 128,
     SETUP_GROUP_NAME_BYTES = 30,
     SETUP_DRIFT_MAX = 100000, /* millionths: 10 % */
 };

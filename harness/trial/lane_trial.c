@@ -1,8 +1,10 @@
 #include "harness/trial/lane_trial.h"
 
+#include "harness/base/check.h"
 #include "harness/lanes/deal.h"
 #include "harness/trial/trial_run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A list of several hundred ops is run in no time, and brings a device to any state that a longer
@@ -30,40 +32,46 @@ static void put_drawn_first(struct trial *trial, const struct trial *drawn)
     if (drawn->findings.count == 0) {
         return;
     }
-    struct trial searched = *trial;
+    struct trial *searched = malloc(sizeof *searched); /* large for a stack */
+    CHECK(searched != NULL);
+    *searched = *trial;
     memset(trial->lists, 0, sizeof trial->lists);
     trial->findings.count = 0;
     trial_take_findings(trial, drawn);
-    trial_take_findings(trial, &searched);
+    trial_take_findings(trial, searched);
     trial_lead(trial);
-    op_list_init(&searched.ops); /* it and `searched` are still the trial's */
-    op_list_init(&searched.searched);
-    trial_deinit(&searched);
+    op_list_init(&searched->ops); /* it and `searched` are still the trial's */
+    op_list_init(&searched->searched);
+    trial_deinit(searched);
+    free(searched);
 }
 
 bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listener *listener,
                     struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES])
 {
     struct random random;
-    struct trial drawn;
+    struct trial *drawn = malloc(sizeof *drawn); /* large for a stack */
     bool was_run = false;
+    CHECK(drawn != NULL);
     random_init(&random, plan->draw.setup->seed ^ DEAL_STREAM);
     *found = (struct lanes_found){0};
-    if (!draw_ops(plan, &random, listener, &drawn, reason, &was_run)) {
-        *trial = drawn;
+    if (!draw_ops(plan, &random, listener, drawn, reason, &was_run)) {
+        *trial = *drawn;
+        free(drawn);
         return was_run;
     }
     struct op_list dealt;
     op_list_init(&dealt);
-    op_list_copy(&dealt, &drawn.ops);
+    op_list_copy(&dealt, &drawn->ops);
     const size_t first = deal(&dealt, plan->lane_count, &random);
-    deal_by_client(&dealt, first, &drawn.setup, plan->lane_count);
-    was_run = lanes_search(plan->draw.target, &drawn.setup, &dealt, &plan->search, listener, trial,
+    deal_by_client(&dealt, first, &drawn->setup, plan->lane_count);
+    was_run = lanes_search(plan->draw.target, &drawn->setup, &dealt, &plan->search, listener, trial,
                            found, reason);
     op_list_deinit(&dealt);
-    put_drawn_first(trial, &drawn);
-    run_totals_add(&trial->totals, &drawn.totals);
-    trial->digest ^= drawn.digest;
-    trial_deinit(&drawn);
+    put_drawn_first(trial, drawn);
+    run_totals_add(&trial->totals, &drawn->totals);
+    trial->digest ^= drawn->digest;
+    trial_deinit(drawn);
+    free(drawn);
     return was_run;
 }

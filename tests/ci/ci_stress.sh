@@ -12,6 +12,10 @@ done
 printf '#!/bin/sh\necho "$*"\n' >"$work/build/release/cli/hbmstress"
 printf '#!/bin/sh\necho "fuzz $*"\nexit 1\n' >"$work/ci/fuzz-nightly"
 printf '#!/bin/sh\necho "fleet"\nexit 77\n' >"$work/tests/fuzz/fuzz_fleet.sh"
+mkdir -p "$work/tests/ci"
+printf '#!/bin/sh\necho mpirun\n' >"$work/tests/ci/cluster_mpirun.sh"
+printf '#!/bin/sh\necho slurm\nexit 77\n' >"$work/tests/ci/cluster_slurm.sh"
+chmod +x "$work/tests/ci/cluster_mpirun.sh" "$work/tests/ci/cluster_slurm.sh"
 printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
 printf '#!/bin/sh\necho "exhaustive $*"\n' >"$work/ci/exhaustive"
 printf '#!/bin/sh\necho "build-types $*"\n' >"$work/ci/build-types"
@@ -40,7 +44,8 @@ expect "$night --time 1h" nightly --time 1h --fuzz=0
 # A finding of the fuzzers is one of the night.
 expect "exit 1" nightly --time 1h
 said=$(PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h)
-[ "$said" = "$night --time 1h"$'\nbuild-types \ndeterminism \nexhaustive \nfuzz --time 2h\nfleet\ncoverage --check' ] || {
+traces="run --job scenarios/jobs/traces.ini --time 30m --out out-traces"
+[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \ndeterminism \nexhaustive \nmpirun\nslurm\nfuzz --time 2h\nfleet\ncoverage --check' ] || {
     echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
     failures=$((failures + 1))
 }

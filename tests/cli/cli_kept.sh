@@ -87,7 +87,7 @@ essence killed >killed.txt
 cmp one.txt killed.txt || fail "killed and resumed it is another: $(diff one.txt killed.txt | head -n 3)"
 # Another bound is another campaign.
 sed -i 's/^keep = 2/keep = 3/' job.ini
-refuse "the job file or the program has changed" run --resume killed
+refuse "the job file, a trace or the program has changed" run --resume killed
 sed -i 's/^keep = 3/keep = 2/' job.ini
 
 # Shards keep together what the whole does; merge takes it, and nothing else that lies there.

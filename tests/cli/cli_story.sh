@@ -49,7 +49,7 @@ check_mesh() { # HOSTS SEED OPTION...
     expect_exit 0 explain all.log
     expect_text out.txt "first failure: task $host, the device's memory ran out"
     expect_text out.txt ", in step $step"
-    expect_text out.txt "exhausted (sure"
+    expect_text out.txt "exhausted (likely)"
     expect_exit 0 explain "story/logs/host-$host.log"
     expect_text out.txt ", in step $step"
     # From the list.
@@ -131,7 +131,8 @@ printf '[training]\nuntil = 20\nhosts = 2\nscenario.batch = 99999\n' >wrong.ini
 refuse "wrong.ini:1: batch=99999: valid values are 1..4096" run --job wrong.ini
 printf '[training]\nuntil = 20\nhosts = 2\nscenario.batch = 4\n' >right.ini
 expect_exit 0 run --job right.ini --seed 1 --out job
-[ -s job/logs/host-1.log ] || fail "a job file's story leaves no logs"expect_exit 0 run training --hosts 1 --until 10 --seed 1 --out job
+[ -s job/logs/host-1.log ] || fail "a job file's story leaves no logs"
+expect_exit 0 run training --hosts 1 --until 10 --seed 1 --out job
 [ -s job/logs/host-0.log ] && [ ! -e job/logs/host-1.log ] || fail "logs of an earlier run with more hosts stay"
 
 finish

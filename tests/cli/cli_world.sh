@@ -38,7 +38,7 @@ rm -rf out
 
 # A file that may not grow: results.jsonl, then a repro, then the output of import.
 rm -rf out
-(ulimit -f 400 && exec "$hbmstress" run --lanes none --ops 20000 --seed 1 --capacity 64M >out.txt 2>err.txt)
+(ulimit -f 1600 && exec "$hbmstress" run --lanes none --ops 20000 --seed 1 --capacity 64M >out.txt 2>err.txt)
 [ "$?" = 4 ] || fail "a full disk should be exit 4"
 [ "$(wc -l <err.txt)" = 1 ] || fail "a full disk should be one line"
 expect_text err.txt "out/results.jsonl: "
