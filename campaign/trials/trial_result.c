@@ -14,6 +14,7 @@
 #include "reports/job_log.h"
 #include "reports/json_lines.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -595,15 +596,19 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
         listening.log = job_log_create();
     }
 
-    struct setup setup;
+    /* Large for a stack, which may be a small one. */
+    struct made {
+        struct setup setup;
+        struct trial trial;
+    } *made = malloc(sizeof *made);
+    CHECK(made != NULL);
     struct op_list given;
     op_list_init(&given);
-    const bool is_given = plan_trial_make(part, task->trial, &setup, &given);
+    const bool is_given = plan_trial_make(part, task->trial, &made->setup, &given);
     const uint64_t start_ns = clock_now_ns();
-    struct trial trial;
     const struct trial_plan trial_plan = {.target = part->target,
                                           .scenario = part->scenario,
-                                          .setup = &setup,
+                                          .setup = &made->setup,
                                           .capacity_is_free = part->capacity_is_free,
                                           .op_count_max = task->op_count_max,
                                           .faults = plan_trial_faults(part, task->trial),
@@ -612,13 +617,15 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                           .chosen = note_op,
                                           .context = words};
     const struct lanes_witness witness = last_words_witness(words);
-    if (run_trial(part, &trial_plan, &witness, &listener, &trial, trial_result->head.reason)) {
-        hangs_append_json(&trial.setup, &listening.hangs, &trial_result->diagnoses);
-        fill_trial_result(trial_result, plan, &trial);
+    if (run_trial(part, &trial_plan, &witness, &listener, &made->trial,
+                  trial_result->head.reason)) {
+        hangs_append_json(&made->trial.setup, &listening.hangs, &trial_result->diagnoses);
+        fill_trial_result(trial_result, plan, &made->trial);
     } else {
         trial_result->head.end = TRIAL_RESULT_REFUSED;
     }
     op_list_deinit(&given);
+    free(made);
     trial_result->head.elapsed_ns = clock_now_ns() - start_ns;
     trial_diagnosis_destroy(listening.diagnosis);
     take_logs(trial_result, listening.log);

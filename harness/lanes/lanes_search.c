@@ -183,34 +183,37 @@ static bool is_last_run(const struct lanes_search *search, const struct trial *o
 static bool run_once(struct searching *searching, const struct run_listener *listener,
                      struct trial *trial, char reason[RUN_REASON_BYTES], bool *was_run)
 {
-    struct trial one;
+    struct trial *one = malloc(sizeof *one); /* large for a stack */
     bool has_more = true;
+    CHECK(one != NULL);
     const struct lanes_found before = *searching->found;
     *was_run = searching->search->is_free_running
-                   ? run_freely(searching, listener, &one, reason)
-                   : run_schedule(searching, listener, &one, &has_more, reason);
+                   ? run_freely(searching, listener, one, reason)
+                   : run_schedule(searching, listener, one, &has_more, reason);
     if (!*was_run) {
-        trial_deinit(&one);
+        trial_deinit(one);
+        free(one);
         return false;
     }
     CHECK(searching->found->schedule_count == before.schedule_count + 1);
-    run_totals_add(&trial->totals, &one.totals);
+    run_totals_add(&trial->totals, &one->totals);
     trial->totals.schedules++;
     CHECK(trial->totals.schedules == searching->found->schedule_count);
     trial->totals.points += searching->found->point_count - before.point_count;
     trial->totals.switches += searching->found->switch_count - before.switch_count;
-    trial_take_findings(trial, &one);
-    trial->digest ^= one.digest * (searching->found->schedule_count | 1);
-    const bool is_broken = one.first.kind != VERDICT_NONE;
-    const bool is_last = is_last_run(searching->search, &one);
-    const bool is_not_modelled = one.totals.not_modelled > 0;
+    trial_take_findings(trial, one);
+    trial->digest ^= one->digest * (searching->found->schedule_count | 1);
+    const bool is_broken = one->first.kind != VERDICT_NONE;
+    const bool is_last = is_last_run(searching->search, one);
+    const bool is_not_modelled = one->totals.not_modelled > 0;
     if (is_not_modelled) {
-        memcpy(trial->why_not_modelled, one.why_not_modelled, sizeof trial->why_not_modelled);
+        memcpy(trial->why_not_modelled, one->why_not_modelled, sizeof trial->why_not_modelled);
     }
     if (!searching->plan.is_again || is_broken) {
-        trial->setup = one.setup;
+        trial->setup = one->setup;
     }
-    trial_deinit(&one);
+    trial_deinit(one);
+    free(one);
     return !is_last && !is_not_modelled && has_more;
 }
 

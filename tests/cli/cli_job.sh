@@ -141,7 +141,8 @@ rm -r .git
 # root of the tree.
 root=$(dirname "$main_job")/../..
 for job in "$(dirname "$main_job")"/*.ini; do
-    (cd "$root" && exec "$hbmstress" run --job "$job" --ops 50 --time 60s --seed 1 --out "$work/shipped") >out.txt 2>err.txt
+    here=$PWD
+    (cd "$root" && exec "$hbmstress" run --job "$job" --ops 50 --time 60s --seed 1 --out "$here/shipped") >out.txt 2>err.txt
     code=$?
     # So few ops do not reach every state that a job may require.
     [ "$code" -le 1 ] || { [ "$code" = 4 ] && grep -q "probes that the job requires" err.txt; } ||
