@@ -95,7 +95,11 @@ static enum device_result wait_for_event(struct device *device, uint64_t event)
         return DEVICE_OK;
     }
     const uint64_t due_ns = timeline_due_ns(device->timeline, event);
-    return due_ns == DELAY_NEVER ? DEVICE_LOST : pass_until(device, event, due_ns);
+    if (due_ns == DELAY_NEVER) {
+        timeline_give_up(device->timeline, event);
+        return DEVICE_LOST;
+    }
+    return pass_until(device, event, due_ns);
 }
 
 static enum device_result service_event_wait(void *context, uint64_t event)

@@ -14,7 +14,8 @@ struct event {
     bool was_lost;            /* when it completed nothing but OP_COMPLETE could have done it */
     uint64_t completed_index; /* once it is done: which completion it was */
     bool is_lost;             /* for good: nothing starts it */
-    bool is_enqueued;         /* on a stream */
+    bool is_started;
+    bool is_enqueued; /* on a stream */
     uint8_t stream;
     uint8_t clock; /* whose it is: of the timeline that added it */
 };
@@ -255,6 +256,7 @@ uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
+    timeline->table->events[event].is_started = true;
     set_due(timeline, event, compute_due(timeline, delay_ns));
     if (delay_ns == 0 && !timeline->table->events[event].is_lost) {
         timeline_complete(timeline, event);
@@ -269,6 +271,13 @@ void timeline_start_at(struct timeline *timeline, uint64_t event, uint64_t due_n
     } else if (!timeline->table->events[event].is_lost) {
         timeline_complete(timeline, event);
     }
+}
+
+void timeline_give_up(struct timeline *timeline, uint64_t event)
+{
+    CHECK(timeline_due_ns(timeline, event) == DELAY_NEVER);
+    struct event *waited = &timeline->table->events[event];
+    waited->is_lost = waited->is_lost || waited->is_started;
 }
 
 void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay_ns)

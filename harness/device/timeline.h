@@ -32,6 +32,9 @@ uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
 /* The same, at a time that may be past: it completes then at once. */
 void timeline_start_at(struct timeline *timeline, uint64_t event, uint64_t due_ns);
+/* Somebody was told that no wait brings the pending event, which is due never: it stays so, even
+ * where it is of a collective that starts later.  One that is not started yet is due when it is. */
+void timeline_give_up(struct timeline *timeline, uint64_t event);
 /* A pending event is due delay_ns later than it was (DELAY_NEVER: lost, even when its collective
  * goes on). */
 void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay_ns);

@@ -315,6 +315,20 @@ START_TEST(who_waits_in_vain_is_noted)
 }
 END_TEST
 
+START_TEST(who_gave_up_without_a_bound_has_lost_the_event)
+{
+    begin_list("hosts 2\nclocks own\ncollective_bound never\n",
+               "0: load size=1K\n1: load size=1K host=1\n2: alloc size=1K\n"
+               "3: execute program=0 delay=3us collective=4\n4: free_after block=2 event=3\n"
+               "5: alloc size=1M\n6: execute program=1 delay=3us collective=4 host=1\n"
+               "7: alloc size=1M\n");
+    ck_assert_uint_eq(run_totals(run)->justified, 2);
+    ck_assert_uint_eq(model_event_count(run_model(run, 0)), 1);
+    ck_assert_uint_eq(now_of(0), 0);
+    end_list();
+}
+END_TEST
+
 /* --- the head --- */
 
 START_TEST(the_head_comes_back_as_it_was)
@@ -425,6 +439,7 @@ Suite *suite_of_hosts(void)
     tcase_add_test(tests, an_event_that_is_lost_stays_so);
     tcase_add_test(tests, only_the_first_waits_are_noted);
     tcase_add_test(tests, who_waits_in_vain_is_noted);
+    tcase_add_test(tests, who_gave_up_without_a_bound_has_lost_the_event);
     tcase_add_test(tests, the_head_comes_back_as_it_was);
     tcase_add_test(tests, what_is_wrong_in_the_head_is_said);
     tcase_add_test(tests, fewer_hosts_take_their_groups_along);
