@@ -1,6 +1,6 @@
 /* Every strength with which a cause is told, one line each: STRENGTH(NAME, cause, what
  * distinguishes it, right, wrong, rank).  Of generated jobs of which it was told so, it was right
- * in `right` and wrong in `wrong`; the job of each plant, and four healthy ones, for each of 400
+ * in `right` and wrong in `wrong`; the job of each plant, and four healthy ones, for each of 200
  * seeds that tuned nothing.  The table is printed by HBMSTRESS_STRENGTHS=200 CK_RUN_SUITE=training
  * CK_FORK=no tests_diagnosis and copied here.  0, 0: not a measured frequency: no plant is of
  * it, or the jobs count it as wrong because it is told beside the cause that was planted, so that
