@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # A fuzz target finds a planted defect from nothing within so many executions, and says which rule it breaks.
 #
-#     tests/fuzz/fuzz_plant.sh FUZZ_OPS PLANT RULE EXECUTIONS
+#     tests/fuzz/fuzz_plant.sh FUZZ_OPS PLANT RULE EXECUTIONS [SEED]
 #
 # RULE none: it must find nothing.  tests/fuzz/fuzz_plants.txt has the bounds.
 set -euo pipefail
 
-fuzz_ops=$1 plant=$2 rule=$3 executions=$4
+fuzz_ops=$1 plant=$2 rule=$3 executions=$4 seed=${5:-1}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -22,7 +22,7 @@ if [[ $rule == regret || $rule == none ]]; then
 fi
 status=0
 # What is found says its rule and how it is played again; to name the functions on its stack takes a second.
-UBSAN_OPTIONS=symbolize=0 HBMSTRESS_FUZZ_TARGET=$plant "$fuzz_ops" -runs="$executions" -seed=1 -max_len=8000 -timeout=300 -reload=0 -entropic=0 \
+UBSAN_OPTIONS=symbolize=0 HBMSTRESS_FUZZ_TARGET=$plant "$fuzz_ops" -runs="$executions" -seed="$seed" -max_len=8000 -timeout=300 -reload=0 -entropic=0 \
     -use_counters=0 -print_final_stats=1 -artifact_prefix="$folder/" >"$folder/log" 2>&1 || status=$?
 if [[ $rule == none ]]; then
     [[ $status -eq 0 ]] || fail "something was found"
