@@ -217,6 +217,57 @@ static const char *set_merge(struct arguments *arguments, const char *value)
     return option_set_text(&arguments->merge, value);
 }
 
+static const char *set_host_list(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->host_list, value);
+}
+
+static const char *set_chip_list(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->chip_list, value);
+}
+
+static const char *set_capacity_list(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->capacity_list, value);
+}
+
+static const char *set_batch_list(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->batch_list, value);
+}
+
+static const char *set_option_list(struct arguments *arguments, const char *value)
+{
+    if (arguments->option_list_count == ARGUMENTS_OPTION_LIST_COUNT_MAX) {
+        return "is one option too many: 8 can be given";
+    }
+    return option_set_text(&arguments->option_lists[arguments->option_list_count++], value);
+}
+
+static const char *set_one_axis(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->varies_one_axis = true;
+    return NULL;
+}
+
+static const char *set_search(struct arguments *arguments, const char *value)
+{
+    return option_set_number(&arguments->search_count, value, 0, 1000,
+                             "is not a number from 0 to 1000 (0 = no search)");
+}
+
+static const char *set_against(struct arguments *arguments, const char *value)
+{
+    return option_set_text(&arguments->against, value);
+}
+
+static const char *set_grew(struct arguments *arguments, const char *value)
+{
+    return set_percent(&arguments->grew_max, value);
+}
+
 static const char *set_help(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -301,6 +352,28 @@ static const struct option_row option_rows[] = {
      "how long a rank may make no progress before others stop waiting for it (default 5s)",
      set_patience},
     {"--merge", NULL, "DIR", "write what the ranks left in DIR as one list for replay", set_merge},
+    {"--hosts", NULL, "LIST", "simulated hosts, 1 to 64 (default 1,2,4,8 if nothing is varied)",
+     set_host_list},
+    {"--chip", NULL, "LIST",
+     "chips of the device (list chips); the sizes of the job are for the first one", set_chip_list},
+    {"--capacity", "-c", "LIST",
+     "capacities of the device, such as 8G,16G; the sizes of the job are for the first one",
+     set_capacity_list},
+    {"--scenario-option", "-S", "KEY=LIST",
+     "values of an option of the scenario (list scenarios); may be repeated", set_option_list},
+    {"--batch", NULL, "LIST",
+     "of an op list: batches in percent of its own, 1 to 6400, such as 50,100,200; an estimate",
+     set_batch_list},
+    {"--one-axis", NULL, NULL,
+     "vary one option at a time, the others at their first value (default: all combinations)",
+     set_one_axis},
+    {"--search", NULL, "N",
+     "runs that each search for the value that just fits may use (default 20, 0 = do not search)",
+     set_search},
+    {"--against", NULL, "FILE",
+     "what --out wrote before: report what changed, and fail if something grew", set_against},
+    {"--grew", NULL, "PERCENT",
+     "with --against: by how much peaks and programs may grow (default 1%)", set_grew},
     {"--help", "-h", NULL, "print this text", set_help},
     {"--version", NULL, NULL, "print the version", set_version},
 };
@@ -344,12 +417,26 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
-static bool is_accepted(const struct subcommand *subcommand, const char *name)
+/* An own row of the name of a row of a run is its form for several values. */
+static bool has_list_form(const char *name)
 {
+    for (size_t i = 0; i < OWN_ROW_COUNT; i++) {
+        if (strcmp(option_rows[i].name, name) == 0) {
+            return run_option_named(name) != NULL;
+        }
+    }
+    return false;
+}
+
+static bool is_accepted(const struct subcommand *subcommand, size_t i)
+{
+    const char *name = get_row(i).name;
     if (strcmp(name, "--help") == 0 || strcmp(name, "--version") == 0) {
         return true;
     }
-    return is_among(name, subcommand->options);
+    const bool is_own = i >= run_option_row_count;
+    return is_among(name, subcommand->options) &&
+           (!has_list_form(name) || is_own == subcommand->takes_lists);
 }
 
 /* The row of the first length bytes of word, when the subcommand takes it; count_rows(): none. */
@@ -360,7 +447,7 @@ static size_t find_row(const struct subcommand *subcommand, const char *word, si
         const bool is_named = strlen(row.name) == length && strncmp(word, row.name, length) == 0;
         const bool is_aliased = row.alias != NULL && strlen(row.alias) == length &&
                                 strncmp(word, row.alias, length) == 0;
-        if ((is_named || is_aliased) && is_accepted(subcommand, row.name)) {
+        if ((is_named || is_aliased) && is_accepted(subcommand, i)) {
             return i;
         }
     }
@@ -373,7 +460,7 @@ static enum exit_code fail_unknown_option(const struct subcommand *subcommand, c
     const char *names[ROW_COUNT_MAX];
     size_t count = 0;
     for (size_t i = 0; i < count_rows(); i++) {
-        if (is_accepted(subcommand, get_row(i).name)) {
+        if (is_accepted(subcommand, i)) {
             names[count++] = get_row(i).name + 2; /* the dashes are common to all: no likeness */
         }
     }
@@ -440,7 +527,8 @@ static enum exit_code check_words(const struct subcommand *subcommand,
 enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv, size_t count,
                                const char **words, struct arguments *arguments)
 {
-    *arguments = (struct arguments){.words = words, .capacity_max = 1};
+    *arguments = (struct arguments){
+        .words = words, .capacity_max = 1, .grew_max = 1, .search_count = 20};
     run_options_init(&arguments->run);
     arguments->run.raw = argv;
     arguments->run.raw_count = count;
@@ -494,7 +582,7 @@ void arguments_help(const struct subcommand *subcommand, struct writing *text)
     for (size_t i = 0; i < count_rows(); i++) {
         const struct option_row found = get_row(i);
         const struct option_row *row = &found;
-        if (!is_accepted(subcommand, row->name)) {
+        if (!is_accepted(subcommand, i)) {
             continue;
         }
         char left[64];

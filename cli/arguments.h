@@ -14,7 +14,7 @@
 
 /* Lists that run before the one that is replayed. */
 enum { ARGUMENTS_AFTER_COUNT_MAX = 4096 };
-enum { ARGUMENTS_ROW_COUNT_MAX = 96 };
+enum { ARGUMENTS_ROW_COUNT_MAX = 96, ARGUMENTS_OPTION_LIST_COUNT_MAX = 8 };
 
 /* What was given; texts point into argv.  What was not given is NULL, 0 or false. */
 struct arguments {
@@ -33,6 +33,14 @@ struct arguments {
     uint64_t rank, patience_ns;
     uint64_t refused_max;                           /* requests */
     uint64_t premature_max, capacity_max, cost_max; /* percent */
+    /* of scale: values separated by commas */
+    const char *host_list, *chip_list, *capacity_list, *batch_list;
+    const char *option_lists[ARGUMENTS_OPTION_LIST_COUNT_MAX]; /* KEY=LIST; option_list_count */
+    size_t option_list_count;
+    const char *against;
+    uint64_t grew_max;     /* percent */
+    uint64_t search_count; /* runs of one search */
+    bool varies_one_axis;
     bool
         given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */
     const char *after[ARGUMENTS_AFTER_COUNT_MAX]; /* --after; after_count of them */
@@ -50,6 +58,7 @@ struct subcommand {
                                    understood everywhere */
     size_t word_count_min, word_count_max;
     const char *word_name; /* what a word is, for messages: "SCENARIO" */
+    bool takes_lists;      /* options of a run that have a form with several values have that one */
     enum exit_code (*run)(const struct arguments *arguments);
 };
 

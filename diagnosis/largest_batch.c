@@ -3,6 +3,7 @@
 #include "diagnosis/private/remedy_sizes.h"
 #include "diagnosis/private/what_if_base.h"
 #include "diagnosis/private/what_if_measure.h"
+#include "harness/base/edge.h"
 
 #include <stdlib.h>
 
@@ -53,13 +54,15 @@ struct search {
     struct largest_batch *found;
 };
 
-static bool may_run(const struct search *search)
+static bool may_run(void *context)
 {
+    const struct search *search = context;
     return search->ops_left >= search->given->ops->count;
 }
 
-static bool fits(struct search *search, uint64_t percent)
+static bool fits(void *context, uint64_t percent)
 {
+    struct search *search = context;
     struct what_if_row row = {0};
     op_list_clear(&search->scaled);
     largest_batch_scale(search->given, percent, &search->scaled);
@@ -67,29 +70,21 @@ static bool fits(struct search *search, uint64_t percent)
     what_if_measure(search->given->target, search->given->setup, &search->scaled, &row);
     if (row.end == WHAT_IF_FITS) {
         search->found->row = row;
-        search->found->fits = percent;
-    } else {
-        search->found->fails = percent;
     }
     return row.end == WHAT_IF_FITS;
 }
 
-/* Doubles or halves until both sides are known, then bisects. */
 static void look(struct search *search)
 {
-    struct largest_batch *found = search->found;
-    uint64_t percent = 100;
-    if (fits(search, percent)) {
-        while (may_run(search) && percent < LARGEST_BATCH_PERCENT_MAX &&
-               fits(search, percent *= 2)) {
-        }
-    } else {
-        while (may_run(search) && percent > 1 && !fits(search, percent /= 2)) {
-        }
-    }
-    while (may_run(search) && found->fits > 0 && found->fails > found->fits + 1) {
-        (void)fits(search, found->fits + (found->fails - found->fits) / 2);
-    }
+    const struct edge_search edges = {.low = 1,
+                                      .high = LARGEST_BATCH_PERCENT_MAX,
+                                      .may_try = may_run,
+                                      .holds = fits,
+                                      .context = search};
+    struct edge edge = {0};
+    edge_find(&edges, 100, &edge);
+    search->found->fits = edge.holds;
+    search->found->fails = edge.fails;
 }
 
 static uint64_t count_scaled(const struct remedy_case *given)
@@ -135,4 +130,22 @@ bool largest_batch_find(const struct target *target, const struct setup *setup,
     }
     what_if_base_deinit(&base);
     return found->is_found;
+}
+
+bool largest_batch_make(const struct target *target, const struct setup *setup,
+                        const struct op_list *ops, uint64_t percent, struct op_list *to)
+{
+    struct what_if_base base;
+    bool is_made = false;
+    if (what_if_base_init(&base, target, setup, ops) == WHAT_IF_DONE) {
+        struct remedy_case given;
+        remedy_case_init(&given, target, &base.contract, &base.setup, &base.ops, base.has_failed);
+        is_made = given.steps.count > 0 && count_scaled(&given) > 0;
+        if (is_made) {
+            largest_batch_scale(&given, percent, to);
+        }
+        remedy_case_deinit(&given);
+    }
+    what_if_base_deinit(&base);
+    return is_made;
 }

@@ -25,6 +25,12 @@ struct largest_batch {
 bool largest_batch_find(const struct target *target, const struct setup *setup,
                         const struct op_list *ops, uint64_t ops_max, struct largest_batch *found);
 
+/* Appends to *to what of the list can be run, up to an out-of-memory, with a batch of so many
+ * percent, as above.  False: the target refuses, or nothing lives within a step.  Runs the target
+ * in this process. */
+bool largest_batch_make(const struct target *target, const struct setup *setup,
+                        const struct op_list *ops, uint64_t percent, struct op_list *to);
+
 /* The list with a batch of so many percent, 1 to LARGEST_BATCH_PERCENT_MAX.  *to: initialised. */
 void largest_batch_scale(const struct remedy_case *given, uint64_t percent, struct op_list *to);
 

@@ -40,6 +40,7 @@ static const char *const leak_words[] = {"drawn", "none", "all", NULL};
 static const char *const none_words[] = {"none", NULL};
 static const char *const never_words[] = {"never", NULL};
 static const char *const auto_words[] = {"auto", NULL};
+static const char *const device_words[] = {"device", NULL};
 
 #define NUMBER(key, low_value, high_value, default_value, text)                            \
     {                                                                                      \
@@ -91,6 +92,8 @@ const struct scenario_option training_options[] = {
            "when it leaves, percent of all steps (default 60)"),
     EITHER("timeout", never_words, 1, 1440,
            "minutes that a collective waits for a host (default 10)"),
+    EITHER("sized_for", device_words, 1, 1073741824,
+           "KiB of the device whose parts the sizes are (default: those of this one)"),
     {0}};
 
 static uint64_t value_of(const struct setup *setup, const char *name)
@@ -254,14 +257,17 @@ void training_job_begin(struct training_job *job, const struct scenario *scenari
     const uint64_t minutes = scenario_option_is_given(setup, "timeout") ? timeout : 10;
     setup->collective_bound_ns = minutes < SCENARIO_WORD(0) ? minutes * UINT64_C(60000000000)
                                                             : DELAY_NEVER;
+    const uint64_t sized_for = value_of(setup, "sized_for");
+    job->sized_for_bytes = sized_for < SCENARIO_WORD(0) ? sized_for << 10 : 0;
     job->step_ns = random_between(random, 300, 1500) * UINT64_C(1000000);
 }
 
 /* --- sizes --- */
 
-static uint64_t part_of(const struct model *model, uint64_t thousandths)
+static uint64_t part_of(const struct training_job *job, const struct model *model,
+                        uint64_t thousandths)
 {
-    return thousandths == 0 ? 0 : device_part(model, thousandths, WHOLE);
+    return thousandths == 0 ? 0 : capacity_part(model, job->sized_for_bytes, thousandths, WHOLE);
 }
 
 /* Beyond all devices a size stays what it is: refused. */
@@ -277,13 +283,14 @@ static void size_weights(struct training_job *job, const struct model *model)
     const uint64_t data = job->axes[AXIS_DATA];
     const uint64_t share = job->sharding == SHARDING_FULL ? shared * data : shared;
     const uint64_t optimizer = job->sharding == SHARDING_NONE ? shared : shared * data;
-    job->parameter_bytes = part_of(model, scaled(PART_PARAMETERS, job->model_percent, share));
-    job->optimizer_bytes = part_of(model, scaled(PART_OPTIMIZER, job->model_percent, optimizer));
-    job->gradient_bytes = part_of(model, scaled(PART_GRADIENTS, job->model_percent, share));
+    job->parameter_bytes = part_of(job, model, scaled(PART_PARAMETERS, job->model_percent, share));
+    job->optimizer_bytes = part_of(job, model,
+                                   scaled(PART_OPTIMIZER, job->model_percent, optimizer));
+    job->gradient_bytes = part_of(job, model, scaled(PART_GRADIENTS, job->model_percent, share));
     job->micro_gradient_bytes = job->accumulation == 1
                                     ? 0
                                     : whole_granules(model, job->gradient_bytes / 2);
-    job->bucket_bytes = part_of(model, scaled(PART_BUCKET, job->model_percent, shared));
+    job->bucket_bytes = part_of(job, model, scaled(PART_BUCKET, job->model_percent, shared));
     job->gathered_bytes = job->sharding == SHARDING_FULL && data > 1 ? 2 * job->bucket_bytes : 0;
     const uint64_t hosts = job->checkpoint == CHECKPOINT_SHARDS ? job->host_count : 1;
     job->checkpoint_bytes[0] = whole_granules(model, job->parameter_bytes / hosts);
@@ -299,11 +306,12 @@ static void size_batches(struct training_job *job, const struct model *model)
     const uint64_t shared = (uint64_t)100 * job->axes[AXIS_TENSOR] * job->axes[AXIS_PIPELINE];
     const uint64_t kept = job->recomputes ? RECOMPUTED_PERCENT : 100;
     job->activation_bytes = part_of(
-        model, scaled(scaled(PART_ACTIVATIONS, tokens * kept, usual * 100 * job->accumulation),
-                      job->model_percent, shared));
-    job->batch_bytes = part_of(model, scaled(PART_BATCH, tokens, usual));
-    job->exchange_bytes = part_of(model, scaled(PART_EXCHANGE, tokens, usual));
-    job->logit_bytes = part_of(model, scaled(PART_LOGITS, tokens, usual));
+        job, model,
+        scaled(scaled(PART_ACTIVATIONS, tokens * kept, usual * 100 * job->accumulation),
+               job->model_percent, shared));
+    job->batch_bytes = part_of(job, model, scaled(PART_BATCH, tokens, usual));
+    job->exchange_bytes = part_of(job, model, scaled(PART_EXCHANGE, tokens, usual));
+    job->logit_bytes = part_of(job, model, scaled(PART_LOGITS, tokens, usual));
 }
 
 /* What a host with the default options has to spare in a step.  A bucket needs no more than the
@@ -321,14 +329,17 @@ void training_job_size(struct training_job *job, const struct model *model)
     const uint64_t logs = job->step_count /
                           (job->step_count < LOG_COUNT ? 1 : job->step_count / LOG_COUNT);
     const uint64_t kept = logs * LEAK_PERCENT / 100;
+    if (job->sized_for_bytes == 0) {
+        job->sized_for_bytes = model_capacity_bytes(model);
+    }
     size_weights(job, model);
     size_batches(job, model);
-    job->metric_bytes = whole_granules(model, model_capacity_bytes(model) >> 18);
-    job->leak_bytes = whole_granules(model,
-                                     part_of(model, default_room(job)) / (kept == 0 ? 1 : kept));
-    job->image_bytes = part_of(model, PART_IMAGE);
-    job->step_stack_bytes = part_of(model, PART_STACK);
-    job->other_stack_bytes = part_of(model, PART_OTHER_STACK);
+    job->metric_bytes = whole_granules(model, job->sized_for_bytes >> 18);
+    job->leak_bytes = whole_granules(model, part_of(job, model, default_room(job)) /
+                                                (kept == 0 ? 1 : kept));
+    job->image_bytes = part_of(job, model, PART_IMAGE);
+    job->step_stack_bytes = part_of(job, model, PART_STACK);
+    job->other_stack_bytes = part_of(job, model, PART_OTHER_STACK);
 }
 
 uint32_t training_shape(const struct training_job *job, uint32_t step)

@@ -424,7 +424,7 @@ const struct run_option_row run_option_rows[] = {
     {.name = "--out",
      .argument = "DIR",
      .summary = "write results.jsonl, repros/ and certificates/ to DIR (default of run: out); of "
-                "infer the op list of each experiment",
+                "infer the op list of each experiment; of scale the file of its rows",
      .set = set_out},
     {.name = "--baseline",
      .argument = "FILE",

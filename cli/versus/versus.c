@@ -1,11 +1,8 @@
 #include "cli/versus/versus.h"
 
-#include "campaign/base/interrupt.h"
 #include "campaign/plan/lookup.h"
+#include "cli/target_child.h"
 #include "harness/base/check.h"
-
-#include <errno.h>
-#include <string.h>
 
 const char *versus_contract_name(enum versus_contract contract)
 {
@@ -18,28 +15,7 @@ const char *versus_contract_name(enum versus_contract contract)
 enum exit_code versus_child(struct versus *versus, void (*work)(void *context, int file),
                             void *context, struct writing *answer, enum child_end *end)
 {
-    const struct child_job job = {.work = work,
-                                  .context = context,
-                                  .duration_ns = versus->arguments->run.trial_timeout_ns,
-                                  .op_timeout_ns = versus->arguments->run.op_timeout_ns,
-                                  .stuck_ns = versus->arguments->run.op_timeout_ns,
-                                  .is_interruptible = true};
-    if (interrupt_is_requested()) {
-        return message_fail(EXIT_HARNESS, "interrupted");
-    }
-    *end = child_work(&job, answer, versus->death);
-    if (*end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
-    }
-    if (*end == CHILD_STOPPED && versus->death->kind == DEATH_NONE) {
-        return message_fail(EXIT_HARNESS, "interrupted");
-    }
-    if (versus->death->kind == DEATH_CHECK) {
-        char words[DEATH_WORDS_BYTES];
-        death_describe(versus->death, words);
-        return message_fail(EXIT_HARNESS, "internal error: %s. Please report this.", words);
-    }
-    return EXIT_KEPT;
+    return target_child(&versus->arguments->run, versus->death, work, context, answer, end);
 }
 
 const struct target *versus_load(const struct versus_side *side)

@@ -11,14 +11,20 @@ static inline uint64_t whole_granules(const struct model *model, uint64_t size_b
     return size_bytes < granule ? granule : size_bytes - size_bytes % granule;
 }
 
-/* numerator / denominator of the capacity; numerator up to 2^13, denominator at least 1. */
+/* numerator / denominator of a capacity; numerator up to 2^13, denominator at least 1. */
+static inline uint64_t capacity_part(const struct model *model, uint64_t capacity_bytes,
+                                     uint64_t numerator, uint64_t denominator)
+{
+    const uint64_t bytes = capacity_bytes / denominator * numerator +
+                           capacity_bytes % denominator * numerator / denominator;
+    return whole_granules(model, bytes);
+}
+
+/* The same of the device. */
 static inline uint64_t device_part(const struct model *model, uint64_t numerator,
                                    uint64_t denominator)
 {
-    const uint64_t capacity = model_capacity_bytes(model);
-    const uint64_t bytes = capacity / denominator * numerator +
-                           capacity % denominator * numerator / denominator;
-    return whole_granules(model, bytes);
+    return capacity_part(model, model_capacity_bytes(model), numerator, denominator);
 }
 
 /* Among so few blocks any packing can be decided.  With the contract repack, more blocks than this

@@ -27,6 +27,8 @@ struct training_job {
     uint8_t sharding, checkpoint;
     uint64_t leaking;               /* bit per host: its logger keeps what it logs */
     uint32_t leaving, leaving_step; /* the host that leaves silently, and when; OP_NONE: none */
+    uint64_t
+        sized_for_bytes; /* capacity whose parts the sizes are; 0: the device's, not yet known */
     uint64_t parameter_bytes, optimizer_bytes, gradient_bytes, micro_gradient_bytes, bucket_bytes;
     uint64_t gathered_bytes; /* of sharded parameters, for a step */
     uint64_t activation_bytes, batch_bytes, exchange_bytes, logit_bytes, metric_bytes, leak_bytes;
