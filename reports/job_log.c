@@ -1,11 +1,14 @@
 #include "reports/job_log.h"
 
 #include "harness/base/check.h"
+#include "harness/base/size.h"
+#include "harness/generate/scenario_option.h"
+#include "reports/job_words.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Of one host. */
 struct host_log {
@@ -14,11 +17,13 @@ struct host_log {
     uint64_t printed;  /* of them that have their line */
     uint64_t began_ns; /* the last one that was printed, by its clock */
     uint64_t last_ns;  /* its clock at its last op */
-    bool is_over;      /* its process ended */
+    bool is_over;      /* its process ended, or stands for good */
+    bool has_failed;   /* with an error of its own */
 };
 struct job_log {
     size_t op_count; /* that were looked at */
     struct host_log hosts[OP_HOST_COUNT_MAX];
+    struct writing launcher;
 };
 
 struct job_log *job_log_create(void)
@@ -28,6 +33,7 @@ struct job_log *job_log_create(void)
     for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         writing_init(&log->hosts[i].text);
     }
+    writing_init(&log->launcher);
     return log;
 }
 
@@ -36,20 +42,18 @@ void job_log_destroy(struct job_log *log)
     for (size_t i = 0; log != NULL && i < OP_HOST_COUNT_MAX; i++) {
         writing_deinit(&log->hosts[i].text);
     }
+    if (log != NULL) {
+        writing_deinit(&log->launcher);
+    }
     free(log);
 }
 
 const struct writing *job_log_text(const struct job_log *log, uint32_t host)
 {
-    return &log->hosts[host].text;
+    return host == JOB_LOG_LAUNCHER ? &log->launcher : &log->hosts[host].text;
 }
 
 /* --- lines --- */
-
-/* Where a job begins to count its time: 2 March 2026, 08:00 UTC. */
-#define JOB_BEGINS_S INT64_C(1772438400)
-/* Processes of one program, started one after the other. */
-enum { PROCESS_FIRST = 4021, PROCESS_STRIDE = 7 };
 
 /* What the host's clock shows when so much of its time has passed. */
 static uint64_t read_clock(const struct run *run, uint32_t host, uint64_t now_ns)
@@ -57,18 +61,21 @@ static uint64_t read_clock(const struct run *run, uint32_t host, uint64_t now_ns
     return setup_clock_reading(&run_setup(run)->clocks[host], now_ns);
 }
 
-/* What a logger of absl puts in front: "I0302 08:01:00.964 4021 train.py:88] ", and the launcher in
- * front of that, so that the logs of all hosts can be read as one. */
-static void append_prefix(struct host_log *log, uint32_t host, char severity, uint64_t clock_ns,
-                          const char *where)
+static bool is_option(const struct run *run, const char *key, const char *value)
 {
-    const time_t seconds = (time_t)(JOB_BEGINS_S + (int64_t)(clock_ns / 1000000000));
-    struct tm parts;
-    CHECK(gmtime_r(&seconds, &parts) != NULL);
-    writing_append_format(
-        &log->text, "%" PRIu32 ": %c%02d%02d %02d:%02d:%02d.%06" PRIu64 " %" PRIu32 " %s] ", host,
-        severity, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-        clock_ns % 1000000000 / 1000, PROCESS_FIRST + host * PROCESS_STRIDE, where);
+    const char *given = scenario_option_given(run_setup(run), key);
+    return given != NULL && strcmp(given, value) == 0;
+}
+
+static struct job_writer writer_of(struct job_log *log, const struct run *run, uint32_t host,
+                                   uint64_t clock_ns)
+{
+    return (struct job_writer){
+        .text = &log->hosts[host].text,
+        .framework = is_option(run, "framework", "torch_xla") ? JOB_TORCH_XLA : JOB_JAX,
+        .launcher = is_option(run, "launcher", "mpirun") ? JOB_MPIRUN : JOB_SRUN,
+        .host = host,
+        .clock_ns = clock_ns};
 }
 
 /* Falls from 10.8 towards 2, with a little noise that is the same on all hosts: they share it. */
@@ -79,15 +86,14 @@ static double loss_of(uint64_t step)
     return 2.0 + 8.8 / (1.0 + (double)step / 900.0) + 0.12 * noise;
 }
 
-static void print_step(struct host_log *log, uint32_t host, uint64_t clock_ns)
+static void print_step(struct host_log *log, const struct job_writer *writer, const struct run *run)
 {
     const uint64_t step = log->printed++;
+    const uint64_t clock_ns = writer->clock_ns;
     const double seconds = log->began_ns == 0 || clock_ns < log->began_ns
                                ? 0.0
                                : (double)(clock_ns - log->began_ns) / 1e9;
-    append_prefix(log, host, 'I', clock_ns, "metric_logger.py:196");
-    writing_append_format(&log->text, "completed step: %" PRIu64 ", seconds: %.3f, loss: %.3f\n",
-                          step, seconds, loss_of(step));
+    job_words_step(writer, step, run_setup(run)->until_step, seconds, loss_of(step));
     log->began_ns = clock_ns;
 }
 
@@ -105,78 +111,8 @@ static const char *program_name(const struct run *run, const struct op *op)
     return op->ref < ops->count ? tag_name(run, &ops->ops[op->ref]) : "";
 }
 
-/* Where a user's program stands when it makes that request: function, file and line of each frame,
- * the innermost last.  The loop of the job calls them all. */
-struct frame {
-    const char *tag; /* of what is requested; NULL = of all others */
-    const char *file, *function, *words;
-    int line, loop_line;
-};
-static const struct frame frames[] = {
-    {"batch", "input_pipeline.py", "put_on_device",
-     "return jax.tree.map(lambda x: jax.device_put(x, sharding), batch)", 74, 158},
-    {"metrics", "train.py", "train_loop", "state, metrics = step_fn(state, batch)", 161, 161},
-    {"logged_metrics", "metric_logger.py", "log_step",
-     "self.history.append(jax.tree.map(jnp.asarray, metrics))", 203, 166},
-    {"checkpoint", "checkpointing.py", "save", "snapshot = jax.tree.map(jnp.copy, state)", 121,
-     174},
-    {"logits", "evaluate.py", "run_evaluation", "logits = eval_fn(state.params, batch)", 52, 170},
-    {"gradient_bucket", "gradients.py", "reduce_bucket", "bucket = psum_fn(jnp.concatenate(parts))",
-     39, 163},
-    {"all_reduce", "gradients.py", "reduce_bucket", "bucket = psum_fn(jnp.concatenate(parts))", 39,
-     163},
-    {"evaluate", "evaluate.py", "run_evaluation", "logits = eval_fn(state.params, batch)", 52, 170},
-    {"stage_exchange", "pipeline.py", "send_forward", "return permute_fn(hidden, stage)", 65, 162},
-    {"send_stage", "pipeline.py", "send_forward", "return permute_fn(hidden, stage)", 65, 162},
-    {NULL, "train.py", "train_loop", "state, metrics = step_fn(state, batch)", 161, 161},
-};
-
-static const struct frame *find_frame(const char *tag)
-{
-    const struct frame *frame = frames;
-    while (frame->tag != NULL && strcmp(frame->tag, tag) != 0) {
-        frame++;
-    }
-    return frame;
-}
-
-static void append_frame(struct host_log *log, uint32_t host, const char *file, int line,
-                         const char *function, const char *words)
-{
-    writing_append_format(&log->text, "%" PRIu32 ":   File \"/job/%s\", line %d, in %s\n", host,
-                          file, line, function);
-    writing_append_format(&log->text, "%" PRIu32 ":     %s\n", host, words);
-}
-
-/* The traceback that ends a process, up to the name of the exception. */
-static void append_traceback(struct host_log *log, uint32_t host, const struct frame *frame)
-{
-    writing_append_format(&log->text, "%" PRIu32 ": Traceback (most recent call last):\n", host);
-    append_frame(log, host, "train.py", 212, "<module>", "app.run(main)");
-    append_frame(log, host, "train.py", 205, "main", "train_loop(config, mesh)");
-    if (strcmp(frame->function, "train_loop") != 0) {
-        append_frame(log, host, "train.py", frame->loop_line, "train_loop", "step_hooks(step)");
-    }
-    append_frame(log, host, frame->file, frame->line, frame->function, frame->words);
-    writing_append_format(&log->text, "%" PRIu32 ": jax.errors.JaxRuntimeError: ", host);
-}
-
-/* The message of the allocator, line by line. */
-static void append_message(struct host_log *log, uint32_t host, const char *message)
-{
-    for (size_t length; *message != '\0'; message += length) {
-        length = strcspn(message, "\n");
-        writing_append_bytes(&log->text, message, length);
-        length += message[length] == '\n';
-        if (message[length] != '\0') {
-            writing_append_format(&log->text, "\n%" PRIu32 ": ", host);
-        }
-    }
-    writing_append(&log->text, "\n");
-}
-
-static void print_out_of_memory(struct host_log *log, uint32_t host, const struct run *run,
-                                const struct op *op)
+static void print_out_of_memory(struct host_log *log, const struct job_writer *writer,
+                                const struct run *run, const struct op *op)
 {
     const char *message = run_message(run);
     char plain[80];
@@ -188,59 +124,46 @@ static void print_out_of_memory(struct host_log *log, uint32_t host, const struc
                        op->size_bytes);
         message = plain;
     }
-    append_traceback(log, host, find_frame(tag));
-    append_message(log, host, message);
-    log->is_over = true;
+    job_words_out_of_memory(writer, tag, message);
+    job_words_child_failed(writer, 0);
+    log->is_over = log->has_failed = true;
 }
 
-static void note_execution(struct host_log *log, uint32_t host, const struct run *run,
-                           const struct op *op, uint64_t clock_ns)
+static void note_execution(struct host_log *log, const struct job_writer *writer,
+                           const struct run *run, const struct op *op)
 {
     const char *name = program_name(run, op);
     if (strcmp(name, "train_step") == 0) {
         log->steps++;
     } else if (strcmp(name, "evaluate") == 0) {
-        append_prefix(log, host, 'I', clock_ns, "evaluate.py:58");
-        writing_append_format(&log->text, "eval loss: %.3f\n", loss_of(log->steps) + 0.1);
+        job_words_evaluated(writer, loss_of(log->steps) + 0.1);
     }
 }
 
 /* What a job prints when an op of its went well. */
-static void note_success(struct host_log *log, uint32_t host, const struct run *run,
-                         const struct op *op, uint64_t clock_ns)
+static void note_success(struct host_log *log, const struct job_writer *writer,
+                         const struct run *run, const struct op *op)
 {
     switch ((enum op_kind)op->kind) {
     case OP_ADVANCE: /* the host turns to the next step */
         if (log->printed < log->steps) {
-            print_step(log, host, clock_ns);
+            print_step(log, writer, run);
         }
         return;
     case OP_LOAD:
-        append_prefix(log, host, 'I', clock_ns, "compiler.py:88");
-        writing_append_format(&log->text, "Finished compilation of jit(%s)\n", tag_name(run, op));
+        job_words_compiled(writer, tag_name(run, op));
         return;
     case OP_EXECUTE:
-        note_execution(log, host, run, op, clock_ns);
+        note_execution(log, writer, run, op);
         return;
     case OP_ALLOC:
         if (strcmp(tag_name(run, op), "checkpoint") == 0) {
-            append_prefix(log, host, 'I', clock_ns, "checkpointing.py:133");
-            writing_append(&log->text, "Saving a checkpoint to gs://runs/checkpoints\n");
+            job_words_saving(writer);
         }
         return;
     default:
         return;
     }
-}
-
-/* The first line of a log: as many processes as there are hosts, and which one this is. */
-static void print_head(struct host_log *log, uint32_t host, const struct run *run)
-{
-    append_prefix(log, host, 'I', read_clock(run, host, 0), "distributed.py:151");
-    const char *chip = run_setup(run)->chip;
-    writing_append_format(
-        &log->text, "JAX process %" PRIu32 " of %" PRIu32 ", 1 local device%s%s\n", host,
-        run_setup(run)->host_count, chip[0] == 'v' ? ": TPU " : "", chip[0] == 'v' ? chip : "");
 }
 
 static void note_op(struct job_log *log, const struct run *run, const struct op *op)
@@ -251,33 +174,71 @@ static void note_op(struct job_log *log, const struct run *run, const struct op 
         return;
     }
     host_log->last_ns = read_clock(run, op->host, model_now_ns(run_model(run, op->host)));
+    const struct job_writer writer = writer_of(log, run, op->host, host_log->last_ns);
     if (seen->result == TARGET_NO_MEMORY) {
-        print_out_of_memory(host_log, op->host, run, op);
+        print_out_of_memory(host_log, &writer, run, op);
     } else if (seen->result == TARGET_OK) {
-        note_success(host_log, op->host, run, op, host_log->last_ns);
+        note_success(host_log, &writer, run, op);
     }
 }
 
+/* --- the end of the job --- */
+
 /* A collective's time-out names those who did not come. */
-static void print_time_out(struct host_log *log, const struct wait *wait, const struct run *run)
+static void print_time_out(struct job_log *log, const struct wait *wait, const struct run *run)
 {
+    struct host_log *host_log = &log->hosts[wait->host];
     const uint64_t bound_ns = setup_collective_bound_ns(run_setup(run));
     const char *group = setup_group_name(run_setup(run), wait->group);
+    host_log->is_over = true;
     if (bound_ns == DELAY_NEVER) {
         return; /* it stands, and prints nothing */
     }
     const uint64_t clock_ns = read_clock(run, wait->host, delay_after_ns(wait->since_ns, bound_ns));
-    append_prefix(log, wait->host, 'E', clock_ns, "coordination.py:310");
-    writing_append_format(&log->text, "DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: %s",
-                          group[0] == '\0' ? "all" : group);
-    writing_append(&log->text, ". Timed out task names:\n");
-    for (uint32_t host = 0; host < OP_HOST_COUNT_MAX; host++) {
-        if ((wait->missing >> host & 1) != 0) {
-            writing_append_format(&log->text, "%u: /job:jax_worker/replica:0/task:%" PRIu32 "\n",
-                                  wait->host, host);
+    const struct job_writer writer = writer_of(log, run, wait->host, clock_ns);
+    job_words_timed_out(&writer, group[0] == '\0' ? "all" : group, wait->missing);
+    job_words_child_failed(&writer, 0);
+    host_log->has_failed = true;
+}
+
+/* A host that did all its steps. */
+static void finish_host(struct job_log *log, uint32_t host, const struct run *run)
+{
+    struct host_log *host_log = &log->hosts[host];
+    const struct job_writer writer = writer_of(log, run, host, host_log->last_ns);
+    if (host_log->printed < host_log->steps) {
+        print_step(host_log, &writer, run);
+    }
+    job_words_finished(&writer);
+    host_log->is_over = true;
+}
+
+/* The host that the scenario has killed, unless it ended otherwise before; of it the launcher
+ * speaks. */
+static void print_killed(struct job_log *log, uint32_t host, const struct run *run)
+{
+    struct job_writer writer = writer_of(log, run, host, log->hosts[host].last_ns);
+    job_words_child_failed(&writer, SIGKILL);
+    writer.text = &log->launcher;
+    job_words_killed(&writer, !is_option(run, "killed_by", "signal"));
+}
+
+static void print_launcher(struct job_log *log, const struct run *run)
+{
+    const char *killed = scenario_option_given(run_setup(run), "killed");
+    uint64_t host;
+    if (killed == NULL || !number_parse(killed, strlen(killed), &host) ||
+        host >= run_setup(run)->host_count || log->hosts[host].is_over) {
+        return;
+    }
+    print_killed(log, (uint32_t)host, run);
+    for (uint32_t other = 0; other < run_setup(run)->host_count; other++) {
+        if (log->hosts[other].has_failed) {
+            struct job_writer writer = writer_of(log, run, other, 0);
+            writer.text = &log->launcher;
+            job_words_exited(&writer);
         }
     }
-    log->is_over = true;
 }
 
 static void finish_log(struct job_log *log, const struct run *run)
@@ -286,16 +247,16 @@ static void finish_log(struct job_log *log, const struct run *run)
     for (size_t i = 0; i < waits->count; i++) {
         struct host_log *host_log = &log->hosts[waits->waits[i].host];
         if (waits->waits[i].until == OP_NONE && !host_log->is_over) {
-            print_time_out(host_log, &waits->waits[i], run);
+            print_time_out(log, &waits->waits[i], run);
         }
     }
     for (uint32_t host = 0; host < run_setup(run)->host_count; host++) {
-        struct host_log *host_log = &log->hosts[host];
-        /* The last step of a job that nothing stopped. */
-        if (waits->total == 0 && !host_log->is_over && host_log->printed < host_log->steps) {
-            print_step(host_log, host, host_log->last_ns);
+        const struct host_log *host_log = &log->hosts[host];
+        if (!host_log->is_over && host_log->steps >= run_setup(run)->until_step) {
+            finish_host(log, host, run);
         }
     }
+    print_launcher(log, run);
 }
 
 void job_log_step(struct job_log *log, const struct run *run)
@@ -305,10 +266,10 @@ void job_log_step(struct job_log *log, const struct run *run)
         finish_log(log, run);
         return;
     }
-    if (log->op_count == 0) {
-        for (uint32_t host = 0; host < run_setup(run)->host_count; host++) {
-            print_head(&log->hosts[host], host, run);
-        }
+    const uint32_t host_count = run_setup(run)->host_count;
+    for (uint32_t host = 0; host < host_count && log->op_count == 0; host++) {
+        const struct job_writer writer = writer_of(log, run, host, read_clock(run, host, 0));
+        job_words_begin(&writer, host_count, run_setup(run)->chip);
     }
     log->op_count = ops->count;
     note_op(log, run, &ops->ops[ops->count - 1]);

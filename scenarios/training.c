@@ -69,6 +69,18 @@ static bool has_failed(const struct training *training, const struct model *mode
                : model_last_result(model) == TARGET_NO_MEMORY; /* it was asked again */
 }
 
+static void note_joined(struct training *training)
+{
+    const uint64_t bit = UINT64_C(1) << training->host;
+    if (!training_phase_has_pairs(training)) {
+        training->joined |= bit;
+    } else if (training->last_group == training_pair(training->host)) {
+        training->joined_next |= bit;
+    } else {
+        training->joined_previous |= bit;
+    }
+}
+
 /* An error ends the host's process; a collective that it ran is joined. */
 static void note_answer(struct training *training, const struct scenario_view *view)
 {
@@ -78,7 +90,7 @@ static void note_answer(struct training *training, const struct scenario_view *v
         op_queue_clear(&training->queue);
         training->noted = 0;
     } else if (training->last_op != OP_NONE && training->last_kind == OP_EXECUTE) {
-        training->joined |= UINT64_C(1) << training->host;
+        note_joined(training);
     }
     training->last_op = OP_NONE;
 }
@@ -103,6 +115,7 @@ static bool queued_next(struct training *training, const struct scenario_view *v
         note_slots(training, training->queue.next);
         training->last_op = view->op_number;
         training->last_kind = op->kind;
+        training->last_group = op->group;
         return true;
     }
     note_slots(training, count);
@@ -115,29 +128,49 @@ static void note_waiting(struct training *training)
 {
     const struct training_job *job = &training->job;
     const enum training_axis axis = training_phase_axis(training);
-    for (uint32_t host = 0; host < job->host_count && axis != TRAINING_AXIS_COUNT; host++) {
-        if (training->hosts[host].state == HOST_RUNS &&
-            (training_members(job, axis, host) & ~training->joined) != 0) {
+    const bool has_pairs = training_phase_has_pairs(training);
+    for (uint32_t host = 0; host < job->host_count; host++) {
+        const bool lacks = has_pairs
+                               ? training_lacks_neighbour(training, host)
+                               : axis != TRAINING_AXIS_COUNT &&
+                                     (training_members(job, axis, host) & ~training->joined) != 0;
+        if (lacks && training->hosts[host].state == HOST_RUNS) {
             training->hosts[host].state = HOST_WAITS;
         }
     }
-    training->joined = 0;
+    training->joined = training->joined_next = training->joined_previous = 0;
 }
 
-static void next_phase(struct training *training)
+static void note_leaving(struct training *training)
 {
-    note_waiting(training);
-    training->host = 0;
-    training->phase++;
-    if (training->phase == TRAINING_PHASE_COUNT) {
-        training->phase = PHASE_BEGIN;
-        training->step++;
-    }
     const struct training_job *job = &training->job;
     if (training->phase == PHASE_BEGIN && training->step == job->leaving_step &&
         job->leaving != OP_NONE && training->hosts[job->leaving].state == HOST_RUNS) {
         training->hosts[job->leaving].state = HOST_LEFT;
     }
+}
+
+static void next_phase(struct training *training)
+{
+    note_waiting(training);
+    if (training_phase_has_pairs(training) &&
+        training->micro_batch + 1 < training->job.accumulation) {
+        training->micro_batch++;
+        return;
+    }
+    training->micro_batch = 0;
+    training->phase++;
+    if (training->phase == TRAINING_PHASE_COUNT) {
+        training->phase = PHASE_BEGIN;
+        training->step++;
+    }
+    note_leaving(training);
+}
+
+static void give_turn(struct training *training, uint32_t turn)
+{
+    training->turn = turn;
+    training->host = training->phase == PHASE_BACKWARD ? training->job.host_count - 1 - turn : turn;
 }
 
 static bool is_over(const struct training *training)
@@ -159,9 +192,11 @@ static bool training_next(void *state, struct random *random, const struct scena
     }
     note_answer(training, view);
     while (!queued_next(training, view, op)) { /* a step has an op: few turns without one */
-        if (++training->host >= training->job.host_count) {
+        const bool is_last = training->turn + 1 == training->job.host_count;
+        if (is_last) {
             next_phase(training);
         }
+        give_turn(training, is_last ? 0 : training->turn + 1);
         if (is_over(training)) {
             return false;
         }

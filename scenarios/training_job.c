@@ -40,6 +40,9 @@ static const char *const leak_words[] = {"drawn", "none", "all", NULL};
 static const char *const none_words[] = {"none", NULL};
 static const char *const never_words[] = {"never", NULL};
 static const char *const auto_words[] = {"auto", NULL};
+static const char *const framework_words[] = {"jax", "torch_xla", NULL};
+static const char *const killer_words[] = {"host_memory", "signal", NULL};
+static const char *const launcher_words[] = {"srun", "mpirun", NULL};
 static const char *const device_words[] = {"device", NULL};
 
 #define NUMBER(key, low_value, high_value, default_value, text)                            \
@@ -77,6 +80,8 @@ const struct scenario_option training_options[] = {
     NUMBER("cache", 1, TRAINING_CACHE_COUNT_MAX, 4,
            "compiled programs that stay loaded (default 4)"),
     NUMBER("shapes", 1, 16, 2, "lengths of sequences, each compiled anew (default 2)"),
+    NUMBER("reduce_every", 1, 10000000, 1,
+           "steps between two reductions of the data groups; above 1 each goes its own way"),
     EITHER("evaluate_every", never_words, 1, 10000000,
            "steps between evaluations (default a tenth of all)"),
     EITHER("checkpoint_every", never_words, 1, 10000000,
@@ -88,10 +93,16 @@ const struct scenario_option training_options[] = {
            "the host whose logger keeps each tensor that it logs (default drawn)"),
     EITHER("silent", none_words, 0, OP_HOST_COUNT_MAX - 1,
            "a host that leaves without a word (default none)"),
+    EITHER("killed", none_words, 0, OP_HOST_COUNT_MAX - 1,
+           "a host that is killed: only the launcher says so (default none)"),
+    WORD("killed_by", killer_words,
+         "what ends that host: the memory of the machine, or SIGKILL (default host_memory)"),
     NUMBER("silent_at", 0, 100, LEAVING_PERCENT,
-           "when it leaves, percent of all steps (default 60)"),
+           "when a silent or killed host leaves, percent of all steps (default 60)"),
     EITHER("timeout", never_words, 1, 1440,
            "minutes that a collective waits for a host (default 10)"),
+    WORD("framework", framework_words, "in whose words the logs are (default jax)"),
+    WORD("launcher", launcher_words, "in whose words the hosts' ends are (default srun)"),
     EITHER("sized_for", device_words, 1, 1073741824,
            "KiB of the device whose parts the sizes are (default: those of this one)"),
     {0}};
@@ -105,14 +116,17 @@ const char *training_refuses(const struct setup *setup)
 {
     static char wrong[SCENARIO_OPTION_REASON_BYTES];
     const uint64_t shared = value_of(setup, "tensor") * value_of(setup, "pipeline");
-    static const char *const names[] = {"leak", "silent"};
-    if (setup->host_count % shared != 0) {
+    static const char *const names[] = {"leak", "silent", "killed"};
+    /* One of many trials chooses its number of hosts. */
+    const bool is_free = setup->until_step == 0 && setup->host_count == 1 &&
+                         shared <= OP_HOST_COUNT_MAX;
+    if (setup->host_count % shared != 0 && !is_free) {
         (void)snprintf(wrong, sizeof wrong,
                        "tensor * pipeline is %u, and --hosts %u is no multiple of it",
                        (unsigned)shared, setup->host_count);
         return wrong;
     }
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const uint64_t host = value_of(setup, names[i]);
         if (host < SCENARIO_WORD(0) && host >= setup->host_count) {
             (void)snprintf(wrong, sizeof wrong, "%s=%u: the hosts are 0 to %u (--hosts %u)",
@@ -120,7 +134,10 @@ const char *training_refuses(const struct setup *setup)
             return wrong;
         }
     }
-    return NULL;
+    return value_of(setup, "silent") < SCENARIO_WORD(0) &&
+                   value_of(setup, "killed") < SCENARIO_WORD(0)
+               ? "silent and killed: one host leaves a job, so give one of them"
+               : NULL;
 }
 
 /* --- hosts and groups --- */
@@ -154,10 +171,38 @@ uint16_t training_group(const struct training_job *job, enum training_axis axis,
     return (uint16_t)((uint32_t)axis * TRAINING_GROUPS_PER_AXIS + first_of(job, axis, host));
 }
 
+bool training_has_next(const struct training_job *job, uint32_t host)
+{
+    return host % job->axes[AXIS_PIPELINE] + 1 < job->axes[AXIS_PIPELINE];
+}
+
+bool training_has_previous(const struct training_job *job, uint32_t host)
+{
+    return host % job->axes[AXIS_PIPELINE] != 0;
+}
+
+uint16_t training_pair(uint32_t host)
+{
+    return (uint16_t)((uint32_t)AXIS_PIPELINE * TRAINING_GROUPS_PER_AXIS + host);
+}
+
+static void declare_pairs(const struct training_job *job, struct setup *setup)
+{
+    for (uint32_t host = 0; host < job->host_count; host++) {
+        char name[64]; /* printed, at most 26 bytes */
+        const uint32_t stages = job->axes[AXIS_PIPELINE];
+        if (training_has_next(job, host)) {
+            (void)snprintf(name, sizeof name, "pipeline %u stage %u to %u", host / stages,
+                           host % stages, host % stages + 1);
+            CHECK(setup_set_group(setup, training_pair(host), UINT64_C(3) << host, name));
+        }
+    }
+}
+
 static void declare_groups(const struct training_job *job, struct setup *setup)
 {
-    static const char *const names[TRAINING_AXIS_COUNT] = {"data", "tensor", "pipeline"};
-    for (unsigned i = 0; i < TRAINING_AXIS_COUNT; i++) {
+    static const char *const names[] = {"data", "tensor"};
+    for (unsigned i = 0; i < AXIS_PIPELINE; i++) {
         const enum training_axis axis = (enum training_axis)i;
         uint32_t index = 0;
         for (uint32_t host = 0; host < job->host_count && job->axes[axis] > 1; host++) {
@@ -169,6 +214,7 @@ static void declare_groups(const struct training_job *job, struct setup *setup)
             }
         }
     }
+    declare_pairs(job, setup);
 }
 
 /* --- options --- */
@@ -188,15 +234,28 @@ static uint32_t period_of(const struct setup *setup, const char *name, uint32_t 
     return value >= SCENARIO_WORD(0) ? UINT32_MAX : (uint32_t)value;
 }
 
+/* Any host; where one leaves, another one, of another copy of the model if there are several: hosts
+ * of its own copy stop with it. */
+static uint32_t draw_leaking(const struct training_job *job, struct random *random)
+{
+    const uint32_t copy = job->axes[AXIS_TENSOR] * job->axes[AXIS_PIPELINE];
+    const bool is_alone = copy == 1 || copy == job->host_count;
+    const uint32_t size = job->leaving == OP_NONE || job->host_count == 1 ? 0 : is_alone ? 1 : copy;
+    const uint32_t first = size == 0 ? job->host_count : job->leaving / size * size;
+    const uint32_t drawn = (uint32_t)random_below(random, job->host_count - size);
+    return drawn < first ? drawn : drawn + size;
+}
+
 static void read_hosts_that_fail(struct training_job *job, struct random *random,
                                  const struct setup *setup)
 {
     const uint64_t leak = value_of(setup, "leak"), silent = value_of(setup, "silent");
-    const uint64_t drawn = UINT64_C(1) << random_below(random, job->host_count);
+    const uint64_t leaving = silent < SCENARIO_WORD(0) ? silent : value_of(setup, "killed");
+    job->leaving = leaving < SCENARIO_WORD(0) ? (uint32_t)leaving : OP_NONE;
+    const uint64_t drawn = UINT64_C(1) << draw_leaking(job, random);
     const uint64_t of_words[] = {drawn, 0, UINT64_MAX};
     job->leaking = leak < SCENARIO_WORD(0) ? UINT64_C(1) << leak
                                            : of_words[leak - SCENARIO_WORD(0)];
-    job->leaving = silent < SCENARIO_WORD(0) ? (uint32_t)silent : OP_NONE;
     job->leaving_step = (uint32_t)((uint64_t)job->step_count * value_of(setup, "silent_at") / 100);
 }
 
@@ -213,6 +272,7 @@ static void read_options(struct training_job *job, const struct setup *setup)
     job->recomputes = word_of(setup, "remat") == 1;
     job->sharding = (uint8_t)word_of(setup, "sharding");
     job->checkpoint = (uint8_t)word_of(setup, "checkpoint");
+    job->reduce_every = (uint32_t)value_of(setup, "reduce_every");
     job->shape_every = job->step_count < 40 ? 4 : job->step_count / 10;
     job->evaluation_every = period_of(setup, "evaluate_every", job->step_count / 10);
     job->checkpoint_every = period_of(setup, "checkpoint_every", job->step_count / 8);
@@ -310,7 +370,8 @@ static void size_batches(struct training_job *job, const struct model *model)
         scaled(scaled(PART_ACTIVATIONS, tokens * kept, usual * 100 * job->accumulation),
                job->model_percent, shared));
     job->batch_bytes = part_of(job, model, scaled(PART_BATCH, tokens, usual));
-    job->exchange_bytes = part_of(job, model, scaled(PART_EXCHANGE, tokens, usual));
+    job->exchange_bytes = part_of(job, model,
+                                  scaled(PART_EXCHANGE, tokens, usual * job->accumulation));
     job->logit_bytes = part_of(job, model, scaled(PART_LOGITS, tokens, usual));
 }
 

@@ -62,18 +62,26 @@ static void put_free(struct training *training, uint32_t slot)
     }
 }
 
+static void put_collective(struct training *training, uint32_t program, uint64_t delay_ns,
+                           uint32_t event_slot, uint16_t group)
+{
+    struct op op = build_delayed(OP_EXECUTE, program, delay_ns);
+    op.flags |= OP_COLLECTIVE;
+    op.group = group;
+    put(training, op, event_slot);
+}
+
 /* Runs a program: with the others of its group on that axis, or alone where there is none. */
 static void put_execute(struct training *training, uint32_t program, uint64_t delay_ns,
                         uint32_t event_slot)
 {
-    const struct training_job *job = &training->job;
     const enum training_axis axis = training_phase_axis(training);
-    struct op op = build_delayed(OP_EXECUTE, program, delay_ns);
     if (axis != TRAINING_AXIS_COUNT) {
-        op.flags |= OP_COLLECTIVE;
-        op.group = training_group(job, axis, training->host);
+        put_collective(training, program, delay_ns, event_slot,
+                       training_group(&training->job, axis, training->host));
+    } else {
+        put(training, build_delayed(OP_EXECUTE, program, delay_ns), event_slot);
     }
-    put(training, op, event_slot);
 }
 
 /* --- what a job has --- */
@@ -204,14 +212,73 @@ static void queue_step(struct training *training)
     put_use(training, SLOT_OPTIMIZER);
 }
 
-/* A program that moves a buffer to the other hosts of its group. */
-static void queue_transfer(struct training *training, uint64_t size_bytes, enum training_tag tag,
-                           uint32_t program)
+/* A bucket of gradients, which the data group reduces. */
+static void queue_reduction(struct training *training)
 {
-    put_request(training, OP_OUTPUT, size_bytes, tag, SLOT_LOGITS);
-    put_execute(training, *slot_of(training, program), training->job.step_ns * 7 / 10,
+    put_request(training, OP_OUTPUT, training->job.bucket_bytes, TRAINING_TAG_BUCKET, SLOT_LOGITS);
+    put_execute(training, *slot_of(training, SLOT_REDUCE), training->job.step_ns * 7 / 10,
                 SLOT_LAST_EVENT);
     put_free_after(training, SLOT_LOGITS, SLOT_LAST_EVENT);
+}
+
+bool training_phase_has_pairs(const struct training *training)
+{
+    return (training->phase == PHASE_FORWARD || training->phase == PHASE_BACKWARD) &&
+           training->job.axes[AXIS_PIPELINE] > 1;
+}
+
+static bool has_bit(uint64_t hosts, uint32_t host)
+{
+    return (hosts >> host & 1) != 0;
+}
+
+static bool lacks_previous(const struct training *training, uint32_t host)
+{
+    return training_has_previous(&training->job, host) && !has_bit(training->joined_next, host - 1);
+}
+
+static bool lacks_next(const struct training *training, uint32_t host)
+{
+    return training_has_next(&training->job, host) && !has_bit(training->joined_previous, host + 1);
+}
+
+bool training_lacks_neighbour(const struct training *training, uint32_t host)
+{
+    return lacks_previous(training, host) || lacks_next(training, host);
+}
+
+/* A program that runs on two neighbouring stages, of which the sending one came before. */
+static void put_pair(struct training *training, uint32_t lower_host)
+{
+    const struct training_job *job = &training->job;
+    put_collective(training, *slot_of(training, SLOT_SEND),
+                   job->step_ns * (training->phase == PHASE_FORWARD ? 65 : 70) / 100,
+                   SLOT_LAST_EVENT, training_pair(lower_host));
+}
+
+/* One micro-batch from stage to stage.  A host asks for memory before it joins, when nothing that
+ * it may have to wait for is open; and what it did not receive it does not send. */
+static void queue_exchange(struct training *training)
+{
+    const struct training_job *job = &training->job;
+    const uint32_t host = training->host;
+    const bool is_forward = training->phase == PHASE_FORWARD;
+    const bool receives = is_forward ? training_has_previous(job, host)
+                                     : training_has_next(job, host);
+    const bool sends = is_forward ? training_has_next(job, host) : training_has_previous(job, host);
+    const bool lacks = is_forward ? lacks_previous(training, host) : lacks_next(training, host);
+    if (training->micro_batch == 0) { /* one buffer, which each micro-batch passes */
+        put_request(training, OP_OUTPUT, job->exchange_bytes, TRAINING_TAG_EXCHANGE, SLOT_LOGITS);
+    }
+    if (receives) {
+        put_pair(training, is_forward ? host - 1 : host);
+    }
+    if (sends && !(receives && lacks)) {
+        put_pair(training, is_forward ? host : host - 1);
+    }
+    if (training->micro_batch + 1 == job->accumulation) {
+        put_free_after(training, SLOT_LOGITS, SLOT_LAST_EVENT);
+    }
 }
 
 /* The metrics of a step, which stay for some steps, and what the logger makes of them: numbers of
@@ -235,6 +302,16 @@ static void put_metrics(struct training *training)
     }
 }
 
+static bool is_due(uint32_t step, uint32_t every)
+{
+    return (step + 1) % every == 0;
+}
+
+static bool is_reduced(const struct training *training)
+{
+    return training->job.axes[AXIS_DATA] > 1 && is_due(training->step, training->job.reduce_every);
+}
+
 static void queue_end(struct training *training)
 {
     const struct training_job *job = &training->job;
@@ -242,7 +319,7 @@ static void queue_end(struct training *training)
     put_free_after(training, SLOT_GATHERED, SLOT_STEP_EVENT);
     put_free_after(training, SLOT_MICRO_GRADIENTS, SLOT_STEP_EVENT);
     put_free_after(training, SLOT_BATCH_FIRST + training->step % job->prefetch, SLOT_STEP_EVENT);
-    const bool is_sent = job->axes[AXIS_DATA] > 1 || job->axes[AXIS_PIPELINE] > 1;
+    const bool is_sent = is_reduced(training) || job->axes[AXIS_PIPELINE] > 1;
     put_free_after(training, SLOT_GRADIENTS, is_sent ? SLOT_LAST_EVENT : SLOT_STEP_EVENT);
     if (!job->donates) {
         put_free_after(training, SLOT_PARAMETERS, SLOT_STEP_EVENT);
@@ -251,11 +328,6 @@ static void queue_end(struct training *training)
         *slot_of(training, SLOT_OPTIMIZER) = *slot_of(training, SLOT_NEW_OPTIMIZER);
     }
     put_metrics(training);
-}
-
-static bool is_due(uint32_t step, uint32_t every)
-{
-    return (step + 1) % every == 0;
 }
 
 static void queue_evaluation(struct training *training)
@@ -285,7 +357,8 @@ enum training_axis training_phase_axis(const struct training *training)
     static const uint8_t axes[TRAINING_PHASE_COUNT] = {[PHASE_START] = TRAINING_AXIS_COUNT,
                                                        [PHASE_BEGIN] = TRAINING_AXIS_COUNT,
                                                        [PHASE_STEP] = AXIS_TENSOR,
-                                                       [PHASE_EXCHANGE] = AXIS_PIPELINE,
+                                                       [PHASE_FORWARD] = TRAINING_AXIS_COUNT,
+                                                       [PHASE_BACKWARD] = TRAINING_AXIS_COUNT,
                                                        [PHASE_REDUCE] = AXIS_DATA,
                                                        [PHASE_END] = TRAINING_AXIS_COUNT,
                                                        [PHASE_EVALUATE] = AXIS_DATA,
@@ -293,6 +366,7 @@ enum training_axis training_phase_axis(const struct training *training)
                                                        [PHASE_CHECKPOINT] = TRAINING_AXIS_COUNT};
     const enum training_axis axis = (enum training_axis)axes[training->phase];
     const bool is_there = axis != TRAINING_AXIS_COUNT && training->job.axes[axis] > 1 &&
+                          (axis != AXIS_DATA || is_reduced(training)) &&
                           (training->phase != PHASE_EVALUATE ||
                            is_due(training->step, training->job.evaluation_every));
     return is_there ? axis : TRAINING_AXIS_COUNT;
@@ -313,14 +387,15 @@ void training_queue_phase(struct training *training, struct random *random,
     case PHASE_STEP:
         queue_step(training);
         return;
-    case PHASE_EXCHANGE:
-        if (job->axes[AXIS_PIPELINE] > 1) {
-            queue_transfer(training, job->exchange_bytes, TRAINING_TAG_EXCHANGE, SLOT_SEND);
+    case PHASE_FORWARD:
+    case PHASE_BACKWARD:
+        if (training_phase_has_pairs(training)) {
+            queue_exchange(training);
         }
         return;
     case PHASE_REDUCE:
-        if (job->axes[AXIS_DATA] > 1) {
-            queue_transfer(training, job->bucket_bytes, TRAINING_TAG_BUCKET, SLOT_REDUCE);
+        if (is_reduced(training)) {
+            queue_reduction(training);
         }
         return;
     case PHASE_END:

@@ -29,13 +29,15 @@ void campaign_save_logs(struct campaign *campaign, const struct trial_result *tr
     if (trial_result->logs.length == 0) {
         return;
     }
-    for (uint32_t host = 0; host < OP_HOST_COUNT_MAX && !campaign->is_failed; host++) {
+    for (uint32_t host = 0; host < JOB_LOG_COUNT && !campaign->is_failed; host++) {
         char path[FILE_PATH_BYTES];
-        const int used = snprintf(path, sizeof path, "%s/logs/host-%" PRIu32 ".log",
-                                  campaign->repro_store.directory, host);
+        const char *directory = campaign->repro_store.directory;
+        const int used = host == JOB_LOG_LAUNCHER
+                             ? snprintf(path, sizeof path, "%s/logs/launcher.log", directory)
+                             : snprintf(path, sizeof path, "%s/logs/host-%" PRIu32 ".log",
+                                        directory, host);
         if (used >= (int)sizeof path) {
-            (void)message_fail(EXIT_HARNESS, "%.3800s: the path is too long",
-                               campaign->repro_store.directory);
+            (void)message_fail(EXIT_HARNESS, "%.3800s: the path is too long", directory);
             campaign_note_failure(campaign);
         } else if (head->log_bytes[host] == 0) {
             (void)unlink(path); /* of an earlier run, with more hosts */

@@ -11,7 +11,6 @@
 #include "harness/trial/lane_trial.h"
 #include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
-#include "reports/job_log.h"
 #include "reports/json_lines.h"
 
 #include <stdlib.h>
@@ -566,7 +565,7 @@ static bool run_trial(const struct part *part, const struct trial_plan *plan,
 /* Takes over the log. */
 static void take_logs(struct trial_result *trial_result, struct job_log *log)
 {
-    for (uint32_t host = 0; log != NULL && host < OP_HOST_COUNT_MAX; host++) {
+    for (uint32_t host = 0; log != NULL && host < JOB_LOG_COUNT; host++) {
         const struct writing *text = job_log_text(log, host);
         trial_result->head.log_bytes[host] = text->length;
         writing_append_bytes(&trial_result->logs, text->bytes, text->length);

@@ -9,6 +9,7 @@
 #include "campaign/process/fresh.h"
 #include "campaign/trials/earlier_tasks.h"
 #include "harness/base/writing.h"
+#include "reports/job_log.h"
 #include "reports/memory_track.h"
 
 enum trial_result_end {
@@ -67,7 +68,7 @@ struct trial_result_head {
     uint64_t ooms_seen, certificates_checked;
     uint64_t op_count, oom_op_count, all_bytes, notable_bytes, certificates_bytes;
     uint64_t diagnoses_bytes;
-    uint64_t log_bytes[OP_HOST_COUNT_MAX];          /* of logs */
+    uint64_t log_bytes[JOB_LOG_COUNT];              /* of logs */
     uint64_t list_op_counts[RUN_FINDING_COUNT_MAX]; /* of lists */
 };
 struct trial_result {
@@ -85,8 +86,8 @@ struct trial_result {
      * (diagnosis_again); of all that are saved, and of the first with each verdict, when
      * it is kept. */
     struct writing diagnoses;
-    struct writing logs; /* of the first trial that counts steps: those of its hosts, one after the
-                            other (reports/job_log.h) */
+    struct writing logs; /* of the first trial that counts steps: those of its hosts and of their
+                            launcher, one after the other (reports/job_log.h) */
     char kept[FILE_PATH_BYTES]; /* where its list was kept; "" = it was not.  It does not travel */
     struct writing output;      /* what the target printed; the parent adds it */
     /* of a trial with findings: what its worker's process ran before.  It does not travel: the

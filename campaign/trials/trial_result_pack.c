@@ -64,7 +64,7 @@ static bool are_lists_there(const struct run_findings *findings)
 static uint64_t count_log_bytes(const struct trial_result_head *head, uint64_t max)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+    for (size_t i = 0; i < JOB_LOG_COUNT; i++) {
         if (head->log_bytes[i] > max - bytes) {
             return UINT64_MAX;
         }

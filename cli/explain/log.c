@@ -113,6 +113,17 @@ static void append_sources(struct writing *words, const struct log_story *story,
     }
 }
 
+/* As far as the log has its own lines. */
+static const struct log_source *find_rank(const struct log_story *story, uint32_t rank)
+{
+    for (size_t i = 0; i < story->source_count; i++) {
+        if (story->sources[i].rank == rank) {
+            return &story->sources[i];
+        }
+    }
+    return NULL;
+}
+
 static void append_ranks(struct writing *words, const struct log_story *story)
 {
     for (uint32_t i = 0; i < story->missing_count; i++) {
@@ -201,10 +212,25 @@ static void quote_event(const struct log_event *event, struct writing *text)
     }
 }
 
-/* Which source the kernel killed, where its number says it. */
+/* Which source the kernel killed, where its number says it, or the launcher names. */
 static void tell_victim(const struct log_story *story, const struct log_event *event,
                         struct writing *text)
 {
+    const struct log_source *victim = event->has_victim ? find_rank(story, event->victim_rank)
+                                                        : NULL;
+    if (victim != NULL && victim != &story->sources[event->source]) {
+        struct writing words;
+        writing_init(&words);
+        writing_append_format(&words, "rank %" PRIu32 " is %s", event->victim_rank, victim->name);
+        if (victim->has_step) {
+            writing_append_format(&words, ": it ends at step %" PRIu64 ", line %zu",
+                                  victim->last_step, victim->last_line);
+            append_file(&words, story, victim->file);
+            append_time(&words, &victim->last_time);
+        }
+        append_item(text, &words);
+        writing_deinit(&words);
+    }
     for (size_t i = 0; event->victim_pid != 0 && i < story->source_count; i++) {
         if (story->sources[i].pid == event->victim_pid) {
             writing_append_format(text, "  - process %" PRIu64 " is %s\n", event->victim_pid,
@@ -267,6 +293,7 @@ static void tell_first(const struct log_story *story, struct writing *text)
     writing_append_format(&words, "%s: %s, %s, line %zu",
                           story->verdict == LOG_VERDICT_WAITED ? "first sign"
                           : event->has_survived                ? "survived"
+                          : story->has_gone_before             ? "first error"
                                                                : "first failure",
                           source_name(story, event->source), words_of(event), event->line);
     append_file(&words, story, event->file);
@@ -311,7 +338,7 @@ static uint32_t gather(const struct log_story *story, enum log_event_kind kind, 
     for (size_t i = 0; i < story->event_count; i++) {
         const struct log_event *event = &story->events[i];
         bool is_known = false;
-        if (event->kind != kind) {
+        if (event->kind != kind || event->is_blame) { /* tell_blame */
             continue;
         }
         for (uint32_t j = 0; j < count; j++) {
@@ -392,6 +419,11 @@ static const char *describe_role(const struct log_story *story, const struct log
     if (event->has_survived) {
         return "survived: ";
     }
+    if (event->has_victim) {
+        return event->victim_silence == LOG_SILENCE_BEFORE  ? "before that: "
+               : event->victim_silence == LOG_SILENCE_AFTER ? "afterwards: "
+                                                            : "besides: ";
+    }
     return is_after ? "afterwards: " : "besides: ";
 }
 
@@ -408,6 +440,7 @@ static void tell_others(const struct log_story *story, struct writing *text)
         }
         if (count++ < LISTED_COUNT_MAX) {
             tell_event(story, event, describe_role(story, event), text);
+            tell_victim(story, event, text);
         }
     }
     count = count > LISTED_COUNT_MAX ? count - LISTED_COUNT_MAX : 0;
@@ -453,12 +486,60 @@ static void tell_warnings(const struct log_story *story, struct writing *text)
     writing_deinit(&words);
 }
 
-/* Whether the one that the others waited for is the one that failed. */
-static bool has_first_failed(const struct log_story *story)
+/* What is known of one that the others waited for. */
+static const char *describe_missing(const struct log_story *story, uint32_t rank)
 {
-    return story->missing_count == 1 &&
-           story->sources[first_event(story)->source].rank == story->missing[0];
+    const struct log_source *source = find_rank(story, rank);
+    if (story->sources[first_event(story)->source].rank == rank) {
+        return story->has_gone_before ? ", whose failure is above" : ", which failed first";
+    }
+    for (size_t i = 0; i < story->event_count; i++) {
+        if (story->events[i].has_victim && story->events[i].victim_rank == rank) {
+            return ", which was killed";
+        }
+    }
+    for (uint32_t i = 0; i < story->silent_count && source != NULL; i++) {
+        if (source == &story->sources[story->silent[i]]) {
+            return ", which ends without a word";
+        }
+    }
+    return "";
 }
+
+/* "rank 2, which ends without a word, and rank 3, which failed first". */
+static void append_missing(struct writing *words, const struct log_story *story)
+{
+    bool has_remarks = false;
+    for (uint32_t i = 0; i < story->missing_count; i++) {
+        has_remarks = has_remarks || describe_missing(story, story->missing[i])[0] != '\0';
+    }
+    if (!has_remarks) {
+        writing_append(words, story->missing_count == 1 ? "rank " : "ranks ");
+        append_ranks(words, story);
+        return;
+    }
+    for (uint32_t i = 0; i < story->missing_count; i++) {
+        writing_append_format(words, "%srank %" PRIu32 "%s",
+                              i == 0                          ? ""
+                              : i + 1 == story->missing_count ? ", and "
+                                                              : ", ",
+                              story->missing[i], describe_missing(story, story->missing[i]));
+    }
+}
+
+/* How it lies to the first failure, which is of another source. */
+static const char *const silence_words[] = {
+    [LOG_SILENCE_ALONE] = "",
+    [LOG_SILENCE_BEFORE] = ", before that failure: it was gone by then",
+    [LOG_SILENCE_SAME_STEP] = ", at about the step of that failure",
+    [LOG_SILENCE_AFTER] = ", after that failure",
+};
+static const char *const silence_names[] = {
+    [LOG_SILENCE_ALONE] = "alone",
+    [LOG_SILENCE_BEFORE] = "before_failure",
+    [LOG_SILENCE_SAME_STEP] = "step_of_failure",
+    [LOG_SILENCE_AFTER] = "after_failure",
+};
 
 /* The rank that the others waited for, and ends without a word. */
 static void tell_missing(const struct log_story *story, struct writing *text)
@@ -466,10 +547,8 @@ static void tell_missing(const struct log_story *story, struct writing *text)
     struct writing words;
     writing_init(&words);
     if (story->missing_count > 0) {
-        writing_append_format(&words, "missing: the others waited for rank%s ",
-                              story->missing_count == 1 ? "" : "s");
-        append_ranks(&words, story);
-        writing_append(&words, has_first_failed(story) ? ", which failed first" : "");
+        writing_append(&words, "missing: the others waited for ");
+        append_missing(&words, story);
         append_item(text, &words);
     }
     for (uint32_t i = 0; i < story->silent_count; i++) {
@@ -478,7 +557,8 @@ static void tell_missing(const struct log_story *story, struct writing *text)
                               source->last_step, source->last_line);
         append_file(&words, story, source->file);
         append_time(&words, &source->last_time);
-        writing_append(&words, ", without an error, while others wait");
+        writing_append_format(&words, ", without an error, while others wait%s",
+                              silence_words[story->silence[i]]);
         append_item(text, &words);
     }
     writing_deinit(&words);
@@ -524,6 +604,9 @@ static void tell_event_in_json(const struct log_story *story, size_t index, stru
     }
     if (event->waited_ms > 0) {
         json_add_number(text, "waited_ms", event->waited_ms);
+    }
+    if (event->has_victim) {
+        json_add_number(text, "victim_rank", event->victim_rank);
     }
     if (event->where[0] != '\0') {
         json_add_string(text, "where", event->where);
@@ -571,6 +654,15 @@ static void tell_in_json(const struct log_story *story, struct writing *text)
         json_add_string(text, NULL, story->sources[story->silent[i]].name);
     }
     json_unnest(text, ']');
+    if (story->silent_count > 0) {
+        json_nest(text, "silent_since", '[');
+    }
+    for (uint32_t i = 0; i < story->silent_count; i++) {
+        json_add_string(text, NULL, silence_names[story->silence[i]]);
+    }
+    if (story->silent_count > 0) {
+        json_unnest(text, ']');
+    }
     json_close(text);
 }
 

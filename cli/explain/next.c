@@ -77,6 +77,17 @@ static bool asks_for_more_than_all(const struct explanation *explanation)
            verdict->requested_bytes > explanation->occupancy.capacity_bytes;
 }
 
+/* What JAX saves, and PyTorch/XLA, which has no such profile, counts; a log shows which it is. */
+static const char *advise_tpu(const struct log_story *story)
+{
+    const bool is_pytorch = story->event_count > 0 && story->first != LOG_EVENT_UNKNOWN &&
+                            strstr(story->events[story->first].text, "Bad StatusOr access") != NULL;
+    return is_pytorch
+               ? "bytes_used of xm.get_memory_info() after each step shows since when it grows; "
+               : "jax.profiler.save_device_memory_profile(\"memory.prof\") in the step before, "
+                 "then hbmstress explain memory.prof; ";
+}
+
 /* Where the file has sums only: how to get one that has the blocks. */
 static void append_of_sums(const struct explanation *explanation, struct writing *text)
 {
@@ -91,11 +102,9 @@ static void append_of_sums(const struct explanation *explanation, struct writing
     if (strcmp(system, "pytorch") == 0) {
         writing_append(text, advise_pytorch(explanation->recording->message));
     } else if (strcmp(system, "xla_tpu") == 0) {
-        writing_append(
-            text,
-            "jax.profiler.save_device_memory_profile(\"memory.prof\") in the step before, then hbmstress "
-            "explain memory.prof; tpu_log_allocations_on_oom in LIBTPU_INIT_ARGS makes the runtime print "
-            "all blocks at the next out-of-memory");
+        writing_append(text, advise_tpu(&explanation->recording->story));
+        writing_append(text, "tpu_log_allocations_on_oom in LIBTPU_INIT_ARGS makes the runtime "
+                             "print all blocks at the next out-of-memory");
     } else if (strcmp(system, "xla_gpu") == 0) {
         writing_append(text,
                        "jax.profiler.save_device_memory_profile(\"memory.prof\") writes it, and "

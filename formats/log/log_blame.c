@@ -44,6 +44,37 @@ static void read_exit_code(const char *value, size_t length, struct log_blame *b
     }
 }
 
+/* "2031-04-02_08:00:04" as a number that compares as times do. */
+static uint64_t read_digits(const char *value, size_t length)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < length && i < 19; i++) {
+        const bool is_digit = value[i] >= '0' && value[i] <= '9';
+        number = is_digit ? number * 10 + (uint64_t)(value[i] - '0') : number;
+    }
+    return number;
+}
+
+/* The time stands first: an earlier failure than the one that was kept takes its place. */
+static void read_time(const struct log_here *here, struct log_source_state *state,
+                      struct log_blame *blame)
+{
+    size_t length;
+    const char *value = find_value(here, "time", &length);
+    const uint64_t time = value == NULL ? 0 : read_digits(value, length);
+    if (time == 0) {
+        return;
+    }
+    if (!state->is_kept_blame && blame->time != 0 && time < blame->time) {
+        *blame = (struct log_blame){
+            .is_said = true, .rank = LOG_RANK_NONE, .file = here->file, .line = state->blame_line};
+        state->is_kept_blame = true;
+    }
+    if (state->is_kept_blame && blame->time == 0) {
+        blame->time = time;
+    }
+}
+
 /* True for the line that has the exit code. */
 static bool read_blame(struct log_blame *blame, const struct log_here *here)
 {
@@ -93,6 +124,7 @@ static void begin_blame(struct log_reading *reading, const struct log_here *here
     struct log_blame *blame = &reading->story->blame;
     state->is_in_report = state->is_in_blame = true;
     state->is_kept_blame = !blame->is_said;
+    state->blame_line = here->file_line;
     if (!blame->is_said) {
         *blame = (struct log_blame){
             .is_said = true, .rank = LOG_RANK_NONE, .file = here->file, .line = here->file_line};
@@ -119,6 +151,9 @@ bool log_take_blame(struct log_reading *reading, const struct log_here *here,
     if (!is_within(here) || (here->words[0] == '=' && state->is_in_blame)) {
         state->is_in_report = state->is_in_blame = false;
         return here->words[0] == '=';
+    }
+    if (state->is_in_blame) {
+        read_time(here, state, blame);
     }
     if (state->is_in_blame && state->is_kept_blame && read_blame(blame, here)) {
         *words = (struct log_words){.kind = log_blame_kind(blame), .is_blame = true};

@@ -1,6 +1,7 @@
 /* Of all events the first failure is chosen; the others are consequences, or no failures. */
 #include "formats/log/private/log_reading.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS_AFTER_SURVIVED = 3 /* that are more than what was already under way */ };
@@ -37,12 +38,13 @@ static int find_first(const struct log_story *story, enum log_event_kind kind, b
     return first;
 }
 
-/* What a launcher says, where the process itself says nothing. */
+/* What a launcher says, where the process itself says nothing: the last one, which is the earliest
+ * failure of several reports (log_blame.c).  Whoever waited in vain before is no cause. */
 static int find_blame(const struct log_story *story)
 {
-    for (size_t i = 0; i < story->event_count; i++) {
-        if (story->events[i].is_blame) {
-            return (int)i;
+    for (size_t i = story->event_count; i > 0; i--) {
+        if (story->events[i - 1].is_blame && story->events[i - 1].kind != LOG_EVENT_PEER) {
+            return (int)i - 1;
         }
     }
     return LOG_EVENT_UNKNOWN;
@@ -101,6 +103,21 @@ static void mark_survived(struct log_reading *reading)
     }
 }
 
+/* A torchrun that shares its label with its only child tells of that one, which has said more. */
+static void drop_reports_on_itself(struct log_story *story)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        struct log_event *report = &story->events[i];
+        for (size_t j = 0; report->kind == LOG_EVENT_PEER && j < i; j++) {
+            const struct log_event *event = &story->events[j];
+            if (event->source == report->source && event->kind != LOG_EVENT_RETRY &&
+                event->kind != LOG_EVENT_PEER && strstr(report->text, "ChildFailedError") != NULL) {
+                report->count = 0;
+            }
+        }
+    }
+}
+
 /* Warnings that all belong to failures are told with these. */
 static void drop_empty(struct log_story *story)
 {
@@ -113,6 +130,15 @@ static void drop_empty(struct log_story *story)
     story->event_count = kept;
 }
 
+/* The host's memory of another rank, as a launcher says it, without a time: not before this one. */
+static int drop_other_victim(const struct log_story *story, int oom, int host)
+{
+    const struct log_event *event = host == LOG_EVENT_UNKNOWN ? NULL : &story->events[host];
+    const bool is_other = oom != LOG_EVENT_UNKNOWN && event != NULL && event->has_victim &&
+                          story->sources[story->events[oom].source].rank != event->victim_rank;
+    return is_other ? LOG_EVENT_UNKNOWN : host;
+}
+
 static void choose_first(struct log_story *story)
 {
     static const struct {
@@ -123,7 +149,7 @@ static void choose_first(struct log_story *story)
         {LOG_EVENT_KILLED, LOG_VERDICT_KILLED},     {LOG_EVENT_TIMEOUT, LOG_VERDICT_WAITED},
         {LOG_EVENT_PEER, LOG_VERDICT_WAITED},       {LOG_EVENT_RETRY, LOG_VERDICT_RECOVERED}};
     const int oom = find_first(story, LOG_EVENT_OOM, false);
-    const int host = find_first(story, LOG_EVENT_HOST_OOM, false);
+    const int host = drop_other_victim(story, oom, find_first(story, LOG_EVENT_HOST_OOM, false));
     story->first = choose_earlier(story, oom, host);
     if (story->first == LOG_EVENT_UNKNOWN) {
         story->first = choose_earlier(story, find_first(story, LOG_EVENT_EXCEPTION, false),
@@ -166,6 +192,14 @@ static bool is_failure(const struct log_event *event)
             event->kind == LOG_EVENT_EXCEPTION);
 }
 
+/* What a launcher says of a rank, and that rank's own line. */
+static bool is_of_one_rank(const struct log_story *story, const struct log_event *a,
+                           const struct log_event *b)
+{
+    return (a->has_victim && a->victim_rank == story->sources[b->source].rank) ||
+           (b->has_victim && b->victim_rank == story->sources[a->source].rank);
+}
+
 /* Between files without a clock in common nothing says which of two failures came first, unless
  * one has a lower step. */
 static bool is_order_known(const struct log_story *story)
@@ -176,7 +210,8 @@ static bool is_order_known(const struct log_story *story)
         const bool has_other_step = event->has_step && first->has_step &&
                                     event->step != first->step;
         if (is_failure(event) && event->file != first->file && event->source != first->source &&
-            event->kind == first->kind && !have_one_clock(event, first) && !has_other_step) {
+            !is_of_one_rank(story, event, first) && event->kind == first->kind &&
+            !have_one_clock(event, first) && !has_other_step) {
             return false;
         }
     }
@@ -215,6 +250,41 @@ static void find_missing(struct log_reading *reading)
     }
 }
 
+static bool has_waited_itself(const struct log_story *story, uint32_t rank)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        const struct log_event *event = &story->events[i];
+        if (event->kind == LOG_EVENT_TIMEOUT && story->sources[event->source].rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+    return first < second ? -1 : first > second;
+}
+
+/* A time-out names all that did not come.  Of these some stood in another collective and timed out
+ * themselves: whom they waited for is named there.  Where all did, all of them stay. */
+static void drop_waiting(struct log_story *story)
+{
+    uint32_t kept[LOG_MISSING_COUNT_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < story->missing_count; i++) {
+        if (!has_waited_itself(story, story->missing[i])) {
+            kept[count++] = story->missing[i];
+        }
+    }
+    if (count > 0) {
+        memcpy(story->missing, kept, count * sizeof kept[0]);
+        story->missing_count = count;
+    }
+    qsort(story->missing, story->missing_count, sizeof story->missing[0], compare_ranks);
+}
+
 static bool has_printed_event(const struct log_story *story, uint32_t source)
 {
     for (size_t i = 0; i < story->event_count; i++) {
@@ -228,17 +298,75 @@ static bool has_printed_event(const struct log_story *story, uint32_t source)
     return false;
 }
 
-/* Sources with a rank and steps that end in the midst of the job, while others time out. */
-static void find_silent(struct log_story *story)
+/* From one printed step to the next. */
+static uint64_t find_stride(const struct log_source *source)
 {
+    const bool has_two = source->step_count > 1 && source->last_step > source->first_step;
+    const uint64_t parts = source->step_count - 1;
+    return has_two ? (source->last_step - source->first_step + parts - 1) / parts : 1;
+}
+
+/* Against the first failure of another source, where it has one. */
+static enum log_silence order_silence(const struct log_story *story,
+                                      const struct log_source *source)
+{
+    const struct log_event *first = &story->events[story->first];
+    const uint64_t stride = find_stride(source);
+    if (story->verdict == LOG_VERDICT_WAITED || story->verdict == LOG_VERDICT_RECOVERED) {
+        return LOG_SILENCE_ALONE;
+    }
+    if (first->has_step && source->last_step < first->step &&
+        first->step - source->last_step > stride) {
+        return LOG_SILENCE_BEFORE;
+    }
+    const bool is_later = first->has_step && source->last_step > first->step &&
+                          source->last_step - first->step > stride;
+    return is_later ? LOG_SILENCE_AFTER : LOG_SILENCE_SAME_STEP;
+}
+
+/* Where the lines of the rank that was killed end, and when against the first failure. */
+static void place_victims(struct log_story *story)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        struct log_event *event = &story->events[i];
+        for (size_t j = 0; event->has_victim && j < story->source_count; j++) {
+            const struct log_source *source = &story->sources[j];
+            if (source->rank == event->victim_rank && j != event->source) {
+                event->victim_silence = order_silence(story, source);
+                event->has_step = source->has_step;
+                event->step = source->last_step;
+                story->has_gone_before |= (int)i != story->first &&
+                                          event->victim_silence == LOG_SILENCE_BEFORE;
+            }
+        }
+    }
+}
+
+static bool is_victim(const struct log_story *story, const struct log_source *source)
+{
+    for (size_t i = 0; i < story->event_count; i++) {
+        if (story->events[i].has_victim && source->rank == story->events[i].victim_rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sources with a rank and steps that end in the midst of the job, while others time out. */
+static void find_silent(struct log_reading *reading)
+{
+    struct log_story *story = reading->story;
     if (find_first(story, LOG_EVENT_TIMEOUT, true) == LOG_EVENT_UNKNOWN) {
         return;
     }
     for (uint32_t i = 0; i < story->source_count; i++) {
         const struct log_source *source = &story->sources[i];
         const bool is_one = source->rank != LOG_RANK_NONE || story->file_count > 0;
-        if (is_one && source->has_step && !has_printed_event(story, i) &&
+        if (is_one && source->has_step && !reading->states[i].has_ended &&
+            !is_victim(story, source) && !has_printed_event(story, i) &&
             story->silent_count < LOG_MISSING_COUNT_MAX) {
+            story->silence[story->silent_count] = order_silence(story, source);
+            story->has_gone_before |= story->silence[story->silent_count] == LOG_SILENCE_BEFORE;
             story->silent[story->silent_count++] = i;
         }
     }
@@ -247,6 +375,7 @@ static void find_silent(struct log_story *story)
 void log_choose(struct log_reading *reading)
 {
     struct log_story *story = reading->story;
+    drop_reports_on_itself(story);
     drop_empty(story);
     mark_survived(reading);
     choose_first(story);
@@ -255,5 +384,7 @@ void log_choose(struct log_reading *reading)
         choose_blamed(story);
     }
     find_missing(reading);
-    find_silent(story);
+    drop_waiting(story);
+    place_victims(story);
+    find_silent(reading);
 }

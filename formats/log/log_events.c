@@ -47,6 +47,32 @@ static bool read_victim(const struct log_here *here, uint64_t *pid)
            log_number_behind(here->words, here->length, ",pid", pid);
 }
 
+/* "srun: error: n7: task 3: Killed", "... n7: tasks 3-5: Out Of Memory", "mpirun noticed that
+ * process rank 3 with PID 81 on node n7 exited on signal 9 (Killed)." */
+static bool read_victim_rank(const struct log_here *here, uint32_t *rank)
+{
+    static const char *const before[] = {": task", ": tasks", "mpirun noticed that process rank"};
+    const bool is_srun = log_has_words(here->words, here->length, "srun: error:");
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        uint64_t number;
+        if ((is_srun || before[i][0] != ':') &&
+            log_number_behind(here->words, here->length, before[i], &number) &&
+            number < LOG_RANK_COUNT_MAX) {
+            *rank = (uint32_t)number;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Slurm counts what was killed, and srun says behind it which tasks. */
+static bool is_slurm_count(const struct log_event *event)
+{
+    return !event->has_victim && event->victim_pid == 0 &&
+           (strstr(event->text, "oom_kill event") != NULL ||
+            strstr(event->text, "oom-kill event") != NULL);
+}
+
 /* Whether the words tell again what the event was. */
 static bool is_again(const struct log_reading *reading, const struct log_event *event,
                      const struct log_here *here, const struct log_words *words, uint64_t hash)
@@ -60,9 +86,11 @@ static bool is_again(const struct log_reading *reading, const struct log_event *
     }
     if (words->kind == LOG_EVENT_HOST_OOM) { /* the kernel tells it in two lines */
         uint64_t pid = 0;
+        uint32_t rank;
         (void)read_victim(here, &pid);
         return is_same_source &&
-               (event->words_hash == hash || (pid != 0 && event->victim_pid == pid));
+               ((is_slurm_count(event) && read_victim_rank(here, &rank)) ||
+                event->words_hash == hash || (pid != 0 && event->victim_pid == pid));
     }
     if (words->kind == LOG_EVENT_OOM || words->kind == LOG_EVENT_EXCEPTION) {
         const bool has_gone_on = is_same_source &&
@@ -353,6 +381,7 @@ static void take_step(struct log_reading *reading, const struct log_here *here)
         return;
     }
     source->step_count += !source->has_step || step != source->last_step;
+    source->first_step = source->has_step ? source->first_step : step;
     source->has_step = true;
     source->last_step = step;
     source->last_step_line = here->file_line;
@@ -361,6 +390,7 @@ static void take_step(struct log_reading *reading, const struct log_here *here)
     reading->has_step = true;
     reading->last_step = step;
     reading->states[here->source].retry_run = 0;
+    reading->states[here->source].has_ended = false;
 }
 
 static void read_world_size(struct log_reading *reading, const struct log_here *here)
@@ -399,6 +429,9 @@ static void take_event(struct log_reading *reading, const struct log_here *here,
     if (words->kind == LOG_EVENT_HOST_OOM) {
         (void)read_victim(here, &event->victim_pid);
     }
+    if (words->kind == LOG_EVENT_HOST_OOM || words->kind == LOG_EVENT_KILLED) {
+        event->has_victim = event->has_victim || read_victim_rank(here, &event->victim_rank);
+    }
     if (words->kind == LOG_EVENT_RETRY) {
         count_retry(reading, here, event, words);
     } else if (words->kind == LOG_EVENT_TIMEOUT) {
@@ -421,6 +454,7 @@ void log_take_line(struct log_reading *reading, const struct log_here *here)
     }
     if (words.has_gone_on) {
         state->went_on = reading->order + 1;
+        state->has_ended = true;
     }
     if (words.kind == LOG_EVENT_NONE) {
         join_text(reading, here);

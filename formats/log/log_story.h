@@ -50,6 +50,14 @@ enum log_form {
     LOG_FORM_NO_SIZE
 };
 
+/* When a source fell silent: its last line against the first failure, which is another's. */
+enum log_silence {
+    LOG_SILENCE_ALONE = 0, /* nobody failed */
+    LOG_SILENCE_BEFORE,    /* by more steps than it leaves out between two lines */
+    LOG_SILENCE_SAME_STEP, /* the log does not say which was first */
+    LOG_SILENCE_AFTER      /* later by as many */
+};
+
 /* What happened, once: however often it is printed. */
 struct log_event {
     enum log_event_kind kind;
@@ -65,7 +73,10 @@ struct log_event {
     bool is_in_step; /* that step had begun and was not over */
     uint64_t low_bytes, high_bytes; /* what was asked for; 0 = not said */
     uint64_t victim_pid;            /* whom the kernel killed; 0 = not said */
-    uint64_t waited_ms;             /* of a time-out that says it */
+    bool has_victim;                /* a launcher names the rank that was killed */
+    uint32_t victim_rank;
+    enum log_silence victim_silence; /* of that rank, where its lines are there */
+    uint64_t waited_ms;              /* of a time-out that says it */
     bool is_blame;     /* what a launcher says of another process's end: no failure of its own
                           where the log has one */
     bool has_survived; /* its source went on: later steps, a retry with less, or its end */
@@ -90,7 +101,7 @@ struct log_source {
     size_t last_order; /* of that line, counted as they were read */
     struct log_time last_time;
     bool has_step;
-    uint64_t last_step, step_count;
+    uint64_t first_step, last_step, step_count;
     bool is_in_step; /* the last one began and is not over */
     size_t last_step_line;
 };
@@ -106,9 +117,11 @@ enum log_verdict {
     LOG_VERDICT_RECOVERED /* nothing but warnings */
 };
 
-/* torchrun's "Root Cause (first observed failure)": whom it saw end first. */
+/* torchrun's "Root Cause (first observed failure)": whom it saw end first.  Of several reports the
+ * one whose failure is the earliest. */
 struct log_blame {
     bool is_said;
+    uint64_t time; /* its digits, so that times compare; 0 = not said */
     uint32_t rank; /* or LOG_RANK_NONE */
     uint32_t file;
     size_t line; /* of "Root Cause" */
@@ -134,13 +147,16 @@ struct log_story {
     size_t
         left_out_count; /* entries of a structured log that are cut, have no text, or came twice */
     bool has_task_labels;
-    struct log_blame blame;                  /* the first of the log */
+    struct log_blame blame;                  /* of the log */
     uint64_t world_size;                     /* 0 = not said */
     uint64_t step_total;                     /* that the job was headed for; 0 = not said */
-    uint32_t missing[LOG_MISSING_COUNT_MAX]; /* ranks that others waited for in vain */
+    uint32_t missing[LOG_MISSING_COUNT_MAX]; /* ranks that others waited for in vain, and that
+                                                did not wait themselves, if there are such */
     uint32_t missing_count;
     uint32_t silent[LOG_MISSING_COUNT_MAX]; /* sources that end without a word while others wait */
+    enum log_silence silence[LOG_MISSING_COUNT_MAX]; /* of each */
     uint32_t silent_count;
+    bool has_gone_before; /* one that is silent, or was killed, was so before `first` */
 };
 
 void log_story_init(struct log_story *story);

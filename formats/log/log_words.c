@@ -79,6 +79,9 @@ static const struct sentence of_death[] = {
     {"srun: error:", ": Terminated", LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
     {"DUE TO TIME LIMIT", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
     {"DUE TO PREEMPTION", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"exited on signal 9 (Killed)", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL}, /* mpirun */
+    {"exited on signal 15", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
+    {"exited on signal", NULL, LOG_EVENT_CRASH, LOG_FORM_NONE, NULL},
     {"SIGKILL", NULL, LOG_EVENT_KILLED, LOG_FORM_NONE, NULL},
     {"Segmentation fault", NULL, LOG_EVENT_CRASH, LOG_FORM_NONE, NULL},
     {"SIGSEGV", NULL, LOG_EVENT_CRASH, LOG_FORM_NONE, NULL},
@@ -404,6 +407,7 @@ static const struct {
     {"SIGSEGV", SIGN_DEATH},
     {"tation fault", SIGN_DEATH},
     {"dumped", SIGN_DEATH},
+    {"exited on sig", SIGN_DEATH},
     {"DUE TO", SIGN_DEATH},
     {": Terminated", SIGN_DEATH},
     {"SYSTEM_ERR", SIGN_DEATH},

@@ -1,6 +1,7 @@
 /* The format: finds the messages of a log, takes the first complete one, and says how many there
  * were. */
 #include "formats/xla/private/tpu_message.h"
+#include "formats/common/chip_named.h"
 #include "formats/common/phrase.h"
 #include "formats/xla/private/hbm_report.h"
 
@@ -56,6 +57,16 @@ static void note_message(const struct import_input *input, const struct survey *
     }
 }
 
+/* As jobs print the kind of their devices when they start. */
+static void name_chip(const struct import_input *input, struct tpu_message *message)
+{
+    size_t at = 0, length = 0;
+    message->chip = chip_named(input->text, input->length, &at, &length);
+    if (message->chip != NULL) {
+        phrase_print(input->text + at, length, message->chip_words, sizeof message->chip_words);
+    }
+}
+
 static enum import_result import_tpu_message(const struct import_input *input,
                                              struct import *import, struct import_error *error)
 {
@@ -69,6 +80,7 @@ static enum import_result import_tpu_message(const struct import_input *input,
     if (survey.complete_count > 0) {
         note_message(input, &survey, error->line, import);
         hbm_report_assume_message(input, survey.first.begin, import);
+        name_chip(input, &survey.first);
     }
     return tpu_message_build(&survey.first, input->fixed, import, error);
 }

@@ -206,6 +206,9 @@ static void assume_capacity(const struct tpu_message *message, const struct setu
         import_note(import, "capacity %s: as given", size);
     } else if (message->has_capacity) {
         import_note(import, "capacity %s: from the message", size);
+    } else if (plan->is_chip_named) {
+        import_assume(import, "capacity %s: that of chip %s, which the log names: \"%s\"", size,
+                      plan->chip, message->chip_words);
     } else if (plan->chip != NULL) {
         import_assume(
             import, "capacity %s: the smallest known chip (%s) that holds what the message reports",

@@ -187,6 +187,33 @@ static uint64_t find_in_use_min(const struct tpu_plan *plan)
     return granules * plan->granule_bytes;
 }
 
+static uint64_t find_usable(const struct chip *chip, const struct tpu_plan *plan)
+{
+    return chip->capacity_bytes / plan->granule_bytes * plan->granule_bytes;
+}
+
+/* The one that the log names, or else the smallest that holds so much. */
+static void choose_chip(const struct tpu_message *message, uint64_t need_bytes,
+                        struct tpu_plan *plan)
+{
+    if (message->chip != NULL && message->chip->kind == CHIP_TPU &&
+        find_usable(message->chip, plan) >= need_bytes) {
+        plan->chip = message->chip->name;
+        plan->is_chip_named = true;
+        plan->capacity_bytes = find_usable(message->chip, plan);
+        return;
+    }
+    for (size_t i = 0; chips[i] != NULL && chips[i]->kind == CHIP_TPU; i++) {
+        /* A compiled program was within its chip's memory, so the request was too, if any chip is
+         * so large. */
+        if (find_usable(chips[i], plan) >= need_bytes &&
+            (plan->chip == NULL || plan->capacity_bytes < plan->requested_bytes)) {
+            plan->capacity_bytes = find_usable(chips[i], plan);
+            plan->chip = chips[i]->name;
+        }
+    }
+}
+
 static const char *choose_capacity(const struct tpu_message *message, const struct setup *fixed,
                                    struct tpu_plan *plan)
 {
@@ -215,17 +242,7 @@ static const char *choose_capacity(const struct tpu_message *message, const stru
         }
         return NULL;
     }
-    for (size_t i = 0; chips[i] != NULL && chips[i]->kind == CHIP_TPU; i++) {
-        /* A compiled program was within its chip's memory, so the request was too, if any chip is
-         * so large. */
-        const uint64_t usable_bytes = chips[i]->capacity_bytes / plan->granule_bytes *
-                                      plan->granule_bytes;
-        if (usable_bytes >= need_bytes &&
-            (plan->chip == NULL || plan->capacity_bytes < plan->requested_bytes)) {
-            plan->capacity_bytes = usable_bytes;
-            plan->chip = chips[i]->name;
-        }
-    }
+    choose_chip(message, need_bytes, plan);
     if (plan->chip == NULL) {
         plan->capacity_bytes = align_up(need_bytes, MEBIBYTE);
     }

@@ -1,6 +1,7 @@
 #include "harness/generate/scenario_option.h"
 
 #include "harness/base/check.h"
+#include "harness/base/nearest.h"
 #include "harness/base/size.h"
 
 #include <inttypes.h>
@@ -50,8 +51,7 @@ void scenario_option_print_values(const struct scenario_option *option,
     }
 }
 
-/* NULL: the user gave none. */
-static const char *find_given(const struct setup *setup, const char *name)
+const char *scenario_option_given(const struct setup *setup, const char *name)
 {
     for (uint32_t i = 0; i < setup->scenario_option_count; i++) {
         if (strcmp(setup->scenario_options[i].key, name) == 0) {
@@ -65,7 +65,7 @@ uint64_t scenario_option_value(const struct scenario *scenario, const struct set
                                const char *name)
 {
     const struct scenario_option *option = scenario_option_find(scenario, name);
-    const char *given = find_given(setup, name);
+    const char *given = scenario_option_given(setup, name);
     CHECK(option != NULL);
     uint64_t value = option->value;
     if (given != NULL) {
@@ -76,17 +76,30 @@ uint64_t scenario_option_value(const struct scenario *scenario, const struct set
 
 bool scenario_option_is_given(const struct setup *setup, const char *name)
 {
-    return find_given(setup, name) != NULL;
+    return scenario_option_given(setup, name) != NULL;
 }
 
-/* Appends the names of all options, for whoever named another. */
-static void print_names(const struct scenario *scenario, char reason[SCENARIO_OPTION_REASON_BYTES])
+/* Which option may have been meant; or, if none is near, the names of all. */
+static void advise_name(const struct scenario *scenario, const char *name,
+                        char reason[SCENARIO_OPTION_REASON_BYTES])
 {
+    const char *names[SCENARIO_OPTION_NAME_COUNT_MAX];
+    size_t count = 0;
     size_t used = strlen(reason);
     for (const struct scenario_option *option = scenario->options;
-         option != NULL && option->name != NULL && used < SCENARIO_OPTION_REASON_BYTES; option++) {
-        used += (size_t)snprintf(reason + used, SCENARIO_OPTION_REASON_BYTES - used, " %s",
-                                 option->name);
+         option != NULL && option->name != NULL; option++) {
+        CHECK(count < SCENARIO_OPTION_NAME_COUNT_MAX);
+        names[count++] = option->name;
+    }
+    const char *near = nearest_name(name, names, count);
+    if (near != NULL) {
+        (void)snprintf(reason + used, SCENARIO_OPTION_REASON_BYTES - used, "; did you mean '%s'?",
+                       near);
+        return;
+    }
+    for (size_t i = 0; i < count && used < SCENARIO_OPTION_REASON_BYTES; i++) {
+        used += (size_t)snprintf(reason + used, SCENARIO_OPTION_REASON_BYTES - used, "%s %s",
+                                 i == 0 ? "; it has:" : "", names[i]);
     }
 }
 
@@ -97,9 +110,9 @@ static bool check_option(const struct scenario *scenario, const struct setup_opt
     uint64_t value;
     const struct scenario_option *option = scenario_option_find(scenario, given->key);
     if (option == NULL) {
-        (void)snprintf(reason, SCENARIO_OPTION_REASON_BYTES, "scenario '%s' has no option '%s'%s",
-                       scenario->name, given->key, scenario->options == NULL ? "" : "; it has:");
-        print_names(scenario, reason);
+        (void)snprintf(reason, SCENARIO_OPTION_REASON_BYTES, "scenario '%s' has no option '%s'",
+                       scenario->name, given->key);
+        advise_name(scenario, given->key, reason);
         return false;
     }
     if (!scenario_option_parse(option, given->value, &value)) {

@@ -5,7 +5,11 @@
 
 #include "harness/generate/scenario.h"
 
-enum { SCENARIO_OPTION_REASON_BYTES = 256, SCENARIO_OPTION_HELP_BYTES = 64 };
+enum {
+    SCENARIO_OPTION_REASON_BYTES = 256,
+    SCENARIO_OPTION_HELP_BYTES = 64,
+    SCENARIO_OPTION_NAME_COUNT_MAX = 64 /* of one scenario */
+};
 /* The value of word i is SCENARIO_WORD(i). */
 #define SCENARIO_WORD(index) ((UINT64_C(1) << 40) + (index))
 
@@ -30,11 +34,13 @@ void scenario_option_print_values(const struct scenario_option *option,
 /* The value of an option that the scenario has: the user's, or the default. */
 uint64_t scenario_option_value(const struct scenario *scenario, const struct setup *setup,
                                const char *name);
+/* As the user wrote it; NULL: not given. */
+const char *scenario_option_given(const struct setup *setup, const char *name);
 bool scenario_option_is_given(const struct setup *setup, const char *name);
 
 /* Whether the scenario has all options of the setup with values that each and together are
- * possible, and counts steps where setup->until_step is set.  False: reason says what it has not.
- */
+ * possible, and counts steps where setup->until_step is set.  False: reason says what it has not,
+ * and of a wrong name the nearest one, or all. */
 bool scenario_options_check(const struct scenario *scenario, const struct setup *setup,
                             char reason[SCENARIO_OPTION_REASON_BYTES]);
 

@@ -72,22 +72,27 @@ struct training {
     uint32_t noted;                          /* entries before it have filled theirs */
     uint32_t step;
     uint8_t phase;
-    uint32_t host;    /* whose turn it is */
-    uint64_t joined;  /* bit per host: entered the collective of this phase */
+    uint32_t micro_batch; /* of the phase, which comes again for each */
+    uint32_t turn, host;  /* whose turn it is */
+    /* Bits per host: entered the collective of this phase, or its pair with the next stage, with
+     * the previous one. */
+    uint64_t joined, joined_next, joined_previous;
     uint32_t last_op; /* what it did last; OP_NONE */
     uint8_t last_kind;
+    uint16_t last_group;
     bool is_open;
     struct training_host hosts[OP_HOST_COUNT_MAX];
 };
 
 /* Phases of a job, in this order; those from BEGIN on are of a step.  In each all hosts take their
  * turn before the next one begins: so those that a collective waits for come before its members do
- * anything else. */
+ * anything else.  The turns of BACKWARD begin with the last host. */
 enum training_phase {
     PHASE_START = 0,
     PHASE_BEGIN,
     PHASE_STEP,
-    PHASE_EXCHANGE,
+    PHASE_FORWARD,  /* activations go from stage to stage; comes for each micro-batch */
+    PHASE_BACKWARD, /* gradients come back */
     PHASE_REDUCE,
     PHASE_END,
     PHASE_EVALUATE,
@@ -99,7 +104,11 @@ enum training_phase {
 /* Queues what the host whose turn it is does in this phase, which may be nothing. */
 void training_queue_phase(struct training *training, struct random *random,
                           const struct scenario_view *view);
-/* The axis of the collective of the phase; TRAINING_AXIS_COUNT: it has none. */
+/* The axis of the collective of the phase, data or tensor; TRAINING_AXIS_COUNT: it has none. */
 enum training_axis training_phase_axis(const struct training *training);
+/* Whether the stages of a pipeline exchange something in the phase, and whether the host lacks a
+ * neighbour so far. */
+bool training_phase_has_pairs(const struct training *training);
+bool training_lacks_neighbour(const struct training *training, uint32_t host);
 
 #endif

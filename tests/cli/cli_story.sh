@@ -50,6 +50,8 @@ check_mesh() { # HOSTS SEED OPTION...
     expect_text out.txt "first failure: task $host, the device's memory ran out"
     expect_text out.txt ", in step $step"
     expect_text out.txt "exhausted (likely)"
+    expect_text out.txt 'capacity 30.75G: that of chip v4, which the log names: "TPU v4"'
+    expect_text out.txt "missing: the others waited for rank $host, which failed first"
     expect_exit 0 explain "story/logs/host-$host.log"
     expect_text out.txt ", in step $step"
     # From the list.
@@ -63,7 +65,7 @@ check_mesh 4 1
 expect_text all.log "Barrier_id: data 0. Timed out task names:"
 steps=100
 check_mesh 8 3 --scenario-option pipeline=2
-grep -q '^group 200 0-1 "pipeline 0"$' list.txt || fail "no group of a pipeline: $(grep ^group list.txt)"
+grep -q '^group 200 0-1 "pipeline 0 stage 0 to 1"$' list.txt || fail "no pair of stages: $(grep ^group list.txt)"
 check_mesh 8 2 -S tensor=2 -S pipeline=2 -S leak=5
 [ "$(failed_host)" = 5 ] || fail "leak=5: host $(failed_host) ran out"
 [ "$(grep -c '^group ' list.txt)" = 12 ] || fail "2 x 2 x 2 hosts have $(grep -c '^group ' list.txt) groups, not 12"
@@ -89,10 +91,82 @@ expect_exit 0 explain all.log
 expect_text out.txt "waited for another one until a time-out"
 expect_text out.txt "rank 2"
 
+expect_text out.txt "missing: the others waited for rank 2, which ends without a word"
+
 # Waiting without a bound: the others print nothing more, either.
 story --hosts 4 --seed 7 -S silent=2 -S leak=none -S timeout=never
 ! grep -q DEADLINE story/logs/*.log || fail "timeout=never: a host timed out"
 grep -q '^collective_bound never$' list.txt || fail "timeout=never: the list has a bound"
+
+# --- a host that leaves, and another one that runs out of memory, in one run ---
+
+# Copies of the model that reduce seldom go their own ways: each failure stops its own copy, until all wait.
+check_both() { # HOSTS AT WORD OPTION...: host 2 leaves at that percent of the steps
+    local hosts=$1 at=$2 word=$3 host
+    shift 3
+    story --hosts "$hosts" --seed 3 -S reduce_every=100 -S "silent_at=$at" "$@"
+    host=$(failed_host)
+    [ "$(wc -w <<<"$host")" = 1 ] || fail "$*: ran out: '$host', should be one host"
+    [ "$host" != 2 ] || fail "$*: the host that leaves ran out of memory"
+    expect_exit 0 explain story/logs
+    grep -q "host-$host, [a-z]* $host, the device's memory ran out" out.txt || fail "$*: host $host is not told"
+    expect_text out.txt ", in step $(($(last_printed "$host") + 1))"
+    expect_text out.txt "$word"
+    ! grep -qi 'hbmstress\|leak\|host [0-9]\|\bop [0-9]' story/logs/*.log || fail "$*: a log has hints of ours"
+    expect_exit 0 replay story/kept/*.ops
+    expect_text out.txt "it ran out of memory at step"
+}
+check_both 4 60 "before that failure: it was gone by then" -S silent=2
+expect_text out.txt "host 2 does not come: it left without a word"
+expect_exit 0 explain story/logs
+expect_text out.txt "first error: host-"
+expect_text out.txt "rank 2, which ends without a word"
+expect_text out.txt "rank $(failed_host), whose failure is above"
+check_both 4 90 "after that failure" -S silent=2
+check_both 8 70 "before that failure: it was gone by then" -S silent=2 -S tensor=2
+check_both 8 70 "before that failure: it was gone by then" -S silent=2 -S tensor=2 -S pipeline=2
+check_both 8 90 "after that failure" -S silent=2 -S pipeline=4
+check_both 4 60 "before that: launcher, the host's memory ran out, not the device's, lines 1 to 2 of" -S killed=2
+expect_exit 0 explain story/logs
+expect_text out.txt "rank 2, which was killed"
+check_both 4 90 "afterwards: launcher, killed from outside, line 1 of launcher.log" -S killed=2 -S killed_by=signal
+check_both 4 90 "afterwards: launcher, killed from outside" -S killed=2 -S launcher=mpirun
+
+# --- a host that is killed: the launcher alone says so ---
+
+story --hosts 4 --seed 7 -S killed=2 -S leak=none
+! grep -q 'Traceback\|DEADLINE\|illed' story/logs/host-2.log || fail "killed=2: its own log says why"
+expect_text story/logs/launcher.log "slurmstepd: error: Detected 1 oom_kill event in StepId="
+expect_exit 0 explain story/logs
+expect_text out.txt "first failure: launcher, the host's memory ran out, not the device's"
+expect_text out.txt "rank 2 is host-2, task 2: it ends at step"
+expect_text out.txt "missing: the others waited for rank 2, which was killed"
+story --hosts 4 --seed 7 -S killed=2 -S leak=none -S launcher=mpirun -S killed_by=signal
+expect_text story/logs/launcher.log "mpirun noticed that process rank 2 with PID"
+expect_exit 0 explain story/logs
+expect_text out.txt "first failure: launcher, killed from outside"
+story --hosts 4 --seed 7 -S leak=none
+[ ! -e story/logs/launcher.log ] || fail "a job in which nobody was killed has a launcher's log"
+
+# --- the same in the words of PyTorch/XLA ---
+
+story --hosts 4 --seed 1
+jax_host=$(failed_host)
+jax_step=$(($(last_printed "$jax_host") + 1))
+story --hosts 4 --seed 1 -S framework=torch_xla
+! grep -qi 'jax\.\|hbmstress' story/logs/*.log || fail "torch_xla: a log has words of JAX or of ours"
+expect_exit 0 explain story/logs
+expect_text out.txt "first failure: host-$jax_host, task $jax_host, the device's memory ran out"
+expect_text out.txt ", in step $jax_step"
+expect_text out.txt "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: "
+expect_text out.txt "torchrun saw rank $jax_host on node-$jax_host end first"
+expect_text out.txt "missing: the others waited for rank $jax_host, which failed first"
+expect_text out.txt "exhausted (likely)"
+expect_text out.txt "bytes_used of xm.get_memory_info()"
+story --hosts 4 --seed 7 -S framework=torch_xla -S killed=2 -S leak=none -S killed_by=signal
+expect_exit 0 explain story/logs
+expect_text out.txt "first failure: host-2, task 2, killed from outside"
+expect_text out.txt "torchrun saw rank 2 on node-2 end first"
 
 # --- remedies, and a job that ends ---
 
@@ -117,7 +191,10 @@ expect_exit 0 list scenarios
 expect_text out.txt "batch=1..4096"
 expect_text out.txt "leak=drawn|none|all|0..63"
 refuse "scenario 'slow_leak' has no option 'batch'" run slow_leak -S batch=2
-refuse "scenario 'training' has no option 'bach'; it has: batch sequence" run training -S bach=2
+refuse "scenario 'training' has no option 'bach'; did you mean 'batch'?" run training -S bach=2
+refuse "scenario 'training' has no option 'temperature'; it has: batch sequence" run training -S temperature=2
+refuse "silent and killed: one host leaves a job" run training --hosts 4 -S silent=1 -S killed=2 --until 10
+refuse "killed=4: the hosts are 0 to 3" run training --hosts 4 -S killed=4 --until 10
 refuse "batch=0: valid values are 1..4096" run training -S batch=0
 refuse "leak=some: valid values are drawn|none|all|0..63" run training -S leak=some
 refuse "tensor * pipeline is 3, and --hosts 4 is no multiple of it" run training --hosts 4 -S tensor=3 --until 10

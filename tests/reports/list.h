@@ -2,6 +2,7 @@
 /* clang-format off */
 SUITE(bug_text)
 SUITE(cli_reports)
+SUITE(job_log)
 SUITE(memory_track)
 SUITE(reports_junit)
 SUITE(reports_summary)

@@ -12,7 +12,9 @@ struct log_source_state {
     bool is_in_report;  /* of torchrun, on its children: all that failed */
     bool is_in_blame;   /* the first of them */
     bool is_kept_blame; /* which is the story's */
+    size_t blame_line;  /* where it begins, in its file */
     char where[LOG_WHERE_BYTES];
+    bool has_ended;     /* it said that it has come to its end, and no step follows */
     size_t went_on;     /* behind the last line that says so: its order + 1; 0 = none does */
     int open_event;     /* whose sentence goes on in the next line; LOG_EVENT_UNKNOWN = none */
     int retry_event;    /* of its last warnings; LOG_EVENT_UNKNOWN = none */

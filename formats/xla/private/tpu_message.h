@@ -7,6 +7,7 @@
 
 #include "formats/common/import.h"
 #include "formats/common/printed_size.h"
+#include "harness/op/chip.h"
 
 enum tpu_message_form {
     TPU_MESSAGE_BUFFER,        /* a buffer found no place */
@@ -29,6 +30,8 @@ struct tpu_message {
     struct size_range largest;  /* contiguous region */
     struct size_range capacity; /* from the table that old runtimes print */
     uint32_t coordinate[4];     /* x, y, z, memory */
+    const struct chip *chip;    /* the one that the text around it names; NULL: none, or several */
+    char chip_words[32];        /* its name there, printable; cut */
 };
 
 /* Reads the next message at or after *offset, complete or cut; moves *offset behind it.  False: no

@@ -21,6 +21,7 @@ struct tpu_plan {
     bool is_piece_assumed;               /* the message does not say how large the pieces are */
     bool is_image_assumed;               /* a stack that would fit alone: the image is in the way */
     const char *chip;                    /* assumed; NULL = fixed, or said by the message */
+    bool is_chip_named;                  /* by the text around the message */
     char refusal[TPU_PLAN_REASON_BYTES]; /* a reason with numbers in it */
 };
 
