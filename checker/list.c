@@ -166,6 +166,7 @@ static const struct {
     {"clocks", read_clocks, false, false},
     {"clock", read_remark, true, false},
     {"group", read_remark, true, false},
+    {"shares", read_remark, false, false},
     {"collective_bound", read_bound, false, false},
     {"target", read_target, false, true},
     {"option", read_option, true, false},

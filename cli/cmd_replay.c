@@ -11,6 +11,7 @@
 #include "cli/schedule_search.h"
 #include "cli/subcommands.h"
 #include "diagnosis/hang.h"
+#include "diagnosis/shortage.h"
 #include "diagnosis/standstill.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
@@ -60,6 +61,7 @@ struct replaying {
     struct replay_proofs proofs;
     struct hangs hangs;             /* of the job, so far */
     struct standstills standstills; /* of the clients, so far */
+    struct shortages shortages;     /* of the device that hosts share, so far */
     uint64_t largest_work;          /* spent so far */
     struct oracle_largest largest;  /* of the last out-of-memory */
 };
@@ -163,6 +165,7 @@ static void print_verdict(void *context, const struct run *run, const struct ver
     if (run_standstills(run) != NULL) {
         replaying->standstills = *run_standstills(run);
     }
+    replaying->shortages = *run_shortages(run);
     if (replaying->arguments->has_compare) {
         compare_take(&replaying->state->compare, run);
     }
@@ -282,6 +285,17 @@ static void print_standstills(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
+/* Who had the memory of a shared device when another host asked for it. */
+static void print_shortages(struct replaying *replaying)
+{
+    writing_clear(&replaying->text);
+    shortages_append_json(&replaying->shortages, &replaying->text);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    shortages_append(&replaying->shortages, &replaying->text);
+    output_text(&replaying->output, &replaying->text);
+}
+
 /* What runs before, so that the target is where it was.  Nothing of it is judged. */
 static void replay_after(struct replaying *replaying)
 {
@@ -317,6 +331,7 @@ static void replay_list(void *context, int file)
         }
         print_hangs(replaying);
         print_standstills(replaying);
+        print_shortages(replaying);
         if (replaying->arguments->replay_count != 0) {
             repeat_list(replaying, &trial);
         } else {

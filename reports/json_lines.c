@@ -254,6 +254,13 @@ void json_add_standstills(struct writing *text, const struct run_totals *totals)
     }
 }
 
+void json_add_shortages(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->shortages > 0) {
+        json_add_number(text, "shortages", totals->shortages);
+    }
+}
+
 static void append_totals(struct writing *text, const struct run_totals *totals)
 {
     json_add_number(text, "ops", totals->ops);
@@ -274,6 +281,7 @@ static void append_totals(struct writing *text, const struct run_totals *totals)
     json_add_retries(text, totals);
     add_hangs(text, totals);
     json_add_standstills(text, totals);
+    json_add_shortages(text, totals);
     json_add_number(text, "broken", totals->broken);
     if (totals->schedules > 0) {
         json_add_number(text, "schedules", totals->schedules);

@@ -30,6 +30,9 @@ void json_add_retries(struct writing *text, const struct run_totals *totals);
 /* Where all clients waited, if they did: in all, those that one of them could have ended, those of
  * which that is not known. */
 void json_add_standstills(struct writing *text, const struct run_totals *totals);
+/* How often a shared device was short of what a host asked of it, as others had it; nothing where
+ * it was not. */
+void json_add_shortages(struct writing *text, const struct run_totals *totals);
 /* Members: what stayed unknown, and what was allowed to; nothing without either. */
 void json_add_unknown(struct writing *text, const struct report_end *end);
 /* A member: what the campaign left out, why, and how to try it; nothing where it left out nothing.

@@ -52,6 +52,7 @@ static void append_head(struct writing *text, const struct report_campaign *camp
     }
     json_add_retries(text, &end->totals);
     json_add_standstills(text, &end->totals);
+    json_add_shortages(text, &end->totals);
     if (end->totals.relations_checked > 0) {
         json_add_number(text, "relations_checked", end->totals.relations_checked);
     }

@@ -604,6 +604,15 @@ static void append_standstills(struct writing *text, const struct run_totals *to
     }
 }
 
+/* Of the job, too. */
+static void append_shortages(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->shortages > 0) {
+        writing_append_format(text, "%" PRIu64 " shortage%s of the shared device, ",
+                              totals->shortages, totals->shortages == 1 ? "" : "s");
+    }
+}
+
 void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
@@ -628,6 +637,7 @@ void terminal_end(struct writing *text, const struct report_end *end)
     }
     append_hangs(text, totals);
     append_standstills(text, totals);
+    append_shortages(text, totals);
     if (end->known_count > 0) {
         writing_append_format(text, "%" PRIu64 " known finding%s, ", end->known_count,
                               end->known_count == 1 ? "" : "s");

@@ -10,6 +10,7 @@
 #include "harness/base/hash.h"
 #include "harness/generate/scenario_option.h"
 #include "harness/op/limits.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 
 #include <stdlib.h>
@@ -159,6 +160,12 @@ static void find_why_no_lanes(struct part *part, const struct target_probe *targ
     }
 }
 
+/* The scenario sets the option where the user did not. */
+static bool may_be_told_to_sleep(const struct part *part)
+{
+    return setup_option(&part->setup, "sleep") == NULL && trial_takes_option(part->target, "sleep");
+}
+
 /* Opens the target as the first trial will. */
 static enum exit_code try_target(struct part *part, uint64_t duration_ns)
 {
@@ -176,6 +183,13 @@ static enum exit_code try_target(struct part *part, uint64_t duration_ns)
         snprintf(part->note, sizeof part->note,
                  "skipped: it needs programs, and target %s has none", part->target->name);
         part->how = "a target whose contract has programs";
+    }
+    if (code == EXIT_KEPT && part->scenario->shares_device && !target_probe.sleeps &&
+        !target_probe.has_regions && !may_be_told_to_sleep(part)) {
+        snprintf(part->note, sizeof part->note,
+                 "skipped: it needs sleep and wake, or regions, and target %s has none",
+                 part->target->name);
+        part->how = "a target whose contract sleeps, or grows in regions";
     }
     if (code == EXIT_KEPT && part->scenario->has_clocks && part->lanes.lane_count != 0) {
         snprintf(part->note, sizeof part->note,
@@ -627,6 +641,9 @@ enum exit_code plan_check_work(const struct plan *plan, const char *done)
         return message_fail(EXIT_USAGE, "no scenario can %s: %s %s", done, plan->parts[0].name,
                             plan->parts[0].note);
     }
-    return message_fail(EXIT_USAGE, "no scenario can %s: %s needs programs, and target %s has none",
-                        done, plan->parts[0].name, plan->parts[0].target->name);
+    return message_fail(EXIT_USAGE, "no scenario can %s: %s needs %s and target %s has none", done,
+                        plan->parts[0].name,
+                        plan->parts[0].scenario->shares_device ? "sleep and wake, or regions,"
+                                                               : "programs,",
+                        plan->parts[0].target->name);
 }

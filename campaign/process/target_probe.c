@@ -14,7 +14,7 @@ struct work {
     const struct setup *setup;
 };
 struct answer {
-    bool is_taken, has_programs, has_regions;
+    bool is_taken, has_programs, has_regions, sleeps;
     char why_no_lanes[RUN_REASON_BYTES];
     char reason[RUN_REASON_BYTES];
 };
@@ -31,6 +31,7 @@ static void open_and_answer(void *context, int file)
         const char *why = lanes_why_not(contract);
         answer.has_programs = contract->programs;
         answer.has_regions = contract->regions.grows;
+        answer.sleeps = contract->sleeps != SLEEP_NONE;
         snprintf(answer.why_no_lanes, sizeof answer.why_no_lanes, "%s", why == NULL ? "" : why);
         run_destroy(run);
     }
@@ -85,6 +86,7 @@ enum exit_code target_probe_run(const struct target *target, const struct setup 
     }
     target_probe->has_programs = answer.has_programs;
     target_probe->has_regions = answer.has_regions;
+    target_probe->sleeps = answer.sleeps;
     memcpy(target_probe->why_no_lanes, answer.why_no_lanes, sizeof target_probe->why_no_lanes);
     return EXIT_KEPT;
 }

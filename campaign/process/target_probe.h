@@ -10,6 +10,7 @@
 struct target_probe {
     bool has_programs;                   /* it loads and executes programs */
     bool has_regions;                    /* it takes its memory in regions */
+    bool sleeps;                         /* it sleeps and wakes */
     char why_no_lanes[RUN_REASON_BYTES]; /* why it cannot be run with lanes; "" = it can */
 };
 

@@ -69,6 +69,7 @@ void explain_now(struct explanation *explanation, const struct run *run,
     }
     explanation->moment.is_taken = explanation->op != NULL; /* all is freed after the list */
     explain_hangs(explanation);
+    explain_shortages(explanation);
     explain_more(explanation);
 }
 
@@ -79,6 +80,7 @@ void explain_without_oom(struct explanation *explanation, const struct run *run)
     explanation->verdict = &nothing;
     explanation->contract = model_contract(run_model(run, explanation->moment.host));
     explain_hangs(explanation);
+    explain_shortages(explanation);
     explain_peak(explanation);
     explain_more(explanation);
 }
@@ -102,9 +104,11 @@ void explain_nothing(struct explanation *explanation, const struct op_list *ops,
         writing_append(text, "No failure to judge: the file has the sums of one moment.\n");
         return;
     }
-    writing_append_format(
-        text, "%s %s: %zu op%s, ", hangs_are_there(&explanation->hangs) ? "No request" : "Nothing",
-        excused_count > 0 ? "broke" : "failed", op_count, op_count == 1 ? "" : "s");
+    const bool has_waited = hangs_are_there(&explanation->hangs) ||
+                            explanation->shortages.total > 0;
+    writing_append_format(text, "%s %s: %zu op%s, ", has_waited ? "No request" : "Nothing",
+                          excused_count > 0 ? "broke" : "failed", op_count,
+                          op_count == 1 ? "" : "s");
     if (excused_count > 0) {
         writing_append_format(text, "%" PRIu64 " out-of-memor%s that cannot be judged",
                               excused_count, excused_count == 1 ? "y" : "ies");

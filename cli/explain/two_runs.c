@@ -253,9 +253,15 @@ static void explain_lanes(const struct explain_work *work, struct view *view, in
     explanation_destroy(explanation);
 }
 
+/* What the job did in the first run. */
+struct told {
+    struct hangs hangs;
+    struct shortages shortages;
+};
+
 /* The first run.  False: the target refuses. */
-static bool survey_ops(const struct recording *recording, struct survey *survey,
-                       struct hangs *hangs, size_t *chosen, enum exit_code *code)
+static bool survey_ops(const struct recording *recording, struct survey *survey, struct told *told,
+                       size_t *chosen, enum exit_code *code)
 {
     char reason[RUN_REASON_BYTES];
     struct run *run = run_create(recording->target, &recording->setup, reason);
@@ -264,7 +270,8 @@ static bool survey_ops(const struct recording *recording, struct survey *survey,
     }
     *chosen = choose_op(run, &recording->ops, survey);
     *code = totals_exit_code(run_totals(run));
-    run_hangs(run, hangs);
+    run_hangs(run, &told->hangs);
+    told->shortages = *run_shortages(run);
     run_destroy(run);
     return true;
 }
@@ -275,8 +282,8 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
     char reason[RUN_REASON_BYTES];
     size_t chosen;
     enum exit_code code;
-    struct hangs hangs;
-    if (!survey_ops(recording, &view->survey, &hangs, &chosen, &code)) {
+    struct told told;
+    if (!survey_ops(recording, &view->survey, &told, &chosen, &code)) {
         return;
     }
     struct run *run = run_create(recording->target, &recording->setup, reason);
@@ -284,7 +291,8 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
         return;
     }
     struct explanation *explanation = explanation_create(work, view);
-    explanation->hangs = hangs;
+    explanation->hangs = told.hangs;
+    explanation->shortages = told.shortages;
     if (chosen < recording->ops.count) {
         explanation->host = recording->ops.ops[chosen].host;
     }

@@ -77,6 +77,10 @@ static enum exit_code check_list(const struct recording *recording, const char *
                             "a pod cannot run it",
                             path);
     }
+    if (recording->setup.shared_hosts != 0) {
+        return message_fail(EXIT_USAGE,
+                            "%s: its hosts share a device; in a pod each has one of its own", path);
+    }
     if (!recording->setup.has_clocks && recording->setup.host_count > 1) {
         message_note("%s: its hosts share one clock; here each has its own, as with 'clocks own'",
                      path);

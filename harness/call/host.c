@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/call/progress.h"
 #include "harness/device/device_guard.h"
+#include "harness/device/device_pool.h"
 #include "harness/device/host_memory.h"
 #include "harness/model/model_update.h"
 #include "harness/op/limits.h"
@@ -297,6 +298,36 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
     return true;
 }
 
+bool host_share(struct host *host, struct device_pool *pool, char *reason, size_t reason_bytes)
+{
+    const char *name = host->target->name;
+    if (host->contract.regions.grows) {
+        device_join_pool(host->device, pool, true);
+        return true;
+    }
+    if (host->contract.sleeps == SLEEP_NONE) {
+        snprintf(reason, reason_bytes,
+                 "the hosts share a device, and target '%s', which neither grows nor sleeps, has "
+                 "all of it",
+                 name);
+        return false;
+    }
+    host_begin_call(host);
+    progress_begin(PROGRESS_OPEN, OP_SLEEP, 0);
+    const enum target_result result = host->target->sleep(host->instance);
+    progress_end();
+    host_end_call(host);
+    if (result != TARGET_OK) {
+        snprintf(reason, reason_bytes, "target '%s' promises to sleep, but not when it was opened",
+                 name);
+        return false;
+    }
+    model_set_asleep(host->model, true);
+    host->kept_bytes = device_mapped_bytes(host->device);
+    device_join_pool(host->device, pool, false);
+    return true;
+}
+
 void host_close(struct host *host)
 {
     if (host->instance != NULL) {
@@ -305,6 +336,7 @@ void host_close(struct host *host)
         host->target->close(host->instance);
         progress_end();
         host->instance = NULL;
+        device_leave_pool(host->device);
     }
 }
 

@@ -27,6 +27,7 @@ struct host {
     const struct clients *clients;
     struct target_stats stats; /* as the target showed them after the last call that was judged */
     uint64_t region_changes;   /* of the device, when each block was last seen to lie in a region */
+    uint64_t kept_bytes;       /* of a shared device, in the sleep in which it was opened */
     uint64_t next_address;     /* where the next block without an address is put for the harness */
     uint32_t call_count;       /* calls under way */
     uint32_t refused_op; /* one client: the last op, if it may be asked again (OP_RETRY); OP_NONE */
@@ -43,7 +44,12 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
  * say. */
 enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason,
                                     size_t reason_bytes);
-/* Closes the target; device and model stay. */
+/* From here on the device of the target, which was just opened, is one of the pool.  A target that
+ * does not grow is put to sleep first.  False: it does not sleep, or not as it is opened; reason
+ * says why. */
+struct device_pool;
+bool host_share(struct host *host, struct device_pool *pool, char *reason, size_t reason_bytes);
+/* Closes the target, and its device leaves its pool; device and model stay. */
 void host_close(struct host *host);
 void host_deinit(struct host *host);
 

@@ -2,12 +2,38 @@
 #include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
 
+/* Of [start, end). */
+static uint64_t find_unmapped_bytes(const struct device *device, uint64_t start, uint64_t end)
+{
+    uint64_t unmapped_bytes = 0;
+    struct span_cursor cursor;
+    struct span span;
+    bool found = device->unmapped.count > 0 && span_map_find(&device->unmapped, start, &cursor);
+    for (; found; found = span_map_next(&device->unmapped, &cursor)) {
+        span_map_get(&device->unmapped, &cursor, &span);
+        if (span.start >= end) {
+            break;
+        }
+        const uint64_t first = span.start > start ? span.start : start;
+        const uint64_t last = span.end < end ? span.end : end;
+        unmapped_bytes += last - first;
+    }
+    CHECK_COSTLY(unmapped_bytes <= end - start);
+    return unmapped_bytes;
+}
+
+uint64_t device_mapped_bytes(const struct device *device)
+{
+    return device->capacity_bytes - find_unmapped_bytes(device, 0, device->capacity_bytes);
+}
+
 void device_unmap(void *context, uint64_t address, uint64_t bytes)
 {
     struct device *device = context;
     if (bytes == 0 || !is_in_range(device, address, bytes)) {
         return;
     }
+    pool_give(device, bytes - find_unmapped_bytes(device, address, address + bytes));
     contents_erase(&device->contents, address, address + bytes);
     span_map_erase(&device->unmapped, address, address + bytes);
     span_map_insert(&device->unmapped, &(struct span){.start = address, .end = address + bytes});
@@ -25,20 +51,11 @@ enum device_result device_map(void *context, uint64_t address, uint64_t bytes)
         !is_in_range(device, address, bytes)) {
         return end_call(device, &call, DEVICE_REFUSED);
     }
+    const uint64_t more_bytes = find_unmapped_bytes(device, address, address + bytes);
+    if (!pool_take(device, more_bytes)) {
+        device->faults.fired |= 1u << FAULT_COPY;
+        return end_call(device, &call, DEVICE_REFUSED);
+    }
     span_map_erase(&device->unmapped, address, address + bytes);
     return end_call(device, &call, DEVICE_OK);
-}
-
-uint64_t device_mapped_bytes(const struct device *device)
-{
-    uint64_t mapped_bytes = device->capacity_bytes;
-    struct span_cursor cursor;
-    struct span span;
-    bool found = device->unmapped.count > 0 && span_map_first(&device->unmapped, &cursor);
-    for (; found; found = span_map_next(&device->unmapped, &cursor)) {
-        span_map_get(&device->unmapped, &cursor, &span);
-        CHECK_COSTLY(span.end - span.start <= mapped_bytes);
-        mapped_bytes -= span.end - span.start;
-    }
-    return mapped_bytes;
 }

@@ -69,6 +69,10 @@ enum device_result device_region_take(void *context, uint64_t bytes, struct devi
         return end_call(device, &call, DEVICE_REFUSED);
     }
     call.bytes = find_granted(device, bytes);
+    if (device->is_pooled_by_regions && !pool_take(device, call.bytes)) {
+        call.bytes = 0;
+        return end_call(device, &call, DEVICE_REFUSED);
+    }
     *region = (struct device_region){call.to, call.bytes};
     insert_region(device, index, region);
     return end_call(device, &call, DEVICE_OK);
@@ -99,6 +103,9 @@ void device_region_give(void *context, uint64_t address)
         return;
     }
     call.bytes = device->regions[index].size_bytes;
+    if (device->is_pooled_by_regions) {
+        pool_give(device, call.bytes);
+    }
     device->region_count--;
     memmove(&device->regions[index], &device->regions[index + 1],
             (device->region_count - index) * sizeof *device->regions);

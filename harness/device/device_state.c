@@ -28,6 +28,7 @@ void device_destroy(struct device *device)
     }
     CHECK_COSTLY(device->stages != NULL || device->stage_count == 0);
     CHECK_COSTLY(device->call_count <= device->call_capacity);
+    device_leave_pool(device);
     for (size_t i = 0; i < device->stage_count; i++) {
         stage_end(device, &device->stages[i]);
     }
@@ -61,6 +62,7 @@ void device_begin_op(struct device *device, uint64_t call_count_max)
     device->faults.fired = device->faults.struck = 0;
     device->hung = device->is_runaway = false;
     device->left_range = false;
+    device->pool_refusal = (struct device_pool_refusal){0};
 }
 
 void device_join_op(struct device *device, uint64_t call_count_max)

@@ -30,7 +30,10 @@ struct scenario {
      * any other.  For trials that come to their point late. */
     uint32_t op_count_default;
     bool needs_programs; /* pointless on a target without programs: the run skips it and says so */
-    bool is_run_once;    /* its trials are so long that none is run a second time to compare */
+    /* Its hosts share a device, as only targets can that sleep, perhaps with their option `sleep`,
+     * or grow in regions: the same of others. */
+    bool shares_device;
+    bool is_run_once;   /* its trials are so long that none is run a second time to compare */
     bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */
     /* Its job has steps: setup->until_step says how many, and such a trial is as long as they are.
      */

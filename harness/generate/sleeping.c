@@ -82,7 +82,7 @@ bool sleeping_next(struct sleeping *sleeping, const struct scenario_view *view, 
 {
     CHECK(view->host_count >= 1);
     const struct model *model = view->hosts[sleeping->host];
-    if (model_contract(model)->sleeps == SLEEP_NONE) {
+    if (sleeping->is_off || model_contract(model)->sleeps == SLEEP_NONE) {
         return false;
     }
     if (model_is_asleep(model)) {

@@ -25,6 +25,7 @@ struct sleeping {
     uint32_t waited_count; /* ops since the sleep is wanted */
     uint8_t host;          /* that is to sleep, or sleeps */
     uint8_t fault;         /* enum fault_kind, the last one armed */
+    bool is_off;           /* the scenario decides who sleeps */
     bool is_wanted;
     bool has_woken; /* and nothing was drawn since */
     bool is_armed;  /* the fault, as far as it did not strike */

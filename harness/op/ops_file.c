@@ -186,10 +186,10 @@ static void print_members(FILE *stream, uint64_t members)
     }
 }
 
-/* The hosts' time, and their groups. */
+/* The hosts' time, their groups, and the device that they share. */
 static void print_hosts(FILE *stream, const struct setup *setup)
 {
-    char duration[SIZE_TEXT_BYTES];
+    char duration[SIZE_TEXT_BYTES], size[SIZE_TEXT_BYTES];
     fprintf(stream, "%s", setup->has_clocks ? "clocks own\n" : "");
     for (uint32_t i = 0; i < setup->host_count && setup->has_clocks; i++) {
         const struct setup_clock *clock = &setup->clocks[i];
@@ -207,6 +207,12 @@ static void print_hosts(FILE *stream, const struct setup *setup)
         fprintf(stream, "group %u ", (unsigned)setup->groups[i].number);
         print_members(stream, setup->groups[i].members);
         fprintf(stream, " \"%s\"\n", setup->groups[i].name);
+    }
+    if (setup->shared_hosts != 0) {
+        fprintf(stream, "shares ");
+        print_members(stream, setup->shared_hosts);
+        size_print(setup->shared_bytes, size);
+        fprintf(stream, setup->shared_bytes == 0 ? "\n" : " %s\n", size);
     }
 }
 

@@ -299,6 +299,7 @@ static const struct {
     {"clock", parser_clock, true},
     {"collective_bound", parser_collective_bound, false},
     {"group", parser_group, true},
+    {"shares", parser_shares, false},
     {"coordinate", parse_coordinate, false},
     {"target", parse_target, false},
     {"option", parse_option, true},
@@ -339,6 +340,6 @@ bool parser_head(struct parser *parser, struct word key)
         parser, key.text,
         "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
         "(scenario, chip, system, capacity, granule, rounding, hosts, clocks, clock, collective_bound, group, "
-        "coordinate, target, option, seed, search_nodes, regret_max, until, check_races, reported, tag)",
+        "shares, coordinate, target, option, seed, search_nodes, regret_max, until, check_races, reported, tag)",
         shown(key), key.text);
 }

@@ -1,4 +1,4 @@
-/* The lines of the head that give the hosts their time and their groups. */
+/* The lines of the head that give the hosts their time, their groups and a device to share. */
 #include "harness/base/size.h"
 #include "harness/op/private/ops_parse.h"
 
@@ -131,22 +131,58 @@ bool parser_group(struct parser *parser, struct word word)
            parser_fail(parser, word.text, "more than %d groups", SETUP_GROUP_COUNT_MAX);
 }
 
+bool parser_shares(struct parser *parser, struct word word)
+{
+    struct setup *setup = parser->setup;
+    if (!parse_members(parser, word, &setup->shared_hosts)) {
+        return false;
+    }
+    if ((setup->shared_hosts & (setup->shared_hosts - 1)) == 0) {
+        return parser_fail(parser, word.text, "one host alone shares no device: name two or more");
+    }
+    const struct word bytes = parser_next_word(parser);
+    if (bytes.length == 0) {
+        return true;
+    }
+    return parser_size(parser, bytes, &setup->shared_bytes) &&
+           (setup->shared_bytes > 0 ||
+            parser_fail(parser, bytes.text, "a shared device has at least the capacity"));
+}
+
+/* Whether what the head says of a shared device goes together. */
+static bool check_shared(struct parser *parser)
+{
+    const struct setup *setup = parser->setup;
+    if (setup->shared_bytes != 0 && setup->shared_bytes < setup->capacity_bytes) {
+        return parser_fail(parser, parser->line,
+                           "the shared device is smaller than the capacity, which each of its "
+                           "hosts has of it when it is awake");
+    }
+    return setup->shared_hosts == 0 || !parser->names_lanes ||
+           parser_fail(parser, parser->line,
+                       "'shares' does not go together with lanes: nobody sleeps there");
+}
+
 bool parser_check_hosts(struct parser *parser)
 {
     const struct setup *setup = parser->setup;
     const uint64_t there = UINT64_MAX >> (64 - setup->host_count);
-    uint64_t named = parser->clocks_named;
+    uint64_t named = parser->clocks_named | setup->shared_hosts;
     for (uint32_t i = 0; i < setup->group_count; i++) {
         named |= setup->groups[i].members;
     }
     if ((named & ~there) != 0) {
-        return parser_fail(parser, parser->line,
-                           "a clock or a group of the head has a host that is not there: the head "
-                           "has hosts %" PRIu32,
-                           setup->host_count);
+        return parser_fail(
+            parser, parser->line,
+            "a clock, a group or the shared device of the head has a host that is not there: the head "
+            "has hosts %" PRIu32,
+            setup->host_count);
     }
     if (parser->clocks_named != 0 && !setup->has_clocks) {
         return parser_fail(parser, parser->line, "the head has a clock, but not 'clocks own'");
+    }
+    if (!check_shared(parser)) {
+        return false;
     }
     return !setup->has_clocks || !parser->names_lanes ||
            parser_fail(parser, parser->line,

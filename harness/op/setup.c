@@ -150,12 +150,22 @@ void setup_set_hosts(struct setup *setup, uint32_t host_count)
     }
     setup->group_count = kept;
     setup->host_count = host_count;
+    setup->shared_hosts &= UINT64_MAX >> (64 - host_count);
+    if ((setup->shared_hosts & (setup->shared_hosts - 1)) == 0) {
+        setup->shared_hosts = setup->shared_bytes = 0; /* one host alone shares nothing */
+    }
+}
+
+uint64_t setup_shared_bytes(const struct setup *setup)
+{
+    return setup->shared_bytes == 0 ? setup->capacity_bytes : setup->shared_bytes;
 }
 
 void setup_drop_clocks(struct setup *setup)
 {
     setup->has_clocks = false;
     setup->collective_bound_ns = 0;
+    setup->shared_hosts = setup->shared_bytes = 0;
     memset(setup->clocks, 0, sizeof setup->clocks);
 }
 

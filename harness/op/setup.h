@@ -77,6 +77,11 @@ struct setup {
     bool has_clocks;
     struct setup_clock clocks[OP_HOST_COUNT_MAX]; /* all zero where not has_clocks */
     uint64_t collective_bound_ns; /* 0 = COLLECTIVE_BOUND_NS; DELAY_NEVER: no bound */
+    /* Two hosts or more, a bit each, that share the memory of one device: each has addresses of its
+     * own, and all of them together have at most shared_bytes mapped (device_pool.h).  0 = none.
+     * Not with lanes. */
+    uint64_t shared_hosts;
+    uint64_t shared_bytes; /* at least the capacity; 0 = the capacity */
     uint32_t group_count;
     struct setup_group groups[SETUP_GROUP_COUNT_MAX]; /* group_count of them, numbers ascending */
     bool has_tags;                                    /* at least one is named */
@@ -102,8 +107,11 @@ bool setup_set_option(struct setup *setup, const char *key, const char *value);
 
 /* That many hosts: what is said of others is dropped. */
 void setup_set_hosts(struct setup *setup, uint32_t host_count);
-/* One time for all hosts, and the default bound of collectives: what lanes share. */
+/* One time for all hosts, a device for each, and the default bound of collectives: what lanes have.
+ */
 void setup_drop_clocks(struct setup *setup);
+/* What the hosts of a shared device may have of it together. */
+uint64_t setup_shared_bytes(const struct setup *setup);
 /* The hosts of the group, a bit each: those that are declared, or all. */
 uint64_t setup_members(const struct setup *setup, uint16_t group);
 /* Declares a group, or replaces what was declared.  Control characters and quotes of the name

@@ -71,6 +71,7 @@ static void take_regions(struct oom *oom, const struct model *model)
     const struct device_region *regions = model_regions(model, &oom->region_count);
     oom->promised = contract->regions;
     oom->region_align_bytes = TARGET_REGION_ALIGN_BYTES;
+    oom->needs_trim = false;
     if (oom->promised.step_bytes == 0) {
         oom->promised.step_bytes = contract->granule_bytes;
     }

@@ -70,6 +70,8 @@ struct oom {
     uint64_t region_align_bytes;    /* where regions begin; not below the alignments of blocks */
     struct device_region *regions;  /* region_count of them */
     size_t region_count, region_capacity;
+    bool needs_trim; /* a shared device has not enough for the request's region before the empty
+                        ones are given back */
     struct setup_reported reported; /* see oom_assume(); not there in most */
     struct oom_block *kept;         /* scratch of oom_add_kept */
     size_t kept_capacity;

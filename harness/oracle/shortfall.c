@@ -156,6 +156,9 @@ static bool fits_after(struct oracle *oracle, const struct oom *oom, unsigned mi
     limited.program_evicts_program = oom->program_evicts_program &&
                                      (mitigations & MISSING_EVICT) != 0;
     limited.promised.trims = oom->promised.trims && (mitigations & MISSING_TRIM) != 0;
+    if (oom->needs_trim && !limited.promised.trims) {
+        limited.faults_fired |= 1u << FAULT_REGION;
+    }
     limited.faults_fired |= (mitigations & MISSING_GROW) != 0 ? 0 : 1u << FAULT_REGION;
     oracle_judge(oracle, &limited, SHORTFALL_NODES_MAX, &verdict);
     return verdict.kind == VERDICT_PREMATURE;

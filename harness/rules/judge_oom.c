@@ -1,8 +1,10 @@
 #include "harness/rules/private/judge_oom.h"
 
+#include "harness/device/device_pool.h"
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/shortfall.h"
 #include "harness/rules/judge_request.h"
+#include "harness/rules/private/judge_regions.h"
 #include "harness/rules/private/rules.h"
 
 #include <stdio.h>
@@ -165,6 +167,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     if (is_excused(host)) {
         return judge_text(judge, host, call);
     }
+    judge_pool(host, &judge->oom);
     if (model_absent_count(host->model) > 0) {
         oom_add_absent(&judge->oom, host->model);
     }
@@ -211,13 +214,14 @@ void judge_loaded_stack(struct judge *judge, const struct host *host, const stru
     }
 }
 
-/* Not when a fault of the device stood in its way. */
+/* Not when a fault of the device stood in its way, nor where others may have. */
 void judge_look_back(struct judge *judge, const struct host *host, const struct call *call)
 {
     const bool is_judged = call->result == TARGET_OK || call->result == TARGET_NO_MEMORY;
     const bool had_fault = device_faults_fired(host->device) != 0 ||
                            device_faults_struck(host->device) != 0;
-    if (judge->looks_back && judge->is_spending && is_judged &&
+    const bool is_bounded = host->contract.regions.grows && device_pool_of(host->device) != NULL;
+    if (judge->looks_back && judge->is_spending && is_judged && !is_bounded &&
         model_absent_count(host->model) == 0 && !had_fault && !call->is_pinned &&
         host->contract.limit == TARGET_LIMIT_DEVICE &&
         host->contract.placement == PLACEMENT_RANGES) {

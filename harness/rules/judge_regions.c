@@ -1,5 +1,7 @@
 #include "harness/rules/private/judge_regions.h"
 
+#include "harness/device/device_pool.h"
+#include "harness/oracle/reach.h"
 #include "harness/rules/private/rules.h"
 
 /* Whether the call may have ended the block: the model has not taken that in yet. */
@@ -93,4 +95,41 @@ void judge_regions_closed(struct judge *judge, const struct host *host)
     (void)device_regions(host->device, &count);
     evidence.count = count;
     (void)rule_judge(RULE_REGION, &evidence);
+}
+
+/* --- a shared device --- */
+
+static bool has_staying_block(const struct oom *oom, const struct device_region *region)
+{
+    const uint64_t drained_ns = reach_drain_ns(oom);
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        const bool is_inside = block->address >= region->address &&
+                               block->address - region->address < region->size_bytes;
+        const bool goes = block->state == BLOCK_DYING && block->hold_count == 0 &&
+                          block->freed_at_ns <= drained_ns;
+        if (is_inside && !goes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void judge_pool(const struct host *host, struct oom *oom)
+{
+    const struct device_pool *pool = device_pool_of(host->device);
+    if (pool == NULL || !oom->promised.grows) {
+        return;
+    }
+    const uint64_t need_bytes = oom_region_bytes(oom, oom->request.size_bytes);
+    const uint64_t left_bytes = device_pool_left_bytes(pool);
+    uint64_t trimmed_bytes = 0;
+    for (size_t i = 0; oom->promised.trims && i < oom->region_count; i++) {
+        trimmed_bytes += has_staying_block(oom, &oom->regions[i]) ? 0 : oom->regions[i].size_bytes;
+    }
+    oom->needs_trim = need_bytes > left_bytes;
+    if (need_bytes > left_bytes + trimmed_bytes) {
+        device_pool_refuse_region(host->device, need_bytes);
+        oom->faults_fired = device_faults_fired(host->device);
+    }
 }

@@ -8,7 +8,9 @@ bool rules_judge_not_released(const struct evidence *evidence)
     const struct model *model = evidence->host->model;
     const uint64_t capacity = model_capacity_bytes(model);
     const uint64_t mapped = device_mapped_bytes(evidence->host->device);
-    const bool has_failed = evidence->call->result != TARGET_OK;
+    /* What it kept in the sleep in which it was opened, no wake has taken. */
+    const bool has_failed = evidence->call->result != TARGET_OK &&
+                            mapped != evidence->host->kept_bytes;
     if (mapped == (model_is_asleep(model) ? 0 : capacity)) {
         return true;
     }

@@ -14,6 +14,7 @@
 #include "harness/run/growth.h"
 #include "harness/run/hangs.h"
 #include "harness/run/run_findings.h"
+#include "harness/run/shortages.h"
 #include "harness/run/standstills.h"
 #include "harness/run/totals.h"
 #include "harness/run/waits.h"
@@ -59,6 +60,8 @@ const struct waits *run_waits(const struct run *run);
 void run_hangs(const struct run *run, struct hangs *hangs);
 /* Where all clients waited for memory; NULL: the setup names none, or promises alone are judged. */
 const struct standstills *run_standstills(const struct run *run);
+/* Of hosts that share a device; none where none do. */
+const struct shortages *run_shortages(const struct run *run);
 /* The verdict on the out-of-memory of the last op, where the verdict of run_step() is on a rule
  * that the op broke besides; NULL: there is none. */
 const struct verdict *run_hidden_oom(const struct run *run);

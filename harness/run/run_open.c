@@ -7,19 +7,47 @@
 #include "harness/device/timeline.h"
 #include "harness/op/rounding.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool is_sharing(const struct run *run, uint32_t host)
+{
+    return (run->setup.shared_hosts >> host & 1) != 0;
+}
+
+/* Each has opened and sleeps before the next one is opened. */
+static bool open_pool(struct run *run, char reason[RUN_REASON_BYTES])
+{
+    const uint64_t shared_bytes = setup_shared_bytes(&run->setup);
+    if (run->setup.shared_hosts != 0 && shared_bytes < run->setup.capacity_bytes) {
+        snprintf(
+            reason, RUN_REASON_BYTES,
+            "the shared device is smaller than the capacity, which each of its hosts has of it "
+            "when it is awake");
+        return false;
+    }
+    run->pool = (struct device_pool){.size_bytes = shared_bytes};
+    shortages_init(&run->shortages);
+    return true;
+}
 
 static bool open_hosts(struct run *run, const struct target *target, struct device_guard *guard,
                        char reason[RUN_REASON_BYTES])
 {
     CHECK(run->setup.host_count <= OP_HOST_COUNT_MAX);
     CHECK(run->growth_count >= run->setup.host_count);
+    if (!open_pool(run, reason)) {
+        return false;
+    }
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
         struct host *host = &run->hosts[i];
         host->guard = guard;
         if (!host_open(host, (uint8_t)i, target, &run->setup,
                        run->timelines[run->setup.has_clocks ? i : 0], reason, RUN_REASON_BYTES)) {
+            return false;
+        }
+        if (is_sharing(run, i) && !host_share(host, &run->pool, reason, RUN_REASON_BYTES)) {
             return false;
         }
         host->clock = (uint8_t)(run->setup.has_clocks ? i : 0);
@@ -134,6 +162,7 @@ static struct run *begin_run(struct run *run, const struct target *target,
     run->judge.nodes_max = run->setup.search_nodes_max;
     run->judge.verdict = &run->verdict;
     run->judge.message = run->message;
+    run->judge.hosts_differ = run->setup.shared_hosts != 0;
     return run;
 }
 

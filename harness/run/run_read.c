@@ -23,6 +23,11 @@ const struct standstills *run_standstills(const struct run *run)
     return run->standstills == NULL ? NULL : standstill_watch_read(run->standstills);
 }
 
+const struct shortages *run_shortages(const struct run *run)
+{
+    return &run->shortages;
+}
+
 const struct run_findings *run_findings(const struct run *run)
 {
     return &run->findings;
@@ -86,10 +91,26 @@ const struct proof *run_prove(const struct run *run)
     return prove_verdict(run, &verdict);
 }
 
+/* On a shared device the oracle knows whether the request may have a region, and of no larger one:
+ * the answer is a lower bound. */
+static struct oracle_largest find_largest_shared(const struct run *run, uint64_t nodes_max)
+{
+    const struct oom *oom = &run->judge.oom;
+    if (run->verdict.kind == VERDICT_PREMATURE) {
+        return (struct oracle_largest){.bytes = oom->request.size_bytes};
+    }
+    struct oracle_largest largest = oracle_find_largest(run->judge.oracle, oom, run->verdict.kind,
+                                                        nodes_max);
+    largest.is_exact = false;
+    return largest;
+}
+
 struct oracle_largest run_find_largest(const struct run *run, uint64_t nodes_max)
 {
-    return oracle_find_largest(run->judge.oracle, &run->judge.oom, run->verdict.kind,
-                               nodes_max == 0 ? run->judge.nodes_max : nodes_max);
+    const uint64_t nodes = nodes_max == 0 ? run->judge.nodes_max : nodes_max;
+    return run->setup.shared_hosts != 0 && run->judge.oom.promised.grows
+               ? find_largest_shared(run, nodes)
+               : oracle_find_largest(run->judge.oracle, &run->judge.oom, run->verdict.kind, nodes);
 }
 
 const struct op_list *run_ops(const struct run *run)

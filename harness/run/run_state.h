@@ -2,6 +2,7 @@
 #ifndef HARNESS_RUN_RUN_STATE_H
 #define HARNESS_RUN_RUN_STATE_H
 
+#include "harness/device/device_pool.h"
 #include "harness/rules/judge.h"
 #include "harness/run/growth.h"
 #include "harness/run/probe_watch.h"
@@ -12,6 +13,7 @@ struct run {
     struct timeline *timelines[OP_HOST_COUNT_MAX]; /* of each host; or the first, of all */
     struct collectives *collectives;
     struct host hosts[OP_HOST_COUNT_MAX]; /* setup.host_count of them */
+    struct device_pool pool;              /* of setup.shared_hosts */
     const struct model *models[OP_HOST_COUNT_MAX];
     struct growth_samples *growth; /* growth_count of them, at least one per host */
     uint32_t growth_count;
@@ -25,6 +27,7 @@ struct run {
     struct waits waits;
     struct hang_watch *hangs;             /* NULL: one host */
     struct standstill_watch *standstills; /* NULL: no clients are named */
+    struct shortages shortages;           /* of setup.shared_hosts */
     char message[OBSERVATION_MESSAGE_BYTES];
     uint64_t digest;
     uint32_t unrecorded_count; /* ops of run_finish */

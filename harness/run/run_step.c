@@ -250,6 +250,15 @@ static void count_standstill(struct run *run, const struct host *host, const str
     }
 }
 
+/* Of the job, too. */
+static void count_shortage(struct run *run, const struct host *host, const struct call *call)
+{
+    const uint64_t members = run->setup.shared_hosts;
+    if ((members >> host->index & 1) != 0) {
+        run->totals.shortages += shortages_hear(&run->shortages, run->hosts, members, host, call);
+    }
+}
+
 void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message)
 {
     begin_verdict(run, call->number);
@@ -272,6 +281,7 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
         count_verdict(run, call, run->judge.oom_kind);
         count_hit_probes(run, host, call);
         count_standstill(run, host, call);
+        count_shortage(run, host, call);
     }
     end_taken_op(run, host, call);
     if (run->hangs != NULL) {
@@ -443,6 +453,22 @@ static void finish_host(struct run *run, struct host *host)
     note_finding(run);
 }
 
+/* Who is awake gives way to those who sleep and share the device with it. */
+static void finish_hosts(struct run *run)
+{
+    uint64_t asleep = 0;
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        const bool sleeps = model_is_asleep(run->hosts[i].model);
+        asleep |= sleeps ? UINT64_C(1) << i & run->setup.shared_hosts : 0;
+    }
+    for (uint32_t i = 0; i < 2 * run->setup.host_count && !run->is_broken; i++) {
+        const uint32_t host = i % run->setup.host_count;
+        if ((asleep >> host & 1) == (i >= run->setup.host_count)) {
+            finish_host(run, &run->hosts[host]);
+        }
+    }
+}
+
 static void count_hangs(struct run *run)
 {
     struct hangs hangs;
@@ -476,9 +502,7 @@ const struct verdict *run_finish(struct run *run)
     }
     begin_verdict(run, (uint32_t)run->ops.count);
     judge_absorb_all(&run->judge);
-    for (uint32_t i = 0; i < run->setup.host_count && !run->is_broken; i++) {
-        finish_host(run, &run->hosts[i]);
-    }
+    finish_hosts(run);
     /* What was broken counts; the ops of cleaning up do not. */
     const uint64_t broken = run->totals.broken;
     CHECK_COSTLY(run->totals.broken >= before.broken);

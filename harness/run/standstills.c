@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/call/call.h"
 #include "harness/call/host.h"
+#include "harness/device/device_pool.h"
 #include "harness/oracle/oracle.h"
 #include "harness/rules/judge_request.h"
 
@@ -120,7 +121,8 @@ static void find_way(struct standstill_watch *watch, const struct host *host,
 {
     const bool is_known = model_kept_count(host->model) == 0 &&
                           model_absent_count(host->model) == 0 &&
-                          host->contract.limit == TARGET_LIMIT_DEVICE;
+                          host->contract.limit == TARGET_LIMIT_DEVICE &&
+                          !(host->contract.regions.grows && device_pool_of(host->device) != NULL);
     found->way = is_known ? STANDSTILL_TOO_SMALL : STANDSTILL_UNKNOWN;
     for (int i = 0; i < watch->client_count && is_known; i++) {
         const enum standstill_way way = ask(watch, host, ops, oracle, i, GIVES_EVERYBODY);

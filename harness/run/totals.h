@@ -28,6 +28,7 @@ struct run_totals {
     /* all clients waited for memory (standstills.h): in all, those that one of them could have
      * ended, and those of which that is not known */
     uint64_t standstills, standstills_ordered, standstills_unknown;
+    uint64_t shortages; /* calls that a shared device refused, as other hosts had the memory */
     uint64_t search_nodes;
     uint64_t second_opinions;            /* OOMs that the exhaustive judge judged, too */
     uint64_t relations_checked;          /* questions about states related to those of OOMs */

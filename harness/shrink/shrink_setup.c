@@ -36,6 +36,7 @@ static bool try_scale(struct shrinker *shrinker, unsigned shift)
         return false;
     }
     setup.capacity_bytes *= granule;
+    setup.shared_bytes = (setup.shared_bytes / granule >> shift) * granule;
     setup.chip[0] = '\0';
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     for (size_t i = 0; i < shrinker->trial.count; i++) {
@@ -54,6 +55,7 @@ static bool try_granule(struct shrinker *shrinker, uint64_t to)
     }
     setup.granule_bytes = to;
     setup.capacity_bytes = setup.capacity_bytes / from * to;
+    setup.shared_bytes = setup.shared_bytes / from * to;
     setup.chip[0] = '\0';
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     for (size_t i = 0; i < shrinker->trial.count; i++) {
@@ -106,12 +108,24 @@ static void simplify_hosts(struct shrinker *shrinker)
     }
 }
 
+/* A shared device that has room for one host alone. */
+static void simplify_shared(struct shrinker *shrinker)
+{
+    struct setup setup = shrinker->result->setup;
+    if (setup.shared_bytes != 0) {
+        setup.shared_bytes = 0;
+        op_list_copy(&shrinker->trial, &shrinker->result->ops);
+        (void)shrinker_try_setup(shrinker, &setup);
+    }
+}
+
 void shrinker_simplify_setup(struct shrinker *shrinker)
 {
     if (!shrinker->attempt->changes_setup) {
         return;
     }
     simplify_hosts(shrinker);
+    simplify_shared(shrinker);
     for (unsigned shift = 32; shift > 0; shift /= 2) {
         while (try_scale(shrinker, shift)) {
         }

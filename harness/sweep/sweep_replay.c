@@ -100,6 +100,14 @@ static void watch_devices(struct sweep_replay *replay)
     }
 }
 
+/* What cleaning up calls, the wake of a target that still sleeps, no fault can strike. */
+static void unwatch_devices(struct sweep_replay *replay)
+{
+    for (uint32_t i = 0; i < replay->setup->host_count; i++) {
+        device_set_witness(run_device(replay->run, i), NULL, NULL);
+    }
+}
+
 static void take_sites(struct sweep_replay *replay)
 {
     for (size_t i = 0; i < replay->pending_count; i++) {
@@ -295,6 +303,7 @@ static void replay_all(struct sweep_replay *replay)
 {
     watch_devices(replay);
     if (replay_ops(replay)) {
+        unwatch_devices(replay);
         const struct verdict *last = run_finish(replay->run);
         if (run_is_broken(replay->run)) {
             tell_verdict(replay, last);

@@ -335,6 +335,7 @@ static bool scale_setup(struct setup *setup)
 {
     char granule[SETUP_NAME_BYTES];
     setup->capacity_bytes *= 2;
+    setup->shared_bytes *= 2;
     setup->granule_bytes *= 2;
     setup->chip[0] = '\0'; /* it has another capacity */
     (void)snprintf(granule, sizeof granule, "%" PRIu64, setup->granule_bytes);

@@ -52,7 +52,7 @@ struct source {
     struct given given; /* of a list in place of the scenario's ops */
 };
 
-static bool takes_option(const struct target *target, const char *key)
+bool trial_takes_option(const struct target *target, const char *key)
 {
     const size_t length = strlen(key);
     const char *line = target->option_help;
@@ -69,7 +69,7 @@ static void keep_to_target(const struct trial_plan *plan, struct setup *drawn)
 {
     uint32_t count = plan->setup->option_count;
     for (uint32_t i = count; i < drawn->option_count; i++) {
-        if (takes_option(plan->target, drawn->options[i].key)) {
+        if (trial_takes_option(plan->target, drawn->options[i].key)) {
             drawn->options[count++] = drawn->options[i];
         }
     }
@@ -98,6 +98,7 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     if (plan->is_for_lanes) {
         setup_drop_clocks(drawn);
     }
+    source->sleeping.is_off = drawn->shared_hosts != 0;
 }
 
 /* Whether the last op is asked again. */

@@ -69,6 +69,7 @@ static const char *find_shared_place(const struct plant_defect *a, const struct 
         {"unloads", a->unload != NULL && b->unload != NULL},
         {"wakes", a->wake != NULL && b->wake != NULL},
         {"memory given back", a->unmap != NULL && b->unmap != NULL},
+        {"memory taken again", a->map != NULL && b->map != NULL},
         {"restored stages", a->stage_copy != NULL && b->stage_copy != NULL},
         {"dropped stages", a->stage_drop != NULL && b->stage_drop != NULL},
         {"host memory", a->host_free_bytes != NULL && b->host_free_bytes != NULL},

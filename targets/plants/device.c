@@ -62,7 +62,8 @@ static void bent_unmap(void *context, uint64_t address, uint64_t bytes)
 static enum device_result bent_map(void *context, uint64_t address, uint64_t bytes)
 {
     struct plant *plant = context;
-    return plant->device.map(plant->device.context, address, bytes);
+    return plant->defect->map != NULL ? plant->defect->map(plant, address, bytes)
+                                      : plant->device.map(plant->device.context, address, bytes);
 }
 
 static enum device_result bent_stage_copy(void *context, uint64_t stage, uint64_t to)

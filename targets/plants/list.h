@@ -198,6 +198,9 @@ PLANT(sleeps, not_released, "not_released", "keeps a granule more of the device 
 PLANT(sleeps, not_released_half, "not_released",
       "a wake that the device refuses keeps what it took before the refusal",
       .forced = {"sleep", "keeps"}, .unmap = unmap_asleep_only)
+PLANT(sleeps, not_released_pieces, "not_released",
+      "wakes piece by piece, and keeps the pieces that it took when the next one is refused",
+      .forced = {"sleep", "keeps"}, .map = map_in_pieces, .unmap = unmap_asleep_only)
 PLANT(sleeps, wake_forgets, "contents", "sometimes forgets to restore a block",
       .forced = {"sleep", "keeps"}, .stage_copy = stage_copy_forgotten)
 PLANT(sleeps, wake_loses, "contents",

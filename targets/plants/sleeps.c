@@ -24,6 +24,21 @@ static void unmap_asleep_only(struct plant *plant, uint64_t address, uint64_t by
     }
 }
 
+enum { PIECE_COUNT = 8 };
+
+/* Piece by piece, and what came before the piece that is refused stays. */
+static enum device_result map_in_pieces(struct plant *plant, uint64_t address, uint64_t bytes)
+{
+    const uint64_t granule = plant->contract.granule_bytes;
+    const uint64_t piece = bytes / PIECE_COUNT / granule * granule + granule;
+    enum device_result result = DEVICE_OK;
+    for (uint64_t at = 0; at < bytes && result == DEVICE_OK; at += piece) {
+        result = plant->device.map(plant->device.context, address + at,
+                                   bytes - at < piece ? bytes - at : piece);
+    }
+    return result;
+}
+
 /* --- contents --- */
 
 static enum device_result stage_copy_forgotten(struct plant *plant, uint64_t stage, uint64_t to)

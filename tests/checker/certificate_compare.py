@@ -85,7 +85,7 @@ def list_replays(hbmstress, folder):
         run_quietly([hbmstress, 'run', 'queued_free_race', '-t', target, *'--seed 5 --seeds 1 --ops 400 --faults all --keep 1 '
                      '--capacity 72M --out'.split(), target], folder)
         replays += [(path, ()) for path in sorted((folder / target / 'kept').glob('*.ops'))]
-    return replays + list_streamed(hbmstress, folder) + list_hosts(folder)
+    return replays + list_streamed(hbmstress, folder) + list_shared(hbmstress, folder) + list_hosts(folder)
 
 
 def list_hosts(folder):
@@ -96,6 +96,17 @@ def list_hosts(folder):
             path = folder / f'hosts-{target}-{i}.ops'
             path.write_text(draw_list(random.Random(f'{target} {i}'), target))
             replays.append((path, ()))
+    return replays
+
+
+def list_shared(hbmstress, folder):
+    """Hosts that share a device, by turns and in regions; one does not give back what it promised."""
+    replays = []
+    for target in ('hbm', 'segments', 'segments -O empty=keep -O trims=yes'):
+        made = f'shared-{len(replays)}'
+        run_quietly([hbmstress, 'run', 'serving_beside_training', '-t', *target.split(),
+                     *'--seed 4 --seeds 1 --ops 300 --capacity 1G --faults all --keep 1 --out'.split(), made], folder)
+        replays += [(path, ()) for path in sorted((folder / made / 'kept').glob('*.ops'))]
     return replays
 
 

@@ -122,7 +122,7 @@ FIELDS = {'size': read_size, 'stack': read_size, 'address': read_size, 'unpadded
           'nth': plain(2**32 - 1), 'point': plain(2**32 - 1), 'stream': matching('[1-9]|[1-5][0-9]|6[0-3]')}
 HEAD = {'scenario': matching('.+'), 'chip': matching('.+'), 'system': matching('.+'),
         'capacity': scaled(SCALES, 2**50), 'granule': power(1, 2**16), 'rounding': read_rounding, 'hosts': plain(64),
-        'clocks': one_of('own'), 'clock': matching('.+'), 'group': matching('.+'), 'collective_bound': read_bound,
+        'clocks': one_of('own'), 'clock': matching('.+'), 'group': matching('.+'), 'shares': matching('.+'), 'collective_bound': read_bound,
         'coordinate': matching('.+'), 'target': matching('.+'), 'option': matching('[^=]+=.+'), 'seed': read_whole,
         'search_nodes': read_whole, 'regret_max': read_whole, 'until': read_whole, 'check_races': one_of('yes'), 'reported': read_reported,
         'tag': matching('(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5]) ".*"')}

@@ -790,6 +790,7 @@ static const struct edit broken_lists[] = {
     {"granule 512", "check_races no", "list.ops:3: the value of check_races is wrong"},
     {"granule 512", "clocks shared", "list.ops:3: the value of clocks is wrong"},
     {"granule 512", "clock", "list.ops:3: the value of clock is wrong"},
+    {"granule 512", "shares", "list.ops:3: the value of shares is wrong"},
     {"granule 512", "group", "list.ops:3: the value of group is wrong"},
     {"granule 512", "collective_bound 0s", "list.ops:3: the value of collective_bound is wrong"},
     {"granule 512", "collective_bound 5", "list.ops:3: the value of collective_bound is wrong"},

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCENARIO_COUNT = 18 };
+enum { SCENARIO_COUNT = 19 };
 
 /* A setup as a run without any options makes it. */
 static void setup_for(struct setup *setup, const struct scenario *scenario, const char *target,
@@ -135,7 +135,9 @@ START_TEST(scenarios_are_total_on_tiny_and_huge_devices)
             for (uint64_t seed = 1; seed <= 6; seed++) {
                 run_on(scenarios[i], "hbm", capacities[k], seed);
             }
-            run_on(scenarios[i], "first_fit", capacities[k], 1);
+            /* first_fit neither sleeps nor grows. */
+            run_on(scenarios[i], scenarios[i]->shares_device ? "segments" : "first_fit",
+                   capacities[k], 1);
         }
     }
 }
@@ -371,6 +373,45 @@ START_TEST(hosts_are_compared_and_one_host_fails_alone)
 }
 END_TEST
 
+/* With faults none: what is refused, the others have. */
+static void share_a_device(const char *target, struct run_totals *all)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct setup setup;
+        struct trial trial;
+        setup_for(&setup, &scenario_serving_beside_training, target, seed);
+        run_trial(&scenario_serving_beside_training, &setup, true, 600, &trial);
+        ck_assert_msg(trial.first.kind == VERDICT_NONE, "seed %" PRIu64 ": %s", seed,
+                      trial.first.reason);
+        ck_assert_uint_ge(trial.setup.host_count, 2);
+        ck_assert_uint_eq(trial.setup.shared_hosts, UINT64_MAX >> (64 - trial.setup.host_count));
+        run_totals_add(all, &trial.totals);
+        trial_deinit(&trial);
+    }
+}
+
+START_TEST(an_engine_and_trainers_share_a_device)
+{
+    struct run_totals by_turns = {0}, growing = {0};
+    share_a_device("hbm", &by_turns);
+    share_a_device("segments", &growing);
+    printf("serving_beside_training: %" PRIu64 " ops, %" PRIu64 " skipped, %" PRIu64
+           " sleeps, %" PRIu64 " wakes, %" PRIu64 " shortages, %" PRIu64 " OOMs; growing %" PRIu64
+           " shortages, %" PRIu64 " OOMs\n",
+           by_turns.ops, by_turns.skipped, by_turns.by_kind[OP_SLEEP], by_turns.by_kind[OP_WAKE],
+           by_turns.shortages, by_turns.ooms, growing.shortages, growing.ooms);
+    ck_assert_uint_gt(by_turns.by_kind[OP_SLEEP], 300);
+    ck_assert_uint_gt(by_turns.by_kind[OP_WAKE], by_turns.by_kind[OP_SLEEP] + 100); /* too early */
+    ck_assert_uint_gt(by_turns.shortages, 100);
+    ck_assert_uint_gt(by_turns.justified, 100);
+    ck_assert_uint_lt(by_turns.skipped * 50, by_turns.ops);
+    ck_assert_uint_eq(growing.by_kind[OP_SLEEP], 0);
+    ck_assert_uint_gt(growing.shortages, 1000);
+    ck_assert_uint_gt(growing.justified, growing.shortages);
+    ck_assert_uint_eq(growing.excused + growing.unknown, 0);
+}
+END_TEST
+
 START_TEST(a_mesh_of_hosts_shows_each_way_to_be_missing)
 {
     struct run_totals all = {0};
@@ -425,6 +466,7 @@ Suite *suite_of_scenarios(void)
     tcase_add_test(cases, a_slow_leak_fills_the_device_and_its_growing_tag_is_named);
     tcase_add_test(cases, a_slow_leak_fills_every_host);
     tcase_add_test(cases, a_slow_leak_of_a_default_run_is_one_whole_trial_at_least);
+    tcase_add_test(cases, an_engine_and_trainers_share_a_device);
     tcase_add_test(cases, a_mesh_of_hosts_shows_each_way_to_be_missing);
     tcase_add_test(cases, hosts_are_compared_and_one_host_fails_alone);
     suite_add_tcase(suite, cases);

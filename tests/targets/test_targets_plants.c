@@ -102,6 +102,7 @@ static const struct ground grounds[] = {
     {"plant_buddy_unmerged", "fragmentation_storm"},
     {"plant_buddy_late", "queued_free_race"},
     {"plant_not_released", "training_step"},
+    {"plant_not_released_pieces", "serving_beside_training"},
     {"plant_wake_forgets", "training_step"},
     {"plant_wake_moves", "training_step"},
     {"plant_wake_refuses", "training_step"},

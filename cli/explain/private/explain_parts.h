@@ -54,6 +54,7 @@ struct explanation {
     struct history *history; /* until this moment */
     struct occupancy occupancy;
     struct hangs hangs;          /* of the job, in the first run */
+    struct shortages shortages;  /* the same of the device that hosts share */
     struct what_if_trial *trial; /* of the remedies; NULL: none was tried yet */
     struct explain_best best;
     struct writing text;
@@ -134,6 +135,8 @@ void explain_settle(struct explanation *explanation);
 void explain_settle_in_json(struct explanation *explanation);
 /* Who waited in vain for another host, and why that one did not come; nothing where nobody did. */
 void explain_hangs(struct explanation *explanation);
+/* Who had the memory of a shared device when another host ran out; nothing where none did. */
+void explain_shortages(struct explanation *explanation);
 /* The causes, the surest first; has_failed: there is a verdict, which is said already.  Of a list
  * without any only a leak is told.  Nothing of a broken promise that is no out-of-memory. */
 void explain_causes(struct explanation *explanation);

@@ -5,6 +5,7 @@
 
 #include "harness/base/array.h"
 #include "harness/device/device.h"
+#include "harness/device/device_pool.h"
 #include "harness/device/host_memory.h"
 #include "harness/device/private/device_contents.h"
 #include "harness/device/private/device_faults.h"
@@ -35,6 +36,9 @@ struct device {
     bool is_renamed; /* ids are others: see device_rename() */
     struct contents contents;
     struct span_map unmapped; /* without memory; the owner is no matter */
+    struct device_pool *pool; /* whose memory it has; NULL = its own */
+    bool is_pooled_by_regions;
+    struct device_pool_refusal pool_refusal; /* of this op, the first one */
     struct stage *stages;
     size_t stage_count, stage_count_live;
     size_t stage_hint; /* where the last one was found: the next one is often behind it */
@@ -156,6 +160,13 @@ static inline bool is_mapped(struct device *device, uint64_t address, uint64_t b
     device->left_range = true;
     return false;
 }
+
+/* --- its pool --- */
+
+/* False: it has not so much left; the op's first such call is noted.  Without one all is granted.
+ */
+bool pool_take(struct device *device, uint64_t bytes);
+void pool_give(struct device *device, uint64_t bytes);
 
 /* --- its services --- */
 

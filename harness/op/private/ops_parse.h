@@ -99,6 +99,8 @@ bool parser_clock(struct parser *parser, struct word word);
 bool parser_collective_bound(struct parser *parser, struct word word);
 /* NUMBER HOSTS "NAME", with HOSTS such as 0-3,8 */
 bool parser_group(struct parser *parser, struct word word);
+/* HOSTS, and perhaps BYTES */
+bool parser_shares(struct parser *parser, struct word word);
 /* After the last line: whether these go with the number of hosts, and with the ops. */
 bool parser_check_hosts(struct parser *parser);
 /* The fields of an op up to the end of the line, and whether they go together. */

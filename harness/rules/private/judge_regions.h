@@ -16,4 +16,9 @@ bool judge_regions(struct judge *judge, struct host *host, const struct call *ca
 /* The target is closed: it holds none. */
 void judge_regions_closed(struct judge *judge, const struct host *host);
 
+/* After oom_take() of a request that was refused: where a shared device has no room for the region
+ * that it needs, also once all is done that the contract promises before, the device and *oom take
+ * that for a region refused.  Nothing where the device is not shared, or nothing grows. */
+void judge_pool(const struct host *host, struct oom *oom);
+
 #endif

@@ -109,6 +109,7 @@ struct plant_defect {
     enum device_result (*event_wait)(struct plant *plant, uint64_t event);
     enum device_result (*unload)(struct plant *plant, uint64_t program);
     void (*unmap)(struct plant *plant, uint64_t address, uint64_t bytes);
+    enum device_result (*map)(struct plant *plant, uint64_t address, uint64_t bytes);
     enum device_result (*stage_copy)(struct plant *plant, uint64_t stage, uint64_t to);
     void (*stage_drop)(struct plant *plant, uint64_t stage);
     size_t (*host_free_bytes)(struct plant *plant,

@@ -1,0 +1,336 @@
+/* Hosts that share the memory of one device: who may wake, who is refused, and who had it then. */
+#include "harness/device/device.h"
+#include "harness/device/device_pool.h"
+#include "harness/device/timeline.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct setup setup;
+static struct op_list list;
+static struct run *run;
+
+static enum ops_file_result read_list(const char *head, const char *ops,
+                                      struct ops_file_error *error)
+{
+    char text[4096];
+    const int length = snprintf(text, sizeof text,
+                                "hbmstress-ops 1\ncapacity 1M\ngranule 512\n%s%s", head, ops);
+    op_list_init(&list);
+    return ops_file_parse(text, (size_t)length, &setup, &list, error);
+}
+
+static struct run *create_run(const char *head, const char *ops, const char *target, char *reason)
+{
+    struct ops_file_error error;
+    ck_assert_msg(read_list(head, ops, &error) == OPS_FILE_OK, "%s", error.reason);
+    return run_create(target_find(target), &setup, reason);
+}
+
+static void begin_list(const char *head, const char *ops)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    run = create_run(head, ops, "hbm", reason);
+    ck_assert_msg(run != NULL, "%s", reason);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct verdict *verdict = run_step(run, &list.ops[i]);
+        ck_assert_msg(verdict->kind != VERDICT_BROKEN, "%s", verdict->reason);
+    }
+}
+
+/* What cleaning up finds is a finding, too. */
+static void end_list(void)
+{
+    ck_assert_int_eq(run_finish(run)->kind, VERDICT_NONE);
+    run_destroy(run);
+    op_list_deinit(&list);
+}
+
+static uint64_t mapped_of(uint32_t host)
+{
+    return device_mapped_bytes(run_device(run, host));
+}
+
+/* --- the pool --- */
+
+START_TEST(what_its_members_map_is_of_the_pool)
+{
+    struct timeline *timeline = timeline_create();
+    struct device *a = device_create(100, timeline);
+    struct device *b = device_create(100, timeline);
+    struct device_pool pool = {.size_bytes = 150};
+    const struct device_services *of_a = device_services(a);
+    const struct device_services *of_b = device_services(b);
+    of_b->unmap(of_b->context, 0, 100);
+    device_join_pool(a, &pool, false);
+    device_join_pool(b, &pool, false);
+    ck_assert_uint_eq(device_pool_left_bytes(&pool), 50);
+    device_begin_op(b, 100);
+    ck_assert_int_eq(of_b->map(of_b->context, 0, 51), DEVICE_REFUSED);
+    ck_assert_uint_eq(device_pool_refusal(b).asked_bytes, 51);
+    ck_assert_uint_eq(device_mapped_bytes(b), 0);
+    ck_assert(device_faults_fired(b) == 1u << FAULT_COPY);
+    ck_assert_int_eq(of_b->map(of_b->context, 20, 30), DEVICE_OK);
+    ck_assert_int_eq(of_b->map(of_b->context, 10, 50), DEVICE_OK); /* 20 of them are new */
+    ck_assert_uint_eq(device_pool_left_bytes(&pool), 0);
+    ck_assert_int_eq(of_b->map(of_b->context, 10, 50), DEVICE_OK);
+    ck_assert_int_eq(of_b->map(of_b->context, 9, 2), DEVICE_REFUSED);
+    ck_assert_uint_eq(device_pool_refusal(b).asked_bytes, 51); /* the first one */
+    of_a->unmap(of_a->context, 40, 30);
+    of_a->unmap(of_a->context, 30, 50); /* 20 of them were still there */
+    ck_assert_uint_eq(device_pool_left_bytes(&pool), 50);
+    device_begin_op(b, 100);
+    ck_assert_uint_eq(device_pool_refusal(b).asked_bytes, 0);
+    device_leave_pool(a);
+    ck_assert_uint_eq(device_pool_left_bytes(&pool), 100);
+    device_destroy(b);
+    ck_assert_uint_eq(device_pool_left_bytes(&pool), 150);
+    device_leave_pool(a);
+    device_destroy(a);
+    timeline_destroy(timeline);
+}
+END_TEST
+
+/* --- sleeping by turns --- */
+
+#define TWO "hosts 2\nclocks own\nshares 0-1\noption sleep=keeps\n"
+
+START_TEST(all_sleep_at_first)
+{
+    begin_list(TWO, "\n0: alloc size=1K\n1: wake\n2: alloc size=1K\n3: alloc size=1K host=1\n");
+    ck_assert_uint_eq(run_totals(run)->skipped, 2);
+    ck_assert_uint_eq(mapped_of(0), 1 << 20);
+    ck_assert_uint_eq(mapped_of(1), 0);
+    end_list();
+}
+END_TEST
+
+START_TEST(who_wakes_too_early_is_refused_and_sleeps_on)
+{
+    begin_list(TWO, "\n0: wake\n1: alloc size=300K\n2: wake host=1\n3: alloc size=1K host=1\n"
+                    "4: sleep\n5: wake host=1\n6: alloc size=1M host=1\n7: wake\n"
+                    "8: sleep host=1\n9: wake\n10: touch block=1\n");
+    const struct shortages *shortages = run_shortages(run);
+    ck_assert_uint_eq(run_totals(run)->shortages, 2);
+    ck_assert_uint_eq(shortages->count, 2);
+    const struct shortage *first = &shortages->shortages[0], *second = &shortages->shortages[1];
+    ck_assert_uint_eq(first->op, 2);
+    ck_assert_uint_eq(first->host, 1);
+    ck_assert_uint_eq(first->holder, 0);
+    ck_assert_uint_eq(first->holder_since, 0);
+    ck_assert(first->is_holder_awake);
+    ck_assert_uint_eq(first->asked_bytes, 1 << 20);
+    ck_assert_uint_eq(first->left_bytes, 0);
+    ck_assert_uint_eq(first->holder_bytes, 1 << 20);
+    ck_assert_uint_eq(second->op, 7);
+    ck_assert_uint_eq(second->holder, 1);
+    ck_assert_uint_eq(second->holder_since, 5);
+    ck_assert_uint_eq(run_totals(run)->skipped, 1); /* op 3: host 1 is asleep */
+    ck_assert_uint_eq(run_totals(run)->broken, 0);
+    end_list();
+}
+END_TEST
+
+START_TEST(as_many_are_awake_as_there_is_room_for)
+{
+    begin_list("hosts 4\nclocks own\nshares 0-1,3 2560K\noption sleep=keeps\n",
+               "\n0: wake\n1: wake host=3\n2: wake host=1\n3: alloc size=1K host=2\n");
+    ck_assert_uint_eq(run_totals(run)->shortages, 1);
+    ck_assert_uint_eq(run_shortages(run)->shortages[0].left_bytes, 512 << 10);
+    ck_assert_uint_eq(mapped_of(0) + mapped_of(3), 2 << 20);
+    ck_assert_uint_eq(run_totals(run)->skipped, 0); /* host 2 has a device of its own */
+    end_list();
+}
+END_TEST
+
+START_TEST(the_end_wakes_the_sleepers_after_the_others_are_gone)
+{
+    begin_list(TWO,
+               "\n0: wake\n1: alloc size=1K\n2: sleep\n3: wake host=1\n4: alloc size=1K host=1\n");
+    end_list();
+}
+END_TEST
+
+START_TEST(hosts_that_share_may_be_answered_differently)
+{
+    begin_list(TWO, "\n0: wake\n1: alloc size=1K spmd=1\n2: alloc size=1M spmd=2\n3: sleep\n"
+                    "4: wake host=1\n5: alloc size=1M spmd=1 host=1\n");
+    ck_assert_uint_eq(run_totals(run)->broken, 0);
+    end_list();
+}
+END_TEST
+
+/* --- growing --- */
+
+/* Lists of 64 MiB, with steps of 2 MiB. */
+static void begin_growing(const char *options, const char *ops)
+{
+    struct ops_file_error error;
+    char reason[RUN_REASON_BYTES] = "", text[2048];
+    const int length = snprintf(text, sizeof text,
+                                "hbmstress-ops 1\ncapacity 64M\ngranule 512\nhosts 2\nclocks own\n"
+                                "shares 0-1\n%s\n%s",
+                                options, ops);
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, (size_t)length, &setup, &list, &error), OPS_FILE_OK);
+    run = run_create(target_find("segments"), &setup, reason);
+    ck_assert_msg(run != NULL, "%s", reason);
+    for (size_t i = 0; i < list.count; i++) {
+        (void)run_step(run, &list.ops[i]);
+    }
+}
+
+START_TEST(a_region_beyond_the_shared_device_is_refused_justly)
+{
+    begin_growing("", "0: alloc size=40M\n1: alloc size=20M host=1\n2: alloc size=6M host=1\n"
+                      "3: alloc size=4M host=1\n4: alloc size=1K\n");
+    ck_assert_uint_eq(run_totals(run)->ooms, 2);
+    ck_assert_uint_eq(run_totals(run)->justified, 2);
+    const struct shortages *shortages = run_shortages(run);
+    ck_assert_uint_eq(shortages->total, 2);
+    ck_assert_uint_eq(shortages->shortages[0].op, 2);
+    ck_assert_uint_eq(shortages->shortages[0].asked_bytes, 6 << 20);
+    ck_assert_uint_eq(shortages->shortages[0].left_bytes, 4 << 20);
+    ck_assert_uint_eq(shortages->shortages[0].holder_bytes, 40 << 20);
+    ck_assert_uint_eq(shortages->shortages[0].holder_since, OP_NONE);
+    ck_assert_uint_eq(shortages->shortages[1].holder, 1); /* host 0 has 40M itself */
+    end_list();
+}
+END_TEST
+
+START_TEST(a_free_region_of_the_other_host_is_the_others)
+{
+    begin_growing("", "0: alloc size=60M\n1: free block=0\n2: alloc size=10M host=1\n"
+                      "3: alloc size=62M\n4: free block=3\n");
+    ck_assert_uint_eq(run_totals(run)->justified, 1); /* op 2: host 0 keeps what it freed */
+    ck_assert_uint_eq(run_totals(run)->ooms, 1);      /* it trims for its own op 3 */
+    ck_assert_uint_eq(run_totals(run)->shortages, 1);
+    end_list();
+}
+END_TEST
+
+START_TEST(what_it_promised_to_give_back_counts_as_left)
+{
+    const char *ops = "0: alloc size=20M\n1: free block=0\n2: alloc size=40M host=1\n"
+                      "3: alloc size=24M\n";
+    begin_growing("", ops);
+    ck_assert_uint_eq(run_totals(run)->ooms, 0);
+    end_list();
+    begin_growing("option empty=keep\noption trims=yes\n", ops);
+    ck_assert_uint_eq(run_totals(run)->premature, 1);
+    ck_assert_str_eq(run_findings(run)->findings[0].verdict.mechanism, "fits after trim and grow");
+    run_destroy(run);
+    op_list_deinit(&list);
+    begin_growing("option empty=keep\noption trims=no\n", ops);
+    ck_assert_uint_eq(run_totals(run)->justified, 1);
+    run_destroy(run);
+    op_list_deinit(&list);
+}
+END_TEST
+
+/* --- what is refused --- */
+
+START_TEST(the_head_comes_back_as_it_was)
+{
+    static const char *const lines[] = {"shares 0-2\n", "shares 0,2-3 3M\n"};
+    for (size_t i = 0; i < 2; i++) {
+        char head[64];
+        struct ops_file_error error;
+        char *text = NULL;
+        size_t length = 0;
+        snprintf(head, sizeof head, "hosts 4\n%s", lines[i]);
+        ck_assert_int_eq(read_list(head, "\n0: report\n", &error), OPS_FILE_OK);
+        ck_assert_uint_eq(setup.shared_hosts, i == 0 ? 7 : 13);
+        ck_assert_uint_eq(setup_shared_bytes(&setup), i == 0 ? 1 << 20 : 3 << 20);
+        FILE *stream = open_memstream(&text, &length);
+        ops_file_print_head(stream, &setup);
+        fclose(stream);
+        ck_assert_ptr_nonnull(strstr(text, lines[i]));
+        free(text);
+        op_list_deinit(&list);
+    }
+}
+END_TEST
+
+START_TEST(what_is_wrong_in_the_head_is_said)
+{
+    static const struct {
+        const char *head, *ops, *reason;
+    } wrong[] = {
+        {"hosts 2\nshares 0\n", "", "one host alone shares no device"},
+        {"hosts 2\nshares 0-2\n", "", "a host that is not there"},
+        {"hosts 2\nshares 0,0\n", "", "a host is given twice"},
+        {"hosts 2\nshares 0-1 lots\n", "", "is not a size"},
+        {"hosts 2\nshares 0-1 0\n", "", "at least the capacity"},
+        {"hosts 2\nshares 0-1 512K\n", "", "smaller than the capacity"},
+        {"hosts 2\nshares 0-1 2M more\n", "", "unexpected 'more'"},
+        {"hosts 2\nshares 0-1\nshares 0-1\n", "", "'shares' is given twice"},
+        {"hosts 2\nshares 0-1\n", "\n0: alloc size=1K lane=1\n", "go together with lanes"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct ops_file_error error;
+        ck_assert_int_eq(read_list(wrong[i].head, wrong[i].ops, &error), OPS_FILE_INVALID);
+        ck_assert_msg(strstr(error.reason, wrong[i].reason) != NULL, "'%s' is not in '%s'",
+                      wrong[i].reason, error.reason);
+        op_list_deinit(&list);
+    }
+}
+END_TEST
+
+START_TEST(a_target_that_does_not_sleep_shares_nothing)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    ck_assert_ptr_null(create_run("hosts 2\nshares 0-1\n", "", "first_fit", reason));
+    ck_assert_ptr_nonnull(strstr(reason, "'first_fit', which neither grows nor sleeps"));
+    op_list_deinit(&list);
+    setup_init(&setup);
+    setup_set_hosts(&setup, 2);
+    setup.capacity_bytes = 1 << 20;
+    setup.shared_hosts = 3;
+    setup.shared_bytes = 1 << 19;
+    ck_assert(setup_set_option(&setup, "sleep", "keeps"));
+    ck_assert_ptr_null(run_create(target_find("hbm"), &setup, reason));
+    ck_assert_ptr_nonnull(strstr(reason, "smaller than the capacity"));
+}
+END_TEST
+
+START_TEST(fewer_hosts_share_less)
+{
+    setup_init(&setup);
+    setup_set_hosts(&setup, 3);
+    setup.shared_hosts = 6;
+    setup.shared_bytes = 7;
+    setup_set_hosts(&setup, 3);
+    ck_assert_uint_eq(setup.shared_bytes, 7);
+    setup_set_hosts(&setup, 2);
+    ck_assert_uint_eq(setup.shared_hosts, 0);
+    ck_assert_uint_eq(setup.shared_bytes, 0);
+}
+END_TEST
+
+Suite *suite_of_shared(void)
+{
+    Suite *suite = suite_create("shared");
+    TCase *tests = tcase_create("shared");
+    tcase_add_test(tests, what_its_members_map_is_of_the_pool);
+    tcase_add_test(tests, all_sleep_at_first);
+    tcase_add_test(tests, who_wakes_too_early_is_refused_and_sleeps_on);
+    tcase_add_test(tests, as_many_are_awake_as_there_is_room_for);
+    tcase_add_test(tests, the_end_wakes_the_sleepers_after_the_others_are_gone);
+    tcase_add_test(tests, hosts_that_share_may_be_answered_differently);
+    tcase_add_test(tests, a_region_beyond_the_shared_device_is_refused_justly);
+    tcase_add_test(tests, a_free_region_of_the_other_host_is_the_others);
+    tcase_add_test(tests, what_it_promised_to_give_back_counts_as_left);
+    tcase_add_test(tests, the_head_comes_back_as_it_was);
+    tcase_add_test(tests, what_is_wrong_in_the_head_is_said);
+    tcase_add_test(tests, a_target_that_does_not_sleep_shares_nothing);
+    tcase_add_test(tests, fewer_hosts_share_less);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
