@@ -20,8 +20,8 @@ static void append_order(const struct setup *setup, const struct standstill *fou
     }
 }
 
-static void append_words(const struct setup *setup, const struct standstill *found,
-                         struct writing *text)
+void standstill_append(const struct setup *setup, const struct standstill *found,
+                       struct writing *text)
 {
     writing_append_format(text, "all %u clients", found->client_count);
     if (setup->host_count > 1) {
@@ -49,7 +49,7 @@ void standstills_append(const struct setup *setup, const struct standstills *sta
 {
     for (size_t i = 0; i < standstills->count; i++) {
         writing_append(text, "standstill: ");
-        append_words(setup, &standstills->standstills[i], text);
+        standstill_append(setup, &standstills->standstills[i], text);
         writing_append(text, ".\n");
     }
     if (standstills->more > 0) {
@@ -63,7 +63,7 @@ static void append_json(const struct setup *setup, const struct standstill *foun
     static const char *const ways[] = {"order", "too_small", "unknown"};
     struct writing words;
     writing_init(&words);
-    append_words(setup, found, &words);
+    standstill_append(setup, found, &words);
     json_open(text, "standstill");
     json_add_number(text, "host", found->host);
     json_add_number(text, "clients", found->client_count);

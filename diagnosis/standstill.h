@@ -5,6 +5,9 @@
 #include "harness/base/writing.h"
 #include "harness/run/standstills.h"
 
+/* One of them, without a full stop. */
+void standstill_append(const struct setup *setup, const struct standstill *found,
+                       struct writing *text);
 /* One line for each; nothing where there are none. */
 void standstills_append(const struct setup *setup, const struct standstills *standstills,
                         struct writing *text);

@@ -167,6 +167,9 @@ static void append_words(struct writing *text, const struct report_finding *find
     if (finding->is_known) {
         json_add_boolean(text, "known", true);
     }
+    if (finding->hang != NULL && finding->hang[0] != '\0') {
+        json_add_string(text, "hang", finding->hang);
+    }
     json_line_paths(text, finding->repro, finding->certificate);
     json_add_repeats(text, &finding->repeats);
     if (finding->repeats.after_count > 0) { /* the repro alone is not enough */

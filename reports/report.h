@@ -75,6 +75,7 @@ struct report_finding {
     const char *signature; /* of a broken promise: under it equal ones are counted; NULL = none */
     uint64_t seed;         /* of the trial */
     uint64_t op_count;     /* of the repro */
+    const char *hang;      /* who waited in vain in its trial, in words; NULL or "" = nobody did */
     bool is_only_counted;  /* equal ones were reported, and nothing new was saved */
     bool is_known;         /* it is in the baseline */
     const struct report_strike *strike; /* of a sweep; NULL = it was none */

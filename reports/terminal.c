@@ -228,6 +228,7 @@ void terminal_found(struct writing *text, const struct report_finding *finding)
     writing_append_format(text, ", in trial %" PRIu64 " of ", finding->place.trial);
     writing_append_visible(text, finding->place.scenario);
     writing_append(text, "\n");
+    append_field(text, "hang", finding->hang);
 }
 
 void terminal_oom(struct writing *text, const struct report_finding *finding)

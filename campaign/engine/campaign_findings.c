@@ -166,6 +166,7 @@ static void announce_finding(struct campaign *campaign, const struct trial_resul
     finding.rule = known->rule;
     finding.signature = known->signature;
     finding.is_known = known->is_known != 0;
+    finding.hang = head->hang;
     (void)reporter_finding(&campaign->reporter, REPORT_FOUND, &finding);
     campaign->is_save_due = true;
 }

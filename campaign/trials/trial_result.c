@@ -13,6 +13,8 @@
 #include "harness/trial/trial_run.h"
 #include "reports/json_lines.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -177,7 +179,7 @@ struct listening {
     uint64_t first_number; /* of the trial's first OOM, for the sample that is checked */
     struct trial_diagnosis *diagnosis; /* NULL: no list of it will be saved */
     unsigned diagnosed_kinds;          /* bit per enum verdict_kind */
-    struct hangs hangs;                /* of a trial that is kept, so far */
+    struct hangs hangs;                /* of a trial that is kept, or has findings, so far */
     struct job_log *log;               /* NULL: the trial leaves none */
 };
 
@@ -386,7 +388,9 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     note_findings(current.words, run);
     look_for_growth(&trial_result->head, run);
     look_at_use(&trial_result->head, run);
-    if (trial_result->head.task.is_kept && run_waits(run)->total > 0) {
+    const bool is_told = trial_result->head.task.is_kept ||
+                         (run_findings(run)->count > 0 && !current.words->has_lanes);
+    if (is_told && run_waits(run)->total > 0) {
         run_hangs(run, &listening->hangs);
     }
     if (listening->diagnosis != NULL && !current.words->has_lanes) {
@@ -511,8 +515,30 @@ static void add_diagnoses(struct trial_result *trial_result, const struct plan *
     }
 }
 
+/* The hang that is told next to what the trial found. */
+static void note_hang(struct trial_result_head *head, const struct setup *setup,
+                      const struct hangs *hangs)
+{
+    struct writing words;
+    size_t chosen = 0;
+    if (!hangs_are_there(hangs)) {
+        return;
+    }
+    for (size_t i = hangs->count; i-- > 0;) {
+        chosen = hangs->hangs[i].until == head->first.op ? i : chosen;
+    }
+    const uint64_t more = hangs->count - 1 + hangs->more;
+    writing_init(&words);
+    hang_append(setup, &hangs->hangs[chosen], &words);
+    if (more > 0) {
+        writing_append_format(&words, "; %" PRIu64 " more", more);
+    }
+    (void)snprintf(head->hang, sizeof head->hang, "%s", writing_string(&words));
+    writing_deinit(&words);
+}
+
 static void fill_trial_result(struct trial_result *trial_result, const struct plan *plan,
-                              struct trial *trial)
+                              struct trial *trial, const struct hangs *hangs)
 {
     struct trial_result_head *head = &trial_result->head;
     const struct target *target = plan->parts[head->task.part].target;
@@ -527,6 +553,7 @@ static void fill_trial_result(struct trial_result *trial_result, const struct pl
     run_findings_settle(&head->findings);
     if (head->findings.count > 0) {
         head->first = head->findings.findings[0].verdict;
+        note_hang(head, &trial->setup, hangs);
     }
     /* A disputed verdict of the harness itself is in its totals already. */
     if (head->first.kind != VERDICT_DISPUTED) {
@@ -618,8 +645,10 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     const struct lanes_witness witness = last_words_witness(words);
     if (run_trial(part, &trial_plan, &witness, &listener, &made->trial,
                   trial_result->head.reason)) {
-        hangs_append_json(&made->trial.setup, &listening.hangs, &trial_result->diagnoses);
-        fill_trial_result(trial_result, plan, &made->trial);
+        if (task->is_kept) {
+            hangs_append_json(&made->trial.setup, &listening.hangs, &trial_result->diagnoses);
+        }
+        fill_trial_result(trial_result, plan, &made->trial, &listening.hangs);
     } else {
         trial_result->head.end = TRIAL_RESULT_REFUSED;
     }

@@ -12,6 +12,8 @@
 #include "reports/job_log.h"
 #include "reports/memory_track.h"
 
+enum { TRIAL_RESULT_HANG_BYTES = 512 };
+
 enum trial_result_end {
     TRIAL_RESULT_DONE = 0,
     TRIAL_RESULT_REFUSED, /* the target refused the setup; reason */
@@ -61,6 +63,9 @@ struct trial_result_head {
     bool has_list; /* setup and ops are there: something broke, an OOM is saved, or it was asked for
                     */
     char growing_tag[SETUP_NAME_BYTES];
+    /* of a trial with findings, in words: who waited in vain, in the op of the gravest if somebody
+     * did there; "" = nobody did, or it has lanes */
+    char hang[TRIAL_RESULT_HANG_BYTES];
     char reason[RUN_REASON_BYTES];
     /* saved_count of them, in the order of their ops */
     struct saved_oom saved[TRIAL_RESULT_SAVED_COUNT_MAX];

@@ -202,7 +202,7 @@ const struct subcommand subcommand_explain = {
         "pod, and may have what kubectl prints of the pods.  A log without an out-of-memory of the device is\n"
         "explained, too: the host's memory, a time-out, a warning.\n"
         "Where hosts of a list wait in vain for another one, it prints who waits for whom and why\n"
-        "(docs/hangs.md).\n\n"
+        "(docs/hangs.md).  Where all clients wait for memory, it prints which one could have gone on.\n\n"
         "Then comes the diagnosis: which of the usual causes were found (docs/diagnosis.md), the surest\n"
         "first, with their numbers.  A leak is reported even if the list has no out-of-memory, and on the\n"
         "host that has it, whichever failed.\n\n"

@@ -1,8 +1,9 @@
-/* Who waited in vain for whom, before the causes: hangs of the job, for which no allocator answers.
- */
+/* Who waited in vain for whom, before the causes: hangs of the job, for which an allocator answers
+ * only if it held back what it could have granted. */
 #include "cli/explain/private/explain_parts.h"
 #include "cli/wrap.h"
 #include "diagnosis/hang.h"
+#include "diagnosis/standstill.h"
 
 #include <inttypes.h>
 
@@ -20,6 +21,33 @@ static void append_hang(const struct setup *setup, const struct hang *hang, stru
     writing_deinit(&words);
 }
 
+static void append_standstill(const struct setup *setup, const struct standstill *found,
+                              struct writing *text)
+{
+    struct writing words;
+    writing_init(&words);
+    standstill_append(setup, found, &words);
+    writing_append(&words, ".");
+    writing_append(text, "  ");
+    wrap_append(text, writing_string(&words), 2, WIDTH);
+    writing_append(text, "\n");
+    writing_deinit(&words);
+}
+
+static void append_standstills(const struct setup *setup, const struct standstills *standstills,
+                               struct writing *text)
+{
+    if (standstills->count > 0) {
+        writing_append(text, "\nAll clients wait for memory (no promise of the allocator)\n");
+    }
+    for (size_t i = 0; i < standstills->count; i++) {
+        append_standstill(setup, &standstills->standstills[i], text);
+    }
+    if (standstills->more > 0) {
+        writing_append_format(text, "  all waited %" PRIu64 " more times\n", standstills->more);
+    }
+}
+
 void explain_hangs(struct explanation *explanation)
 {
     const struct setup *setup = &explanation->recording->setup;
@@ -27,10 +55,14 @@ void explain_hangs(struct explanation *explanation)
     struct writing *text = &explanation->text;
     if (explanation->is_json) {
         hangs_append_json(setup, hangs, text);
+        standstills_append_json(setup, &explanation->standstills, text);
         return;
     }
     if (hangs_are_there(hangs)) {
-        writing_append(text, "\nThe job waits in vain (no promise of the allocator)\n");
+        writing_append_format(text, "\nThe job waits in vain (%s)\n",
+                              explanation->verdict->rule == RULE_HELD_BACK
+                                  ? "the allocator held back what it could have granted"
+                                  : "no promise of the allocator");
     }
     for (size_t i = 0; i < hangs->count; i++) {
         append_hang(setup, &hangs->hangs[i], text);
@@ -38,4 +70,5 @@ void explain_hangs(struct explanation *explanation)
     if (hangs->more > 0) {
         writing_append_format(text, "  hosts waited %" PRIu64 " more times\n", hangs->more);
     }
+    append_standstills(setup, &explanation->standstills, text);
 }

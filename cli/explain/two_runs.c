@@ -253,26 +253,61 @@ static void explain_lanes(const struct explain_work *work, struct view *view, in
     explanation_destroy(explanation);
 }
 
-/* What the job did in the first run. */
-struct told {
+/* What the first run says. */
+struct first_run {
+    size_t chosen; /* choose_op() */
+    enum exit_code code;
     struct hangs hangs;
+    struct standstills standstills;
     struct shortages shortages;
 };
 
-/* The first run.  False: the target refuses. */
-static bool survey_ops(const struct recording *recording, struct survey *survey, struct told *told,
-                       size_t *chosen, enum exit_code *code)
+static void take_waits(const struct run *run, struct first_run *first)
+{
+    run_hangs(run, &first->hangs);
+    if (run_standstills(run) != NULL) {
+        first->standstills = *run_standstills(run);
+    }
+    first->shortages = *run_shortages(run);
+}
+
+/* A run that ended with what it broke does not know who came later: one that goes on does. */
+static void take_waits_to_end(const struct recording *recording, struct first_run *first)
+{
+    char reason[RUN_REASON_BYTES];
+    struct run *run = run_create(recording->target, &recording->setup, reason);
+    if (run == NULL) {
+        return;
+    }
+    run_go_on(run);
+    for (size_t i = 0; i < recording->ops.count && !run_is_broken(run); i++) {
+        (void)run_step(run, &recording->ops.ops[i]);
+    }
+    if (!run_is_broken(run)) {
+        (void)run_finish(run);
+    }
+    take_waits(run, first);
+    run_destroy(run);
+}
+
+/* False: the target refuses. */
+static bool survey_ops(const struct recording *recording, struct survey *survey,
+                       struct first_run *first)
 {
     char reason[RUN_REASON_BYTES];
     struct run *run = run_create(recording->target, &recording->setup, reason);
     if (run == NULL) {
         return false;
     }
-    *chosen = choose_op(run, &recording->ops, survey);
-    *code = totals_exit_code(run_totals(run));
-    run_hangs(run, &told->hangs);
-    told->shortages = *run_shortages(run);
+    first->chosen = choose_op(run, &recording->ops, survey);
+    first->code = totals_exit_code(run_totals(run));
+    take_waits(run, first);
+    const bool may_wait = recording->setup.host_count > 1 || run_standstills(run) != NULL;
+    const bool has_ended_early = run_ops(run)->count < recording->ops.count;
     run_destroy(run);
+    if (may_wait && has_ended_early) {
+        take_waits_to_end(recording, first);
+    }
     return true;
 }
 
@@ -280,10 +315,8 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
 {
     const struct recording *recording = work->recording;
     char reason[RUN_REASON_BYTES];
-    size_t chosen;
-    enum exit_code code;
-    struct told told;
-    if (!survey_ops(recording, &view->survey, &told, &chosen, &code)) {
+    struct first_run first = {0};
+    if (!survey_ops(recording, &view->survey, &first)) {
         return;
     }
     struct run *run = run_create(recording->target, &recording->setup, reason);
@@ -291,13 +324,14 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
         return;
     }
     struct explanation *explanation = explanation_create(work, view);
-    explanation->hangs = told.hangs;
-    explanation->shortages = told.shortages;
-    if (chosen < recording->ops.count) {
-        explanation->host = recording->ops.ops[chosen].host;
+    explanation->hangs = first.hangs;
+    explanation->standstills = first.standstills;
+    explanation->shortages = first.shortages;
+    if (first.chosen < recording->ops.count) {
+        explanation->host = recording->ops.ops[first.chosen].host;
     }
-    explain_run(run, &recording->ops, chosen, explanation);
-    answer_with(file, code, explanation, NULL);
+    explain_run(run, &recording->ops, first.chosen, explanation);
+    answer_with(file, first.code, explanation, NULL);
     explanation_destroy(explanation);
     run_destroy(run);
 }

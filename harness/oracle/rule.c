@@ -32,6 +32,7 @@ enum rule_gravity rule_gravity(enum rule rule)
     case RULE_REGRET:
     case RULE_ORDER:
     case RULE_OWNERSHIP:
+    case RULE_HELD_BACK:
         return GRAVITY_NUMBERS;
     case RULE_PREMATURE:
     case RULE_STATUS:

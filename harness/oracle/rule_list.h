@@ -171,4 +171,8 @@ RULE(RECORDED, recorded,
      "memory that a recording writes to is given to nobody else before the recording is dropped",
      JUDGE(rules_judge_recorded),
      "plant_record_reused")
+RULE(HELD_BACK, held_back,
+     "no request that fits as it is waits in vain for a collective",
+     JUDGE(rules_judge_held_back),
+     "plant_held_back")
 /* clang-format on */

@@ -3,6 +3,7 @@
 #include "harness/rules/judge_completions.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/judge_contents.h"
+#include "harness/rules/private/judge_held_back.h"
 #include "harness/rules/private/judge_log.h"
 #include "harness/rules/private/judge_order.h"
 #include "harness/rules/private/judge_place.h"
@@ -122,6 +123,7 @@ bool judge_device_calls(struct judge *judge, struct host *host, const struct cal
             continue;
         }
         is_good = judge_order(judge, host, call, &made, after, *moved) &&
+                  judge_held_back(judge, host, call, &made, *moved) &&
                   absorb_device_call(judge, host, call, &made, moved);
     }
     if (is_good && call->result == TARGET_NO_MEMORY) {

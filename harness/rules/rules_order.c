@@ -4,6 +4,7 @@
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/judge_log.h"
 #include "harness/rules/private/rules.h"
+#include "harness/rules/private/state_fits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,44 +78,18 @@ static bool fits_in_place(const struct evidence *evidence, bool without_idle)
     return request.stack_bytes <= capacity && (is_found || has_room(&request, at, capacity));
 }
 
-static bool has_surplus(const struct oom *oom)
-{
-    for (size_t i = 0; i < oom->block_count; i++) {
-        if (oom->blocks[i].surplus_bytes > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Takes the state into the scratch of the judge. */
-static const struct oom *take_state(const struct evidence *evidence)
-{
-    struct oom *oom = &evidence->judge->reservable;
-    const struct oom_request request = judge_request(evidence->host, evidence->call);
-    oom_take(oom, evidence->host->model, &request, 0);
-    return oom;
-}
-
 /* Whether moves alone make room, in an order that every contract with moves allows. */
 static bool fits_by_sliding(const struct evidence *evidence)
 {
-    struct reach *reach = &evidence->judge->reach;
-    const struct oom *oom = take_state(evidence);
-    struct reach_gap where;
-    if (oom->defrag == DEFRAG_NONE || has_surplus(oom)) {
-        return false;
-    }
-    reach_decide(reach, oom, &(const struct reach_limits){.moves = true});
-    return !reach_is_too_large(reach) && reach_fixed_below(reach) == NULL &&
-           reach_slides(reach, &where);
+    return evidence->host->contract.defrag != DEFRAG_NONE &&
+           state_fits(evidence, &(const struct reach_limits){.moves = true});
 }
 
 /* Whether a free is queued that waiting can end. */
 static bool has_queued_free(const struct evidence *evidence)
 {
     return evidence->host->contract.drains && model_dying_count(evidence->host->model) > 0 &&
-           reach_drain_ns(take_state(evidence)) > 0;
+           reach_drain_ns(state_take(evidence)) > 0;
 }
 
 static bool has_idle_program(const struct evidence *evidence)

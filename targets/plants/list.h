@@ -240,3 +240,5 @@ PLANT(promises, ownership, "ownership", "counts what is held as used, too",
       .forced = {"owners", "yes"}, .stats = stats_with_held_twice)
 PLANT(promises, ownership_forgets, "ownership", "counts idle programs as used",
       .forced = {"owners", "yes"}, .stats = stats_without_evictable)
+PLANT(promises, held_back, "held_back", "awaits every queued free before it looks for a hole",
+      .alloc = alloc_after_drain)

@@ -81,6 +81,21 @@ static enum target_result alloc_evicting_another(struct plant *plant,
     return result;
 }
 
+/* --- waits that nobody needs --- */
+
+/* The reclaim of what was freed runs before the search, not when the search has failed: where a
+ * partner is late, the request is, too. */
+static enum target_result alloc_after_drain(struct plant *plant,
+                                            const struct target_request *request,
+                                            struct target_block *block)
+{
+    const bool is_valid = request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
+    for (size_t i = 0; is_valid && plant->contract.drains && i < plant->dying_count; i++) {
+        (void)plant->device.event_wait(plant->device.context, plant->dying[i].event);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+
 /* --- owners --- */
 
 /* What is held was used before, and is not taken off there. */

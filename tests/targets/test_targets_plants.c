@@ -117,6 +117,7 @@ static const struct ground grounds[] = {
     {"plant_order_keeps_programs", "eviction_pressure"},
     {"plant_ownership", "training_step"},
     {"plant_ownership_forgets", "training_step"},
+    {"plant_held_back", "mesh_skew"},
     {"plant_stream_crossed", "crowded"},
     {"plant_stream_forgets", "crowded"},
     {"plant_stream_stuck", "crowded"},

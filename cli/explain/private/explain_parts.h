@@ -53,9 +53,10 @@ struct explanation {
     bool is_served;          /* the request that failed by FILE is served on its list */
     struct history *history; /* until this moment */
     struct occupancy occupancy;
-    struct hangs hangs;          /* of the job, in the first run */
-    struct shortages shortages;  /* the same of the device that hosts share */
-    struct what_if_trial *trial; /* of the remedies; NULL: none was tried yet */
+    struct hangs hangs;             /* of the job, in the first run that comes to its end */
+    struct standstills standstills; /* of the clients, in the same */
+    struct shortages shortages;     /* of the device that hosts share, in the same */
+    struct what_if_trial *trial;    /* of the remedies; NULL: none was tried yet */
     struct explain_best best;
     struct writing text;
     const struct step_axis *steps;
@@ -133,7 +134,8 @@ void explain_nothing_in_json(struct explanation *explanation, size_t op_count,
 bool explain_has_settle(const struct explanation *explanation);
 void explain_settle(struct explanation *explanation);
 void explain_settle_in_json(struct explanation *explanation);
-/* Who waited in vain for another host, and why that one did not come; nothing where nobody did. */
+/* Who waited in vain for another host, and why that one did not come; which clients all waited for
+ * memory.  Nothing where nobody did. */
 void explain_hangs(struct explanation *explanation);
 /* Who had the memory of a shared device when another host ran out; nothing where none did. */
 void explain_shortages(struct explanation *explanation);

@@ -50,6 +50,8 @@ enum sight {
     SIGHT_CLOSE       /* the target is closed */
 };
 
+struct collective;
+
 /* A rule reads the fields that its sights need; the others may be zero. */
 struct evidence {
     struct judge *judge;              /* its verdict is set when the rule is broken */
@@ -68,7 +70,8 @@ struct evidence {
     uint64_t reservable_bytes;    /* SIGHT_STACK: of the size_bytes that it takes */
     const struct verdict *proof;  /* SIGHT_STACK: of the oracle, as if the stack had been refused
                                      then; NULL: it was not asked */
-    uint64_t count;               /* of regretted requests; of regions that are still held */
+    const struct collective *awaited; /* SIGHT_MITIGATION: in vain, by a wait; else NULL */
+    uint64_t count;                   /* of regretted requests; of regions that are still held */
     const char *mechanism;  /* of the finding; NULL: what was looked at tells it (enum sight) */
     bool may_evict;         /* some call that may evict this program is under way */
     bool has_moved;         /* something was copied or staged */
