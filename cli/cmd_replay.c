@@ -214,7 +214,7 @@ static void repeat_list(struct replaying *replaying, const struct trial *trial)
     while (state->same_replays == state->replays &&
            state->replays < replaying->arguments->replay_count) {
         struct trial again;
-        const bool is_taken = trial_replay(recording->target, &recording->setup, &recording->ops,
+        const bool is_taken = trial_repeat(recording->target, &recording->setup, &recording->ops,
                                            NULL, &again, reason);
         state->replays++; /* one that ctrl-C or the target cuts short is none */
         if (!is_taken) {
@@ -321,8 +321,13 @@ static void replay_list(void *context, int file)
     const struct run_listener listener = {replaying, print_verdict};
     struct trial trial;
     char reason[RUN_REASON_BYTES];
-    if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
+    if (trial_repeat(recording->target, &recording->setup, &recording->ops, &listener, &trial,
                      reason)) {
+        const bool is_given = trial.ops.count == 0;
+        if (is_given) { /* what was recorded is what was read; it is not copied */
+            trial.ops = recording->ops;
+            trial.ops.count = replaying->state->op_count;
+        }
         replaying->state->is_proof_failed = !replay_proofs_end(&replaying->proofs);
         replaying->state->totals = trial.totals;
         if (trial.totals.not_modelled > 0) {
@@ -336,6 +341,9 @@ static void replay_list(void *context, int file)
             repeat_list(replaying, &trial);
         } else {
             compare_again(replaying, &trial);
+        }
+        if (is_given) {
+            op_list_init(&trial.ops);
         }
         trial_deinit(&trial);
         replaying->state->is_done = true;

@@ -60,7 +60,7 @@ static void run_list(void *context, int file)
     char reason[RUN_REASON_BYTES];
     (void)file;
     const struct recording *recording = work->recording;
-    if (!trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
+    if (!trial_repeat(recording->target, &recording->setup, &recording->ops, &listener, &trial,
                       reason)) {
         return; /* it was opened once before */
     }

@@ -1,5 +1,6 @@
 #include "diagnosis/private/cycles.h"
 
+#include "diagnosis/private/own_ops.h"
 #include "harness/base/check.h"
 
 #include <stdlib.h>
@@ -20,11 +21,12 @@ uint32_t cycles_find_maker(const struct op_list *ops, uint32_t i)
 
 /* --- what lives, op by op --- */
 
-/* Lives of blocks: by the op that made each, the op that ended it. */
+/* Lives of blocks: by the op that made each, the op that ended it.  All of it is by own op. */
 struct lives {
-    uint32_t *roots; /* by op: the op that made the block it names or makes; OP_NONE */
-    uint32_t *ends;  /* by root; OP_NONE */
-    int64_t *bytes;  /* by op: what lives behind it */
+    struct own_ops own;
+    size_t *roots;  /* the op that made the block it names or makes; OWN_OP_NONE */
+    bool *is_ended; /* of roots */
+    int64_t *bytes; /* what lives behind it */
 };
 
 static bool frees_block(const struct op *op)
@@ -32,44 +34,47 @@ static bool frees_block(const struct op *op)
     return op->kind == OP_FREE || op->kind == OP_FREE_AFTER;
 }
 
-/* The root of what the op makes, names or takes over. */
-static uint32_t find_root(const struct lives *lives, const struct op *op, uint32_t i)
+/* The root of what the i-th own op makes, names or takes over. */
+static size_t find_root(const struct lives *lives, const struct op *op, size_t i)
 {
     if (makes_block(op)) {
         return i;
     }
-    return op->ref < i ? lives->roots[op->ref] : OP_NONE;
+    const size_t named = op->ref < lives->own.ops[i] ? own_ops_find(&lives->own, op->ref)
+                                                     : OWN_OP_NONE;
+    return named == OWN_OP_NONE ? OWN_OP_NONE : lives->roots[named];
 }
 
-static int64_t note_op(struct lives *lives, const struct evidence *evidence, uint32_t i)
+static int64_t note_op(struct lives *lives, const struct evidence *evidence, size_t i)
 {
-    const struct op *op = &evidence->ops->ops[i];
-    lives->roots[i] = find_root(lives, op, i);
-    lives->ends[i] = OP_NONE;
-    if (op->host != evidence->host || lives->roots[i] == OP_NONE) {
+    const struct op *op = &evidence->ops->ops[lives->own.ops[i]];
+    const size_t root = find_root(lives, op, i);
+    lives->roots[i] = root;
+    if (root == OWN_OP_NONE) {
         return 0;
     }
     if (makes_block(op)) {
         return op == evidence->op ? 0 : (int64_t)op->size_bytes;
     }
-    if (frees_block(op) && lives->ends[lives->roots[i]] == OP_NONE) {
-        lives->ends[lives->roots[i]] = i;
-        return -(int64_t)evidence->ops->ops[lives->roots[i]].size_bytes;
+    if (frees_block(op) && !lives->is_ended[root]) {
+        lives->is_ended[root] = true;
+        return -(int64_t)evidence->ops->ops[lives->own.ops[root]].size_bytes;
     }
     return 0;
 }
 
 static void lives_init(struct lives *lives, const struct evidence *evidence)
 {
-    const size_t count = evidence->ops->count;
     int64_t live = 0;
+    own_ops_init(&lives->own, evidence->ops, evidence->host);
+    const size_t count = lives->own.count;
     lives->roots = calloc(count + 1, sizeof *lives->roots);
-    lives->ends = calloc(count + 1, sizeof *lives->ends);
+    lives->is_ended = calloc(count + 1, sizeof *lives->is_ended);
     lives->bytes = calloc(count + 1, sizeof *lives->bytes);
     CHECK(lives->roots != NULL);
-    CHECK(lives->ends != NULL);
+    CHECK(lives->is_ended != NULL);
     CHECK(lives->bytes != NULL);
-    for (uint32_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         live += note_op(lives, evidence, i);
         lives->bytes[i] = live;
     }
@@ -77,18 +82,27 @@ static void lives_init(struct lives *lives, const struct evidence *evidence)
 
 static void lives_deinit(struct lives *lives)
 {
+    own_ops_deinit(&lives->own);
     free(lives->roots);
-    free(lives->ends);
+    free(lives->is_ended);
     free(lives->bytes);
+}
+
+/* What lives behind an own op, by its number in the list. */
+static int64_t live_behind(const struct lives *lives, uint32_t op)
+{
+    const size_t own = own_ops_find(&lives->own, op);
+    CHECK(own != OWN_OP_NONE);
+    return lives->bytes[own];
 }
 
 /* --- cycles --- */
 
-static int64_t find_largest_fall(const struct lives *lives, size_t count)
+static int64_t find_largest_fall(const struct lives *lives)
 {
     int64_t peak = 0;
     int64_t fall = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < lives->own.count; i++) {
         peak = lives->bytes[i] > peak ? lives->bytes[i] : peak;
         fall = peak - lives->bytes[i] > fall ? peak - lives->bytes[i] : fall;
     }
@@ -96,14 +110,14 @@ static int64_t find_largest_fall(const struct lives *lives, size_t count)
 }
 
 /* A valley is known when what lives has risen from it by swing bytes again.  ends has room for one
- * of every two ops. */
-static size_t find_valleys(const struct lives *lives, size_t count, int64_t swing, uint32_t *ends)
+ * of every two own ops. */
+static size_t find_valleys(const struct lives *lives, int64_t swing, uint32_t *ends)
 {
     size_t found = 0;
     int64_t peak = 0;
     int64_t valley = INT64_MAX; /* while it falls: the least since the peak */
     uint32_t valley_op = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < lives->own.count; i++) {
         const int64_t live = lives->bytes[i];
         if (valley != INT64_MAX && live >= valley + swing) {
             ends[found++] = valley_op;
@@ -113,7 +127,7 @@ static size_t find_valleys(const struct lives *lives, size_t count, int64_t swin
         peak = live > peak ? live : peak;
         if (live <= peak - swing && live < valley) {
             valley = live;
-            valley_op = i;
+            valley_op = lives->own.ops[i];
         }
     }
     if (valley != INT64_MAX) {
@@ -164,11 +178,11 @@ static size_t find_longest_settled(struct cycles *cycles, const struct lives *li
     CHECK(least_behind != NULL);
     least_behind[cycles->count] = INT64_MAX;
     for (size_t i = cycles->count; i-- > 0;) {
-        const int64_t excess = lives->bytes[cycles->ends[i]] - (int64_t)i * most;
+        const int64_t excess = live_behind(lives, cycles->ends[i]) - (int64_t)i * most;
         least_behind[i] = excess < least_behind[i + 1] ? excess : least_behind[i + 1];
     }
     for (size_t i = 0, j = 0; i < cycles->count; i++) {
-        const int64_t excess = lives->bytes[cycles->ends[i]] - (int64_t)i * most;
+        const int64_t excess = live_behind(lives, cycles->ends[i]) - (int64_t)i * most;
         while (j < cycles->count && least_behind[j] <= excess) {
             j++;
         }
@@ -184,17 +198,17 @@ static size_t find_longest_settled(struct cycles *cycles, const struct lives *li
 void cycles_init(struct cycles *cycles, const struct evidence *evidence)
 {
     struct lives lives;
-    const size_t count = evidence->ops->count;
     uint64_t steps = 0;
     *cycles = (struct cycles){.are_many = are_many(evidence)};
+    lives_init(&lives, evidence);
+    const size_t count = lives.own.count;
     cycles->ends = calloc(count + 1, sizeof *cycles->ends);
     uint32_t *ends = calloc(count + 1, sizeof *ends);
     CHECK(cycles->ends != NULL);
     CHECK(ends != NULL);
-    lives_init(&lives, evidence);
-    int64_t swing = find_largest_fall(&lives, count) / 2;
+    int64_t swing = find_largest_fall(&lives) / 2;
     for (unsigned level = 0; level < CYCLES_LEVEL_COUNT && swing > 0; level++) {
-        const size_t found = find_valleys(&lives, count, swing, ends);
+        const size_t found = find_valleys(&lives, swing, ends);
         if (found / count_per_step(level) > steps) {
             steps = found / count_per_step(level);
             memcpy(cycles->ends, ends, found * sizeof *ends);

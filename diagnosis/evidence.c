@@ -1,6 +1,7 @@
 #include "diagnosis/evidence.h"
 
 #include "harness/base/check.h"
+#include "harness/base/number_map.h"
 #include "harness/model/model.h"
 
 #include <stdio.h>
@@ -136,31 +137,26 @@ static void collect_blocks(struct evidence *evidence, const struct model *model)
 
 /* --- what the list says of them --- */
 
-/* For each op the block that it made, or NO_BLOCK. */
-static size_t *index_blocks(const struct evidence *evidence)
+/* The block that an op made, by the op. */
+static void index_blocks(const struct evidence *evidence, struct number_map *block_of)
 {
-    size_t *block_of = malloc((evidence->ops->count + 1) * sizeof *block_of);
-    CHECK(block_of != NULL);
-    memset(block_of, 0xFF, (evidence->ops->count + 1) * sizeof *block_of);
     for (size_t i = 0; i < evidence->block_count; i++) {
         if (evidence->blocks[i].op < evidence->ops->count) {
-            block_of[evidence->blocks[i].op] = i;
+            number_map_set(block_of, evidence->blocks[i].op, (uint32_t)i);
         }
     }
-    return block_of;
 }
 
-static bool *mark_pending_events(const struct evidence *evidence, const struct model *model)
+/* The ops of which the event is pending. */
+static void index_pending(const struct evidence *evidence, const struct model *model,
+                          struct number_map *pending)
 {
-    bool *is_pending = calloc(evidence->ops->count + 1, 1);
-    CHECK(is_pending != NULL);
     for (size_t i = 0; i < model_event_count(model); i++) {
         const uint32_t op = model_event_op(model, i);
         if (op < evidence->ops->count) {
-            is_pending[op] = true;
+            number_map_set(pending, op, 0);
         }
     }
-    return is_pending;
 }
 
 static void note_event(const struct evidence *evidence, struct evidence_block *block,
@@ -176,7 +172,7 @@ static void note_event(const struct evidence *evidence, struct evidence_block *b
 }
 
 static void note_op(const struct evidence *evidence, struct evidence_block *block, uint32_t number,
-                    const bool *is_pending)
+                    const struct number_map *pending)
 {
     const struct op *op = &evidence->ops->ops[number];
     if (block->freed_op != OP_NONE) {
@@ -191,7 +187,7 @@ static void note_op(const struct evidence *evidence, struct evidence_block *bloc
     if (op->kind == OP_FREE_AFTER || op->kind == OP_USE || op->kind == OP_EXECUTE) {
         const uint32_t event_op = op->kind != OP_EXECUTE && op->event != OP_NONE ? op->event
                                                                                  : number;
-        if (event_op < evidence->ops->count && is_pending[event_op]) {
+        if (event_op < evidence->ops->count && number_map_find(pending, event_op) != NUMBER_NONE) {
             note_event(evidence, block, event_op);
         }
     }
@@ -199,19 +195,22 @@ static void note_op(const struct evidence *evidence, struct evidence_block *bloc
 
 static void read_list(struct evidence *evidence, const struct model *model)
 {
-    size_t *block_of = index_blocks(evidence);
-    bool *is_pending = mark_pending_events(evidence, model);
+    struct number_map block_of = {0}, pending = {0};
+    index_blocks(evidence, &block_of);
+    index_pending(evidence, model, &pending);
     for (uint32_t i = 0; i < evidence->ops->count; i++) {
         const struct op *op = &evidence->ops->ops[i];
         const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
         const bool names = info->has_block || info->has_program;
-        if (names && op->host == evidence->host && op->ref < evidence->ops->count &&
-            block_of[op->ref] != NO_BLOCK) {
-            note_op(evidence, &evidence->blocks[block_of[op->ref]], i, is_pending);
+        const uint32_t block = names && op->host == evidence->host
+                                   ? number_map_find(&block_of, op->ref)
+                                   : NUMBER_NONE;
+        if (block != NUMBER_NONE) {
+            note_op(evidence, &evidence->blocks[block], i, &pending);
         }
     }
-    free(is_pending);
-    free(block_of);
+    number_map_deinit(&block_of);
+    number_map_deinit(&pending);
 }
 
 /* --- the whole --- */

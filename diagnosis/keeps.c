@@ -1,5 +1,7 @@
 #include "diagnosis/private/cycles.h"
 
+#include "diagnosis/private/own_ops.h"
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include <stdlib.h>
@@ -42,18 +44,19 @@ static int compare_ops(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-/* The op by which each block ended, by the op that made it. */
-static uint32_t *find_ends(const struct op_list *ops)
+/* The op by which each block ended, by the own op that made it. */
+static uint32_t *find_ends(const struct op_list *ops, const struct own_ops *own)
 {
-    uint32_t *ends = calloc(ops->count + 1, sizeof *ends);
+    uint32_t *ends = malloc((own->count + 1) * sizeof *ends);
     CHECK(ends != NULL);
-    for (uint32_t i = 0; i < ops->count; i++) {
-        const struct op *op = &ops->ops[i];
-        ends[i] = OP_NONE;
-        if ((op->kind == OP_FREE || op->kind == OP_FREE_AFTER) && op->ref < i) {
-            const uint32_t maker = cycles_find_maker(ops, op->ref);
-            if (maker != OP_NONE && ends[maker] == OP_NONE) {
-                ends[maker] = i;
+    memset(ends, 0xFF, (own->count + 1) * sizeof *ends); /* OP_NONE */
+    for (size_t i = 0; i < own->count; i++) {
+        const uint32_t number = own->ops[i];
+        const struct op *op = &ops->ops[number];
+        if ((op->kind == OP_FREE || op->kind == OP_FREE_AFTER) && op->ref < number) {
+            const size_t maker = own_ops_find(own, cycles_find_maker(ops, op->ref));
+            if (maker != OWN_OP_NONE && ends[maker] == OP_NONE) {
+                ends[maker] = number;
             }
         }
     }
@@ -61,28 +64,34 @@ static uint32_t *find_ends(const struct op_list *ops)
 }
 
 /* Those on the host that live, and those that were freed late.  What the first cycle made, and what
- * the last whole one and the cut one behind it did, tells nothing yet. */
-static size_t collect_lives(const struct cycles *cycles, const struct evidence *evidence,
-                            struct long_life *lives)
+ * the last whole one and the cut one behind it did, tells nothing yet.  The caller frees them;
+ * NULL: there are none. */
+static struct long_life *collect_lives(const struct cycles *cycles, const struct evidence *evidence,
+                                       size_t *life_count)
 {
     const struct op_list *ops = evidence->ops;
-    uint32_t *ends = find_ends(ops);
-    size_t count = 0;
-    for (uint32_t i = 0; i < ops->count; i++) {
-        const struct op *op = &ops->ops[i];
-        if ((op->kind != OP_ALLOC && op->kind != OP_OUTPUT) || op->host != evidence->host ||
-            op == evidence->op) {
+    struct own_ops own;
+    own_ops_init(&own, ops, evidence->host);
+    uint32_t *ends = find_ends(ops, &own);
+    struct long_life *lives = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < own.count; i++) {
+        const struct op *op = &ops->ops[own.ops[i]];
+        if ((op->kind != OP_ALLOC && op->kind != OP_OUTPUT) || op == evidence->op) {
             continue;
         }
-        const size_t cycle = cycles_find(cycles, i);
+        const size_t cycle = cycles_find(cycles, own.ops[i]);
         const size_t end = ends[i] == OP_NONE ? SIZE_MAX : cycles_find(cycles, ends[i]);
         if (cycle >= 1 && cycle + 1 < cycles->count && end >= cycle + AGE_MIN) {
+            lives = array_grown(lives, count, &capacity, sizeof *lives);
             lives[count++] = (struct long_life){op->tag, ends[i] == OP_NONE, op->size_bytes, cycle,
-                                                i};
+                                                own.ops[i]};
         }
     }
     free(ends);
-    return count;
+    own_ops_deinit(&own);
+    *life_count = count;
+    return lives;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -209,9 +218,11 @@ void cycles_find_keeps(const struct cycles *cycles, const struct evidence *evide
     if (cycles->count < KEEPS_CYCLE_COUNT_MIN) {
         return;
     }
-    struct long_life *lives = calloc(evidence->ops->count + 1, sizeof *lives);
-    CHECK(lives != NULL);
-    judge_lives(cycles, lives, collect_lives(cycles, evidence, lives), keeps);
+    size_t count = 0;
+    struct long_life *lives = collect_lives(cycles, evidence, &count);
+    if (count > 0) {
+        judge_lives(cycles, lives, count, keeps);
+    }
     free(lives);
 }
 
@@ -219,9 +230,8 @@ void cycles_count_long_lives(const struct cycles *cycles, const struct evidence 
                              struct long_lives lives[OP_TAG_COUNT])
 {
     memset(lives, 0, OP_TAG_COUNT * sizeof *lives);
-    struct long_life *all = calloc(evidence->ops->count + 1, sizeof *all);
-    CHECK(all != NULL);
-    const size_t count = collect_lives(cycles, evidence, all);
+    size_t count = 0;
+    struct long_life *all = collect_lives(cycles, evidence, &count);
     for (size_t i = 0; i < count; i++) {
         lives[all[i].tag].live_count += all[i].is_live;
         lives[all[i].tag].freed_count += !all[i].is_live;

@@ -48,9 +48,13 @@ void job_log_destroy(struct job_log *log)
     free(log);
 }
 
-const struct writing *job_log_text(const struct job_log *log, uint32_t host)
+size_t job_log_take(struct job_log *log, uint32_t host, struct writing *text)
 {
-    return host == JOB_LOG_LAUNCHER ? &log->launcher : &log->hosts[host].text;
+    struct writing *taken = host == JOB_LOG_LAUNCHER ? &log->launcher : &log->hosts[host].text;
+    const size_t length = taken->length;
+    writing_append_bytes(text, taken->bytes, length);
+    writing_deinit(taken);
+    return length;
 }
 
 /* --- lines --- */

@@ -22,7 +22,8 @@ void job_log_destroy(struct job_log *log); /* NULL: nothing */
  * does not survive a host prints nothing more.  O(1). */
 void job_log_step(struct job_log *log, const struct run *run);
 
-/* The log of the host, or of the launcher, so far; it belongs to log.  Empty: there is none. */
-const struct writing *job_log_text(const struct job_log *log, uint32_t host);
+/* Appends the log of the host, or of the launcher, so far to text, forgets it and returns its
+ * length: all of them may be long.  0: there is none. */
+size_t job_log_take(struct job_log *log, uint32_t host, struct writing *text);
 
 #endif

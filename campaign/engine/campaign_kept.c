@@ -8,28 +8,44 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char kept_folder[] = "kept";
 enum { HEADLINE_BYTES = 512 };
 
-/* A list as the text of its file. */
-struct kept_text {
-    char *bytes; /* of malloc */
-    size_t length;
+/* How long a text is that goes nowhere. */
+struct measured {
+    uint64_t bytes, bytes_max;
 };
 
-static void print_list(const struct repro *repro, struct kept_text *text)
+/* Printing ends where this fails. */
+static ssize_t count_bytes(void *cookie, const char *bytes, size_t length)
+{
+    struct measured *measured = cookie;
+    (void)bytes;
+    measured->bytes += length;
+    return measured->bytes > measured->bytes_max ? 0 : (ssize_t)length;
+}
+
+static void print_list(FILE *stream, const struct repro *repro)
 {
     struct writing comments;
-    FILE *stream = open_memstream(&text->bytes, &text->length);
-    CHECK(stream != NULL);
     writing_init(&comments);
     repro_append_comments(repro, &comments);
     ops_file_print(stream, repro->setup, repro->ops, writing_string(&comments));
     writing_deinit(&comments);
-    CHECK(fclose(stream) == 0);
+}
+
+/* The bytes of its file; beyond bytes_max some number that is larger.  The text itself, several
+ * times as long as the list, is nowhere in memory. */
+static uint64_t measure_list(const struct repro *repro, uint64_t bytes_max)
+{
+    struct measured measured = {.bytes_max = bytes_max};
+    FILE *stream = fopencookie(&measured, "w", (cookie_io_functions_t){.write = count_bytes});
+    CHECK(stream != NULL);
+    print_list(stream, repro);
+    (void)fclose(stream);
+    return measured.bytes;
 }
 
 /* What it is, and what came of it; of a trial that its target ended only the end is known. */
@@ -56,28 +72,19 @@ static void print_headline(const struct campaign *campaign, const struct trial_r
              totals->premature, totals->unknown);
 }
 
-static void print_kept(const struct campaign *campaign, const struct trial_result *trial_result,
-                       const struct repro_store_paths *paths, struct kept_text *text)
-{
-    char headline[HEADLINE_BYTES];
-    print_headline(campaign, &trial_result->head, headline);
-    const struct repro repro = {.setup = &trial_result->setup,
-                                .ops = &trial_result->ops,
-                                .headline = headline,
-                                .signature = trial_result->head.signature,
-                                .replay = paths->replay};
-    print_list(&repro, text);
-}
-
 /* The bytes are not forced to the disk: the trial gives them again. */
-static bool write_kept(const char *path, const struct kept_text *text)
+static bool write_kept(const char *path, const struct repro *repro)
 {
-    char directory[FILE_PATH_BYTES];
+    char directory[FILE_PATH_BYTES], partial[WHOLE_FILE_PATH_BYTES];
     if (!make_directory_of(path, directory)) {
         (void)message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
         return false;
     }
-    if (!whole_file_write(path, text->bytes, text->length, false)) {
+    FILE *stream = whole_file_begin(path, partial);
+    if (stream != NULL) {
+        print_list(stream, repro);
+    }
+    if (stream == NULL || !whole_file_end(stream, partial, path, false)) {
         (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
         return false;
     }
@@ -94,18 +101,32 @@ static void print_base(const struct campaign *campaign, const struct task *task,
     snprintf(base, FINDING_BASE_BYTES, "%s-%" PRIu64, name, plan_trial_seed(part, task->trial));
 }
 
+/* How many bytes the results may still have. */
+static uint64_t count_allowed(const struct campaign *campaign)
+{
+    const uint64_t most = campaign->options->results_limit_bytes;
+    const uint64_t used = campaign->at->state.limited_bytes + campaign->at->state.end.kept_bytes;
+    return used < most ? most - used : 0;
+}
+
 static void save_kept(struct campaign *campaign, struct trial_result *trial_result,
                       const char *base, const struct repro_store_paths *paths)
 {
     struct report_end *end = &campaign->at->state.end;
-    struct kept_text text = {0};
-    print_kept(campaign, trial_result, paths, &text);
-    if (campaign->at->state.limited_bytes + end->kept_bytes + text.length >
-        campaign->options->results_limit_bytes) {
+    char headline[HEADLINE_BYTES];
+    const struct repro repro = {.setup = &trial_result->setup,
+                                .ops = &trial_result->ops,
+                                .headline = headline,
+                                .signature = trial_result->head.signature,
+                                .replay = paths->replay};
+    print_headline(campaign, &trial_result->head, headline);
+    const uint64_t allowed = count_allowed(campaign);
+    const uint64_t length = measure_list(&repro, allowed);
+    if (length > allowed) {
         end->kept_omitted++;
-    } else if (write_kept(paths->repro, &text)) {
+    } else if (write_kept(paths->repro, &repro)) {
         end->kept_count++;
-        end->kept_bytes += text.length;
+        end->kept_bytes += length;
         campaign_note_saved(campaign, kept_folder, base, ".ops");
         snprintf(trial_result->kept, sizeof trial_result->kept, "%s", paths->repro);
         output_line(&campaign->output, &trial_result->diagnoses);
@@ -113,7 +134,6 @@ static void save_kept(struct campaign *campaign, struct trial_result *trial_resu
     } else {
         campaign_note_failure(campaign);
     }
-    free(text.bytes);
 }
 
 void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_result)

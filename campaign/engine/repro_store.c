@@ -163,7 +163,8 @@ static bool write_until(const struct saving *saving, const struct saved_oom *oom
 {
     const struct trial_result *trial_result = saving->trial_result;
     const bool is_disputed = oom->verdict.kind == VERDICT_DISPUTED;
-    struct op_list ops = is_disputed ? trial_result->ops : trial_result->oom_ops; /* not owned */
+    struct op_list ops = is_disputed ? trial_result->ops /* not owned */
+                                     : trial_result_until_oom(trial_result);
     if (oom->verdict.op < ops.count && !lanes_are_in(&ops)) {
         ops.count = oom->verdict.op + (size_t)1;
     }

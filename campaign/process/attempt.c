@@ -61,7 +61,7 @@ void earlier_list_run(const struct earlier_list *list)
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES];
-    if (trial_replay(list->target, &list->setup, &list->ops, NULL, &trial, reason)) {
+    if (trial_repeat(list->target, &list->setup, &list->ops, NULL, &trial, reason)) {
         trial_deinit(&trial);
     }
 }

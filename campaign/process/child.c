@@ -265,14 +265,24 @@ void child_begin_answer(void)
     answered.hash = HASH_START;
 }
 
-void child_announce(struct death *death, const void *bytes, size_t length)
+void child_announce_pieces(struct death *death, const struct child_piece *pieces, size_t count)
 {
+    uint64_t bytes = answered.bytes, hash = answered.hash;
     if (!guest_is_intact()) {
         death_note_channel(death);
     }
-    death->answer_bytes = answered.bytes + length;
-    death->answer_hash = hash_bytes(answered.hash, bytes, length);
+    for (size_t i = 0; i < count; i++) {
+        bytes += pieces[i].length;
+        hash = hash_bytes(hash, pieces[i].bytes, pieces[i].length);
+    }
+    death->answer_bytes = bytes;
+    death->answer_hash = hash;
     death->is_answered = 1;
+}
+
+void child_announce(struct death *death, const void *bytes, size_t length)
+{
+    child_announce_pieces(death, &(const struct child_piece){bytes, length}, 1);
 }
 
 enum child_answer child_look_at_answer(const struct child *child, const struct death *death)

@@ -56,6 +56,12 @@ enum child_sound child_listen(struct child *child, int wait_ms, struct writing *
  * whole answer will be: in the child, before it writes length bytes more, behind what it has
  * written since child_begin_answer().  Notes it when the target damaged a file of ours. */
 void child_announce(struct death *death, const void *bytes, size_t length);
+/* The same of bytes that lie in several places. */
+struct child_piece {
+    const void *bytes;
+    size_t length;
+};
+void child_announce_pieces(struct death *death, const struct child_piece *pieces, size_t count);
 /* In the child: another answer begins.  In the parent: child_expect_answer(). */
 void child_begin_answer(void);
 /* In the parent: whether what was heard is what was announced. */

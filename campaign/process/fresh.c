@@ -66,7 +66,7 @@ static bool run_list(const struct target *target, const struct setup *setup,
     char reason[RUN_REASON_BYTES];
     struct trial trial;
     const struct run_listener listener = {seen, see_op};
-    if (!trial_replay(target, setup, ops, seen == NULL ? NULL : &listener, &trial, reason)) {
+    if (!trial_repeat(target, setup, ops, seen == NULL ? NULL : &listener, &trial, reason)) {
         return false;
     }
     *answer = (struct answer){.digest = trial.digest, .finding_count = trial.findings.count};

@@ -96,7 +96,7 @@ static void run_again(struct again *again, const struct plan *plan, const struct
     struct trial repeated;
     char reason[RUN_REASON_BYTES];
     again->diagnosis = trial_diagnosis_create(&place, trial->setup.seed);
-    if (trial_replay(part->target, &trial->setup, ops, &listener, &repeated, reason)) {
+    if (trial_repeat(part->target, &trial->setup, ops, &listener, &repeated, reason)) {
         trial_deinit(&repeated);
     }
     trial_diagnosis_destroy(again->diagnosis);

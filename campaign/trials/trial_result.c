@@ -71,6 +71,17 @@ void trial_result_select(struct trial_result *trial_result, size_t finding)
     }
 }
 
+struct op_list trial_result_until_oom(const struct trial_result *trial_result)
+{
+    const uint64_t count = trial_result->head.until_oom_count;
+    if (trial_result->oom_ops.count > 0) {
+        return trial_result->oom_ops;
+    }
+    struct op_list ops = trial_result->ops;
+    ops.count = count < ops.count ? (size_t)count : ops.count;
+    return ops;
+}
+
 const struct saved_oom *trial_result_dispute(const struct trial_result *trial_result)
 {
     for (size_t i = 0; i < trial_result->head.saved_count; i++) {
@@ -181,6 +192,7 @@ struct listening {
     unsigned diagnosed_kinds;          /* bit per enum verdict_kind */
     struct hangs hangs;                /* of a trial that is kept, or has findings, so far */
     struct job_log *log;               /* NULL: the trial leaves none */
+    bool will_be_dealt;                /* its list, to lanes */
 };
 
 /* A few large blocks that live long are no leak, and neither is the first filling of a device. */
@@ -321,6 +333,9 @@ static void add_certificate(struct listening *listening, const struct run *run,
     saved.notable_end = verdict->kind == VERDICT_UNKNOWN ? trial_result->notable.length : 0;
     head->saved[head->saved_count++] = saved;
     if (is_line) {
+        head->until_oom_count = run_ops(run)->count;
+    }
+    if (is_line && listening->will_be_dealt) {
         op_list_copy(&trial_result->oom_ops, run_ops(run));
     }
 }
@@ -476,16 +491,16 @@ static void run_again(struct trial_result *trial_result, const struct target *ta
     }
 }
 
-/* The lists of what is told, and selects the gravest. */
-static void take_lists(struct trial_result *trial_result, const struct trial *trial)
+/* Takes over the lists of what is told, and selects the gravest. */
+static void take_lists(struct trial_result *trial_result, struct trial *trial)
 {
     const struct run_findings *findings = &trial_result->head.findings;
     trial_result->setup = trial->setup;
-    op_list_copy(&trial_result->ops, &trial->ops);
+    op_list_move(&trial_result->ops, &trial->ops);
     for (size_t i = 0; i < findings->count; i++) {
-        const struct run_finding *finding = &findings->findings[i];
-        if (finding->list != 0) {
-            op_list_copy(&trial_result->lists[finding->list - 1], trial_list(trial, finding));
+        const uint32_t list = findings->findings[i].list;
+        if (list != 0 && trial->lists[list - 1].count > 0) { /* several may name it */
+            op_list_move(&trial_result->lists[list - 1], &trial->lists[list - 1]);
         }
     }
     if (findings->count > 0) {
@@ -593,9 +608,7 @@ static bool run_trial(const struct part *part, const struct trial_plan *plan,
 static void take_logs(struct trial_result *trial_result, struct job_log *log)
 {
     for (uint32_t host = 0; log != NULL && host < JOB_LOG_COUNT; host++) {
-        const struct writing *text = job_log_text(log, host);
-        trial_result->head.log_bytes[host] = text->length;
-        writing_append_bytes(&trial_result->logs, text->bytes, text->length);
+        trial_result->head.log_bytes[host] = job_log_take(log, host, &trial_result->logs);
     }
     job_log_destroy(log);
 }
@@ -608,7 +621,8 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     const uint64_t seed = plan_trial_seed(part, task->trial);
     struct listening listening = {.trial_result = trial_result,
                                   .place = {part->name, task->trial},
-                                  .first_number = seed % CERTIFICATE_CHECK_PERIOD};
+                                  .first_number = seed % CERTIFICATE_CHECK_PERIOD,
+                                  .will_be_dealt = part->lanes.lane_count != 0};
     const struct run_listener listener = {&listening, note_verdict};
     current.words = words;
     words->op_count = 0;

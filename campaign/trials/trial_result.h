@@ -5,6 +5,7 @@
 
 #include "campaign/base/file.h"
 #include "campaign/plan/plan.h"
+#include "campaign/process/child.h"
 #include "campaign/process/death.h"
 #include "campaign/process/fresh.h"
 #include "campaign/trials/earlier_tasks.h"
@@ -71,6 +72,7 @@ struct trial_result_head {
     struct saved_oom saved[TRIAL_RESULT_SAVED_COUNT_MAX];
     uint64_t saved_count;
     uint64_t ooms_seen, certificates_checked;
+    uint64_t until_oom_count; /* of ops: up to the last saved OOM that is justified or unknown */
     uint64_t op_count, oom_op_count, all_bytes, notable_bytes, certificates_bytes;
     uint64_t diagnoses_bytes;
     uint64_t log_bytes[JOB_LOG_COUNT];              /* of logs */
@@ -81,10 +83,11 @@ struct trial_result {
     struct setup setup;
     struct op_list ops; /* of the finding that is selected, else of the trial */
     struct op_list lists[RUN_FINDING_COUNT_MAX]; /* as in struct trial */
-    struct op_list oom_ops; /* up to the last saved OOM that is justified or unknown: a trial with
-                               lanes has met it before the list was dealt to them */
-    struct writing all;     /* a JSON line for each OOM but a premature one */
-    struct writing notable; /* those of them that are not justified */
+    /* Of a trial that met such an OOM before its list was dealt to lanes: that list.  Else empty:
+     * ops begins with it (trial_result_until_oom). */
+    struct op_list oom_ops;
+    struct writing all;          /* a JSON line for each OOM but a premature one */
+    struct writing notable;      /* those of them that are not justified */
     struct writing certificates; /* of the saved OOMs, one after the other */
     /* A JSON line each: of the OOMs that are saved up to the last justified one, when it is
      * diagnosed; of premature and unknown ones that may be the first of their kind
@@ -108,6 +111,10 @@ void trial_result_select(struct trial_result *trial_result, size_t finding);
 /* The name of the promise that broke, by the finding that is selected; NULL: none, or our judges
  * disagree on it. */
 const char *trial_result_rule(const struct trial_result *trial_result);
+
+/* The list up to the last saved OOM that is justified or unknown; it belongs to the trial result.
+ */
+struct op_list trial_result_until_oom(const struct trial_result *trial_result);
 
 /* The OOM on which our judges disagree; NULL: there is none. */
 const struct saved_oom *trial_result_dispute(const struct trial_result *trial_result);
@@ -149,8 +156,13 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
 void trial_result_make_dead(const struct task *task, const struct last_words *words,
                             struct trial_result *trial_result);
 
-/* To bytes and back.  False: these are not the bytes of a trial result. */
-void trial_result_pack(struct trial_result *trial_result, struct writing *bytes);
-bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *trial_result);
+/* To bytes: they lie where they are in trial_result, in so many pieces, and are copied nowhere.
+ * Returns how many pieces there are. */
+enum { TRIAL_RESULT_PIECE_COUNT_MAX = 9 + RUN_FINDING_COUNT_MAX };
+size_t trial_result_pack(struct trial_result *trial_result,
+                         struct child_piece pieces[TRIAL_RESULT_PIECE_COUNT_MAX]);
+/* And back.  The longest list stays where it is: trial_result takes over the memory of *bytes,
+ * which is empty then.  False: these are not the bytes of a trial result; they stay. */
+bool trial_result_unpack(struct writing *bytes, struct trial_result *trial_result);
 
 #endif

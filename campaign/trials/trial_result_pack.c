@@ -1,40 +1,49 @@
 /* The result of a trial as bytes: a worker sends it to its parent. */
 #include "campaign/trials/trial_result.h"
 
+#include "harness/base/array.h"
+
 #include <string.h>
 
-static void pack_list(const struct op_list *ops, struct writing *bytes)
+static struct child_piece piece_of_list(const struct op_list *ops)
 {
-    writing_append_bytes(bytes, ops->ops, ops->count * sizeof *ops->ops);
+    return (struct child_piece){ops->ops, ops->count * sizeof *ops->ops};
 }
 
-void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
+static struct child_piece piece_of_text(const struct writing *text)
+{
+    return (struct child_piece){text->bytes, text->length};
+}
+
+size_t trial_result_pack(struct trial_result *trial_result,
+                         struct child_piece pieces[TRIAL_RESULT_PIECE_COUNT_MAX])
 {
     struct trial_result_head *head = &trial_result->head;
+    const struct writing *const texts[] = {&trial_result->all, &trial_result->notable,
+                                           &trial_result->certificates, &trial_result->diagnoses,
+                                           &trial_result->logs};
+    size_t count = 0;
     head->op_count = trial_result->ops.count;
     head->oom_op_count = trial_result->oom_ops.count;
-    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
-        head->list_op_counts[i] = trial_result->lists[i].count;
-    }
     head->all_bytes = trial_result->all.length;
     head->notable_bytes = trial_result->notable.length;
     head->certificates_bytes = trial_result->certificates.length;
     head->diagnoses_bytes = trial_result->diagnoses.length;
-    writing_append_bytes(bytes, head, sizeof *head);
+    pieces[count++] = (struct child_piece){head, sizeof *head};
     if (head->has_list) {
-        writing_append_bytes(bytes, &trial_result->setup, sizeof trial_result->setup);
+        pieces[count++] = (struct child_piece){&trial_result->setup, sizeof trial_result->setup};
     }
-    pack_list(&trial_result->ops, bytes);
-    pack_list(&trial_result->oom_ops, bytes);
+    pieces[count++] = piece_of_list(&trial_result->ops);
+    pieces[count++] = piece_of_list(&trial_result->oom_ops);
     for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
-        pack_list(&trial_result->lists[i], bytes);
+        head->list_op_counts[i] = trial_result->lists[i].count;
+        pieces[count++] = piece_of_list(&trial_result->lists[i]);
     }
-    writing_append_bytes(bytes, trial_result->all.bytes, trial_result->all.length);
-    writing_append_bytes(bytes, trial_result->notable.bytes, trial_result->notable.length);
-    writing_append_bytes(bytes, trial_result->certificates.bytes,
-                         trial_result->certificates.length);
-    writing_append_bytes(bytes, trial_result->diagnoses.bytes, trial_result->diagnoses.length);
-    writing_append_bytes(bytes, trial_result->logs.bytes, trial_result->logs.length);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        pieces[count++] = piece_of_text(texts[i]);
+    }
+    CHECK(count <= TRIAL_RESULT_PIECE_COUNT_MAX);
+    return count;
 }
 
 /* The ops of all lists; UINT64_MAX: more than max. */
@@ -114,34 +123,53 @@ static const char *unpack_list(const char *from, uint64_t count, struct op_list 
     return from;
 }
 
-bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *trial_result)
+/* Returns where the text ends. */
+static const char *unpack_text(const char *from, uint64_t length, struct writing *text)
+{
+    writing_append_bytes(text, from, length);
+    return from + length;
+}
+
+/* The list that begins at `from` moves to the front of the bytes, and these become its memory. */
+static void take_over(struct writing *bytes, const char *from, uint64_t count, struct op_list *ops)
+{
+    if (count == 0) {
+        return;
+    }
+    op_list_deinit(ops);
+    memmove(bytes->bytes, from, count * sizeof *ops->ops);
+    ops->ops = array_resized(bytes->bytes, count * sizeof *ops->ops);
+    ops->count = ops->capacity = count;
+    writing_init(bytes);
+}
+
+bool trial_result_unpack(struct writing *bytes, struct trial_result *trial_result)
 {
     struct trial_result_head *head = &trial_result->head;
-    if (length < sizeof *head) {
+    if (bytes->length < sizeof *head) {
         return false;
     }
-    memcpy(head, bytes, sizeof *head);
-    if (!is_whole(head, length)) {
+    memcpy(head, bytes->bytes, sizeof *head);
+    if (!is_whole(head, bytes->length)) {
         return false;
     }
-    const char *from = (const char *)bytes + sizeof *head;
+    const char *from = bytes->bytes + sizeof *head;
     if (head->has_list) {
         memcpy(&trial_result->setup, from, sizeof trial_result->setup);
         from += sizeof trial_result->setup;
     }
-    from = unpack_list(from, head->op_count, &trial_result->ops);
-    from = unpack_list(from, head->oom_op_count, &trial_result->oom_ops);
+    const char *ops = from;
+    from = unpack_list(from + head->op_count * sizeof(struct op), head->oom_op_count,
+                       &trial_result->oom_ops);
     for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
         from = unpack_list(from, head->list_op_counts[i], &trial_result->lists[i]);
     }
-    writing_append_bytes(&trial_result->all, from, head->all_bytes);
-    from += head->all_bytes;
-    writing_append_bytes(&trial_result->notable, from, head->notable_bytes);
-    from += head->notable_bytes;
-    writing_append_bytes(&trial_result->certificates, from, head->certificates_bytes);
-    from += head->certificates_bytes;
-    writing_append_bytes(&trial_result->diagnoses, from, head->diagnoses_bytes);
-    from += head->diagnoses_bytes;
-    writing_append_bytes(&trial_result->logs, from, count_log_bytes(head, UINT64_MAX));
+    from = unpack_text(from, head->all_bytes, &trial_result->all);
+    from = unpack_text(from, head->notable_bytes, &trial_result->notable);
+    from = unpack_text(from, head->certificates_bytes, &trial_result->certificates);
+    from = unpack_text(from, head->diagnoses_bytes, &trial_result->diagnoses);
+    (void)unpack_text(from, count_log_bytes(head, UINT64_MAX), &trial_result->logs);
+    take_over(bytes, ops, head->op_count, &trial_result->ops);
+    writing_deinit(bytes);
     return true;
 }

@@ -66,23 +66,53 @@ struct beginning {
     struct last_words *words;
 };
 
+/* What is sent is not needed any more: the two processes together hold a long list once. */
+static void forget_sent(const char *bytes, size_t length)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = ((uintptr_t)bytes + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)bytes + length) / page * page;
+    if (start < end) {
+        (void)madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+}
+
+enum { SENT_AT_ONCE_BYTES = 1 << 24 };
+
+static bool send_piece(int answers, const struct child_piece *piece)
+{
+    const char *from = piece->bytes;
+    for (size_t left = piece->length; left > 0;) {
+        const size_t length = left < SENT_AT_ONCE_BYTES ? left : SENT_AT_ONCE_BYTES;
+        if (!file_write_all(answers, from, length)) {
+            return false;
+        }
+        if (length == SENT_AT_ONCE_BYTES) {
+            forget_sent(from, length);
+        }
+        from += length;
+        left -= length;
+    }
+    return true;
+}
+
 /* False: it cannot answer, or not be sure that it does. */
 static bool run_and_answer(const struct plan *plan, const struct task *task,
                            struct last_words *words, int answers)
 {
     struct trial_result trial_result;
-    struct writing bytes;
+    struct child_piece pieces[TRIAL_RESULT_PIECE_COUNT_MAX];
     trial_result_init(&trial_result);
-    writing_init(&bytes);
     trial_result_make(plan, task, words, &trial_result);
     words->stray_count = strays_end();
     (void)fflush(NULL); /* what the target printed */
-    trial_result_pack(&trial_result, &bytes);
+    const size_t count = trial_result_pack(&trial_result, pieces);
     child_begin_answer();
-    child_announce(&words->death, bytes.bytes, bytes.length);
-    const bool is_sent = words->death.kind == DEATH_NONE &&
-                         file_write_all(answers, bytes.bytes, bytes.length);
-    writing_deinit(&bytes);
+    child_announce_pieces(&words->death, pieces, count);
+    bool is_sent = words->death.kind == DEATH_NONE;
+    for (size_t i = 0; i < count && is_sent; i++) {
+        is_sent = send_piece(answers, &pieces[i]);
+    }
     trial_result_deinit(&trial_result);
     return is_sent;
 }
@@ -334,7 +364,7 @@ static enum workers_result listen_to_worker(struct workers *workers, struct work
     case CHILD_ANSWER_WHOLE:
         break;
     }
-    if (!trial_result_unpack(worker->input.bytes, worker->input.length, trial_result)) {
+    if (!trial_result_unpack(&worker->input, trial_result)) {
         worker->is_busy = false;
         return WORKERS_FAILED;
     }

@@ -99,7 +99,7 @@ static bool run_side(struct listening *listening)
     struct trial trial;
     char reason[RUN_REASON_BYTES];
     listening->turn = 0;
-    if (!trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
+    if (!trial_repeat(recording->target, &recording->setup, &recording->ops, &listener, &trial,
                       reason)) {
         return false;
     }

@@ -7,23 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* 16 bytes: there is one for each op of a list of millions. */
 struct event {
     uint64_t due_ns;
-    uint32_t pending_index;   /* place in pending[] */
-    uint8_t state;            /* enum event_state */
-    bool was_lost;            /* when it completed nothing but OP_COMPLETE could have done it */
-    uint64_t completed_index; /* once it is done: which completion it was */
-    bool is_lost;             /* for good: nothing starts it */
-    bool is_started;
-    bool is_enqueued; /* on a stream */
+    uint32_t index; /* while it is pending its place in pending[]; done: which completion it was */
+    uint8_t state;  /* enum event_state */
+    uint8_t clock;  /* whose it is: of the timeline that added it */
     uint8_t stream;
-    uint8_t clock; /* whose it is: of the timeline that added it */
+    bool was_lost : 1; /* when it completed nothing but OP_COMPLETE could have done it */
+    bool is_lost : 1;  /* for good: nothing starts it */
+    bool is_started : 1;
+    bool is_enqueued : 1; /* on a stream */
 };
-/* By id, of all timelines of a run. */
+static_assert(sizeof(struct event) == 16, "as the list has them, so many there are");
+
+/* By id, of all timelines of a run.  Piece i has the ids from i * EVENT_PIECE_COUNT on; NULL: none
+ * of them is an event.  No piece moves, and no memory is touched before its ids are there. */
+enum { EVENT_PIECE_COUNT = 1024 };
 struct event_table {
-    struct event *events;
-    uint64_t capacity;
-    uint32_t timeline_count; /* that share it */
+    struct event **pieces;
+    uint64_t piece_count;
+    uint64_t completed_count; /* of all timelines */
+    uint32_t timeline_count;  /* that share it */
 };
 struct due {
     uint64_t due_ns;
@@ -64,17 +69,25 @@ struct timeline *timeline_create_beside(struct timeline *timeline)
     return create_on(timeline->table);
 }
 
+static void destroy_table(struct event_table *table)
+{
+    for (uint64_t i = 0; i < table->piece_count; i++) {
+        free(table->pieces[i]);
+    }
+    free(table->pieces);
+    free(table);
+}
+
 void timeline_destroy(struct timeline *timeline)
 {
     if (timeline == NULL) {
         return;
     }
     struct event_table *table = timeline->table;
-    CHECK_COSTLY(table->events != NULL || table->capacity == 0);
+    CHECK_COSTLY(table->pieces != NULL || table->piece_count == 0);
     CHECK_COSTLY(timeline->pending_count <= timeline->pending_capacity);
     if (--table->timeline_count == 0) {
-        free(table->events);
-        free(table);
+        destroy_table(table);
     }
     free(timeline->heap);
     free(timeline->pending);
@@ -82,11 +95,19 @@ void timeline_destroy(struct timeline *timeline)
     free(timeline);
 }
 
+/* An event whose piece is there. */
+static struct event *event_at(const struct timeline *timeline, uint64_t event)
+{
+    return &timeline->table->pieces[event / EVENT_PIECE_COUNT][event % EVENT_PIECE_COUNT];
+}
+
 /* Others of the run are unknown here. */
 static bool is_own(const struct timeline *timeline, uint64_t event)
 {
     const struct event_table *table = timeline->table;
-    return event < table->capacity && table->events[event].clock == timeline->clock;
+    const uint64_t piece = event / EVENT_PIECE_COUNT;
+    return piece < table->piece_count && table->pieces[piece] != NULL &&
+           event_at(timeline, event)->clock == timeline->clock;
 }
 
 uint64_t timeline_now_ns(const struct timeline *timeline)
@@ -140,40 +161,43 @@ static uint64_t compute_due(const struct timeline *timeline, uint64_t delay_ns)
 static void set_due(struct timeline *timeline, uint64_t event, uint64_t due_ns)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
-    if (timeline->table->events[event].is_lost) {
+    if (event_at(timeline, event)->is_lost) {
         return;
     }
-    timeline->table->events[event].due_ns = due_ns;
+    event_at(timeline, event)->due_ns = due_ns;
     CHECK_COSTLY(due_ns >= timeline->now_ns);
     if (due_ns != DELAY_NEVER) {
         heap_push(timeline, (struct due){due_ns, event});
     }
 }
 
-static void grow_table(struct event_table *table, uint64_t event)
+static void make_piece(struct event_table *table, uint64_t event)
 {
-    if (event < table->capacity) {
-        return;
+    const uint64_t piece = event / EVENT_PIECE_COUNT;
+    if (piece >= table->piece_count) {
+        const uint64_t count = piece * 2 + 1;
+        table->pieces = array_resized(table->pieces, count * sizeof *table->pieces);
+        memset(&table->pieces[table->piece_count], 0,
+               (count - table->piece_count) * sizeof *table->pieces);
+        table->piece_count = count;
     }
-    const uint64_t capacity = event * 2 + 64;
-    table->events = realloc(table->events, capacity * sizeof *table->events);
-    CHECK(table->events != NULL);
-    memset(&table->events[table->capacity], 0,
-           (capacity - table->capacity) * sizeof *table->events);
-    table->capacity = capacity;
+    if (table->pieces[piece] == NULL) {
+        table->pieces[piece] = calloc(EVENT_PIECE_COUNT, sizeof **table->pieces);
+        CHECK(table->pieces[piece] != NULL);
+    }
 }
 
 static void add_pending(struct timeline *timeline, uint64_t event)
 {
     CHECK(event >= 1);
-    grow_table(timeline->table, event);
-    CHECK(timeline->table->events[event].state == EVENT_UNKNOWN);
+    make_piece(timeline->table, event);
+    CHECK(event_at(timeline, event)->state == EVENT_UNKNOWN);
     timeline->pending = array_grown(timeline->pending, timeline->pending_count,
                                     &timeline->pending_capacity, sizeof *timeline->pending);
-    struct event *added = &timeline->table->events[event];
+    struct event *added = event_at(timeline, event);
     added->state = EVENT_PENDING;
     added->clock = timeline->clock;
-    added->pending_index = (uint32_t)timeline->pending_count;
+    added->index = (uint32_t)timeline->pending_count;
     timeline->pending[timeline->pending_count++] = event;
 }
 
@@ -190,8 +214,8 @@ void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
 
 static bool are_in_one_stream(const struct timeline *timeline, uint64_t event, uint64_t other)
 {
-    const struct event *one = &timeline->table->events[event];
-    const struct event *two = &timeline->table->events[other];
+    const struct event *one = event_at(timeline, event);
+    const struct event *two = event_at(timeline, other);
     return one->is_enqueued && two->is_enqueued && one->stream == two->stream;
 }
 
@@ -202,8 +226,8 @@ static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
     for (size_t i = 0; i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         if (other < event && are_in_one_stream(timeline, event, other) &&
-            timeline->table->events[other].due_ns > due_ns) {
-            due_ns = timeline->table->events[other].due_ns;
+            event_at(timeline, other)->due_ns > due_ns) {
+            due_ns = event_at(timeline, other)->due_ns;
         }
     }
     return due_ns;
@@ -212,12 +236,11 @@ static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
 /* The pending events of its stream after it are due no earlier than it is. */
 static void delay_successors(struct timeline *timeline, uint64_t event)
 {
-    const uint64_t due_ns = timeline->table->events[event].due_ns;
-    for (size_t i = 0; timeline->table->events[event].is_enqueued && i < timeline->pending_count;
-         i++) {
+    const uint64_t due_ns = event_at(timeline, event)->due_ns;
+    for (size_t i = 0; event_at(timeline, event)->is_enqueued && i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         if (other > event && are_in_one_stream(timeline, event, other) &&
-            timeline->table->events[other].due_ns < due_ns) {
+            event_at(timeline, other)->due_ns < due_ns) {
             set_due(timeline, other, due_ns);
         }
     }
@@ -227,8 +250,8 @@ void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream
 {
     CHECK(stream < OP_STREAM_COUNT_MAX);
     add_pending(timeline, event);
-    timeline->table->events[event].is_enqueued = true;
-    timeline->table->events[event].stream = (uint8_t)stream;
+    event_at(timeline, event)->is_enqueued = true;
+    event_at(timeline, event)->stream = (uint8_t)stream;
     const uint64_t before_ns = find_due_before(timeline, event);
     const uint64_t due_ns = compute_due(timeline, delay_ns);
     set_due(timeline, event, due_ns > before_ns ? due_ns : before_ns);
@@ -239,14 +262,14 @@ void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream
 
 uint32_t timeline_stream(const struct timeline *timeline, uint64_t event)
 {
-    return is_own(timeline, event) ? timeline->table->events[event].stream : 0;
+    return is_own(timeline, event) ? event_at(timeline, event)->stream : 0;
 }
 
 uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < timeline->pending_count; i++) {
-        const struct event *event = &timeline->table->events[timeline->pending[i]];
+        const struct event *event = event_at(timeline, timeline->pending[i]);
         const bool is_there = event->is_enqueued && event->stream == stream;
         last = is_there && timeline->pending[i] > last ? timeline->pending[i] : last;
     }
@@ -256,9 +279,9 @@ uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
-    timeline->table->events[event].is_started = true;
+    event_at(timeline, event)->is_started = true;
     set_due(timeline, event, compute_due(timeline, delay_ns));
-    if (delay_ns == 0 && !timeline->table->events[event].is_lost) {
+    if (delay_ns == 0 && !event_at(timeline, event)->is_lost) {
         timeline_complete(timeline, event);
     }
 }
@@ -268,7 +291,7 @@ void timeline_start_at(struct timeline *timeline, uint64_t event, uint64_t due_n
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
     if (due_ns > timeline->now_ns) {
         set_due(timeline, event, due_ns);
-    } else if (!timeline->table->events[event].is_lost) {
+    } else if (!event_at(timeline, event)->is_lost) {
         timeline_complete(timeline, event);
     }
 }
@@ -276,7 +299,7 @@ void timeline_start_at(struct timeline *timeline, uint64_t event, uint64_t due_n
 void timeline_give_up(struct timeline *timeline, uint64_t event)
 {
     CHECK(timeline_due_ns(timeline, event) == DELAY_NEVER);
-    struct event *waited = &timeline->table->events[event];
+    struct event *waited = event_at(timeline, event);
     waited->is_lost = waited->is_lost || waited->is_started;
 }
 
@@ -284,50 +307,51 @@ void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
     uint64_t due_ns = 0;
-    if (__builtin_add_overflow(timeline->table->events[event].due_ns, delay_ns, &due_ns)) {
+    if (__builtin_add_overflow(event_at(timeline, event)->due_ns, delay_ns, &due_ns)) {
         due_ns = DELAY_NEVER;
     }
-    CHECK_COSTLY(due_ns >= timeline->table->events[event].due_ns);
+    CHECK_COSTLY(due_ns >= event_at(timeline, event)->due_ns);
     set_due(timeline, event, due_ns);
-    timeline->table->events[event].is_lost = timeline->table->events[event].is_lost ||
-                                             delay_ns == DELAY_NEVER;
+    event_at(timeline, event)->is_lost = event_at(timeline, event)->is_lost ||
+                                         delay_ns == DELAY_NEVER;
     delay_successors(timeline, event);
 }
 
 enum event_state timeline_state(const struct timeline *timeline, uint64_t event)
 {
-    return is_own(timeline, event) ? (enum event_state)timeline->table->events[event].state
+    return is_own(timeline, event) ? (enum event_state)event_at(timeline, event)->state
                                    : EVENT_UNKNOWN;
 }
 
 uint64_t timeline_due_ns(const struct timeline *timeline, uint64_t event)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
-    return timeline->table->events[event].due_ns;
+    return event_at(timeline, event)->due_ns;
 }
 
 static void complete_alone(struct timeline *timeline, uint64_t event)
 {
-    struct event *done = &timeline->table->events[event];
+    struct event *done = event_at(timeline, event);
     CHECK(timeline->pending_count > 0);
-    CHECK(timeline->pending[done->pending_index] == event);
+    CHECK(timeline->pending[done->index] == event);
     const uint64_t last = timeline->pending[--timeline->pending_count];
-    timeline->pending[done->pending_index] = last;
-    timeline->table->events[last].pending_index = done->pending_index;
+    timeline->pending[done->index] = last;
+    event_at(timeline, last)->index = done->index;
     done->state = EVENT_DONE;
     done->was_lost = done->due_ns == DELAY_NEVER;
-    done->completed_index = timeline->completed_count;
+    CHECK(timeline->completed_count < UINT32_MAX);
+    done->index = (uint32_t)timeline->completed_count;
     timeline->completed = array_grown(timeline->completed, timeline->completed_count,
                                       &timeline->completed_capacity, sizeof event);
     timeline->completed[timeline->completed_count++] = event;
+    timeline->table->completed_count++;
 }
 
 /* The pending event of its stream that was enqueued first; the event itself where it is on none. */
 static uint64_t find_first_in_stream(const struct timeline *timeline, uint64_t event)
 {
     uint64_t first = event;
-    for (size_t i = 0; timeline->table->events[event].is_enqueued && i < timeline->pending_count;
-         i++) {
+    for (size_t i = 0; event_at(timeline, event)->is_enqueued && i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         first = other < first && are_in_one_stream(timeline, event, other) ? other : first;
     }
@@ -353,8 +377,8 @@ static void advance_to(struct timeline *timeline, uint64_t to_ns)
     while (timeline->heap_count > 0 && timeline->heap[0].due_ns <= to_ns) {
         const struct due due = timeline->heap[0];
         heap_pop(timeline);
-        if (timeline->table->events[due.event].state == EVENT_PENDING &&
-            timeline->table->events[due.event].due_ns == due.due_ns) {
+        if (event_at(timeline, due.event)->state == EVENT_PENDING &&
+            event_at(timeline, due.event)->due_ns == due.due_ns) {
             timeline_complete(timeline, due.event);
         }
     }
@@ -389,24 +413,29 @@ uint64_t timeline_completed_count(const struct timeline *timeline)
     return timeline->completed_count;
 }
 
+uint64_t timeline_completed_beside(const struct timeline *timeline)
+{
+    return timeline->table->completed_count;
+}
+
 uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t event)
 {
     CHECK(timeline_state(timeline, event) == EVENT_DONE);
-    return timeline->table->events[event].completed_index;
+    return event_at(timeline, event)->index;
 }
 
 void timeline_excuse(struct timeline *timeline, uint64_t index)
 {
     CHECK(index <= timeline->completed_count);
     for (; index < timeline->completed_count; index++) {
-        timeline->table->events[timeline->completed[index]].was_lost = true;
+        event_at(timeline, timeline->completed[index])->was_lost = true;
     }
 }
 
 bool timeline_was_lost(const struct timeline *timeline, uint64_t event)
 {
     CHECK(timeline_state(timeline, event) == EVENT_DONE);
-    return timeline->table->events[event].was_lost;
+    return event_at(timeline, event)->was_lost;
 }
 
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index)
@@ -419,7 +448,7 @@ uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index)
 
 static bool is_coming(const struct timeline *timeline, uint64_t event)
 {
-    return timeline->table->events[event].due_ns != DELAY_NEVER;
+    return event_at(timeline, event)->due_ns != DELAY_NEVER;
 }
 
 uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event)
@@ -427,7 +456,7 @@ uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event)
     struct due last = {0};
     for (size_t i = 0; i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
-        const struct due due = {timeline->table->events[other].due_ns, other};
+        const struct due due = {event_at(timeline, other)->due_ns, other};
         if (other != event && is_coming(timeline, other) &&
             (last.event == 0 || is_due_before(&last, &due))) {
             last = due;
@@ -451,7 +480,7 @@ void timeline_complete_others(struct timeline *timeline, uint64_t event)
     for (size_t i = 0; i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         if (other != event && is_coming(timeline, other)) {
-            dues[count++] = (struct due){timeline->table->events[other].due_ns, other};
+            dues[count++] = (struct due){event_at(timeline, other)->due_ns, other};
         }
     }
     CHECK_COSTLY(count <= timeline->pending_count);

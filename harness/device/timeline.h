@@ -56,6 +56,8 @@ uint64_t timeline_pending_at(const struct timeline *timeline, size_t index);
 /* Events that completed, in order, ever: [0, completed_count). */
 uint64_t timeline_completed_count(const struct timeline *timeline);
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index);
+/* How many events of all timelines of the run completed. */
+uint64_t timeline_completed_beside(const struct timeline *timeline);
 /* Nobody needed to see what completed from that index on: as if no waiting would have done it. */
 void timeline_excuse(struct timeline *timeline, uint64_t index);
 /* Of an event that is done: its index there, and whether no waiting would have completed it. */

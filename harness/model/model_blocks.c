@@ -5,14 +5,6 @@
 
 /* --- slots --- */
 
-static void map_op(struct model *model, uint32_t op, uint32_t slot)
-{
-    CHECK(op != OP_NONE);
-    CHECK(slot == SLOT_NONE || slot < model->block_count);
-    model->slot_by_op = numbers_grown(model->slot_by_op, &model->op_capacity, op);
-    model->slot_by_op[op] = slot;
-}
-
 static uint32_t take_slot(struct model *model)
 {
     CHECK_COSTLY(model->free_slots.count <= model->block_count);
@@ -32,7 +24,7 @@ static void release_slot(struct model *model, uint32_t slot)
     CHECK(block->live_index == SLOT_NONE);
     CHECK(block->use_count == 0);
     CHECK(block->wait_count == 0);
-    map_op(model, block->op, SLOT_NONE);
+    number_map_remove(&model->slots, block->op);
     slot_list_add(&model->free_slots, slot);
 }
 
@@ -112,7 +104,7 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
     }
     model->blocks[taken] = make_block(model, what, at);
     if (what->kind != BLOCK_RETIRED) {
-        map_op(model, model->op, taken);
+        number_map_set(&model->slots, model->op, taken);
         add_to_list(model, find_list(model, what->kind), taken);
     }
     model_count_placed(model, &model->blocks[taken]);
@@ -198,7 +190,7 @@ uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new
     struct block *block = &model->blocks[slot];
     CHECK(block->hold_count == 0);
     CHECK(block->kind != BLOCK_PROGRAM);
-    map_op(model, block->op, SLOT_NONE);
+    number_map_remove(&model->slots, block->op);
     model_uncount_tag(model, block);
     block->op = model->op;
     block->handle = at->handle;
@@ -207,6 +199,6 @@ uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new
     block->kind = (uint8_t)what->kind;
     block->tag = what->tag;
     model_count_tag(model, block);
-    map_op(model, model->op, slot);
+    number_map_set(&model->slots, model->op, slot);
     return slot;
 }

@@ -3,10 +3,18 @@
 
 #include "harness/device/timeline.h"
 
+/* The op that made it: a number that is never NUMBER_NONE. */
+static uint32_t event_op(uint64_t event)
+{
+    CHECK(event >= 1);
+    CHECK_COSTLY(event <= OP_NONE);
+    return (uint32_t)(event - 1);
+}
+
 /* The first that waits for the event; SLOT_NONE: none does. */
 static uint32_t find_first_waiter(const struct waiter_lists *waiters, uint64_t event)
 {
-    return event < waiters->head_capacity ? waiters->heads[event] : SLOT_NONE;
+    return number_map_find(&waiters->heads, event_op(event));
 }
 
 bool model_is_pending(const struct model *model, uint64_t event)
@@ -22,7 +30,6 @@ void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use
     CHECK(event != 0);
     CHECK(slot < model->block_count);
     struct waiter_lists *waiters = &model->waiters;
-    waiters->heads = numbers_grown(waiters->heads, &waiters->head_capacity, event);
     uint32_t node = waiters->free_node;
     if (node == SLOT_NONE) {
         waiters->nodes = array_grown(waiters->nodes, waiters->node_count, &waiters->node_capacity,
@@ -34,8 +41,9 @@ void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use
     struct block *block = &model->blocks[slot];
     const bool is_away = timeline_stream(model->timeline, event) != block->stream;
     block->away_count += is_away;
-    waiters->nodes[node] = (struct waiter){slot, waiters->heads[event], is_use, is_away};
-    waiters->heads[event] = node;
+    waiters->nodes[node] = (struct waiter){slot, find_first_waiter(waiters, event), is_use,
+                                           is_away};
+    number_map_set(&waiters->heads, event_op(event), node);
 }
 
 void model_use(struct model *model, uint32_t slot, uint64_t event)
@@ -74,7 +82,7 @@ void model_complete(struct model *model, uint64_t event)
     if (node == SLOT_NONE) {
         return;
     }
-    waiters->heads[event] = SLOT_NONE;
+    number_map_remove(&waiters->heads, event_op(event));
     while (node != SLOT_NONE) {
         const struct waiter waiter = waiters->nodes[node];
         waiters->nodes[node].next = waiters->free_node;
@@ -156,11 +164,13 @@ static void forget_due_times(const struct model *model, uint64_t *wait_due_ns, u
                                 ? wait_due_ns[slot]
                                 : 1;
     }
-    for (uint64_t event = 1; event < waiters->head_capacity; event++) {
-        const uint32_t first = waiters->heads[event];
-        if (first == SLOT_NONE) {
+    for (size_t i = 0; i < waiters->heads.capacity; i++) {
+        const struct number_entry *entry = &waiters->heads.entries[i];
+        if (entry->key == NUMBER_NONE) {
             continue;
         }
+        const uint32_t first = entry->value;
+        const uint64_t event = (uint64_t)entry->key + 1;
         const uint64_t due_ns = is_awaited_by_free(model, event, wait_due_ns) ? 1 : DELAY_NEVER;
         for (uint32_t node = first; node != SLOT_NONE; node = waiters->nodes[node].next) {
             if (waiters->nodes[node].is_use) {

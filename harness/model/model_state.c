@@ -31,7 +31,7 @@ void model_destroy(struct model *model)
     span_map_deinit(&model->map);
     free(model->blocks);
     free(model->free_slots.slots);
-    free(model->slot_by_op);
+    number_map_deinit(&model->slots);
     free(model->live.slots);
     free(model->programs.slots);
     free(model->dying.slots);
@@ -39,7 +39,7 @@ void model_destroy(struct model *model)
     free(model->absent.slots);
     free(model->kept.slots);
     free(model->recordings.slots);
-    free(model->waiters.heads);
+    number_map_deinit(&model->waiters.heads);
     free(model->waiters.nodes);
     free(model->gone);
     free(model->regions);
@@ -135,7 +135,7 @@ size_t model_slot_count(const struct model *model)
 
 uint32_t model_slot_of_op(const struct model *model, uint32_t op)
 {
-    return op < model->op_capacity ? model->slot_by_op[op] : SLOT_NONE;
+    return number_map_find(&model->slots, op);
 }
 
 const struct block *model_block(const struct model *model, uint32_t slot)

@@ -191,6 +191,13 @@ void op_list_copy(struct op_list *to, const struct op_list *from)
     to->count = from->count;
 }
 
+void op_list_move(struct op_list *to, struct op_list *from)
+{
+    op_list_deinit(to);
+    *to = *from;
+    op_list_init(from);
+}
+
 static uint32_t renumber_reference(const uint32_t *numbers, size_t count, uint32_t reference)
 {
     return reference < count ? numbers[reference] : OP_NONE;

@@ -177,6 +177,8 @@ void op_list_append(struct op_list *list, const struct op *op);
 void op_list_clear(struct op_list *list);
 /* Makes *to equal to *from; both initialised. */
 void op_list_copy(struct op_list *to, const struct op_list *from);
+/* The same for who needs *from no more: it is empty then, and nothing is copied. */
+void op_list_move(struct op_list *to, struct op_list *from);
 /* Drops every op i with keep[i] false and renumbers references; what named a dropped op is left
  * as OP_NONE and will be skipped.  Relative references stay as they are. */
 void op_list_filter(struct op_list *list, const bool *keep);

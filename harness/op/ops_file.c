@@ -6,155 +6,191 @@
 #include "harness/op/rounding.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/base/size.h"
 
 /* --- printing --- */
 
-/* Appends to text[OP_TEXT_BYTES], which is large enough for every op. */
-static void text_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void text_append(char *text, const char *format, ...)
+/* An op while it is printed: OP_TEXT_BYTES are enough for every one.  By hand, as a list has
+ * millions. */
+struct line {
+    char *text;
+    size_t length;
+};
+
+static void append_bytes(struct line *line, const char *bytes, size_t length)
 {
-    const size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    const int added = vsnprintf(text + used, OP_TEXT_BYTES - used, format, arguments);
-    va_end(arguments);
-    CHECK(added >= 0 && (size_t)added < OP_TEXT_BYTES - used);
+    CHECK(length < OP_TEXT_BYTES - line->length);
+    memcpy(line->text + line->length, bytes, length);
+    line->length += length;
+    line->text[line->length] = '\0';
 }
 
-static void append_reference(char *text, const char *key, uint32_t reference, bool is_relative)
+static void append_text(struct line *line, const char *text)
 {
+    append_bytes(line, text, strlen(text));
+}
+
+static void append_number(struct line *line, const char *before, uint64_t number)
+{
+    char digits[20]; /* 2^64 - 1 has 20 */
+    size_t i = sizeof digits;
+    do {
+        digits[--i] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    append_text(line, before);
+    append_bytes(line, digits + i, sizeof digits - i);
+}
+
+static void append_key(struct line *line, const char *key)
+{
+    append_bytes(line, " ", 1);
+    append_text(line, key);
+    append_bytes(line, "=", 1);
+}
+
+static void append_reference(struct line *line, const char *key, uint32_t reference,
+                             bool is_relative)
+{
+    append_key(line, key);
     if (reference == OP_NONE) {
-        text_append(text, " %s=none", key);
+        append_text(line, "none");
         return;
     }
-    text_append(text, " %s=%s%" PRIu32, key, is_relative ? "%" : "", reference);
+    append_number(line, is_relative ? "%" : "", reference);
 }
 
-static void append_size(char *text, const char *key, uint64_t size_bytes)
+static void append_size(struct line *line, const char *key, uint64_t size_bytes)
 {
     char size[SIZE_TEXT_BYTES];
+    append_key(line, key);
     size_print(size_bytes, size);
-    text_append(text, " %s=%s", key, size);
+    append_text(line, size);
 }
 
-static void append_delay(char *text, uint64_t delay_ns)
+static void append_delay(struct line *line, uint64_t delay_ns)
 {
     char delay[SIZE_TEXT_BYTES];
+    append_key(line, "delay");
     duration_print(delay_ns, delay);
-    text_append(text, " delay=%s", delay);
+    append_text(line, delay);
 }
 
-static void append_references(char *text, const struct op *op, const struct op_kind_info *info)
+static void append_references(struct line *line, const struct op *op,
+                              const struct op_kind_info *info)
 {
     const bool is_relative = (op->flags & OP_RELATIVE) != 0;
     if (info->has_block || info->has_program) {
-        append_reference(text, info->has_block ? "block" : "program", op->ref, is_relative);
+        append_reference(line, info->has_block ? "block" : "program", op->ref, is_relative);
     }
     if (info->has_recording) {
-        append_reference(text, "recording", op->ref, is_relative);
+        append_reference(line, "recording", op->ref, is_relative);
     }
     if (info->has_event && (info->event_required || op->event != OP_NONE)) {
-        append_reference(text, "event", op->event, is_relative);
+        append_reference(line, "event", op->event, is_relative);
     } else if (info->has_delay) {
-        append_delay(text, op->delay_ns);
+        append_delay(line, op->delay_ns);
     }
 }
 
-static void append_sizes(char *text, const struct op *op, const struct op_kind_info *info)
+static void append_sizes(struct line *line, const struct op *op, const struct op_kind_info *info)
 {
     if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {
         char size[FIT_TEXT_BYTES];
         const struct fit fit = fit_unpack(op->size_bytes);
         fit_print(&fit, size);
-        text_append(text, " size=%s", size);
+        append_text(line, " size=");
+        append_text(line, size);
     } else if (info->has_size) {
-        append_size(text, "size", op->size_bytes);
+        append_size(line, "size", op->size_bytes);
     }
     if (info->has_address) {
         char address[SIZE_TEXT_BYTES];
         size_print(op->address, address);
-        text_append(text, " address=%s%s", (op->flags & OP_RELATIVE) != 0 ? "%" : "", address);
+        append_text(line, (op->flags & OP_RELATIVE) != 0 ? " address=%" : " address=");
+        append_text(line, address);
     }
     if (info->has_stack) {
-        append_size(text, "stack", op->stack_bytes);
+        append_size(line, "stack", op->stack_bytes);
     }
     if (info->has_unpadded && op->unpadded_bytes != 0) {
-        append_size(text, "unpadded", op->unpadded_bytes);
+        append_size(line, "unpadded", op->unpadded_bytes);
     }
     if (info->has_align && op->align_log2 != 0) {
-        append_size(text, "align", (uint64_t)1 << op->align_log2);
+        append_size(line, "align", (uint64_t)1 << op->align_log2);
     }
     if (info->has_tag && op->tag != 0) {
-        text_append(text, " tag=%u", op->tag);
+        append_number(line, " tag=", op->tag);
     }
 }
 
-static void append_fault(char *text, const struct op *op)
+static void append_fault(struct line *line, const struct op *op)
 {
     const struct fault_info *fault = fault_info((enum fault_kind)(op->tag % FAULT_KIND_COUNT));
-    text_append(text, " call=%s nth=%" PRIu64, fault->name, op->size_bytes);
+    append_text(line, " call=");
+    append_text(line, fault->name);
+    append_number(line, " nth=", op->size_bytes);
     if (fault->has_delay) {
-        append_delay(text, op->delay_ns);
+        append_delay(line, op->delay_ns);
     }
-    text_append(text, "%s", (op->flags & OP_FOR_EVER) != 0 ? " for_ever=yes" : "");
+    append_text(line, (op->flags & OP_FOR_EVER) != 0 ? " for_ever=yes" : "");
 }
 
-static void append_switch(char *text, const struct op *op)
+static void append_switch(struct line *line, const struct op *op)
 {
     if (op->ref != OP_NONE) {
-        append_reference(text, "op", op->ref, false);
+        append_reference(line, "op", op->ref, false);
     }
-    text_append(text, " point=%" PRIu64, op->size_bytes);
+    append_number(line, " point=", op->size_bytes);
     if (op->event != OP_NONE) {
-        append_reference(text, "event", op->event, false);
+        append_reference(line, "event", op->event, false);
     } else {
-        text_append(text, " to=%u", op->tag);
+        append_number(line, " to=", op->tag);
     }
 }
 
-static void append_common(char *text, const struct op *op)
+static void append_common(struct line *line, const struct op *op)
 {
     if (op->lane != 0) {
-        text_append(text, " lane=%u", op->lane);
+        append_number(line, " lane=", op->lane);
     }
     if (op->host != 0) {
-        text_append(text, " host=%u", op->host);
+        append_number(line, " host=", op->host);
     }
     if ((op->flags & OP_COLLECTIVE) != 0) {
-        text_append(text, " collective=%u", op->group);
+        append_number(line, " collective=", op->group);
     }
     if ((op->flags & OP_SPMD) != 0) {
-        text_append(text, " spmd=%u", op->group);
+        append_number(line, " spmd=", op->group);
     }
     if ((op->flags & OP_ON_STREAM) != 0) {
-        text_append(text, " stream=%u", op->stream);
+        append_number(line, " stream=", op->stream);
     }
+}
+
+static void append_op(struct line *line, const struct op *op)
+{
+    const struct op_kind_info *info = op_kind_info(op->kind);
+    append_text(line, info->name);
+    if (op->kind == OP_FAULT) {
+        append_fault(line, op);
+    } else if (op->kind == OP_SWITCH) {
+        append_switch(line, op);
+    } else {
+        append_references(line, op, info);
+        append_sizes(line, op, info);
+        const bool is_retry = info->can_be_refused && (op->flags & OP_RETRY) != 0;
+        append_text(line, is_retry ? " retry=yes" : "");
+    }
+    append_common(line, op);
 }
 
 const char *op_print(const struct op *op, char text[OP_TEXT_BYTES])
 {
-    const struct op_kind_info *info = op_kind_info(op->kind);
-    snprintf(text, OP_TEXT_BYTES, "%s", info->name);
-    if (op->kind == OP_FAULT) {
-        append_fault(text, op);
-    } else if (op->kind == OP_SWITCH) {
-        append_switch(text, op);
-    } else {
-        append_references(text, op, info);
-        append_sizes(text, op, info);
-        const bool is_retry = info->can_be_refused && (op->flags & OP_RETRY) != 0;
-        text_append(text, "%s", is_retry ? " retry=yes" : "");
-    }
-    append_common(text, op);
+    append_op(&(struct line){.text = text}, op);
     return text;
 }
 
@@ -293,12 +329,17 @@ static void print_comments(FILE *stream, const char *comments)
 void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
                     const char *comments)
 {
-    char text[OP_TEXT_BYTES];
+    char text[OP_TEXT_BYTES]; /* with the number it is less than three quarters of that */
     ops_file_print_head(stream, setup);
     print_comments(stream, comments);
     fputc('\n', stream);
-    for (size_t i = 0; i < list->count; i++) {
-        fprintf(stream, "%zu: %s\n", i, op_print(&list->ops[i], text));
+    for (size_t i = 0; i < list->count && !ferror(stream); i++) {
+        struct line line = {.text = text};
+        append_number(&line, "", i);
+        append_text(&line, ": ");
+        append_op(&line, &list->ops[i]);
+        append_text(&line, "\n");
+        (void)fwrite(text, 1, line.length, stream);
     }
 }
 
@@ -319,63 +360,4 @@ enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
     *error = (struct ops_file_error){0};
     snprintf(error->reason, sizeof error->reason, "cannot write %.160s: %s", path, strerror(errno));
     return OPS_FILE_UNWRITABLE;
-}
-
-/* --- reading --- */
-
-#define FILE_BYTES_MAX ((uint64_t)1 << 30)
-
-static enum ops_file_result fail_to_read(struct ops_file_error *error, const char *reason)
-{
-    *error = (struct ops_file_error){0};
-    snprintf(error->reason, sizeof error->reason, "%s", reason);
-    return OPS_FILE_UNREADABLE;
-}
-
-static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struct op_list *list,
-                                        struct ops_file_error *error)
-{
-    struct stat status;
-    if (fstat(fileno(stream), &status) != 0) {
-        return fail_to_read(error, strerror(errno));
-    }
-    if (S_ISDIR(status.st_mode)) {
-        return fail_to_read(error, "is a directory, not a file");
-    }
-    size_t capacity = 65536;
-    size_t length = 0;
-    char *text = malloc(capacity);
-    CHECK(text != NULL);
-    size_t got = 0;
-    while ((got = fread(text + length, 1, capacity - length, stream)) > 0) {
-        length += got;
-        if (length > FILE_BYTES_MAX) {
-            free(text);
-            return fail_to_read(error, "is larger than 1G");
-        }
-        if (length == capacity) {
-            capacity *= 2;
-            text = realloc(text, capacity);
-            CHECK(text != NULL);
-        }
-    }
-    const bool failed = ferror(stream);
-    const enum ops_file_result result = failed ? fail_to_read(error, strerror(errno))
-                                               : ops_file_parse(text, length, setup, list, error);
-    free(text);
-    return result;
-}
-
-enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct op_list *list,
-                                   struct ops_file_error *error)
-{
-    const bool is_standard = strcmp(path, "-") == 0;
-    FILE *stream = is_standard ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
-                               : fopen(path, "rb");
-    if (stream == NULL) {
-        return fail_to_read(error, strerror(errno));
-    }
-    const enum ops_file_result result = read_stream(stream, setup, list, error);
-    fclose(stream);
-    return result;
 }

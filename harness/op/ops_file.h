@@ -39,7 +39,8 @@ enum ops_file_result ops_file_parse(const char *text, size_t length, struct setu
 /* Whether the head of a list can name the target: a name without blanks, or the path of a plug-in,
  * which may have some, but not at its ends; no control characters, below SETUP_VALUE_BYTES. */
 bool ops_file_can_name(const char *target);
-/* The same from a file, or, where path is "-", from standard input as it stands; up to 1 GiB. */
+/* The same from a file, or, where path is "-", from standard input as it stands; up to 16 GiB.
+ * The text is in memory only in parts. */
 enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct op_list *list,
                                    struct ops_file_error *error);
 

@@ -16,8 +16,9 @@ static int compare_labels(const void *a, const void *b)
 
 bool parser_find_label(const struct parser *parser, uint64_t label, uint32_t *index)
 {
-    if (parser->list->count == 0) {
-        return false;
+    if (parser->labels == NULL) {
+        *index = (uint32_t)label;
+        return label < parser->list->count;
     }
     const uint64_t *found = bsearch(&label, parser->labels, parser->list->count, sizeof label,
                                     compare_labels);
@@ -28,6 +29,32 @@ bool parser_find_label(const struct parser *parser, uint64_t label, uint32_t *in
     return true;
 }
 
+static uint64_t find_last_label(const struct parser *parser)
+{
+    const size_t last = parser->list->count - 1;
+    return parser->labels == NULL ? last : parser->labels[last];
+}
+
+/* As most lists number them 0, 1, 2 and so on, there is an array only from the first other one on.
+ */
+static void note_label(struct parser *parser, uint64_t label)
+{
+    const size_t count = parser->list->count;
+    if (parser->labels == NULL && label == count) {
+        return;
+    }
+    if (parser->labels == NULL) {
+        parser->label_capacity = count + 64;
+        parser->labels = array_resized(NULL, parser->label_capacity * sizeof *parser->labels);
+        for (size_t i = 0; i < count; i++) {
+            parser->labels[i] = i;
+        }
+    }
+    parser->labels = array_grown(parser->labels, count, &parser->label_capacity,
+                                 sizeof *parser->labels);
+    parser->labels[count] = label;
+}
+
 static bool parse_label(struct parser *parser, struct word word)
 {
     const struct word digits = {word.text, word.length - 1};
@@ -35,15 +62,12 @@ static bool parse_label(struct parser *parser, struct word word)
     if (!parser_number(parser, digits, UINT64_MAX, &label)) {
         return false;
     }
-    const size_t count = parser->list->count;
-    if (count > 0 && label <= parser->labels[count - 1]) {
+    if (parser->list->count > 0 && label <= find_last_label(parser)) {
         return parser_fail(parser, word.text,
                            "op numbers must ascend, but %" PRIu64 " comes after %" PRIu64, label,
-                           parser->labels[count - 1]);
+                           find_last_label(parser));
     }
-    parser->labels = array_grown(parser->labels, count, &parser->label_capacity,
-                                 sizeof *parser->labels);
-    parser->labels[count] = label;
+    note_label(parser, label);
     return true;
 }
 
@@ -130,21 +154,41 @@ static bool is_text(struct parser *parser, bool has_end)
            parser_fail(parser, parser->line_end, "the file is cut off: its last line has no end");
 }
 
-enum ops_file_result ops_file_parse(const char *text, size_t length, struct setup *setup,
-                                    struct op_list *list, struct ops_file_error *error)
+void parser_begin(struct parser *parser, struct setup *setup, struct op_list *list,
+                  struct ops_file_error *error)
 {
-    struct parser parser = {.setup = setup, .list = list, .error = error};
+    *parser = (struct parser){.setup = setup, .list = list, .error = error};
     setup_init(setup);
     op_list_clear(list);
     *error = (struct ops_file_error){0};
-    const char *end = text + length;
+}
+
+void parser_end(struct parser *parser)
+{
+    free(parser->labels);
+}
+
+bool parser_lines(struct parser *parser, const char *text, size_t length, bool is_last,
+                  size_t *parsed)
+{
+    const char *end = is_last ? text + length : memrchr(text, '\n', length);
     const char *line = text;
     bool is_good = true;
-    do {
-        line = take_line(&parser, line, end);
-        is_good = is_text(&parser, line <= end) && parse_line(&parser);
-    } while (is_good && line <= end);
-    is_good = is_good && parser_check_hosts(&parser);
-    free(parser.labels);
+    *parsed = end == NULL ? 0 : is_last ? length : (size_t)(end - text) + 1;
+    while (is_good && end != NULL && line <= end) {
+        line = take_line(parser, line, end);
+        is_good = is_text(parser, !is_last || line <= end) && parse_line(parser);
+    }
+    return is_good && (!is_last || parser_check_hosts(parser));
+}
+
+enum ops_file_result ops_file_parse(const char *text, size_t length, struct setup *setup,
+                                    struct op_list *list, struct ops_file_error *error)
+{
+    struct parser parser;
+    size_t parsed = 0;
+    parser_begin(&parser, setup, list, error);
+    const bool is_good = parser_lines(&parser, text, length, true, &parsed);
+    parser_end(&parser);
     return is_good ? OPS_FILE_OK : OPS_FILE_INVALID;
 }

@@ -94,6 +94,7 @@ struct judge {
     /* by host: completed events of its timeline that the models know; where hosts share one, of the
      * first of them */
     uint64_t absorbed_counts[OP_HOST_COUNT_MAX];
+    uint64_t absorbed_beside;   /* of all timelines together, when all were absorbed last */
     enum rule asked;            /* the rule that is being judged */
     struct verdict *verdict;    /* of the op under way */
     const char *message;        /* its error text, taken right after the call; "" = none */

@@ -200,6 +200,22 @@ static void close_hosts(struct run *run)
     }
 }
 
+static void forget_given(struct run *run)
+{
+    if (run->given != NULL) {
+        op_list_init(&run->ops);
+        run->given = NULL;
+    }
+}
+
+void run_expect(struct run *run, const struct op_list *given)
+{
+    CHECK(run->ops.count == 0 && run->given == NULL);
+    op_list_deinit(&run->ops);
+    run->ops.ops = given->ops;
+    run->given = given;
+}
+
 void run_destroy(struct run *run)
 {
     if (run == NULL) {
@@ -207,6 +223,7 @@ void run_destroy(struct run *run)
     }
     close_hosts(run);
     judge_deinit(&run->judge);
+    forget_given(run);
     op_list_deinit(&run->ops);
     free(run->growth);
     free(run);
@@ -217,6 +234,7 @@ void run_end(struct run *run)
     CHECK(run->timelines[0] != NULL);
     close_hosts(run);
     judge_reset(&run->judge);
+    forget_given(run);
     op_list_clear(&run->ops);
     CHECK(run->ops.count == 0);
     run->watch = (struct probe_watch){0};

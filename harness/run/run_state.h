@@ -22,6 +22,8 @@ struct run {
     struct verdict verdict;
     struct observation observation;
     struct op_list ops;
+    const struct op_list
+        *given; /* ops has its memory: they are equal so far.  NULL: ops owns its */
     struct run_totals totals;
     struct run_findings findings;
     struct waits waits;
@@ -49,6 +51,9 @@ void run_take_overlapping(struct run *run, struct host *host, const struct call 
                           const char *message);
 /* The device calls of all calls that overlapped, once. */
 void run_count_device_calls(struct run *run, const struct host *host);
+/* Before the first op: the ops to come are likely to be those of that list, which outlives the run.
+ * As long as they are they are not recorded a second time. */
+void run_expect(struct run *run, const struct op_list *given);
 /* Ends a run as run_destroy() does, but keeps what it worked with for another one with the same
  * setup, which run_begin_again() makes of it as run_create() does.  NULL: the target refused, and
  * the run is gone. */

@@ -342,6 +342,29 @@ static void resolve_retry(const struct run *run, struct op *op)
     op_clear_unused(op);
 }
 
+/* The list is one of its own from here on. */
+static void leave_given(struct run *run)
+{
+    const struct op_list given = run->ops;
+    op_list_init(&run->ops);
+    op_list_copy(&run->ops, &given);
+    run->given = NULL;
+}
+
+static void record_op(struct run *run, const struct op *op)
+{
+    const size_t number = run->ops.count;
+    if (run->given != NULL && number < run->given->count &&
+        op_equal(&run->given->ops[number], op)) {
+        run->ops.count++;
+        return;
+    }
+    if (run->given != NULL) {
+        leave_given(run);
+    }
+    op_list_append(&run->ops, op);
+}
+
 const struct verdict *run_step(struct run *run, const struct op *op)
 {
     CHECK(op->kind < OP_KIND_COUNT);
@@ -354,7 +377,7 @@ const struct verdict *run_step(struct run *run, const struct op *op)
     resolve_retry(run, &resolved);
     driver_resolve(host, &resolved);
     const uint32_t number = (uint32_t)run->ops.count;
-    op_list_append(&run->ops, &resolved);
+    record_op(run, &resolved);
     execute_op(run, host, &resolved, number);
     return &run->verdict;
 }

@@ -1,6 +1,7 @@
 #include "harness/run/trial.h"
 
 #include "harness/base/check.h"
+#include "harness/run/run_state.h"
 
 #include <string.h>
 
@@ -22,6 +23,16 @@ void trial_collect(struct trial *trial, const struct run *run)
     trial->setup = *run_setup(run);
     op_list_copy(&trial->ops, run_ops(run));
     CHECK(trial->ops.count == run_ops(run)->count);
+    CHECK(trial->setup.host_count >= 1);
+}
+
+void trial_collect_last(struct trial *trial, struct run *run)
+{
+    trial_collect_counts(trial, run);
+    trial->setup = *run_setup(run);
+    if (run->given == NULL) {
+        op_list_move(&trial->ops, &run->ops);
+    }
     CHECK(trial->setup.host_count >= 1);
 }
 

@@ -25,6 +25,9 @@ void trial_deinit(struct trial *trial);
 /* What is to be known of the run once it is over, but for the gravest verdict; trial->ops is
  * initialised here. */
 void trial_collect(struct trial *trial, const struct run *run);
+/* The same for a run that is to be destroyed: it gives its list away.  Where that is one that was
+ * expected (run_expect), trial->ops stays empty. */
+void trial_collect_last(struct trial *trial, struct run *run);
 /* The same without setup and ops: trial->ops is empty, trial->setup is not touched. */
 void trial_collect_counts(struct trial *trial, const struct run *run);
 /* Names the gravest of the findings, where nobody ended the run with a verdict of his own; else

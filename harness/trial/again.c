@@ -32,7 +32,7 @@ static void *replay_list(void *context)
     struct trial again;
     char reason[RUN_REASON_BYTES] = "";
     host_memory_guard(true);
-    const bool ran = trial_replay(replaying->target, &trial->setup, &trial->ops, NULL, &again,
+    const bool ran = trial_repeat(replaying->target, &trial->setup, &trial->ops, NULL, &again,
                                   reason);
     host_memory_guard(false);
     replaying->is_not_modelled = ran && again.totals.not_modelled > 0;

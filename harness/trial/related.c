@@ -6,6 +6,7 @@
 #include "harness/device/span_map.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/rounding.h"
+#include "harness/run/run_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,17 +17,18 @@
 /* What is larger is larger than any device, and twice of it may be no size any more. */
 #define SCALED_BYTES_MAX (UINT64_C(1) << 62)
 
-/* What the plain list showed in an op. */
+/* What the plain list showed in an op: 16 bytes, as there are millions. */
 struct plain_step {
-    struct observation seen;
-    uint64_t map_digest; /* of its host's blocks, at twice their addresses; 0: nothing moved */
-    bool is_finding, had_fault;
+    uint64_t state;  /* digest_state(), at twice the size */
+    uint32_t result; /* enum target_result */
+    bool was_skipped, is_finding, had_fault;
 };
 
 /* The plain run, which has ended: a target may have one device in a process, and no second. */
 struct plain {
     struct target_contract contract;
     struct plain_step *steps; /* of the ops before it broke, that one too */
+    struct observation *seen; /* the same, for RELATED_NAMES; else NULL */
     size_t step_count;
     bool is_broken, is_end_finding;
 };
@@ -116,16 +118,16 @@ static bool has_same_contract(const struct pair *pair)
 
 /* --- what was found --- */
 
-static const char *result_word(const struct observation *seen)
+static const char *result_word(uint32_t result, bool was_skipped)
 {
     static const char *const words[] = {[TARGET_OK] = "granted",
                                         [TARGET_NO_MEMORY] = "refused",
                                         [TARGET_INVALID] = "answered INVALID",
                                         [TARGET_FAILED] = "answered FAILED"};
-    if (seen->skipped != 0) {
+    if (was_skipped) {
         return "not asked";
     }
-    return seen->result <= TARGET_FAILED ? words[seen->result] : "answered with no result";
+    return result <= TARGET_FAILED ? words[result] : "answered with no result";
 }
 
 static const char *other_words(enum related related)
@@ -141,13 +143,14 @@ static void begin_broken(struct pair *pair, size_t op)
                    other_words(pair->related));
 }
 
-static void break_by_result(struct pair *pair, size_t op, const struct observation *plain,
+static void break_by_result(struct pair *pair, size_t op, const struct plain_step *plain,
                             const struct observation *other)
 {
     begin_broken(pair, op);
     (void)snprintf(pair->broken->reason, sizeof pair->broken->reason,
-                   "%s, but %s %s, though all went alike before", result_word(plain),
-                   result_word(other), other_words(pair->related));
+                   "%s, but %s %s, though all went alike before",
+                   result_word(plain->result, plain->was_skipped),
+                   result_word(other->result, other->skipped != 0), other_words(pair->related));
 }
 
 static void break_by_rule(struct pair *pair, size_t op, const struct verdict *verdict)
@@ -203,19 +206,26 @@ static uint64_t digest_map(const struct run *run, uint32_t host, uint64_t scale)
     return hash;
 }
 
-static bool is_in_same_state(const struct pair *pair, const struct plain_step *plain, uint32_t host)
+/* The state behind the last op; scale: what sizes and addresses are multiplied by. */
+static uint64_t digest_state(const struct run *run, uint32_t host, uint64_t scale)
 {
-    const struct observation *a = &plain->seen;
-    const struct observation *b = run_observation(pair->other);
-    const bool is_alike = a->now_ns == b->now_ns && a->wait_count == b->wait_count &&
-                          a->copy_count == b->copy_count && a->stage_count == b->stage_count &&
-                          a->unload_count == b->unload_count &&
-                          a->copy_bytes * 2 == b->copy_bytes && a->address * 2 == b->address &&
-                          a->size_bytes * 2 == b->size_bytes &&
-                          a->bytes_in_use * 2 == b->bytes_in_use &&
-                          a->bytes_reserved * 2 == b->bytes_reserved;
-    return is_alike && (a->copy_count + a->stage_count == 0 ||
-                        plain->map_digest == digest_map(pair->other, host, 1));
+    const struct observation *seen = run_observation(run);
+    const uint64_t words[] = {seen->now_ns,
+                              seen->wait_count,
+                              seen->copy_count,
+                              seen->stage_count,
+                              seen->unload_count,
+                              seen->copy_bytes * scale,
+                              seen->address * scale,
+                              seen->size_bytes * scale,
+                              seen->bytes_in_use * scale,
+                              seen->bytes_reserved * scale};
+    uint64_t hash = HASH_START;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        hash = hash_word(hash, words[i]);
+    }
+    const bool has_moved = seen->copy_count + seen->stage_count > 0;
+    return has_moved ? hash_word(hash, digest_map(run, host, scale)) : hash;
 }
 
 static bool had_fault(const struct run *run, uint32_t host)
@@ -238,12 +248,12 @@ static bool is_same_but_for_text(const struct observation *plain, const struct o
 static bool compare_step(struct pair *pair, size_t op, uint32_t host, const struct verdict *other)
 {
     const struct plain_step *plain = &pair->plain->steps[op];
-    const struct observation *a = &plain->seen;
     const struct observation *b = run_observation(pair->other);
-    const bool is_same_result = a->result == b->result && a->skipped == b->skipped;
+    const bool is_same_result = plain->result == b->result && plain->was_skipped == b->skipped;
     const bool is_same = is_same_result &&
-                         (pair->related == RELATED_NAMES ? is_same_but_for_text(a, b)
-                                                         : is_in_same_state(pair, plain, host));
+                         (pair->related == RELATED_NAMES
+                              ? is_same_but_for_text(&pair->plain->seen[op], b)
+                              : plain->state == digest_state(pair->other, host, 1));
     if (plain->is_finding || plain->had_fault || had_fault(pair->other, host)) {
         return is_same;
     }
@@ -256,9 +266,9 @@ static bool compare_step(struct pair *pair, size_t op, uint32_t host, const stru
         return false;
     }
     if (!is_same_result) {
-        break_by_result(pair, op, a, b);
+        break_by_result(pair, op, plain, b);
     } else if (!is_same && pair->related == RELATED_NAMES) {
-        break_by_place(pair, op, a, b);
+        break_by_place(pair, op, &pair->plain->seen[op], b);
     }
     return is_same;
 }
@@ -269,16 +279,19 @@ static void record_step(struct plain *plain, const struct run *run, uint32_t hos
                         const struct verdict *verdict)
 {
     const struct observation *seen = run_observation(run);
-    plain->steps[plain->step_count++] = (struct plain_step){
-        .seen = *seen,
-        .map_digest = seen->copy_count + seen->stage_count > 0 ? digest_map(run, host, 2) : 0,
-        .is_finding = is_finding(verdict),
-        .had_fault = had_fault(run, host)};
+    if (plain->seen != NULL) {
+        plain->seen[plain->step_count] = *seen;
+    }
+    plain->steps[plain->step_count++] = (struct plain_step){.state = digest_state(run, host, 2),
+                                                            .result = seen->result,
+                                                            .was_skipped = seen->skipped != 0,
+                                                            .is_finding = is_finding(verdict),
+                                                            .had_fault = had_fault(run, host)};
 }
 
 /* False: the target refuses the setup. */
 static bool record_plain(const struct target *target, const struct trial *trial,
-                         struct plain *plain)
+                         enum related related, struct plain *plain)
 {
     char reason[RUN_REASON_BYTES];
     *plain = (struct plain){0};
@@ -288,6 +301,11 @@ static bool record_plain(const struct target *target, const struct trial *trial,
     }
     plain->steps = calloc(trial->ops.count + 1, sizeof *plain->steps);
     CHECK(plain->steps != NULL);
+    if (related == RELATED_NAMES) {
+        plain->seen = calloc(trial->ops.count + 1, sizeof *plain->seen);
+        CHECK(plain->seen != NULL);
+    }
+    run_expect(run, &trial->ops);
     plain->contract = *model_contract(run_model(run, 0));
     run_go_on(run);
     for (size_t i = 0; i < trial->ops.count && !run_is_broken(run); i++) {
@@ -363,7 +381,7 @@ bool related_breaks_one(const struct target *target, const struct trial *trial,
     struct plain plain;
     struct pair pair = {.plain = &plain, .related = related, .broken = broken};
     broken->kind = VERDICT_NONE;
-    if (record_plain(target, trial, &plain)) {
+    if (record_plain(target, trial, related, &plain)) {
         pair.other = create_other(target, &trial->setup, related);
     }
     if (pair.other != NULL && (related == RELATED_NAMES || has_same_contract(&pair))) {
@@ -372,6 +390,7 @@ bool related_breaks_one(const struct target *target, const struct trial *trial,
     }
     run_destroy(pair.other);
     free(plain.steps);
+    free(plain.seen);
     if (compared_count != NULL) {
         *compared_count = pair.compared_count;
     }
@@ -385,6 +404,7 @@ static bool differs_under_names(const struct target *target, const struct trial 
     if (run == NULL) {
         return false;
     }
+    run_expect(run, &trial->ops);
     run_go_on(run);
     for (size_t i = 0; i < trial->ops.count && !run_is_broken(run); i++) {
         (void)run_step(run, &trial->ops.ops[i]);

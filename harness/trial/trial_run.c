@@ -8,6 +8,7 @@
 #include "harness/generate/streaming.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/limits.h"
+#include "harness/run/run_state.h"
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -34,7 +35,7 @@ static void end_trial(struct trial *trial, struct run *run, const struct run_lis
     if (!run_is_broken(run)) {
         (void)take_verdict(run, run_finish(run), listener);
     }
-    trial_collect(trial, run);
+    trial_collect_last(trial, run);
     trial_name_first(trial);
     run_destroy(run);
 }
@@ -173,6 +174,36 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
     return true;
 }
 
+/* Runs the first *count of a list without lanes; trial->ops is empty where they are what was
+ * recorded. */
+static bool run_given(const struct target *target, const struct setup *setup,
+                      const struct op_list *ops, const struct run_listener *listener,
+                      struct trial *trial, size_t *count, char reason[RUN_REASON_BYTES])
+{
+    memset(trial, 0, sizeof *trial);
+    struct run *run = run_create(target, setup, reason);
+    if (run == NULL) {
+        return false;
+    }
+    run_expect(run, ops);
+    run_go_on(run);
+    for (size_t i = 0; i < ops->count && take_verdict(run, run_step(run, &ops->ops[i]), listener);
+         i++) {
+    }
+    *count = run_ops(run)->count;
+    end_trial(trial, run, listener);
+    return true;
+}
+
+bool trial_repeat(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct run_listener *listener, struct trial *trial,
+                  char reason[RUN_REASON_BYTES])
+{
+    size_t count = 0;
+    return lanes_are_in(ops) ? lanes_replay(target, setup, ops, listener, trial, reason)
+                             : run_given(target, setup, ops, listener, trial, &count, reason);
+}
+
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES])
@@ -180,15 +211,12 @@ bool trial_replay(const struct target *target, const struct setup *setup, const 
     if (lanes_are_in(ops)) {
         return lanes_replay(target, setup, ops, listener, trial, reason);
     }
-    memset(trial, 0, sizeof *trial);
-    struct run *run = run_create(target, setup, reason);
-    if (run == NULL) {
+    size_t count = 0;
+    if (!run_given(target, setup, ops, listener, trial, &count, reason)) {
         return false;
     }
-    run_go_on(run);
-    for (size_t i = 0; i < ops->count && take_verdict(run, run_step(run, &ops->ops[i]), listener);
-         i++) {
+    if (trial->ops.count == 0) {
+        op_list_copy(&trial->ops, &(const struct op_list){.ops = ops->ops, .count = count});
     }
-    end_trial(trial, run, listener);
     return true;
 }

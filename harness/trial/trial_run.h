@@ -34,5 +34,9 @@ bool trial_takes_option(const struct target *target, const char *key);
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES]);
+/* The same for who has the list: where it is what was recorded trial->ops stays empty. */
+bool trial_repeat(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct run_listener *listener, struct trial *trial,
+                  char reason[RUN_REASON_BYTES]);
 
 #endif

@@ -92,7 +92,7 @@ START_TEST(two_justified_refusals_are_saved_of_each_early_trial)
     ck_assert_uint_gt(head->elapsed_ns, 0);
     ck_assert_uint_lt(head->elapsed_ns, UINT64_C(600000000000));
     ck_assert_uint_eq(result.ops.count, FULL_COUNT + REFUSED_COUNT);
-    ck_assert_uint_eq(result.oom_ops.count, FULL_COUNT + 2);
+    ck_assert_uint_eq(trial_result_until_oom(&result).count, FULL_COUNT + 2);
     ck_assert_uint_eq(count_lines(&result.all), REFUSED_COUNT);
     ck_assert_uint_eq(result.notable.length, 0);
     for (size_t i = 0; i < 2; i++) {
@@ -180,7 +180,7 @@ START_TEST(the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_
     ck_assert_uint_eq(head->certificates_checked, 1);
     ck_assert_uint_eq(count_lines(&result.all), 2);
     ck_assert_uint_eq(result.notable.length, 0);
-    ck_assert_uint_eq(result.oom_ops.count, 0);
+    ck_assert_uint_eq(trial_result_until_oom(&result).count, 0);
     ck_assert_uint_eq(result.ops.count, trial_player_ops.count);
     ck_assert_str_eq(trial_result_rule(&result), "premature");
     ck_assert_ptr_eq(trial_result_premature(&result), &head->saved[0]);
@@ -272,7 +272,7 @@ START_TEST(five_refusals_that_stay_unknown_are_saved_and_all_are_notable)
     ck_assert_uint_eq(head->certificates_checked, 7);
     ck_assert_uint_eq(count_lines(&result.all), 7);
     ck_assert_uint_eq(count_lines(&result.notable), 7);
-    ck_assert_uint_eq(result.oom_ops.count, 31);
+    ck_assert_uint_eq(trial_result_until_oom(&result).count, 31);
     for (size_t i = 0; i < head->saved_count; i++) {
         ck_assert_int_eq(head->saved[i].verdict.kind, VERDICT_UNKNOWN);
         ck_assert_uint_eq(head->saved[i].notable_end, head->saved[i].all_end);
@@ -749,16 +749,34 @@ static void fill_result(struct trial_result *full, bool has_list)
                                                                             .notable_end = 7};
 }
 
+/* The bytes as a parent hears them. */
+static void pack_result(struct trial_result *full, struct writing *bytes)
+{
+    struct child_piece pieces[TRIAL_RESULT_PIECE_COUNT_MAX];
+    const size_t count = trial_result_pack(full, pieces);
+    writing_init(bytes);
+    for (size_t i = 0; i < count; i++) {
+        writing_append_bytes(bytes, pieces[i].bytes, pieces[i].length);
+    }
+}
+
+static bool unpacks_first(const struct writing *bytes, size_t length, struct trial_result *back)
+{
+    struct writing first = *bytes; /* what cannot be unpacked stays */
+    first.length = length;
+    return trial_result_unpack(&first, back);
+}
+
 START_TEST(a_result_is_the_same_behind_its_bytes)
 {
     for (int has_list = 0; has_list < 2; has_list++) {
         struct trial_result full, back;
         struct writing bytes;
         fill_result(&full, has_list != 0);
-        writing_init(&bytes);
-        trial_result_pack(&full, &bytes);
+        pack_result(&full, &bytes);
         trial_result_init(&back);
-        ck_assert(trial_result_unpack(bytes.bytes, bytes.length, &back));
+        ck_assert(trial_result_unpack(&bytes, &back));
+        ck_assert_ptr_null(bytes.bytes);
         ck_assert_int_eq(memcmp(&full.head, &back.head, sizeof full.head), 0);
         ck_assert_uint_eq(back.setup.seed, has_list ? 9 : 0);
         ck_assert_uint_eq(back.ops.count, 2);
@@ -775,11 +793,12 @@ START_TEST(a_result_is_the_same_behind_its_bytes)
         ck_assert_str_eq(back.diagnoses.bytes, "why");
         trial_result_deinit(&back);
         trial_result_init(&back);
-        ck_assert(!trial_result_unpack(bytes.bytes, bytes.length - 1, &back));
-        ck_assert(!trial_result_unpack(bytes.bytes, sizeof full.head - 1, &back));
-        ck_assert(!trial_result_unpack(bytes.bytes, sizeof full.head, &back));
+        pack_result(&full, &bytes);
+        ck_assert(!unpacks_first(&bytes, bytes.length - 1, &back));
+        ck_assert(!unpacks_first(&bytes, sizeof full.head - 1, &back));
+        ck_assert(!unpacks_first(&bytes, sizeof full.head, &back));
         writing_append_bytes(&bytes, "", 1);
-        ck_assert(!trial_result_unpack(bytes.bytes, bytes.length, &back));
+        ck_assert(!trial_result_unpack(&bytes, &back));
         trial_result_deinit(&back);
         trial_result_deinit(&full);
         writing_deinit(&bytes);
@@ -827,11 +846,10 @@ START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
         struct trial_result full, back;
         struct writing bytes;
         fill_result(&full, true);
-        writing_init(&bytes);
-        trial_result_pack(&full, &bytes);
+        pack_result(&full, &bytes);
         memcpy(bytes.bytes + rows[i].offset, &rows[i].value, sizeof rows[i].value);
         trial_result_init(&back);
-        ck_assert_msg(!trial_result_unpack(bytes.bytes, bytes.length, &back), "row %zu", i);
+        ck_assert_msg(!trial_result_unpack(&bytes, &back), "row %zu", i);
         ck_assert_uint_eq(back.ops.count, 0);
         trial_result_deinit(&back);
         trial_result_deinit(&full);
@@ -841,10 +859,9 @@ START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
     struct writing bytes;
     fill_result(&full, true);
     full.head.findings.findings[0].list = RUN_FINDING_COUNT_MAX + 1;
-    writing_init(&bytes);
-    trial_result_pack(&full, &bytes);
+    pack_result(&full, &bytes);
     trial_result_init(&back);
-    ck_assert(!trial_result_unpack(bytes.bytes, bytes.length, &back));
+    ck_assert(!trial_result_unpack(&bytes, &back));
     trial_result_deinit(&back);
     trial_result_deinit(&full);
     writing_deinit(&bytes);

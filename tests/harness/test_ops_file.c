@@ -3,11 +3,13 @@
 #include "harness/base/size.h"
 #include "harness/op/fit.h"
 #include "harness/op/ops_file.h"
+#include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *print_ops(const struct setup *setup, const struct op_list *list, size_t *length)
 {
@@ -356,6 +358,64 @@ START_TEST(a_file_appears_whole_or_not_at_all)
 }
 END_TEST
 
+/* A text that is read in several parts, one line of which is longer than a part; the numbers of its
+ * ops have a gap. */
+enum { LONG_COMMENT_BYTES = 3 << 20, LONG_OP_COUNT = 60000 };
+
+static void write_long_list(const char *path, const char *last)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "hbmstress-ops 1\nseed 5\n# ");
+    for (int i = 0; i < LONG_COMMENT_BYTES; i++) {
+        fputc('x', file);
+    }
+    fprintf(file, "\n");
+    for (int i = 0; i < LONG_OP_COUNT; i++) {
+        const int number = i < LONG_OP_COUNT / 2 ? i : 2 * i;
+        fprintf(file, i % 2 == 0 ? "%d: alloc size=%dK\n" : "%d: free block=%d\n", number,
+                i % 2 == 0              ? i + 1
+                : i < LONG_OP_COUNT / 2 ? i - 1
+                                        : 2 * (i - 1));
+    }
+    fprintf(file, "%s", last);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(a_long_file_is_read_as_one_text)
+{
+    static const struct {
+        const char *last;
+        enum ops_file_result result;
+        size_t column;
+    } rows[] = {{"", OPS_FILE_OK, 0},
+                {"900000: alloc size=0x\n", OPS_FILE_INVALID, 20},
+                {"900000: alloc size=1K", OPS_FILE_INVALID, 22},
+                {"7: alloc size=1K\n", OPS_FILE_INVALID, 1}};
+    char path[SCRATCH_PATH_BYTES];
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    scratch_name(path, "long_list");
+    const int made = mkstemp(path);
+    ck_assert_int_ge(made, 0);
+    close(made);
+    op_list_init(&list);
+    write_long_list(path, rows[_i].last);
+    ck_assert_int_eq(ops_file_read(path, &setup, &list, &error), rows[_i].result);
+    ck_assert_uint_eq(error.line, rows[_i].column == 0 ? 0 : 4 + LONG_OP_COUNT);
+    ck_assert_uint_eq(error.column, rows[_i].column);
+    ck_assert_uint_eq(setup.seed, 5);
+    ck_assert_uint_eq(list.count, LONG_OP_COUNT);
+    for (uint32_t i = 0; i < LONG_OP_COUNT; i += 2) {
+        ck_assert_uint_eq(list.ops[i].size_bytes, (uint64_t)(i + 1) << 10);
+        ck_assert_uint_eq(list.ops[i + 1].ref, i);
+    }
+    op_list_deinit(&list);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(sizes_print_as_the_runtime_prints_them)
 {
     static const struct {
@@ -393,6 +453,7 @@ Suite *suite_of_ops_file(void)
     tcase_add_test(tests, numbers_of_removed_lines_may_be_missing);
     tcase_add_test(tests, a_removed_op_redirects_no_other);
     tcase_add_test(tests, a_file_appears_whole_or_not_at_all);
+    tcase_add_loop_test(tests, a_long_file_is_read_as_one_text, 0, 4);
     tcase_add_test(tests, sizes_print_as_the_runtime_prints_them);
     suite_add_tcase(suite, tests);
     return suite;

@@ -104,6 +104,37 @@ START_TEST(a_recorded_list_is_the_run_again)
 }
 END_TEST
 
+START_TEST(a_run_keeps_the_list_that_it_is_given_until_it_differs)
+{
+    struct trial trial, same, other;
+    char reason[RUN_REASON_BYTES] = "";
+    run_one("hbm", scenarios[0], 1, &trial);
+    ck_assert(trial_repeat(target_find("hbm"), &trial.setup, &trial.ops, NULL, &same, reason));
+    ck_assert_uint_eq(same.digest, trial.digest);
+    ck_assert_uint_eq(same.ops.count, 0);
+    struct op_list unresolved;
+    size_t at = trial.ops.count * 3 / 4;
+    op_list_init(&unresolved);
+    op_list_copy(&unresolved, &trial.ops);
+    while (trial.ops.ops[at].kind != OP_ALLOC) {
+        at++;
+        ck_assert_uint_lt(at, trial.ops.count);
+    }
+    unresolved.ops[at]
+        .flags |= OP_RELATIVE; /* it names no block: it is recorded without the flag */
+    ck_assert(trial_repeat(target_find("hbm"), &trial.setup, &unresolved, NULL, &other, reason));
+    ck_assert_uint_eq(other.digest, trial.digest);
+    ck_assert_uint_eq(other.ops.count, trial.ops.count);
+    for (size_t i = 0; i < trial.ops.count; i++) {
+        ck_assert(op_equal(&other.ops.ops[i], &trial.ops.ops[i]));
+    }
+    trial_deinit(&other);
+    op_list_deinit(&unresolved);
+    trial_deinit(&same);
+    trial_deinit(&trial);
+}
+END_TEST
+
 /* --- shorter lists --- */
 
 static bool names_an_earlier_op(uint32_t reference, size_t i)
@@ -234,6 +265,7 @@ Suite *suite_of_run(void)
     TCase *tests = tcase_create("run");
     tcase_set_timeout(tests, 600);
     tcase_add_loop_test(tests, a_recorded_list_is_the_run_again, 0, scenario_count());
+    tcase_add_test(tests, a_run_keeps_the_list_that_it_is_given_until_it_differs);
     tcase_add_loop_test(tests, filtering_keeps_references_or_drops_them, 0, scenario_count());
     tcase_add_loop_test(tests, a_shrunk_list_breaks_the_same_promise_within_its_budget, 0,
                         scenario_count());

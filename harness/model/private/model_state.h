@@ -6,6 +6,7 @@
 #define HARNESS_MODEL_PRIVATE_MODEL_STATE_H
 
 #include "harness/base/array.h"
+#include "harness/base/number_map.h"
 #include "harness/device/span_map.h"
 #include "harness/model/model_update.h"
 
@@ -18,8 +19,7 @@ struct waiter {
     bool is_use, is_away; /* the event is on another stream than the block */
 };
 struct waiter_lists {
-    uint32_t *heads; /* by event id */
-    uint64_t head_capacity;
+    struct number_map heads; /* by the op of the event: the first node of those that wait */
     struct waiter *nodes;
     size_t node_count, node_capacity;
     uint32_t free_node;
@@ -36,8 +36,7 @@ struct model {
     struct block *blocks; /* by slot */
     size_t block_count, block_capacity;
     struct slot_list free_slots;
-    uint32_t *slot_by_op;
-    uint64_t op_capacity;
+    struct number_map slots; /* by op, of blocks that are there or kept */
     struct span_map map;
     struct slot_list live, programs, dying, busy, absent, kept;
     struct slot_list recordings; /* no slots: OP_RECORDs that ended */
@@ -83,19 +82,6 @@ static inline uint32_t slot_list_at(const struct slot_list *list, size_t index)
 {
     CHECK(index < list->count);
     return list->slots[index];
-}
-
-/* Numbers by op or event, with a place for that of index: what was never written is SLOT_NONE. */
-static inline uint32_t *numbers_grown(uint32_t *numbers, uint64_t *capacity, uint64_t index)
-{
-    if (index < *capacity) {
-        return numbers;
-    }
-    const uint64_t grown = index * 2 + 256;
-    numbers = array_resized(numbers, grown * sizeof *numbers);
-    memset(&numbers[*capacity], 0xFF, (grown - *capacity) * sizeof *numbers);
-    *capacity = grown;
-    return numbers;
 }
 
 static inline void raise_to(uint64_t *most, uint64_t value)

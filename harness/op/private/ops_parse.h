@@ -21,7 +21,7 @@ struct parser {
     size_t json_add_number;
     struct setup *setup;
     struct op_list *list;
-    uint64_t *labels; /* of the ops so far, ascending */
+    uint64_t *labels; /* of the ops so far, ascending; NULL while each is its index */
     size_t label_capacity;
     /* the op under way has call=, delay=, to=, stream= */
     bool names_fault, names_delay, names_lane, names_stream;
@@ -88,6 +88,14 @@ bool parser_number(struct parser *parser, struct word word, uint64_t max, uint64
 
 /* --- lines --- */
 
+/* setup and list are empty then; error is the caller's.  begin and end pair. */
+void parser_begin(struct parser *parser, struct setup *setup, struct op_list *list,
+                  struct ops_file_error *error);
+void parser_end(struct parser *parser);
+/* The lines of a part of the text, which begins with one: *parsed bytes are done, and what is
+ * behind them has no end yet.  The last part is done whole. */
+bool parser_lines(struct parser *parser, const char *text, size_t length, bool is_last,
+                  size_t *parsed);
 /* A line of the head that begins with the word key. */
 bool parser_head(struct parser *parser, struct word key);
 /* "NAME", to the end of the line; what: of a tag, of a group. */

@@ -1,0 +1,42 @@
+#include "diagnosis/private/own_ops.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+
+void own_ops_init(struct own_ops *own, const struct op_list *ops, uint32_t host)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        count += ops->ops[i].host == host;
+    }
+    *own = (struct own_ops){.ops = calloc(count + 1, sizeof *own->ops)};
+    CHECK(own->ops != NULL);
+    for (size_t i = 0; i < ops->count; i++) {
+        if (ops->ops[i].host == host) {
+            own->ops[own->count++] = (uint32_t)i;
+        }
+    }
+    CHECK(own->count == count);
+}
+
+void own_ops_deinit(struct own_ops *own)
+{
+    free(own->ops);
+    *own = (struct own_ops){0};
+}
+
+size_t own_ops_find(const struct own_ops *own, uint32_t op)
+{
+    size_t low = 0;
+    size_t high = own->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (own->ops[middle] < op) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < own->count && own->ops[low] == op ? low : OWN_OP_NONE;
+}
