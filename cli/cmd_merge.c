@@ -349,6 +349,41 @@ static enum exit_code copy_findings(struct merging *merging)
     return code;
 }
 
+static bool has_logs(const struct shard *shard)
+{
+    size_t i = 0;
+    while (i < shard->description.head.part_count &&
+           shard->description.parts[i].setup.until_step == 0) {
+        i++;
+    }
+    return i < shard->description.head.part_count && shard->description.head.shard_index == 0;
+}
+
+/* Logs of hosts are those of trial 0, which is of the first shard; another campaign may have left
+ * some of more hosts in the directory that comes out. */
+static enum exit_code copy_logs(struct merging *merging)
+{
+    const struct shard *first = &merging->shards[0];
+    enum exit_code code = EXIT_KEPT;
+    if (!has_logs(first)) {
+        return EXIT_KEPT;
+    }
+    for (uint32_t host = 0; host < OP_HOST_COUNT_MAX && code == EXIT_KEPT; host++) {
+        char name[64], path[FILE_PATH_BYTES], directory[FILE_PATH_BYTES];
+        bool is_there = false;
+        (void)snprintf(name, sizeof name, "logs/host-%" PRIu32 ".log", host);
+        (void)snprintf(path, sizeof path, "%.3800s/%s", merging->directory, name);
+        if (!make_directory_of(path, directory)) {
+            return message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
+        }
+        code = copy_file(merging, first, name, NULL, &is_there);
+        if (code == EXIT_KEPT && !is_there) {
+            (void)unlink(path);
+        }
+    }
+    return code;
+}
+
 static enum exit_code copy_files(struct merging *merging)
 {
     merging->at.state.end.kept_bytes = 0;
@@ -358,7 +393,7 @@ static enum exit_code copy_files(struct merging *merging)
         const struct campaign_folder_visitor visitor = {copy_wanted, &copying};
         code = campaign_folder_walk(&merging->shards[i].at, &visitor);
     }
-    return code;
+    return code == EXIT_KEPT ? copy_logs(merging) : code;
 }
 
 /* --- the whole --- */
@@ -503,10 +538,10 @@ const struct subcommand subcommand_merge = {
     .usage = "DIR ... [--out DIR]",
     .description =
         "Merges the directories of run --shard, in any order, into what one run with the same seeds would\n"
-        "have left: results.jsonl, summary.json, junit.xml, repros, certificates and kept lists, with other\n"
-        "times and the paths of the new directory.  Where a shard is missing or did not end, the findings of\n"
-        "the others are joined.  Files that earlier campaigns left there are not copied.  The exit code is\n"
-        "that of one run of the whole campaign.\n\n"
+        "have left: results.jsonl, summary.json, junit.xml, repros, certificates, kept lists, what targets\n"
+        "printed and the logs of hosts, with other times and the paths of the new directory.  Where a shard is\n"
+        "missing or did not end, the findings of the others are joined.  Files that earlier campaigns left\n"
+        "there are not copied.  The exit code is that of one run of the whole campaign.\n\n"
         "Example: hbmstress merge out-1 out-2 --out out\n"
         "Example: hbmstress merge out/rank-* --out whole",
     .options = options,

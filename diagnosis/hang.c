@@ -216,12 +216,18 @@ static void add_step(struct writing *text, const char *key, uint64_t step)
     }
 }
 
-static void append_json(const struct setup *setup, const struct hang *hang, struct writing *text)
+/* Of a trial where scenario is one. */
+static void append_json(const struct setup *setup, const struct hang *hang, const char *scenario,
+                        uint64_t trial, struct writing *text)
 {
     struct writing words;
     writing_init(&words);
     hang_append(setup, hang, &words);
     json_open(text, "hang");
+    if (scenario != NULL) {
+        json_add_string(text, "scenario", scenario);
+        json_add_number(text, "trial", trial);
+    }
     json_add_string(text, "cause", hang_cause_name(hang->cause));
     json_add_number(text, "group", hang->group);
     json_add_string(text, "group_name", setup_group_name(setup, hang->group));
@@ -246,9 +252,15 @@ static void append_json(const struct setup *setup, const struct hang *hang, stru
     writing_deinit(&words);
 }
 
-void hangs_append_json(const struct setup *setup, const struct hangs *hangs, struct writing *text)
+void hangs_append_trial_json(const struct setup *setup, const struct hangs *hangs,
+                             const char *scenario, uint64_t trial, struct writing *text)
 {
     for (size_t i = 0; i < hangs->count; i++) {
-        append_json(setup, &hangs->hangs[i], text);
+        append_json(setup, &hangs->hangs[i], scenario, trial, text);
     }
+}
+
+void hangs_append_json(const struct setup *setup, const struct hangs *hangs, struct writing *text)
+{
+    hangs_append_trial_json(setup, hangs, NULL, 0, text);
 }

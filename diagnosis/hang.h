@@ -19,7 +19,10 @@ const char *hang_cause_summary(enum hang_cause cause);
 void hang_append(const struct setup *setup, const struct hang *hang, struct writing *text);
 /* A line for each, with a full stop. */
 void hangs_append(const struct setup *setup, const struct hangs *hangs, struct writing *text);
-/* A line of type "hang" for each; docs/hosts.md lists the members. */
+/* A line of type "hang" for each; docs/hangs.md lists the members. */
 void hangs_append_json(const struct setup *setup, const struct hangs *hangs, struct writing *text);
+/* The same for a trial of a campaign, which each line names: merge sorts lines by that. */
+void hangs_append_trial_json(const struct setup *setup, const struct hangs *hangs,
+                             const char *scenario, uint64_t trial, struct writing *text);
 
 #endif

@@ -18,6 +18,7 @@
 enum {
     INPUT_VERSION = 1,
     INPUT_HEADER_BYTES = 32,
+    INPUT_RECORD_BYTES = 16,   /* of hosts, behind the header */
     INPUT_SHORT_BYTES = 8,     /* an op in its short form, */
     INPUT_WIDE_BYTES = 40,     /* in its wide form, which can say everything */
     INPUT_LANE_COUNT_MAX = 16, /* as many as can be run */
@@ -32,9 +33,9 @@ enum {
 /* An input as its parts.  ops is owned: input_init, input_deinit. */
 struct input {
     /* Chip or capacity, granule, hosts, seed, and these options where they are set: defrag, order,
-     * drains, evicts, program_evicts_program, message_code; and of the hosts a mesh of rows and
-     * columns as groups, a bound, a time of their own, clocks (one lane alone).  The target and
-     * everything else are not the input's to say: as setup_init() leaves them. */
+     * drains, evicts, program_evicts_program, message_code; and of the hosts their groups, the
+     * bound, a time of their own, clocks (one lane alone).  The target and everything else, names
+     * of groups too, are not the input's to say: as setup_init() leaves them, and by number. */
     struct setup setup;
     struct fault_options faults; /* slipped in between the ops, from the seed */
     /* to which the ops are dealt where lanes are run: 1..INPUT_LANE_COUNT_MAX */
@@ -49,13 +50,17 @@ void input_copy(struct input *to, const struct input *from); /* both initialised
 /* Makes room for count choices and sets choice_count; what is new is 0. */
 void input_set_choice_count(struct input *input, size_t count);
 
-/* That many hosts, 1..64; groups and clocks become those that the same header says of so many. */
+/* That many hosts, 1..64; groups and clocks become those that the same bytes say of so many. */
 void input_set_host_count(struct input *input, uint32_t host_count);
+/* For who changed groups, clocks or the bound in input->setup: makes them what bytes say.  Groups
+ * lose hosts that are not there and are named by number; with lanes there are no clocks. */
+void input_settle_hosts(struct input *input);
+/* Rows of so many hosts (1..15) as groups and, if asked, columns, in place of all groups. */
+void input_set_mesh(struct input *input, unsigned width, bool has_columns);
 /* All hosts have one time, as what runs in lanes needs it. */
 void input_share_time(struct input *input);
-/* For mutators: one of the bytes that say the hosts' time (0), clocks (1) or groups (2), modulo 3,
- * becomes this one; what it cannot say is folded into what it can. */
-void input_change_hosts(struct input *input, unsigned index, uint8_t byte);
+/* No groups, one time, the default bound. */
+void input_forget_hosts(struct input *input);
 
 /* Any bytes at all.  input is initialised, and replaced; it keeps its memory.  O(length). */
 void input_decode(const uint8_t *bytes, size_t length, struct input *input);
@@ -63,6 +68,8 @@ void input_decode(const uint8_t *bytes, size_t length, struct input *input);
 /* Bytes from which input_decode() makes the same input again.  Returns how many are needed; those
  * below capacity are written, so 0 asks for the number alone. */
 size_t input_encode(const struct input *input, uint8_t *bytes, size_t capacity);
+/* How many bytes come before the ops: INPUT_HEADER_BYTES, or more where hosts need records. */
+size_t input_head_bytes(const struct input *input);
 /* How many bytes the op takes in that input. */
 size_t input_op_bytes(const struct input *input, const struct op *op);
 

@@ -47,15 +47,37 @@ void input_copy(struct input *to, const struct input *from)
     }
 }
 
-void input_decode(const uint8_t *bytes, size_t length, struct input *input)
+/* What is missing stays zero.  Returns how many bytes there were. */
+static size_t take_bytes(const uint8_t *bytes, size_t length, size_t wanted, void *to)
+{
+    const size_t taken = length < wanted ? length : wanted;
+    if (taken > 0) {
+        memcpy(to, bytes, taken);
+    }
+    return taken;
+}
+
+/* The header and the records of its hosts.  Returns how many bytes they are; *choices of the rest
+ * choose the schedule. */
+static size_t decode_head(const uint8_t *bytes, size_t length, struct input *input, size_t *choices)
 {
     uint8_t header[INPUT_HEADER_BYTES] = {0};
-    const size_t header_length = length < INPUT_HEADER_BYTES ? length : INPUT_HEADER_BYTES;
-    if (header_length > 0) {
-        memcpy(header, bytes, header_length);
-    }
+    struct host_bytes hosts;
+    size_t taken = take_bytes(bytes, length, sizeof header, header);
     header_decode(header, input);
-    size_t choices = read_number(header + 24, 2);
+    memcpy(hosts.header, header + INPUT_HOSTS_AT, sizeof hosts.header);
+    const size_t records = hosts_record_count(hosts.header) * INPUT_RECORD_BYTES;
+    memset(hosts.records, 0, records);
+    taken += take_bytes(bytes + taken, length - taken, records, hosts.records);
+    hosts_decode(&hosts, input->lane_count > 1, &input->setup);
+    *choices = read_number(header + 24, 2);
+    return taken;
+}
+
+void input_decode(const uint8_t *bytes, size_t length, struct input *input)
+{
+    size_t choices;
+    const size_t header_length = decode_head(bytes, length, input, &choices);
     choices = choices < length - header_length ? choices : length - header_length;
     input_set_choice_count(input, choices);
     if (choices > 0) {
@@ -88,8 +110,14 @@ size_t input_encode(const struct input *input, uint8_t *bytes, size_t capacity)
 {
     struct sink sink = {.bytes = bytes, .capacity = capacity};
     uint8_t part[INPUT_WIDE_BYTES];
+    struct host_bytes hosts;
     header_encode(input, part);
+    hosts_encode(&input->setup, &hosts);
+    memcpy(part + INPUT_HOSTS_AT, hosts.header, sizeof hosts.header);
     sink_add(&sink, part, INPUT_HEADER_BYTES);
+    for (unsigned i = 0; i < hosts_record_count(hosts.header); i++) {
+        sink_add(&sink, hosts.records[i], INPUT_RECORD_BYTES);
+    }
     for (size_t i = 0; i < input->ops.count; i++) {
         const size_t length = op_encode(input, &input->ops.ops[i], part);
         sink_add(&sink, part, length);
@@ -98,6 +126,13 @@ size_t input_encode(const struct input *input, uint8_t *bytes, size_t capacity)
         sink_add(&sink, input->choices, input->choice_count);
     }
     return sink.length;
+}
+
+size_t input_head_bytes(const struct input *input)
+{
+    struct host_bytes hosts;
+    hosts_encode(&input->setup, &hosts);
+    return INPUT_HEADER_BYTES + hosts_record_count(hosts.header) * INPUT_RECORD_BYTES;
 }
 
 size_t input_op_bytes(const struct input *input, const struct op *op)

@@ -21,10 +21,10 @@
  *   16-23  seed
  *   24-25  how many bytes at the end of the input choose the schedule
  *   26     drains (low half) and evicts (high half), as in byte 3
- *   27-31  time and groups of the hosts: input_hosts.c */
+ *   27-31  time and groups of the hosts, which may go on behind the header: input_hosts.c */
 
 /* What version 1 knows, whatever is appended later. */
-enum { CHIPS_V1 = 8, GRANULE_LOG2_MAX = 16, FEW_HOSTS = 4, MANY_HOSTS_FROM = 192, HOSTS_AT = 27 };
+enum { CHIPS_V1 = 8, GRANULE_LOG2_MAX = 16, FEW_HOSTS = 4, MANY_HOSTS_FROM = 192 };
 #define LARGE_CAPACITY (UINT64_C(1) << 31)
 
 /* The chips of version 1, by name: the table of chips is free to change its order. */
@@ -99,7 +99,6 @@ void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input
     decode_capacity(
         setup, granules & ((granules & LARGE_CAPACITY) != 0 ? LARGE_CAPACITY - 1 : UINT16_MAX));
     setup->seed = read_number(header + 16, 8);
-    hosts_decode(header + HOSTS_AT, input->lane_count > 1, setup);
 }
 
 /* 0 when it is not set, or set to what the header cannot say. */
@@ -145,7 +144,6 @@ void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]
     }
     write_number(header + 16, 8, setup->seed);
     write_number(header + 24, 2, input->choice_count);
-    hosts_encode(setup, header + HOSTS_AT);
 }
 
 static bool is_power_of_two(uint64_t number)
@@ -161,9 +159,9 @@ bool header_take_setup(const struct setup *from, struct setup *to)
     to->capacity_bytes = from->capacity_bytes;
     to->host_count = from->host_count;
     to->seed = from->seed;
-    uint8_t hosts[INPUT_HOSTS_BYTES];
-    hosts_encode(from, hosts);
-    hosts_decode(hosts, false, to);
+    struct host_bytes hosts;
+    hosts_encode(from, &hosts);
+    hosts_decode(&hosts, false, to);
     for (unsigned i = 0; i < OPTION_COUNT; i++) {
         const char *value = options[i].values[find_option_index(from, i)];
         if (value != NULL) {

@@ -660,7 +660,8 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     if (run_trial(part, &trial_plan, &witness, &listener, &made->trial,
                   trial_result->head.reason)) {
         if (task->is_kept) {
-            hangs_append_json(&made->trial.setup, &listening.hangs, &trial_result->diagnoses);
+            hangs_append_trial_json(&made->trial.setup, &listening.hangs, part->name, task->trial,
+                                    &trial_result->diagnoses);
         }
         fill_trial_result(trial_result, plan, &made->trial, &listening.hangs);
     } else {

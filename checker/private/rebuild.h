@@ -9,10 +9,6 @@ struct fact_request {
     int64_t bytes, align, stack;
     uint32_t program; /* the op of the program on the device that is executed; or NO_OP */
 };
-struct fact_regions {
-    uint64_t (*ranges)[2]; /* count of them, ascending: start and end; the caller frees them */
-    size_t count;
-};
 struct facts {
     struct fact_request request;
     struct fact_regions regions;

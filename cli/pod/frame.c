@@ -22,6 +22,22 @@ void frame_set_text(struct frame *frame, const char *text)
     (void)snprintf(frame->text, sizeof frame->text, "%s", text);
 }
 
+enum { RESULT_SHIFT = 16, DECIDES_BIT = 24, FITS_BIT = 25 };
+
+uint64_t answer_pack(const struct answer *answer)
+{
+    return (uint64_t)answer->group | (uint64_t)answer->result << RESULT_SHIFT |
+           (uint64_t)answer->decides << DECIDES_BIT | (uint64_t)answer->fits << FITS_BIT;
+}
+
+struct answer answer_unpack(uint64_t number)
+{
+    return (struct answer){.group = (uint16_t)number,
+                           .result = (uint8_t)(number >> RESULT_SHIFT),
+                           .decides = (number >> DECIDES_BIT & 1) != 0,
+                           .fits = (number >> FITS_BIT & 1) != 0};
+}
+
 bool frame_send(int file, const struct frame *frame)
 {
     return file_write_all(file, frame, sizeof *frame);

@@ -14,9 +14,11 @@ enum frame_kind {
     FRAME_ALIVE,   /* of its parent: it takes processor time */
     FRAME_STOPPED, /* of its parent: a signal stopped it, so it will not end its pause */
     FRAME_JOIN, /* op joined a collective; numbers: group, which one of this group, its own time */
-    FRAME_MISSED,  /* op did not join, as it was refused; numbers: group, the step */
-    FRAME_WAIT,    /* it waits now for all that it joined */
-    FRAME_OOM,     /* op was refused; numbers: enum verdict_kind, bytes, the step */
+    FRAME_MISSED, /* op did not join, as it was refused; numbers: group, the step */
+    FRAME_WAIT,   /* it waits now for all that it joined */
+    FRAME_OOM,    /* op was refused; numbers: enum verdict_kind, bytes, the step */
+    FRAME_ANSWER, /* op is a request of an spmd group; numbers: an answer, packed; which one of this
+                     group; the hash of what was asked */
     FRAME_FINDING, /* op broke a promise, or our judges disagree; numbers: enum verdict_kind, enum
                       rule; text: why */
     FRAME_FAILED,  /* it cannot go on, which is no allocator's fault; text: why */
@@ -30,6 +32,16 @@ enum frame_kind {
     FRAME_QUIT,    /* its parent ends it; numbers: 1 = as it makes no progress */
     FRAME_KIND_COUNT
 };
+
+/* The answer to a request that all of a group make. */
+struct answer {
+    uint16_t group;
+    uint8_t result; /* enum target_result */
+    bool decides;   /* sums alone decide it (run_sums_decide()), */
+    bool fits;      /* and it fits */
+};
+uint64_t answer_pack(const struct answer *answer);
+struct answer answer_unpack(uint64_t number);
 
 /* How a rank's process ended, or would not. */
 enum rank_death {

@@ -34,6 +34,7 @@ struct keeper {
     size_t meeting_count, meeting_capacity;
     struct keeper_wait *waits; /* wait_count of them */
     size_t wait_count, wait_capacity;
+    struct answers *answers;
     uint64_t late_count;
     uint64_t begun_ns; /* 0 = not all are there */
     bool is_failed;
@@ -49,6 +50,7 @@ struct keeper *keeper_create(const struct keeper_plan *plan)
     struct keeper *keeper = calloc(1, sizeof *keeper);
     CHECK(keeper != NULL);
     keeper->plan = *plan;
+    keeper->answers = answers_create(plan->setup);
     keeper->rank_count = plan->setup->host_count;
     CHECK(keeper->rank_count <= OP_HOST_COUNT_MAX);
     for (uint32_t i = 0; i < keeper->rank_count; i++) {
@@ -60,6 +62,7 @@ struct keeper *keeper_create(const struct keeper_plan *plan)
 
 void keeper_destroy(struct keeper *keeper)
 {
+    answers_destroy(keeper->answers);
     free(keeper->meetings);
     free(keeper->waits);
     free(keeper);
@@ -228,6 +231,15 @@ static void take_finding(struct keeper_rank *from, const struct frame *frame)
     }
 }
 
+static void take_answer(struct keeper *keeper, uint32_t rank, const struct frame *frame)
+{
+    uint64_t coming = 0;
+    for (uint32_t i = 0; i < keeper->rank_count; i++) {
+        coming |= keeper->ranks[i].state <= RANK_RUNNING ? bit_of(i) : 0;
+    }
+    answers_take(keeper->answers, rank, keeper->ranks[rank].step, frame, coming);
+}
+
 void keeper_take(struct keeper *keeper, uint32_t rank, const struct frame *frame)
 {
     struct keeper_rank *from = &keeper->ranks[rank];
@@ -260,6 +272,9 @@ void keeper_take(struct keeper *keeper, uint32_t rank, const struct frame *frame
         return;
     case FRAME_OOM:
         take_oom(from, frame);
+        return;
+    case FRAME_ANSWER:
+        take_answer(keeper, rank, frame);
         return;
     case FRAME_FINDING:
         take_finding(from, frame);
@@ -518,6 +533,11 @@ const struct keeper_wait *keeper_wait_at(const struct keeper *keeper, size_t ind
 {
     CHECK(index < keeper->wait_count);
     return &keeper->waits[index];
+}
+
+const struct answers *keeper_answers(const struct keeper *keeper)
+{
+    return keeper->answers;
 }
 
 uint64_t keeper_late_count(const struct keeper *keeper)

@@ -3,6 +3,7 @@
 #ifndef CLI_POD_KEEPER_H
 #define CLI_POD_KEEPER_H
 
+#include "cli/pod/answers.h"
 #include "cli/pod/frame.h"
 #include "harness/op/setup.h"
 #include "harness/oracle/verdict.h"
@@ -76,6 +77,8 @@ uint32_t keeper_rank_count(const struct keeper *keeper);
 struct keeper_rank *keeper_rank(struct keeper *keeper, uint32_t rank);
 size_t keeper_wait_count(const struct keeper *keeper);
 const struct keeper_wait *keeper_wait_at(const struct keeper *keeper, size_t index);
+/* What ranks were answered to the same request. */
+const struct answers *keeper_answers(const struct keeper *keeper);
 /* Arrivals at a collective that another member had given up. */
 uint64_t keeper_late_count(const struct keeper *keeper);
 /* A write to the file of arrivals failed. */

@@ -43,7 +43,9 @@ struct rank_run {
     uint32_t op;             /* of the list: under way */
     uint32_t *numbers;       /* by op of the list: its number in the run; OP_NONE: not there */
     uint32_t *joined_counts; /* by group */
-    struct joined *joined;   /* joined_count of them */
+    uint32_t *asked_counts;  /* the same, of requests of all hosts of the group */
+    struct target_contract promised; /* what host 0 of the job promises: spmd */
+    struct joined *joined;           /* joined_count of them */
     size_t joined_count, joined_capacity;
 };
 
@@ -184,7 +186,6 @@ static struct op make_own(const struct rank_run *rank, const struct op *op)
 {
     struct op own = *op;
     own.host = 0;
-    own.flags = (uint8_t)(own.flags & ~OP_SPMD);
     if ((op->flags & OP_RELATIVE) == 0) {
         own.ref = op->ref == OP_NONE ? OP_NONE : number_of(rank, op->ref);
         own.event = op->event == OP_NONE ? OP_NONE : number_of(rank, op->event);
@@ -241,6 +242,25 @@ static void say_verdict(const struct rank_run *rank, const struct verdict *verdi
     }
 }
 
+/* What all hosts of the group ask must be the same request. */
+static uint64_t hash_request(const struct op *op)
+{
+    const uint64_t words[] = {op->kind, op->size_bytes, op->align_log2,
+                              op->kind == OP_LOAD ? op->stack_bytes : 0};
+    return hash_bytes(HASH_START, words, sizeof words);
+}
+
+static void say_answer(struct rank_run *rank, const struct op *op, enum target_result result)
+{
+    struct answer answer = {.group = op->group, .result = (uint8_t)result};
+    answer.decides = run_sums_decide(rank->run, &answer.fits);
+    struct frame frame = make_frame(rank, FRAME_ANSWER);
+    frame.numbers[0] = answer_pack(&answer);
+    frame.numbers[1] = rank->asked_counts[op->group]++;
+    frame.numbers[2] = hash_request(op);
+    say(rank, &frame);
+}
+
 /* Time of the list passes in the world, too: so much of it since before_ns. */
 static uint64_t find_real_ns(const struct rank_run *rank, uint64_t before_ns)
 {
@@ -275,6 +295,9 @@ static void take_op(struct rank_run *rank, const struct op *op)
         say_oom(rank, verdict);
     }
     say_verdict(rank, verdict);
+    if ((op->flags & OP_SPMD) != 0 && seen->skipped == 0) {
+        say_answer(rank, op, (enum target_result)seen->result);
+    }
     if (is_done && is_collective(op)) {
         join(rank, op, number);
     } else if (seen->result == TARGET_NO_MEMORY && is_collective(op)) {
@@ -341,6 +364,32 @@ static void write_head(struct rank_run *rank)
     }
 }
 
+static bool has_spmd(const struct op_list *ops)
+{
+    size_t i = 0;
+    while (i < ops->count && (ops->ops[i].flags & OP_SPMD) == 0) {
+        i++;
+    }
+    return i < ops->count;
+}
+
+/* What hosts of a job answer alike follows from what the first of them promises. */
+static void ask_first_host(struct rank_run *rank)
+{
+    static struct setup setup;
+    char reason[RUN_REASON_BYTES];
+    setup_init(&setup);
+    setup_copy(&setup, &rank->setup);
+    setup.coordinate[0] = rank->plan->recording->setup.coordinate[0];
+    struct run *first = run_create(rank->plan->recording->target, &setup, reason);
+    if (first == NULL) {
+        fail(rank, reason);
+    }
+    rank->promised = *model_contract(run_model(first, 0));
+    run_destroy(first);
+    run_hold_to(rank->run, &rank->promised);
+}
+
 static void begin(struct rank_run *rank)
 {
     const struct recording *recording = rank->plan->recording;
@@ -350,13 +399,17 @@ static void begin(struct rank_run *rank)
     rank->step_tag = setup_tag_named(&rank->setup, RANK_STEP_NAME);
     rank->numbers = malloc((recording->ops.count + 1) * sizeof *rank->numbers);
     rank->joined_counts = calloc(UINT16_MAX + 1, sizeof *rank->joined_counts);
-    CHECK(rank->numbers != NULL && rank->joined_counts != NULL);
+    rank->asked_counts = calloc(UINT16_MAX + 1, sizeof *rank->asked_counts);
+    CHECK(rank->numbers != NULL && rank->joined_counts != NULL && rank->asked_counts != NULL);
     memset(rank->numbers, 0xff, (recording->ops.count + 1) * sizeof *rank->numbers);
     rank->run = run_create(recording->target, &rank->setup, reason);
     if (rank->run == NULL) {
         fail(rank, reason);
     }
     run_go_on(rank->run);
+    if (rank->plan->rank > 0 && has_spmd(&recording->ops)) {
+        ask_first_host(rank);
+    }
     struct frame hello = make_frame(rank, FRAME_HELLO);
     hello.numbers[0] = rank_list_hash(recording);
     hello.numbers[1] = recording->setup.host_count;

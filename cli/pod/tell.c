@@ -3,6 +3,7 @@
 #include "campaign/engine/output.h"
 #include "cli/pod/pod.h"
 #include "harness/base/json.h"
+#include "harness/oracle/rule.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -147,11 +148,46 @@ static void append_wait(struct writing *text, struct keeper *keeper, const struc
     writing_append(text, "\n");
 }
 
+static const char *answer_name(const struct answer_place *place)
+{
+    return place->result == TARGET_OK          ? "granted"
+           : place->result == TARGET_NO_MEMORY ? "out of memory"
+                                               : "refused";
+}
+
+static void append_answer(struct writing *text, const struct answer_place *place)
+{
+    writing_append_format(text, "%s at ", answer_name(place));
+    append_place(text, place->op, place->step);
+}
+
+static void append_difference(struct writing *text, const struct setup *setup,
+                              const struct answer_difference *difference)
+{
+    const char *name = setup_group_name(setup, difference->group);
+    writing_append_format(text,
+                          "rank %-2" PRIu32 "  got another answer than rank %" PRIu32
+                          " to the same request, in group %u",
+                          difference->other.rank, difference->first.rank, difference->group);
+    if (name[0] != '\0') {
+        writing_append_format(text, " \"%s\"", name);
+    }
+    writing_append(text, ": ");
+    append_answer(text, &difference->other);
+    writing_append(text, ", not ");
+    append_answer(text, &difference->first);
+    if (difference->count > 1) {
+        writing_append_format(text, "; again %" PRIu64 " time%s", difference->count - 1,
+                              difference->count == 2 ? "" : "s");
+    }
+    writing_append(text, " (rule spmd)\n");
+}
+
 /* --- all of them --- */
 
 struct sums {
     uint64_t ended, dead, silent, ooms, justified, premature, unknown, disputed, findings, crashed,
-        failed, waits;
+        failed, waits, differences;
 };
 
 static struct sums sum_up(struct keeper *keeper)
@@ -177,13 +213,22 @@ static struct sums sum_up(struct keeper *keeper)
     for (size_t i = 0; i < keeper_wait_count(keeper); i++) {
         sums.waits += keeper_wait_at(keeper, i)->count;
     }
+    const struct answers *answers = keeper_answers(keeper);
+    for (size_t i = 0; i < answers_difference_count(answers); i++) {
+        sums.differences += answers_difference_at(answers, i)->count;
+    }
     return sums;
+}
+
+static bool is_broken(const struct sums *sums)
+{
+    return sums->findings + sums->crashed + sums->differences > 0;
 }
 
 static enum exit_code find_code(const struct sums *sums)
 {
     return sums->disputed + sums->failed > 0 || interrupt_is_requested() ? EXIT_HARNESS
-           : sums->findings + sums->crashed > 0                          ? EXIT_BROKEN
+           : is_broken(sums)                                             ? EXIT_BROKEN
            : sums->unknown > 0                                           ? EXIT_UNKNOWN
                                                                          : EXIT_KEPT;
 }
@@ -195,8 +240,7 @@ static void append_all(struct writing *text, const struct pod_plan *plan, struct
                           "%s: %" PRIu32 " ranks, %" PRIu64 " ended, %" PRIu64 " dead, %" PRIu64
                           " without progress; %" PRIu64 " OOMs (%" PRIu64 " justified, %" PRIu64
                           " premature, %" PRIu64 " unknown), %" PRIu64 " waits in vain\n",
-                          sums->findings + sums->crashed > 0 ? "a promise was broken"
-                                                             : "every promise kept",
+                          is_broken(sums) ? "a promise was broken" : "every promise kept",
                           keeper_rank_count(keeper), sums->ended, sums->dead, sums->silent,
                           sums->ooms, sums->justified, sums->premature, sums->unknown, sums->waits);
     writing_append(text, "in lock step: hbmstress pod --merge ");
@@ -258,6 +302,30 @@ static void add_wait_json(struct writing *text, const struct setup *setup,
     json_close(text);
 }
 
+static void add_answer_json(struct writing *text, const char *name,
+                            const struct answer_place *place)
+{
+    json_nest(text, name, '{');
+    json_add_number(text, "rank", place->rank);
+    json_add_number(text, "op", place->op);
+    json_add_number(text, "step", place->step);
+    json_add_string(text, "answer", answer_name(place));
+    json_unnest(text, '}');
+}
+
+static void add_difference_json(struct writing *text, const struct setup *setup,
+                                const struct answer_difference *difference)
+{
+    json_open(text, "differs");
+    json_add_string(text, "rule", rule_info(RULE_SPMD)->name);
+    json_add_number(text, "group", difference->group);
+    json_add_string(text, "group_name", setup_group_name(setup, difference->group));
+    add_answer_json(text, "first", &difference->first);
+    add_answer_json(text, "other", &difference->other);
+    json_add_number(text, "times", difference->count);
+    json_close(text);
+}
+
 static void add_all_json(struct writing *text, struct keeper *keeper, const struct sums *sums)
 {
     json_open(text, "pod");
@@ -269,7 +337,7 @@ static void add_all_json(struct writing *text, struct keeper *keeper, const stru
     json_add_number(text, "justified", sums->justified);
     json_add_number(text, "premature", sums->premature);
     json_add_number(text, "unknown", sums->unknown);
-    json_add_number(text, "broken", sums->findings + sums->crashed);
+    json_add_number(text, "broken", sums->findings + sums->crashed + sums->differences);
     json_add_number(text, "waits", sums->waits);
     json_add_number(text, "late_arrivals", keeper_late_count(keeper));
     json_close(text);
@@ -291,6 +359,11 @@ enum exit_code pod_tell(const struct pod_plan *plan, struct keeper *keeper)
     for (size_t i = 0; i < keeper_wait_count(keeper); i++) {
         append_wait(&text, keeper, setup, keeper_wait_at(keeper, i));
         add_wait_json(&lines, setup, keeper_wait_at(keeper, i));
+    }
+    const struct answers *answers = keeper_answers(keeper);
+    for (size_t i = 0; i < answers_difference_count(answers); i++) {
+        append_difference(&text, setup, answers_difference_at(answers, i));
+        add_difference_json(&lines, setup, answers_difference_at(answers, i));
     }
     append_all(&text, plan, keeper, &sums);
     add_all_json(&lines, keeper, &sums);

@@ -23,9 +23,9 @@ struct mutator {
 /* The weights in the tables are compared by how many pairs of probes (harness/run/probe.h) 3000
  * executions from one request reach, and at what cost: without swarm blocks it is a quarter fewer,
  * with one edit at a time a fifth, and one mutation in ten by bytes changes nothing. */
-const struct edit *const edit_tables[] = {list_edits,  copy_edits,  size_edits,
-                                          state_edits, heap_edits,  swarm_edits,
-                                          host_edits,  setup_edits, NULL};
+const struct edit *const edit_tables[] = {list_edits,  copy_edits,  size_edits, state_edits,
+                                          heap_edits,  swarm_edits, host_edits, mesh_edits,
+                                          setup_edits, NULL};
 
 const struct edit *edit_find(const char *name)
 {
@@ -105,7 +105,11 @@ static void cut_input(struct input *input, size_t bytes_max)
     struct op_list *ops = &input->ops;
     const size_t choices = input->choice_count < bytes_max / 2 ? input->choice_count
                                                                : bytes_max / 2;
-    size_t length = INPUT_HEADER_BYTES;
+    size_t length = input_head_bytes(input);
+    if (length > bytes_max) {
+        input_forget_hosts(input);
+        length = INPUT_HEADER_BYTES;
+    }
     size_t count_left = 0;
     while (count_left < ops->count && count_left < MUTATE_OP_COUNT_MAX) {
         const size_t next = input_op_bytes(input, &ops->ops[count_left]);

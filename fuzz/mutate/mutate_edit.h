@@ -41,6 +41,7 @@ extern const struct edit heap_edits[];  /* mutate_heap.c: many ops that make one
 extern const struct edit swarm_edits[]; /* mutate_swarm.c: many ops of one character */
 extern const struct edit
     host_edits[]; /* mutate_hosts.c: what several hosts do as one, or not quite */
+extern const struct edit mesh_edits[];  /* mutate_mesh.c: the hosts' time and groups */
 extern const struct edit setup_edits[]; /* mutate_setup.c: the header, lanes and the schedule */
 
 /* All of them; ends with NULL. */

@@ -1,4 +1,5 @@
 #include "fuzz/mutate/mutate_draw.h"
+#include "fuzz/mutate/mutate_mesh.h"
 
 #include "harness/base/check.h"
 
@@ -9,28 +10,43 @@ enum { HOSTS_FEW = 2, HOSTS_MANY = 4, FACTOR_LOG10_MAX = 3 };
 
 /* --- the same on all hosts --- */
 
-/* What becomes of an op of the list: it goes, stays, or stands there once for each host from now
- * on. */
+/* What becomes of an op of the list: it goes, stays, or stands there once for each of the hosts
+ * from now on. */
 struct fate {
-    uint32_t at;        /* its number, or that of the first of its copies */
-    uint8_t first_host; /* whose copy that is; the others follow in a circle */
+    uint32_t at;   /* its number, or that of the first of its copies */
+    uint8_t first; /* of sharing.hosts: whose copy that is; the others follow in a circle */
     bool is_copied, goes;
 };
 
-/* A run of ops that one host gives to all. */
+/* A run of ops that one host gives to all, or to those of a group. */
 struct sharing {
     struct part part;
     uint8_t host;
+    uint8_t hosts[OP_HOST_COUNT_MAX]; /* host_count of them: who does it */
     uint32_t host_count;
     bool is_collective; /* its executions, too, wait for each other */
+    uint32_t all_count; /* hosts of the input from now on */
+    uint64_t members;   /* of the group, a bit each; 0: each request is one of all hosts */
+    uint16_t group;
     struct fate *fates; /* of each op of the list */
 };
+
+/* Which of the hosts that share it is; host_count: none. */
+static uint32_t find_sharer(const struct sharing *sharing, uint32_t host)
+{
+    uint32_t i = 0;
+    while (i < sharing->host_count && sharing->hosts[i] != host) {
+        i++;
+    }
+    return i;
+}
 
 static uint32_t find_number_on_host(const struct sharing *sharing, uint32_t old, uint32_t host)
 {
     const struct fate *fate = &sharing->fates[old];
+    const uint32_t place = fate->is_copied ? find_sharer(sharing, host) : 0;
     return fate->at + (fate->is_copied
-                           ? (host + sharing->host_count - fate->first_host) % sharing->host_count
+                           ? (place + sharing->host_count - fate->first) % sharing->host_count
                            : 0);
 }
 
@@ -43,7 +59,9 @@ static bool rename_reference(const struct sharing *sharing, const struct op_list
         return true; /* it names nothing */
     }
     const struct fate *fate = &sharing->fates[old];
-    const bool is_there = !fate->goes && (fate->is_copied || host == ops->ops[old].host);
+    const bool is_there = !fate->goes &&
+                          (fate->is_copied ? find_sharer(sharing, host) < sharing->host_count
+                                           : host == ops->ops[old].host);
     *reference = is_there ? find_number_on_host(sharing, old, host) : old;
     return is_there;
 }
@@ -67,7 +85,8 @@ static struct op copy_op_to_host(const struct sharing *sharing, const struct op_
     return renamed;
 }
 
-/* A group has the number of its first op, so that hardly two have the same. */
+/* Requests of all hosts are a group each, with the number of its first op, so that hardly two have
+ * the same; those of some hosts are all of their group. */
 static void mark_group(const struct sharing *sharing, uint32_t first, struct op *op)
 {
     const bool is_execution = op->kind == OP_EXECUTE;
@@ -75,7 +94,7 @@ static void mark_group(const struct sharing *sharing, uint32_t first, struct op 
     op->flags &= (uint8_t) ~(OP_SPMD | OP_COLLECTIVE);
     op->flags |= is_request ? OP_SPMD : 0;
     op->flags |= is_execution && sharing->is_collective ? OP_COLLECTIVE : 0;
-    op->group = is_request ? (uint16_t)first : 0;
+    op->group = !is_request ? 0 : sharing->members != 0 ? sharing->group : (uint16_t)first;
 }
 
 /* The whole list, or a run of it, and whose ops are copied: those of the host of one of them. */
@@ -115,7 +134,7 @@ static bool cut_part(const struct editing *editing, struct sharing *sharing)
     return copied_count > 0;
 }
 
-/* Copied are the ops of the one host; those of the others go, because they do what it does. */
+/* Copied are the ops of the one host; those of who shares it go, because they do what it does. */
 static void decide_fates(const struct editing *editing, struct sharing *sharing)
 {
     const struct op_list *ops = &editing->input->ops;
@@ -124,12 +143,12 @@ static void decide_fates(const struct editing *editing, struct sharing *sharing)
         struct fate *fate = &sharing->fates[i];
         const bool is_inside = i - sharing->part.first < sharing->part.count &&
                                ops->ops[i].kind != OP_SWITCH;
+        const bool is_sharer = find_sharer(sharing, ops->ops[i].host) < sharing->host_count;
         *fate = (struct fate){.at = at,
                               .is_copied = is_inside && is_copied(sharing, &ops->ops[i]),
-                              .goes = is_inside && !is_copied(sharing, &ops->ops[i])};
-        fate->first_host = fate->is_copied
-                               ? (uint8_t)random_below(editing->random, sharing->host_count)
-                               : 0;
+                              .goes = is_inside && is_sharer && !is_copied(sharing, &ops->ops[i])};
+        fate->first = fate->is_copied ? (uint8_t)random_below(editing->random, sharing->host_count)
+                                      : 0;
         at += fate->is_copied ? sharing->host_count : !fate->goes;
     }
 }
@@ -141,8 +160,8 @@ static void write_list(struct editing *editing, const struct sharing *sharing)
         const struct fate *fate = &sharing->fates[i];
         const struct op *op = &ops->ops[i];
         for (uint32_t k = 0; k < sharing->host_count && fate->is_copied; k++) {
-            struct op copy = copy_op_to_host(sharing, ops, op,
-                                             (fate->first_host + k) % sharing->host_count);
+            const uint32_t host = sharing->hosts[(fate->first + k) % sharing->host_count];
+            struct op copy = copy_op_to_host(sharing, ops, op, host);
             mark_group(sharing, fate->at, &copy);
             op_list_append(&editing->block, &copy);
         }
@@ -158,28 +177,59 @@ static void write_list(struct editing *editing, const struct sharing *sharing)
 static uint32_t draw_host_count(const struct editing *editing)
 {
     const uint32_t before = editing->input->setup.host_count;
-    return before > 1 ? before : random_chance(editing->random, 3, 4) ? HOSTS_FEW : HOSTS_MANY;
+    const uint32_t drawn = random_chance(editing->random, 1, 2) ? HOSTS_FEW : HOSTS_MANY;
+    return before > drawn ? before : drawn;
 }
 
-/* What one host does in a run of ops all hosts do, one after the other, and now one and then
- * another is the first: its requests are requests of all of them as one, which must get the same
- * answer. */
+/* All hosts, or half of the time, where there are more than two, those of a group. */
+static void choose_hosts(const struct editing *editing, struct sharing *sharing)
+{
+    uint64_t members = UINT64_MAX;
+    sharing->all_count = draw_host_count(editing);
+    if (sharing->all_count > HOSTS_FEW && random_chance(editing->random, 1, 4)) {
+        sharing->group = mesh_draw_number(editing->random);
+        sharing->members = mesh_draw_members(editing->random, sharing->all_count, sharing->host);
+        members = sharing->members;
+    }
+    for (uint32_t i = 0; i < sharing->all_count; i++) {
+        if ((members >> i & 1) != 0) {
+            sharing->hosts[sharing->host_count++] = (uint8_t)i;
+        }
+    }
+}
+
+/* Declares the group, and gives the hosts, half of the time, a time of their own. */
+static void change_setup(const struct editing *editing, const struct sharing *sharing)
+{
+    input_set_host_count(editing->input, sharing->all_count);
+    if (sharing->members != 0) {
+        mesh_declare(editing->input, sharing->group, sharing->members);
+    }
+    if (random_chance(editing->random, 1, 2)) {
+        (void)mesh_draw_time(editing);
+    }
+}
+
+/* What one host does in a run of ops all hosts do, or all of a group, one after the other, and now
+ * one and then another is the first: its requests are requests of all of them as one, which must
+ * get the same answer. */
 static bool share_ops(struct editing *editing)
 {
     struct input *input = editing->input;
-    struct sharing sharing = {.host_count = draw_host_count(editing)};
+    struct sharing sharing = {.host_count = 0};
     if (input->ops.count == 0) {
         return false;
     }
     choose_part(editing, &sharing);
+    choose_hosts(editing, &sharing);
     if (!cut_part(editing, &sharing)) {
         return false;
     }
+    change_setup(editing, &sharing);
     sharing.is_collective = random_chance(editing->random, 1, 2);
     sharing.fates = malloc(input->ops.count * sizeof *sharing.fates);
     CHECK(sharing.fates != NULL);
     decide_fates(editing, &sharing);
-    input_set_host_count(input, sharing.host_count);
     write_list(editing, &sharing);
     free(sharing.fates);
     return true;
@@ -198,30 +248,12 @@ static uint64_t multiply_delay(uint64_t delay_ns, uint64_t factor)
     return delay_ns < LATEST_NS / factor ? delay_ns * factor : LATEST_NS;
 }
 
-/* Another time, other clocks or other groups, where a list has any: a header with none is left
- * alone, since nearly all lists are of one time. */
-static bool change_time(struct editing *editing)
-{
-    const struct setup *setup = &editing->input->setup;
-    const bool is_marked = setup->has_clocks || setup->group_count > 0 ||
-                           setup->collective_bound_ns != 0;
-    if (!is_marked || random_chance(editing->random, 1, 2)) {
-        return false;
-    }
-    input_change_hosts(editing->input, (unsigned)random_below(editing->random, 3),
-                       (uint8_t)random_bits(editing->random));
-    return true;
-}
-
 /* From some op on the work of one host takes ten times as long, or a thousandth: what is done there
  * when the others ask is not what is done with them. */
 static bool skew_host(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;
     size_t at = 0;
-    if (change_time(editing)) {
-        return true;
-    }
     if (editing->input->setup.host_count < 2 ||
         !draw_op_where(editing, ops->count, has_own_event, &at)) {
         return false;

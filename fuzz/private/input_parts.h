@@ -26,14 +26,23 @@ static inline uint64_t unit_bytes(const struct setup *setup)
     return setup->granule_bytes == 0 ? INPUT_GRANULE_BYTES : setup->granule_bytes;
 }
 
-/* Everything but the number of choices, which is in bytes 24 and 25. */
+/* What an input says of its hosts: the last bytes of its header, and records behind it. */
+enum { INPUT_HOSTS_BYTES = 5, INPUT_RECORD_COUNT_MAX = UINT8_MAX };
+struct host_bytes {
+    uint8_t header[INPUT_HOSTS_BYTES];
+    uint8_t records[INPUT_RECORD_COUNT_MAX][INPUT_RECORD_BYTES];
+};
+/* How many records follow a header that ends so. */
+unsigned hosts_record_count(const uint8_t header[INPUT_HOSTS_BYTES]);
+/* Groups, clocks and the bound of setup->host_count hosts; with lanes all have one time.  Decoding
+ * reads as many records as the header says. */
+void hosts_decode(const struct host_bytes *bytes, bool has_lanes, struct setup *setup);
+void hosts_encode(const struct setup *setup, struct host_bytes *bytes);
+
+/* Everything but the number of choices, which is in bytes 24 and 25, and the hosts. */
+enum { INPUT_HOSTS_AT = INPUT_HEADER_BYTES - INPUT_HOSTS_BYTES };
 void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input);
 void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]);
-/* The last INPUT_HOSTS_BYTES bytes of a header: groups, clocks and the bound of setup->host_count
- * hosts; with lanes all have one time.  What the bytes cannot say is left out. */
-enum { INPUT_HOSTS_BYTES = 5 };
-void hosts_decode(const uint8_t bytes[INPUT_HOSTS_BYTES], bool has_lanes, struct setup *setup);
-void hosts_encode(const struct setup *setup, uint8_t bytes[INPUT_HOSTS_BYTES]);
 /* What a header can say of a setup from elsewhere; the options that it cannot say are left out.
  * False: the capacity or the granule is not among it. */
 bool header_take_setup(const struct setup *from, struct setup *to);

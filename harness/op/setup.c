@@ -86,6 +86,7 @@ uint64_t setup_members(const struct setup *setup, uint16_t group)
     return declared != NULL ? declared->members : UINT64_MAX >> (64 - setup->host_count);
 }
 
+/* Up to its end, so that equal setups are equal bytes. */
 static void copy_name(char *to, const char *name, size_t bytes)
 {
     size_t i = 0;
@@ -93,7 +94,7 @@ static void copy_name(char *to, const char *name, size_t bytes)
         const unsigned char c = (unsigned char)name[i];
         to[i] = c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? '_' : (char)c;
     }
-    to[i] = '\0';
+    memset(to + i, 0, bytes - i);
 }
 
 bool setup_set_group(struct setup *setup, uint16_t number, uint64_t members, const char *name)

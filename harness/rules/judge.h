@@ -18,14 +18,20 @@
 /* What the sums of a host's state say of a request: see rules_spmd.c. */
 enum judge_sums { JUDGE_SUMS_DO_NOT_DECIDE = 0, JUDGE_SUMS_FIT, JUDGE_SUMS_DO_NOT_FIT };
 
-/* One round of an OP_SPMD group. */
-struct judge_group {
-    uint64_t hosts_seen; /* bit per host */
-    uint32_t run;        /* judge.run */
+/* One round of an OP_SPMD group: the same request, once for each host. */
+struct judge_round {
+    uint64_t hosts_seen; /* bit per host; 0 = there was none yet */
     /* the first for which sums decide, else the latest; result and sums are its */
     uint32_t first_op;
     uint8_t result;
     uint8_t sums; /* enum judge_sums */
+};
+/* Hosts may be so many requests apart. */
+enum { JUDGE_ROUND_COUNT = 16 };
+struct judge_group {
+    uint32_t run;    /* judge.run */
+    uint32_t oldest; /* of the rounds, which are a ring */
+    struct judge_round rounds[JUDGE_ROUND_COUNT];
 };
 
 /* Room for what is read of each block after a call that may have moved some. */
@@ -99,6 +105,8 @@ struct judge {
     struct verdict *verdict;    /* of the op under way */
     const char *message;        /* its error text, taken right after the call; "" = none */
     struct judge_group *groups; /* by op.group; NULL until a first OP_SPMD */
+    enum judge_sums sums;       /* of the last op, where it is of an OP_SPMD group */
+    const struct target_contract *promised; /* that sums are of; NULL: the first host's */
     uint32_t run;       /* of the runs that this judge has seen: groups of others are none */
     struct reach reach; /* scratch of sums */
     struct relations relations;

@@ -136,6 +136,7 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
     judge->relations_checked = 0;
     judge->oom_kind = VERDICT_NONE;
+    judge->sums = JUDGE_SUMS_DO_NOT_DECIDE;
     judge->hides_oom = false;
     judge->hosts_differ = judge->hosts_differ || (has_fault(host) && !call->is_pinned);
     judge->had_absent = model_absent_count(host->model) > 0;

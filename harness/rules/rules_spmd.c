@@ -56,7 +56,8 @@ static enum judge_sums find_sums(struct judge *judge, const struct host *host,
             host, model_block(host->model, call->slot)->requested_bytes);
     }
     oom_take(&judge->reservable, host->model, &request, 0);
-    const struct target_contract *contract = &judge->hosts[0].contract;
+    const struct target_contract *contract = judge->promised != NULL ? judge->promised
+                                                                     : &judge->hosts[0].contract;
     judge->reservable.defrag = contract->defrag;
     judge->reservable.drains = contract->drains;
     judge->reservable.evicts = contract->evicts;
@@ -86,17 +87,31 @@ static struct judge_group *find_group(struct judge *judge, uint16_t number)
     return group;
 }
 
-/* A host's second turn and a different request begin a new round. */
-static bool is_new_round(const struct judge *judge, const struct judge_group *group,
-                         const struct host *host, const struct op *op)
+static bool is_same_request(const struct op *one, const struct op *other)
 {
-    CHECK(group->first_op < judge->ops->count);
-    const struct op *first = &judge->ops->ops[group->first_op];
-    const bool is_same_request = first->kind == op->kind && first->size_bytes == op->size_bytes &&
-                                 first->align_log2 == op->align_log2 &&
-                                 (op->kind != OP_LOAD || first->stack_bytes == op->stack_bytes);
-    return group->hosts_seen == 0 || (group->hosts_seen >> host->index & 1) != 0 ||
-           !is_same_request;
+    return one->kind == other->kind && one->size_bytes == other->size_bytes &&
+           one->align_log2 == other->align_log2 &&
+           (one->kind != OP_LOAD || one->stack_bytes == other->stack_bytes);
+}
+
+/* The latest round of this request in which the host was not seen; a new one when there is none:
+ * its second turn begins one.  Hosts may also do several things each before the next one does them,
+ * as in the merged list of a pod. */
+static struct judge_round *find_round(const struct judge *judge, struct judge_group *group,
+                                      const struct host *host, const struct op *op)
+{
+    for (uint32_t i = JUDGE_ROUND_COUNT; i-- > 0;) {
+        struct judge_round *round = &group->rounds[(group->oldest + i) % JUDGE_ROUND_COUNT];
+        CHECK(round->hosts_seen == 0 || round->first_op < judge->ops->count);
+        if (round->hosts_seen != 0 && (round->hosts_seen >> host->index & 1) == 0 &&
+            is_same_request(&judge->ops->ops[round->first_op], op)) {
+            return round;
+        }
+    }
+    struct judge_round *begun = &group->rounds[group->oldest];
+    group->oldest = (group->oldest + 1) % JUDGE_ROUND_COUNT;
+    *begun = (struct judge_round){.sums = JUDGE_SUMS_DO_NOT_DECIDE};
+    return begun;
 }
 
 /* The call is of no OP_SPMD group, or got the answer of each host of the same round whose state was
@@ -110,22 +125,18 @@ bool rules_judge_spmd(const struct evidence *evidence)
     if ((op->flags & OP_SPMD) == 0 || judge->hosts_differ) {
         return true;
     }
-    struct judge_group *group = find_group(judge, op->group);
-    const enum judge_sums sums = find_sums(judge, host, call);
-    if (is_new_round(judge, group, host, op)) {
-        group->hosts_seen = 0;
-        group->sums = JUDGE_SUMS_DO_NOT_DECIDE;
+    struct judge_round *round = find_round(judge, find_group(judge, op->group), host, op);
+    const enum judge_sums sums = judge->sums = find_sums(judge, host, call);
+    if (round->sums == JUDGE_SUMS_DO_NOT_DECIDE) {
+        round->first_op = call->number;
+        round->sums = (uint8_t)sums;
+        round->result = (uint8_t)call->result;
     }
-    if (group->sums == JUDGE_SUMS_DO_NOT_DECIDE) {
-        group->first_op = call->number;
-        group->sums = (uint8_t)sums;
-        group->result = (uint8_t)call->result;
-    }
-    group->hosts_seen |= (uint64_t)1 << host->index;
-    return sums == JUDGE_SUMS_DO_NOT_DECIDE || sums != group->sums ||
-           group->result == (uint8_t)call->result ||
+    round->hosts_seen |= (uint64_t)1 << host->index;
+    return sums == JUDGE_SUMS_DO_NOT_DECIDE || sums != round->sums ||
+           round->result == (uint8_t)call->result ||
            evidence_break(evidence, RULE_SPMD,
                           "host %u got a different answer from op %" PRIu32
                           ", which is the same request",
-                          host->index, group->first_op);
+                          host->index, round->first_op);
 }

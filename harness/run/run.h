@@ -35,6 +35,10 @@ void run_destroy(struct run *run);
  * what the target did. */
 void run_go_on(struct run *run);
 
+/* Before the first op, for one that runs a host of a job alone: run_sums_decide() goes by what this
+ * contract promises, that of the job's first host, which outlives the run. */
+void run_hold_to(struct run *run, const struct target_contract *promised);
+
 /* Before the first op: the target hears other ids of the same blocks and programs, in the same
  * order.  A run that does not show it to be different is the same to the last observation. */
 void run_rename(struct run *run);
@@ -65,6 +69,9 @@ const struct shortages *run_shortages(const struct run *run);
 /* The verdict on the out-of-memory of the last op, where the verdict of run_step() is on a rule
  * that the op broke besides; NULL: there is none. */
 const struct verdict *run_hidden_oom(const struct run *run);
+/* Whether sums alone decide the answer to the last op, a request of an spmd group, and whether it
+ * fits: then every member that is as well off must get the same answer (RULE_SPMD). */
+bool run_sums_decide(const struct run *run, bool *fits);
 const struct observation *run_observation(const struct run *run); /* of the last op */
 const char *run_message(const struct run *run); /* error text of the last op, or "" */
 /* After a verdict on an out-of-memory (a disputed one, too), until the next step: appends

@@ -280,6 +280,12 @@ void run_go_on(struct run *run)
     run->judge.goes_on = true;
 }
 
+void run_hold_to(struct run *run, const struct target_contract *promised)
+{
+    CHECK(run->ops.count == 0);
+    run->judge.promised = promised;
+}
+
 void run_rename(struct run *run)
 {
     CHECK(run->ops.count == 0);

@@ -38,6 +38,12 @@ const struct verdict *run_hidden_oom(const struct run *run)
     return run->judge.hides_oom ? &run->judge.oom_verdict : NULL;
 }
 
+bool run_sums_decide(const struct run *run, bool *fits)
+{
+    *fits = run->judge.sums == JUDGE_SUMS_FIT;
+    return run->judge.sums != JUDGE_SUMS_DO_NOT_DECIDE;
+}
+
 const struct observation *run_observation(const struct run *run)
 {
     return &run->observation;

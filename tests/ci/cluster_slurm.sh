@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ci/cluster/campaign.sbatch with a Slurm of one machine: four ranks, of which one is killed, are one run after all.  The
-# daemons run as root without systemd, from a folder of their own and on ports of their own.
+# ci/cluster/campaign.sbatch with a Slurm of one machine: four ranks, of which one is killed, are one run after all; and a pod
+# whose ranks srun starts.  The daemons run as root without systemd, from a folder of their own and on ports of their own.
 #
 #     tests/ci/cluster_slurm.sh HBMSTRESS TREE          exits with 77 where Slurm is not installed, or without root
 tree=$(realpath "$2")
@@ -89,6 +89,23 @@ wait "$job"
 got=$?
 [ "$got" = 0 ] || fail "ci/cluster/campaign.sbatch: exit $got, should be 0: $(tail -n 3 "$work/job.txt")"
 check_whole
+
+# Tasks of srun are the ranks of a pod: one list, one meeting point, one result.
+printf '%s\n' 'hbmstress-ops 1' 'capacity 16M' 'hosts 3' 'clocks own' 'target hbm' 'seed 1' 'tag 1 "train_step"' '' \
+    '0: load size=1M tag=1' '1: load size=1M tag=1 host=1' '2: load size=1M tag=1 host=2' '3: alloc size=20M host=1' \
+    '4: execute program=0 delay=1ms collective=1' '5: execute program=1 delay=1ms collective=1 host=1' \
+    '6: execute program=2 delay=1ms collective=1 host=2' >"$work/pod.ops"
+srun --ntasks=3 --overcommit "$hbmstress" pod "$work/pod.ops" --out "$work/pod" --meet "127.0.0.1:$((port + 2))" \
+    >pod.txt 2>&1 || fail "srun hbmstress pod: exit $?: $(tail -n 3 pod.txt)"
+expect_text pod.txt "3 ranks, 3 ended, 0 dead, 0 without progress; 1 OOMs (1 justified, 0 premature, 0 unknown), 0 waits in vain"
+expect_exit 0 pod --merge "$work/pod" -o pod-merged.ops
+expect_text pod-merged.ops "merged from the 3 ranks of a pod, with 3 arrivals"
+expect_exit 0 replay pod-merged.ops
+# Another number of tasks than hosts is refused by each.
+srun --ntasks=2 --overcommit "$hbmstress" pod "$work/pod.ops" --out "$work/two" --meet "127.0.0.1:$((port + 2))" \
+    >two.txt 2>&1
+[ "$?" = 2 ] || fail "srun with two tasks for three hosts should be exit 2: $(cat two.txt)"
+expect_text two.txt "2 ranks were started, but the list has 3 hosts"
 
 # The script of a job that forgets srun would run the first shard alone.
 sbatch --wait --ntasks=2 --output="$work/alone.txt" \

@@ -2,6 +2,8 @@
 # A target that misbehaves as a guest: the run ends in time, says what it was, prints JSON lines and nothing else, and
 # leaves no process behind.
 target=$(realpath "$2")
+# shellcheck source=tests/cli/shard_common.sh
+. "$(dirname "$0")/shard_common.sh"
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 
@@ -51,6 +53,17 @@ expect_no_text err.txt "on standard error"
 guest 0 print --ops 3000
 [ "$(find out -name '*.txt' | sort)" = "$(grep -o '"output":"[^"]*"' out.txt | cut -d'"' -f4 | sort)" ] || fail "print: the lines do not name the files"
 expect_text "$(find out/output -name '*.txt' | head -n 1)" "a line of $(printf '\033')[31mthe target"
+# What is kept of the first trials of each part lies in two shards; the merge has what one run has.
+print() { # ARGUMENT...
+    expect_exit 0 run fragmentation_storm exact_edge --target "$target" --target-option does=print --lanes none --seed 1 \
+        --seeds 6 --shrink-budget 0 "$@"
+}
+print --out one
+print --shard 1/2 --out half-1
+print --shard 2/2 --out half-2
+expect_exit 0 merge half-2 half-1 --out whole
+[ "$(find whole/output -name '*.txt' | wc -l)" = 6 ] || fail "merge: not the output of three trials of two parts"
+expect_same one whole
 GUEST_IS_LOUD=1 guest 0 nothing --ops 600
 expect_text err.txt "the target is loaded"
 

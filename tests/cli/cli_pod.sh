@@ -107,6 +107,54 @@ END
 expect_exit 0 pod refused.ops --out refused
 expect_text out.txt '; rank 1 was out of memory at op 4, step 0, and did not join'
 
+# It is one behind from then on: two later ones of its own join the first two of the others, here and in lock step.
+list behind.ops 2 <<'END'
+10: alloc size=15360K host=1
+11: execute program=0 delay=1ms collective=1
+12: execute program=1 delay=1ms collective=1 host=1
+13: free block=10 host=1
+14: alloc size=1K
+15: execute program=0 delay=1ms collective=1
+16: execute program=1 delay=1ms collective=1 host=1
+17: alloc size=1K host=1
+18: alloc size=1K
+19: execute program=0 delay=1ms collective=1
+20: execute program=1 delay=1ms collective=1 host=1
+END
+expect_exit 0 pod behind.ops --out behind
+expect_text out.txt 'rank 0   waited in vain for rank 1 (ended), in group 1 "data 0", since op 11, step 2'
+expect_text out.txt ', 1 waits in vain'
+expect_exit 0 pod --merge behind -o merged.ops
+expect_exit 0 replay merged.ops
+[ "$(grep -c "^hang: host 0 waits in collective 'data 0' since step 2" out.txt)" = 1 ] || fail "lock step: not the third one"
+
+# --- the same request, another answer ------------------------------------------------------------------------------------
+# Rank 3 does not drain.  No collective lies between the requests: the merged list has all of a rank before the next.
+list odd.ops 4 <<'END'
+10: alloc size=10M host=1
+11: alloc size=10M host=3
+12: free_after block=10 delay=1h host=1
+13: free_after block=11 delay=1h host=3
+14: alloc size=1M host=1 spmd=1
+15: alloc size=1M host=3 spmd=1
+16: alloc size=12M host=1 spmd=1
+17: alloc size=12M host=3 spmd=1
+18: alloc size=512 host=1 spmd=1
+19: alloc size=512 host=3 spmd=1
+END
+sed -i 's/^group .*/group 1 1,3 "data 1"/; s/^target hbm/target plant_spmd_one_host\noption defrag=slide/' odd.ops
+expect_exit 1 pod odd.ops --out odd
+expect_text out.txt 'rank 3   got another answer than rank 1 to the same request, in group 1 "data 1": out of memory at op 11, step 0, not granted at op 10, step 0 (rule spmd)'
+expect_text out.txt "a promise was broken: 4 ranks, 4 ended"
+expect_exit 1 pod --json odd.ops --out odd
+expect_text out.txt '{"type":"differs","rule":"spmd","group":1,"group_name":"data 1","first":{"rank":1,"op":10,"step":0,"answer":"granted"},"other":{"rank":3,"op":11,"step":0,"answer":"out of memory"},"times":1}'
+expect_exit 0 pod --merge odd -o merged.ops
+expect_exit 1 replay merged.ops
+expect_text out.txt 'BROKEN spmd:'
+sed 's/^target .*/target hbm/' odd.ops >even.ops
+expect_exit 0 pod even.ops --out even
+grep -q 'another answer' out.txt && fail "libhbm answers ranks differently"
+
 # --- one that does not come, killed or stopped ---------------------------------------------------------------------------
 list absent.ops 3 <<'END'
 10: execute program=0 delay=1ms collective=1

@@ -109,6 +109,15 @@ grep -ho 'hbmstress replay [^"]*' premature-all/summary.json | cut -d ' ' -f 3 >
 while IFS= read -r repro; do expect_exit 1 replay "$repro"; done <repros.txt
 [ -s repros.txt ] || fail "the merged summary has no repro"
 
+# The logs of the hosts are those of trial 0, so of the first shard; logs of more hosts from before go.
+mkdir -p story-all/logs
+echo "of another campaign" >story-all/logs/host-7.log
+compare story 0 run training --hosts 2 --chip v4 --until 60 --seed 1 --seeds 4 --shrink-budget 0
+[ "$(ls story-all/logs)" = "host-0.log
+host-1.log" ] || fail "the merge has other logs: $(ls story-all/logs)"
+expect_exit 4 merge story-ranks/rank-{1,2,3} --out story-short
+[ ! -e story-short/logs ] || fail "logs without the shard that has them"
+
 # --- a rank that dies ---
 
 slow=(run fragmentation_storm slow_leak --lanes none --seed 2 --seeds 64)

@@ -131,6 +131,117 @@ START_TEST(only_the_dead_member_is_to_blame)
 }
 END_TEST
 
+/* What it missed it joins late, so that its next collective is that of the others again. */
+START_TEST(one_that_was_given_up_is_not_behind_afterwards)
+{
+    uint64_t last = 0;
+    say(0, FRAME_JOIN, GROUP, 0, 1);
+    say(0, FRAME_WAIT, 0, 0, 0);
+    say(1, FRAME_JOIN, 0, 0, 1);
+    say(1, FRAME_WAIT, 0, 0, 0);
+    say(2, FRAME_JOIN, 0, 0, 1);
+    say(2, FRAME_WAIT, 0, 0, 0);
+    for (uint32_t i = 0; i < RANK_COUNT; i++) {
+        ck_assert_int_eq(hear(i, &last), FRAME_LOST);
+    }
+    say(0, FRAME_JOIN, GROUP, 1, 700);
+    say(1, FRAME_JOIN, GROUP, 0, 500);
+    ck_assert_int_eq(hear(1, &last), FRAME_GO);
+    ck_assert_uint_eq(last, 500);
+    expect_nothing(0);
+    say(1, FRAME_JOIN, GROUP, 1, 600);
+    for (uint32_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(hear(i, &last), FRAME_GO);
+        ck_assert_uint_eq(last, 700);
+    }
+    ck_assert_uint_eq(keeper_late_count(keeper), 1);
+}
+END_TEST
+
+/* One that was refused at its own execution did not join: its next one is the first that it joins,
+ * as in lock step (harness/device/collectives.h). */
+START_TEST(one_that_was_refused_stays_one_behind)
+{
+    uint64_t last = 0;
+    say(0, FRAME_JOIN, GROUP, 0, 1);
+    say(1, FRAME_MISSED, GROUP, 0, 0);
+    expect_nothing(0);
+    say(1, FRAME_JOIN, GROUP, 0, 400);
+    ck_assert_int_eq(hear(0, &last), FRAME_GO);
+    ck_assert_int_eq(hear(1, &last), FRAME_GO);
+    say(0, FRAME_JOIN, GROUP, 1, 900);
+    say(1, FRAME_ENDED, 0, 0, 0);
+    ck_assert_int_eq(hear(0, &last), FRAME_LOST);
+    ck_assert_uint_eq(keeper_wait_count(keeper), 1);
+    ck_assert_int_eq(keeper_wait_at(keeper, 0)->cause, WAIT_FOR_ENDED);
+    ck_assert_uint_eq(keeper_rank(keeper, 1)->first_missed.numbers[0], GROUP);
+}
+END_TEST
+
+/* --- the same request --- */
+
+static void say_answer(uint32_t rank, uint64_t which, uint64_t hash, const struct answer *answer)
+{
+    say(rank, FRAME_ANSWER, answer_pack(answer), which, hash);
+}
+
+static const struct answer granted = {
+    .group = 0, .result = TARGET_OK, .decides = true, .fits = true};
+static const struct answer refused = {.result = TARGET_NO_MEMORY, .decides = true, .fits = true};
+
+START_TEST(ranks_that_are_answered_otherwise_are_told)
+{
+    say_answer(2, 0, HASH, &refused);
+    say_answer(0, 0, HASH, &granted);
+    say_answer(1, 0, HASH, &granted);
+    say_answer(0, 1, HASH, &granted);
+    say_answer(2, 1, HASH, &refused);
+    const struct answers *answers = keeper_answers(keeper);
+    ck_assert_uint_eq(answers_difference_count(answers), 2);
+    const struct answer_difference *difference = answers_difference_at(answers, 0);
+    ck_assert_uint_eq(difference->first.rank, 0);
+    ck_assert_uint_eq(difference->first.op, 10);
+    ck_assert_uint_eq(difference->first.result, TARGET_OK);
+    ck_assert_uint_eq(difference->other.rank, 2);
+    ck_assert_uint_eq(difference->count, 2); /* both requests */
+    ck_assert_uint_eq(answers_difference_at(answers, 1)->first.rank, 1);
+}
+END_TEST
+
+START_TEST(answers_to_other_requests_and_of_other_states_may_differ)
+{
+    struct answer other = refused;
+    say_answer(0, 0, HASH, &granted);
+    say_answer(1, 0, HASH + 1, &refused); /* another request */
+    say_answer(1, 1, HASH, &refused);     /* not the first */
+    other.fits = false;
+    say_answer(2, 0, HASH, &other); /* it has no room */
+    say_answer(0, 2, HASH, &granted);
+    other.decides = false;
+    say_answer(2, 2, HASH, &other);
+    other = refused;
+    other.group = GROUP;
+    say_answer(1, 2, HASH, &other); /* of another group */
+    ck_assert_uint_eq(answers_difference_count(keeper_answers(keeper)), 0);
+}
+END_TEST
+
+/* A rank that is gone owes nothing; one that is late still does. */
+START_TEST(a_late_answer_is_compared_when_others_are_gone)
+{
+    for (uint64_t i = 0; i < 1000; i++) {
+        say_answer(0, i, HASH, &granted);
+    }
+    (void)shutdown(ends[2], SHUT_RDWR);
+    keeper_hear(keeper, 2);
+    for (uint64_t i = 0; i < 1000; i++) {
+        say_answer(1, i, HASH, i == 999 ? &refused : &granted);
+    }
+    ck_assert_uint_eq(answers_difference_count(keeper_answers(keeper)), 1);
+    ck_assert_uint_eq(answers_difference_at(keeper_answers(keeper), 0)->count, 1);
+}
+END_TEST
+
 START_TEST(what_no_rank_says_changes_nothing)
 {
     uint64_t last = 0;
@@ -164,6 +275,11 @@ Suite *suite_of_keeper(void)
     tcase_add_test(tcase, members_go_on_when_the_last_one_came);
     tcase_add_test(tcase, ranks_that_wait_for_each_other_are_told_at_once);
     tcase_add_test(tcase, only_the_dead_member_is_to_blame);
+    tcase_add_test(tcase, one_that_was_given_up_is_not_behind_afterwards);
+    tcase_add_test(tcase, one_that_was_refused_stays_one_behind);
+    tcase_add_test(tcase, ranks_that_are_answered_otherwise_are_told);
+    tcase_add_test(tcase, answers_to_other_requests_and_of_other_states_may_differ);
+    tcase_add_test(tcase, a_late_answer_is_compared_when_others_are_gone);
     tcase_add_test(tcase, what_no_rank_says_changes_nothing);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -233,9 +233,12 @@ START_TEST(each_mesh_and_each_clock_comes_back)
     struct input input;
     random_init(&random, 7);
     for (int i = 0; i < 100; i++) {
-        uint8_t bytes[INPUT_HEADER_BYTES] = {1, [31] = 'H'};
+        uint8_t bytes[INPUT_HEADER_BYTES + 40 * INPUT_RECORD_BYTES] = {1, [31] = 'H'};
         bytes[6] = (uint8_t)random_bits(&random);
-        for (int k = 27; k < 30; k++) {
+        for (size_t k = INPUT_HEADER_BYTES; k < sizeof bytes; k++) {
+            bytes[k] = (uint8_t)random_bits(&random);
+        }
+        for (int k = 27; k < 31; k++) {
             bytes[k] = (uint8_t)random_bits(&random);
         }
         input_init(&input);
@@ -246,7 +249,7 @@ START_TEST(each_mesh_and_each_clock_comes_back)
 }
 END_TEST
 
-START_TEST(time_and_groups_of_a_file_are_kept_where_bytes_can_say_them)
+START_TEST(time_and_groups_of_a_file_are_kept)
 {
     static const char text[] =
         "hbmstress-ops 1\ncapacity 64K\ngranule 512\nhosts 4\nclocks own\n"
@@ -267,11 +270,53 @@ START_TEST(time_and_groups_of_a_file_are_kept_where_bytes_can_say_them)
     ck_assert_int_eq(memcmp(input.setup.clocks, setup.clocks, sizeof setup.clocks), 0);
     ck_assert_uint_eq(setup_members(&input.setup, 1), 0xC);
     ck_assert_uint_eq(input.setup.collective_bound_ns, DELAY_NEVER);
+    /* What no mesh is, records say. */
+    const size_t length = input_encode(&input, NULL, 0);
     ck_assert(setup_set_group(&setup, 7, 5, "odd"));
+    ck_assert(setup_set_group(&setup, 700, 6, "even"));
+    setup.clocks[2].drift = -SETUP_DRIFT_MAX;
+    setup.collective_bound_ns = 12345678901;
     ck_assert(input_from_ops(&setup, &ops, &input));
-    ck_assert_uint_eq(input.setup.group_count, 0);
+    check_there_and_back(&input);
+    ck_assert_uint_eq(input_encode(&input, NULL, 0), length + 8 * INPUT_RECORD_BYTES);
+    ck_assert_uint_eq(input_head_bytes(&input), INPUT_HEADER_BYTES + 8 * INPUT_RECORD_BYTES);
+    ck_assert_uint_eq(input.setup.group_count, 4);
+    ck_assert_uint_eq(setup_members(&input.setup, 7), 5);
+    ck_assert_str_eq(setup_group_name(&input.setup, 700), "group 700");
+    ck_assert_int_eq(memcmp(input.setup.clocks, setup.clocks, sizeof setup.clocks), 0);
+    ck_assert_uint_eq(input.setup.collective_bound_ns, 12345678901);
     input_deinit(&input);
     op_list_deinit(&ops);
+}
+END_TEST
+
+/* A record for host 9, one for no host, and half a record are nothing; what is behind is no op. */
+START_TEST(records_of_hosts_that_are_not_there_say_nothing)
+{
+    enum { RECORDS = 4, KIND_CLOCK = 1, CUT = 5 };
+    uint8_t bytes[INPUT_HEADER_BYTES + RECORDS * INPUT_RECORD_BYTES] = {
+        1, [6] = 3, [27] = 1, [30] = RECORDS, [31] = 'H'};
+    uint8_t *record = bytes + INPUT_HEADER_BYTES;
+    struct input input;
+    input_init(&input);
+    record[0] = KIND_CLOCK;
+    record[1] = 9;
+    record[8] = 1;
+    record[INPUT_RECORD_BYTES + 9] = 0xFF; /* hosts 8 to 15 */
+    record[2 * INPUT_RECORD_BYTES + 8] = 0xF6;
+    record[3 * INPUT_RECORD_BYTES + 2] = 1;
+    record[3 * INPUT_RECORD_BYTES + 8] = 1;
+    input_decode(bytes, sizeof bytes - (INPUT_RECORD_BYTES - CUT), &input);
+    ck_assert_uint_eq(input.ops.count, 0);
+    ck_assert(input.setup.has_clocks);
+    ck_assert_uint_eq(input.setup.group_count, 1);
+    ck_assert_uint_eq(setup_members(&input.setup, 0), 6);
+    check_there_and_back(&input);
+    bytes[31] = 0; /* without the mark they are ops, as they were before there were records */
+    input_decode(bytes, sizeof bytes, &input);
+    ck_assert_uint_eq(input.setup.group_count, 0);
+    ck_assert_uint_eq(input.ops.count, RECORDS * INPUT_RECORD_BYTES / INPUT_SHORT_BYTES);
+    input_deinit(&input);
 }
 END_TEST
 
@@ -392,7 +437,8 @@ Suite *suite_of_fuzz_input(void)
     tcase_add_loop_test(tests, a_list_of_a_scenario_is_the_same_list_as_bytes, 0, 10);
     tcase_add_test(tests, marked_bytes_give_hosts_their_time_and_groups);
     tcase_add_test(tests, each_mesh_and_each_clock_comes_back);
-    tcase_add_test(tests, time_and_groups_of_a_file_are_kept_where_bytes_can_say_them);
+    tcase_add_test(tests, time_and_groups_of_a_file_are_kept);
+    tcase_add_test(tests, records_of_hosts_that_are_not_there_say_nothing);
     tcase_add_test(tests, what_an_input_cannot_say_is_refused);
     tcase_add_test(tests, version_1_means_what_it_always_meant);
     suite_add_tcase(suite, tests);

@@ -130,6 +130,20 @@ START_TEST(a_second_turn_of_any_host_begins_another_round)
 }
 END_TEST
 
+/* Host 0 does three things before host 1 does the first of them, as in the merged list of a pod. */
+START_TEST(hosts_may_be_several_requests_apart)
+{
+    start_job(2);
+    for (uint64_t i = 0; i < 3; i++) {
+        KEEPS(grant(0, 16 - i));
+        on_host(0, OP_FREE, (uint32_t)run_ops(script.run)->count - 1, 0);
+    }
+    queue_free_on_1();
+    BREAKS(refuse_on(1, 16), RULE_SPMD);
+    stop();
+}
+END_TEST
+
 /* --- when hosts may differ --- */
 
 static void arm_on(uint8_t host, enum fault_kind fault)
@@ -185,6 +199,7 @@ Suite *suite_of_spmd(void)
     tcase_add_test(tests, a_request_that_needs_more_than_granules_keeps_sums_from_deciding);
     tcase_add_test(tests, hosts_other_than_the_first_are_held_against_each_other);
     tcase_add_test(tests, a_second_turn_of_any_host_begins_another_round);
+    tcase_add_test(tests, hosts_may_be_several_requests_apart);
     tcase_add_test(tests, hosts_may_differ_for_ever_once_a_fault_struck_one);
     suite_add_tcase(suite, tests);
     return suite;
