@@ -3,8 +3,8 @@
 
 # hbmstress_add_suites(PROGRAM LIBS <library>... [SOURCES <file>...])
 #
-# Builds the program from the suites that list.h of this folder names, SUITE(name) for test_name.c, and SOURCES.  ctest has
-# the test test_name for each; by hand, CK_RUN_SUITE=name chooses one.
+# Builds the program from the suites that list.h of this folder names, SUITE(name) for test_name.c or SUITE_OF(room, name) for
+# room/test_name.c, and SOURCES.  ctest has the test test_name for each; by hand, CK_RUN_SUITE=name chooses one.
 function(hbmstress_add_suites program)
     cmake_parse_arguments(PARSE_ARGV 1 test "" "" "LIBS;SOURCES")
     hbmstress_listed_sources(listed PREFIX test_)
@@ -17,13 +17,15 @@ function(hbmstress_add_suites program)
     endforeach()
 endfunction()
 
-# hbmstress_add_test(test_NAME LIBS <library>... [SOURCES <file>...] [LABELS <label>...])
+# hbmstress_add_test(test_NAME [ROOM <folder>] LIBS <library>... [SOURCES <file>...] [LABELS <label>...])
 #
-# The suite of test_NAME.c as a program of its own: for what is built or linked in another way than its neighbours.
+# The suite of test_NAME.c, or of that file in the room, as a program of its own: for what is built or linked in another way
+# than its neighbours.
 function(hbmstress_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 test "" "" "LIBS;SOURCES;LABELS")
+    cmake_parse_arguments(PARSE_ARGV 1 test "" "ROOM" "LIBS;SOURCES;LABELS")
     string(REGEX REPLACE "^test_" "" suite ${name})
-    hbmstress_add_test_program(${name} "SUITE(${suite})" SOURCES ${name}.c ${test_SOURCES} LIBS ${test_LIBS})
+    hbmstress_add_test_program(${name} "SUITE(${suite})" SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/${test_ROOM}/${name}.c"
+        ${test_SOURCES} LIBS ${test_LIBS})
     hbmstress_add_suite_entry(${name} ${name} LABELS ${test_LABELS})
 endfunction()
 

@@ -1,0 +1,222 @@
+/* Out-of-memories that the bounds and the branch and bound leave open: what a table over choices of
+ * blocks settles, and what becomes of questions that need more than their budget. */
+#include "checker/certificate_check.h"
+#include "harness/oracle/certificate.h"
+#include "harness/oracle/exhaustive.h"
+#include "harness/oracle/oracle.h"
+#include "tests/harness/oracle/plan_simulator.h"
+#include "tests/harness/oracle/random_oom.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct rig {
+    struct random random;
+    struct oracle *oracle;
+    struct oom oom;
+    struct writing text;
+};
+
+static struct rig rig_create(uint64_t seed)
+{
+    struct rig rig = {.oracle = oracle_create()};
+    random_init(&rig.random, seed);
+    writing_init(&rig.text);
+    return rig;
+}
+
+static void rig_deinit(struct rig *rig)
+{
+    oracle_destroy(rig->oracle);
+    oom_deinit(&rig->oom);
+    writing_deinit(&rig->text);
+}
+
+/* The proof says the same as the verdict, the checker accepts it, and a plan can be carried out. */
+static const struct proof *prove(struct rig *rig, const struct verdict *verdict)
+{
+    char reason[CERTIFICATE_REASON_BYTES] = "";
+    struct verdict proved = {.op = 1};
+    const struct proof *proof = oracle_prove(rig->oracle, &rig->oom, verdict->nodes_max, &proved);
+    ck_assert_int_eq(proved.kind, verdict->kind);
+    writing_clear(&rig->text);
+    certificate_print(&rig->oom, proof, &proved, NULL, &rig->text);
+    ck_assert_msg(certificate_check(rig->text.bytes, rig->text.length, reason) == CERTIFICATE_VALID,
+                  "%s:\n%s", reason, rig->text.bytes);
+    ck_assert_msg(proof->claim != VERDICT_PREMATURE ||
+                      plan_simulate(&rig->oom, &proof->plan, reason),
+                  "%s:\n%s", reason, rig->text.bytes);
+    return proof;
+}
+
+static bool is_by_table(const struct verdict *verdict)
+{
+    return strstr(verdict->reason, "(table)") != NULL;
+}
+
+/* --- what a table settles --- */
+
+enum { LIST_COUNT = 200, LIST_MOVABLE_MAX = 15 };
+
+START_TEST(every_small_list_with_alignments_is_decided)
+{
+    struct rig rig = rig_create(1);
+    uint64_t tables = 0;
+    for (int i = 0; i < LIST_COUNT; i++) {
+        struct verdict verdict = {0};
+        random_oom_draw_aligned(&rig.random, LIST_MOVABLE_MAX, &rig.oom);
+        oracle_judge(rig.oracle, &rig.oom, 0, &verdict);
+        ck_assert_int_ne(verdict.kind, VERDICT_UNKNOWN);
+        ck_assert_uint_eq(verdict.nodes_max, ORACLE_NODES_DEFAULT);
+        if (is_by_table(&verdict)) {
+            (void)prove(&rig, &verdict);
+            tables++;
+        }
+    }
+    ck_assert_uint_gt(tables, 2);
+    rig_deinit(&rig);
+}
+END_TEST
+
+/* A small budget leaves most to the table. */
+enum { TABLE_COUNT = 3000, TABLE_NODES_MAX = 400, TABLE_MOVABLE_MAX = 9 };
+
+START_TEST(what_a_table_says_is_proved_and_planned_and_tried)
+{
+    struct rig rig = rig_create(2);
+    uint64_t justified = 0;
+    uint64_t premature = 0;
+    uint64_t tried = 0;
+    for (int i = 0; i < TABLE_COUNT; i++) {
+        struct verdict verdict = {0};
+        random_oom_draw_aligned(&rig.random, 5 + (size_t)i % (TABLE_MOVABLE_MAX - 4), &rig.oom);
+        oracle_judge(rig.oracle, &rig.oom, TABLE_NODES_MAX, &verdict);
+        if (!is_by_table(&verdict) || verdict.kind == VERDICT_UNKNOWN) {
+            continue;
+        }
+        const enum verdict_kind second = exhaustive_judge(&rig.oom);
+        const struct proof *proof = prove(&rig, &verdict);
+        ck_assert_int_eq(proof->kind, verdict.kind == VERDICT_PREMATURE ? PROOF_PLAN : PROOF_TABLE);
+        ck_assert(second == VERDICT_NONE || second == verdict.kind);
+        tried += second != VERDICT_NONE;
+        justified += verdict.kind == VERDICT_JUSTIFIED;
+        premature += verdict.kind == VERDICT_PREMATURE;
+    }
+    printf("tables: %" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64 " tried exhaustively\n",
+           justified, premature, tried);
+    ck_assert_uint_gt(justified, 10);
+    ck_assert_uint_gt(premature, 2);
+    ck_assert_uint_gt(tried, 2);
+    rig_deinit(&rig);
+}
+END_TEST
+
+/* With so many blocks a whole table has too many rows for the budget. */
+enum { LARGER_COUNT = 100, LARGER_NODES_MAX = 800000, LARGER_MOVABLE_MAX = 26 };
+
+START_TEST(a_narrow_table_finds_what_a_whole_one_cannot)
+{
+    struct rig rig = rig_create(5);
+    uint64_t found = 0;
+    for (int i = 0; i < LARGER_COUNT; i++) {
+        struct verdict verdict = {0};
+        random_oom_draw_aligned(&rig.random, LARGER_MOVABLE_MAX, &rig.oom);
+        oracle_judge(rig.oracle, &rig.oom, LARGER_NODES_MAX, &verdict);
+        if (verdict.kind == VERDICT_PREMATURE && is_by_table(&verdict)) {
+            (void)prove(&rig, &verdict);
+            found++;
+        }
+    }
+    printf("tables: %" PRIu64 " of %d larger lists fit\n", found, LARGER_COUNT);
+    ck_assert_uint_ge(found, 2);
+    rig_deinit(&rig);
+}
+END_TEST
+
+/* --- what is spare --- */
+
+enum { NODES_EACH = 10000, NODES_SPARE = 16 * NODES_EACH, OPEN_MOVABLE_MAX = 14 };
+
+/* Draws until the question is open after NODES_EACH and decided with NODES_SPARE as
+ * `kind`. */
+static void draw_open(struct rig *rig, enum verdict_kind kind)
+{
+    struct verdict first = {0};
+    struct verdict spare = {0};
+    do {
+        random_oom_draw_aligned(&rig->random, OPEN_MOVABLE_MAX, &rig->oom);
+        oracle_judge(rig->oracle, &rig->oom, NODES_EACH, &first);
+        if (first.kind == VERDICT_UNKNOWN) {
+            oracle_judge(rig->oracle, &rig->oom, NODES_SPARE, &spare);
+        }
+    } while (first.kind != VERDICT_UNKNOWN || spare.kind != kind);
+}
+
+START_TEST(an_open_question_takes_what_is_spare)
+{
+    struct rig rig = rig_create(3);
+    const enum verdict_kind kind = _i == 0 ? VERDICT_JUSTIFIED : VERDICT_PREMATURE;
+    struct verdict verdict = {0};
+    draw_open(&rig, kind);
+    /* Not more than each question has: nothing is spare. */
+    oracle_reset(rig.oracle, NODES_EACH, NODES_EACH);
+    oracle_judge(rig.oracle, &rig.oom, 0, &verdict);
+    ck_assert_int_eq(verdict.kind, VERDICT_UNKNOWN);
+    ck_assert_uint_eq(verdict.nodes_max, NODES_EACH);
+    ck_assert_int_eq(prove(&rig, &verdict)->kind, PROOF_BUDGET);
+    uint64_t spare = NODES_SPARE;
+    oracle_reset(rig.oracle, NODES_EACH, spare);
+    for (int i = 0; spare > NODES_EACH; i++) {
+        oracle_judge(rig.oracle, &rig.oom, 0, &verdict);
+        ck_assert(i > 0 || verdict.kind == kind);
+        ck_assert_uint_eq(verdict.nodes_max, spare);
+        ck_assert_uint_le(verdict.nodes, NODES_EACH + spare);
+        (void)prove(&rig, &verdict);
+        spare -= verdict.nodes - NODES_EACH;
+    }
+    /* All is spent, until another run begins. */
+    oracle_judge(rig.oracle, &rig.oom, 0, &verdict);
+    ck_assert_int_eq(verdict.kind, VERDICT_UNKNOWN);
+    ck_assert_uint_eq(verdict.nodes_max, NODES_EACH);
+    oracle_reset(rig.oracle, NODES_EACH, NODES_SPARE);
+    oracle_judge(rig.oracle, &rig.oom, 0, &verdict);
+    ck_assert_int_eq(verdict.kind, kind);
+    rig_deinit(&rig);
+}
+END_TEST
+
+START_TEST(a_budget_that_is_given_is_all_there_is)
+{
+    struct rig rig = rig_create(4);
+    draw_open(&rig, VERDICT_JUSTIFIED);
+    for (uint64_t nodes_max = 10; nodes_max <= NODES_EACH; nodes_max *= 10) {
+        struct verdict verdict = {0};
+        oracle_judge(rig.oracle, &rig.oom, nodes_max, &verdict);
+        ck_assert_int_eq(verdict.kind, VERDICT_UNKNOWN);
+        ck_assert_uint_eq(verdict.nodes, nodes_max);
+        ck_assert_uint_eq(verdict.nodes_max, nodes_max);
+        ck_assert_int_eq(prove(&rig, &verdict)->kind, PROOF_BUDGET);
+    }
+    rig_deinit(&rig);
+}
+END_TEST
+
+Suite *suite_of_open_questions(void)
+{
+    Suite *suite = suite_create("open_questions");
+    TCase *tables = tcase_create("tables");
+    tcase_set_timeout(tables, 300);
+    tcase_add_test(tables, every_small_list_with_alignments_is_decided);
+    tcase_add_test(tables, what_a_table_says_is_proved_and_planned_and_tried);
+    tcase_add_test(tables, a_narrow_table_finds_what_a_whole_one_cannot);
+    suite_add_tcase(suite, tables);
+    TCase *spare = tcase_create("spare");
+    tcase_set_timeout(spare, 300);
+    tcase_add_loop_test(spare, an_open_question_takes_what_is_spare, 0, 2);
+    tcase_add_test(spare, a_budget_that_is_given_is_all_there_is);
+    suite_add_tcase(suite, spare);
+    return suite;
+}

@@ -1,0 +1,213 @@
+/* Where the planner stops looking for a cheaper plan: what it finds then can be carried out, and
+ * costs so much more. */
+#include "harness/oracle/plan.h"
+#include "tests/harness/oracle/plan_simulator.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+
+enum { GRANULE = 512, BLOCKS_MAX = 4096, NODES_MAX = 1000000 };
+
+static struct oom_block blocks[BLOCKS_MAX];
+
+static struct oom begin_oom(uint64_t granules, uint64_t request_granules)
+{
+    return (struct oom){.capacity_bytes = granules * GRANULE,
+                        .granule_bytes = GRANULE,
+                        .request = {.class = REQUEST_BUFFER,
+                                    .size_bytes = request_granules * GRANULE,
+                                    .align_bytes = GRANULE,
+                                    .own_op = OP_NONE},
+                        .blocks = blocks};
+}
+
+static struct oom_block *add_block(struct oom *oom, uint64_t start, uint64_t size,
+                                   enum block_kind kind)
+{
+    struct oom_block *block = &oom->blocks[oom->block_count];
+    ck_assert_uint_lt(oom->block_count, BLOCKS_MAX);
+    *block = (struct oom_block){.address = start * GRANULE,
+                                .size_bytes = size * GRANULE,
+                                .align_bytes = GRANULE,
+                                .op = (uint32_t)oom->block_count,
+                                .kind = (uint8_t)kind,
+                                .state = BLOCK_LIVE};
+    oom->block_count++;
+    return block;
+}
+
+static void find_plan(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
+                      struct proof_plan *plan)
+{
+    char reason[PLAN_SIMULATOR_REASON_BYTES];
+    ck_assert_int_eq(planner_find(planner, oom, nodes_max, plan), PLAN_FOUND);
+    ck_assert_msg(plan_simulate(oom, plan, reason), "%s", reason);
+}
+
+/* Programs of one granule each, and a request of two: that two of them will do is found only while
+ * no more than 256 choices are to be tried.  Of more programs the last 256 are asked whether they
+ * may stay. */
+START_TEST(of_many_programs_256_are_tried)
+{
+    static const struct {
+        size_t program_count, evicted_count;
+    } rows[] = {{2, 2}, {256, 2}, {257, 2}, {258, 2}, {259, 3}, {300, 44}};
+    struct planner *planner = planner_create();
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        struct oom oom = begin_oom(rows[row].program_count, 2);
+        struct proof_plan plan;
+        oom.evicts = true;
+        for (size_t i = 0; i < rows[row].program_count; i++) {
+            add_block(&oom, i, 1, BLOCK_PROGRAM);
+        }
+        find_plan(planner, &oom, NODES_MAX, &plan);
+        ck_assert_uint_eq(plan.evicted_count, rows[row].evicted_count);
+        for (size_t i = 0; i < plan.evicted_count; i++) {
+            ck_assert_uint_eq(plan.evicted[i], i);
+        }
+    }
+    planner_destroy(planner);
+}
+END_TEST
+
+/* Only the last of these programs, which is the largest, makes room: it is found alone as one of
+ * 256 choices, and of more programs one more goes that is not asked any more. */
+START_TEST(the_last_of_256_choices_is_tried)
+{
+    struct planner *planner = planner_create();
+    for (uint64_t count = 256; count <= 257; count++) {
+        struct oom oom = begin_oom(2 * count + 1, 2);
+        struct proof_plan plan;
+        oom.evicts = true;
+        for (uint64_t i = 0; i < count; i++) {
+            add_block(&oom, 2 * i, i + 1 == count ? 2 : 1, BLOCK_PROGRAM);
+            add_block(&oom, 2 * i + (i + 1 == count ? 2 : 1), 1, BLOCK_BUFFER);
+        }
+        find_plan(planner, &oom, NODES_MAX, &plan);
+        ck_assert_uint_eq(plan.evicted_count, count - 255);
+    }
+    planner_destroy(planner);
+}
+END_TEST
+
+/* Nothing of what was found for another out-of-memory is in a plan. */
+START_TEST(programs_that_went_before_do_not_go_again)
+{
+    struct planner *planner = planner_create();
+    struct oom oom = begin_oom(4, 4);
+    struct proof_plan plan;
+    oom.evicts = true;
+    for (uint64_t i = 0; i < 4; i++) {
+        add_block(&oom, i, 1, BLOCK_PROGRAM);
+    }
+    find_plan(planner, &oom, NODES_MAX, &plan);
+    ck_assert_uint_eq(plan.evicted_count, 4);
+    oom = begin_oom(4, 2);
+    oom.evicts = true;
+    find_plan(planner, &oom, NODES_MAX, &plan);
+    ck_assert_uint_eq(plan.evicted_count, 0);
+    add_block(&oom, 0, 3, BLOCK_PROGRAM);
+    find_plan(planner, &oom, NODES_MAX, &plan);
+    ck_assert_uint_eq(plan.evicted_count, 1);
+    ck_assert_uint_eq(plan.evicted_bytes, 3 * GRANULE);
+    planner_destroy(planner);
+}
+END_TEST
+
+/* A span that is full of blocks of one granule, as large as the request; a hole for each of them;
+ * and in another span a block that need not move.  All spans are packed anew where more than 1024
+ * blocks would have to leave the first one, and that moves the block down. */
+START_TEST(no_more_than_1024_blocks_leave_a_window)
+{
+    struct planner *planner = planner_create();
+    for (uint64_t count = 1024; count <= 1025; count++) {
+        struct oom oom = begin_oom(3 * count + 9, count);
+        struct proof_plan plan;
+        oom.defrag = DEFRAG_REPACK;
+        for (uint64_t i = 0; i < count; i++) {
+            add_block(&oom, i, 1, BLOCK_BUFFER);
+        }
+        for (uint64_t i = 0; i <= count; i++) {
+            add_block(&oom, count + 2 * i, 1, BLOCK_BUFFER)->hold_count = 1;
+        }
+        add_block(&oom, 3 * count + 6, 3, BLOCK_BUFFER);
+        find_plan(planner, &oom, NODES_MAX, &plan);
+        ck_assert_uint_eq(plan.moved_bytes, (count + (count > 1024 ? 3 : 0)) * GRANULE);
+    }
+    planner_destroy(planner);
+}
+END_TEST
+
+/* Blocks side by side at the bottom, and one with a free granule on each side.  A request of two
+ * costs one move next to that one, but each place between the others is priced before, by all
+ * blocks above it. */
+START_TEST(insertions_are_priced_until_a_million_blocks_were_looked_at)
+{
+    struct planner *planner = planner_create();
+    for (uint64_t count = 1000; count <= 1100; count += 100) {
+        struct oom oom = begin_oom(count + 3, 2);
+        struct proof_plan plan;
+        oom.defrag = DEFRAG_SLIDE;
+        for (uint64_t i = 0; i < count; i++) {
+            add_block(&oom, i, 1, BLOCK_BUFFER);
+        }
+        add_block(&oom, count + 1, 1, BLOCK_BUFFER);
+        find_plan(planner, &oom, NODES_MAX, &plan);
+        if (count == 1000) {
+            ck_assert_uint_eq(plan.moved_bytes, GRANULE);
+        } else {
+            ck_assert_uint_gt(plan.moved_bytes, GRANULE);
+            ck_assert_uint_lt(plan.moved_bytes, count * GRANULE);
+        }
+    }
+    planner_destroy(planner);
+}
+END_TEST
+
+/* The budget that is left makes a search share it otherwise: a choice of programs that does with 50
+ * steps less those of the choices before it does not do with 50.  Drawn lists come to this once in
+ * several thousand. */
+START_TEST(all_programs_go_where_a_choice_that_did_does_not_do_again)
+{
+    static const struct {
+        uint64_t start, size, align;
+        bool is_program, is_held;
+    } rows[] = {
+        {0, 38, 1, true, false},    {64, 39, 2, false, false},  {104, 40, 2, false, false},
+        {144, 42, 4, true, false},  {212, 1, 1, false, true},   {222, 30, 1, false, false},
+        {252, 32, 1, true, false},  {284, 42, 2, false, false}, {326, 36, 1, true, false},
+        {362, 34, 1, false, false}, {396, 1, 1, false, true},
+    };
+    struct planner *planner = planner_create();
+    struct oom oom = begin_oom(397, 168);
+    struct proof_plan plan;
+    oom.defrag = DEFRAG_REPACK;
+    oom.evicts = true;
+    oom.request.align_bytes = 2 * GRANULE;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct oom_block *block = add_block(&oom, rows[i].start, rows[i].size,
+                                            rows[i].is_program ? BLOCK_PROGRAM : BLOCK_BUFFER);
+        block->align_bytes = rows[i].align * GRANULE;
+        block->hold_count = rows[i].is_held;
+    }
+    find_plan(planner, &oom, NODES_MAX, &plan);
+    ck_assert_uint_eq(plan.evicted_count, 3);
+    find_plan(planner, &oom, 50, &plan);
+    ck_assert_uint_eq(plan.evicted_count, 4);
+    planner_destroy(planner);
+}
+END_TEST
+
+Suite *suite_of_plan_limits(void)
+{
+    Suite *suite = suite_create("plan_limits");
+    TCase *tests = tcase_create("plan_limits");
+    tcase_add_test(tests, of_many_programs_256_are_tried);
+    tcase_add_test(tests, the_last_of_256_choices_is_tried);
+    tcase_add_test(tests, programs_that_went_before_do_not_go_again);
+    tcase_add_test(tests, no_more_than_1024_blocks_leave_a_window);
+    tcase_add_test(tests, insertions_are_priced_until_a_million_blocks_were_looked_at);
+    tcase_add_test(tests, all_programs_go_where_a_choice_that_did_does_not_do_again);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,186 @@
+#include "tests/harness/rules/overlap_rig.h"
+
+#include "harness/run/run_state.h"
+
+#include <check.h>
+
+struct overlap_rig rig;
+
+void open_lanes(uint32_t host_count)
+{
+    start_hosts(host_count);
+    rig = (struct overlap_rig){.clients = clients_create(CALL_COUNT_MAX)};
+    for (uint32_t i = 0; i < host_count; i++) {
+        host_set_clients(&script.run->hosts[i], rig.clients);
+    }
+}
+
+void start_lanes_on(uint32_t host_count, enum defrag_contract defrag)
+{
+    prepare();
+    script.contract.defrag = defrag;
+    open_lanes(host_count);
+}
+
+void start_lanes(enum defrag_contract defrag)
+{
+    start_lanes_on(1, defrag);
+}
+
+void start_lanes_that_go_on(void)
+{
+    start_lanes(DEFRAG_SLIDE);
+    rig.counts = true;
+    run_go_on(script.run);
+}
+
+static uint64_t stage;
+
+static void strand_block_0(void)
+{
+    const struct device_services *device = script.device[0];
+    ck_assert_int_eq(device->stage_out(device->context, 0, 2 * G, &stage), DEVICE_OK);
+    ck_assert_int_eq(copy(4, 0, 2), DEVICE_OK);
+    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_REFUSED);
+    script.at[1].address = TARGET_ADDRESS_NONE;
+    script.at[2].address = 0;
+}
+
+void bring_absent_back(void)
+{
+    const struct device_services *device = script.device[0];
+    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_OK);
+    script.at[1].address = 4 * G;
+}
+
+void drop_absent(void)
+{
+    script.device[0]->stage_drop(script.device[0]->context, stage);
+}
+
+void start_lanes_with_absent(void)
+{
+    start_lanes(DEFRAG_REPACK);
+    end_granted(begin_alloc(2 * G), 1, 0, 2);
+    end_granted(begin_alloc(2 * G), 2, 4, 2);
+    struct op op = op_make(OP_FAULT);
+    op.tag = FAULT_COPY;
+    op.size_bytes = 3; /* the return */
+    end_call(begin_call(op));
+    const uint32_t number = begin_call(op_make(OP_DEFRAGMENT));
+    script.act = strand_block_0;
+    end_refused(number, TARGET_FAILED, "the device refused");
+    KEEPS(&rig.verdicts[number]);
+    ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 1);
+}
+
+void stop_lanes(void)
+{
+    for (uint32_t i = 0; i < script.run->judge.host_count; i++) {
+        host_set_clients(&script.run->hosts[i], NULL);
+    }
+    overlap_deinit(&rig.overlap);
+    clients_destroy(rig.clients);
+    stop();
+}
+
+uint32_t begin_call(struct op op)
+{
+    struct run *run = script.run;
+    struct host *host = &run->hosts[op.host];
+    const uint32_t number = (uint32_t)run->ops.count;
+    ck_assert_uint_lt(number, CALL_COUNT_MAX);
+    op_list_append(&run->ops, &op);
+    for (uint32_t i = 0; rig.overlap.call_count == 0 && i < run->judge.host_count; i++) {
+        host_begin_call(&run->hosts[i]);
+    }
+    rig.in_overlap[number] = overlap_begin(&rig.overlap, &run->judge, host, op.lane);
+    clients_begin(rig.clients, &op);
+    rig.handles[number] = driver_begin_call(host, &op, number, &rig.calls[number]);
+    return number;
+}
+
+static bool note_verdict(void *context, const struct overlap_call *over)
+{
+    struct run *run = context;
+    rig.verdicts[over->call.number] = run->verdict;
+    if (rig.counts) {
+        run_take_overlapping(run, over->host, &over->call, over->message);
+        return !run_is_broken(run);
+    }
+    return !rig.ends && run->verdict.kind != VERDICT_BROKEN &&
+           run->verdict.kind != VERDICT_PREMATURE;
+}
+
+void end_call(uint32_t number)
+{
+    struct run *run = script.run;
+    struct call *call = &rig.calls[number];
+    struct host *host = &run->hosts[call->op.host];
+    driver_call_target(host, &run->setup, rig.handles[number], call);
+    driver_end_call(host, call);
+    clients_end(rig.clients, call);
+    const struct overlap_answer answer = {rig.in_overlap[number], call,
+                                          overlap_message(host, call)};
+    overlap_end(&rig.overlap, &run->judge, &answer);
+    if (rig.overlap.under_way_count == 0) {
+        const struct overlap_teller teller = {run, note_verdict};
+        for (uint32_t i = 0; i < run->judge.host_count; i++) {
+            host_end_call(&run->hosts[i]);
+        }
+        rig.is_good = judge_overlap(&run->judge, &rig.overlap, &teller);
+        overlap_clear(&rig.overlap);
+    }
+}
+
+void make_block_at_7(void)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = 2 * G;
+    script.block = (struct target_block){1, 7 * G, 2 * G};
+    const uint32_t number = begin_call(op);
+    end_call(number);
+    KEEPS(&rig.verdicts[number]);
+}
+
+uint32_t begin_alloc(uint64_t size_bytes)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size_bytes;
+    return begin_call(op);
+}
+
+uint32_t begin_on(enum op_kind kind, uint32_t ref)
+{
+    struct op op = op_make(kind);
+    op.ref = ref;
+    return begin_call(op);
+}
+
+void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size)
+{
+    script.block = (struct target_block){handle, at * G, size * G};
+    end_call(number);
+}
+
+void end_refused(uint32_t number, enum target_result result, const char *message)
+{
+    script.result = result;
+    script.message = message;
+    end_call(number);
+}
+
+uint32_t call_granted(struct op op, uint64_t at, uint64_t size)
+{
+    const uint32_t number = begin_call(op);
+    end_granted(number, number + 1, at, size);
+    KEEPS(&rig.verdicts[number]);
+    return number;
+}
+
+uint32_t call_granted_alloc(uint64_t at, uint64_t size)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size * G;
+    return call_granted(op, at, size);
+}

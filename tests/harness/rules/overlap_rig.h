@@ -1,0 +1,60 @@
+/* Calls that overlap, in an order that the test chooses: begins and returns one by one, on one
+ * thread.  The target is the scripted one; what it does to its device between two of these calls it
+ * does during the overlap.  A call is made on the host of its op. */
+#ifndef TESTS_HARNESS_RULES_OVERLAP_RIG_H
+#define TESTS_HARNESS_RULES_OVERLAP_RIG_H
+
+#include "harness/call/clients.h"
+#include "harness/call/driver.h"
+#include "harness/rules/judge_overlap.h"
+#include "tests/harness/run/scripted_target.h"
+
+enum { CALL_COUNT_MAX = 96 };
+
+/* By number of the op: the call, where it is in the overlap, and what was said of it. */
+struct overlap_rig {
+    struct clients *clients;
+    struct overlap overlap;
+    struct call calls[CALL_COUNT_MAX];
+    uint64_t handles[CALL_COUNT_MAX];
+    uint32_t in_overlap[CALL_COUNT_MAX];
+    struct verdict verdicts[CALL_COUNT_MAX];
+    bool counts;  /* calls are taken into the run, which goes on after what does no harm */
+    bool ends;    /* after the first verdict that is told */
+    bool is_good; /* what judge_overlap returned last */
+};
+extern struct overlap_rig rig;
+
+void start_lanes(enum defrag_contract defrag);
+void start_lanes_on(uint32_t host_count, enum defrag_contract defrag);
+void start_lanes_that_go_on(void);
+/* As these, for a script that the test has prepared. */
+void open_lanes(uint32_t host_count);
+/* Under repack.  Ops 0 and 1 made blocks of two granules, with handles 1 and 2; op 2 is a fault,
+ * and op 3 left block 0 in host memory alone, and block 1 at 0.  An act brings it back to
+ * granule 4. */
+void start_lanes_with_absent(void);
+void bring_absent_back(void);
+void drop_absent(void);
+void stop_lanes(void);
+
+/* The number of the op.  The call is under way until end_call. */
+uint32_t begin_call(struct op op);
+/* What is said of a call stands once the last of the overlap has returned. */
+void end_call(uint32_t number);
+
+/* Op 0 makes a block of two granules at granule 7 of 16, with handle 1. */
+void make_block_at_7(void);
+
+uint32_t begin_alloc(uint64_t size_bytes);
+/* An op that names what the op `ref` made. */
+uint32_t begin_on(enum op_kind kind, uint32_t ref);
+/* Place and size in granules. */
+void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size);
+void end_refused(uint32_t number, enum target_result result, const char *message);
+/* An op alone, which is granted: begun and returned, and nothing is wrong with it.  The handle of
+ * what it makes is its number and one.  Place and size in granules. */
+uint32_t call_granted(struct op op, uint64_t at, uint64_t size);
+uint32_t call_granted_alloc(uint64_t at, uint64_t size);
+
+#endif

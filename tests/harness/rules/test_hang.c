@@ -1,0 +1,109 @@
+/* A target that does not come to an end: in a call, after it, when it is closed, and where calls
+ * overlap. */
+#include "tests/harness/rules/overlap_rig.h"
+#include "tests/harness/run/scripted_target.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <string.h>
+
+/* The scripted target with calls of its own. */
+static struct target own_target;
+static void start_own(void)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    struct setup setup;
+    setup_init(&setup);
+    setup.capacity_bytes = 16 * G;
+    script.run = run_create(&own_target, &setup, reason);
+    ck_assert_msg(script.run != NULL, "%s", reason);
+}
+
+static void copy_for_ever(void)
+{
+    for (int i = 0; i < 1 << 16 && copy(0, 0, 1) == DEVICE_OK; i++) {
+    }
+}
+static bool hangs;
+static void hang_in_stats(struct target_instance *instance, struct target_stats *stats)
+{
+    if (hangs) {
+        copy_for_ever();
+    }
+    scripted_target.stats(instance, stats);
+}
+
+START_TEST(a_target_that_polls_for_ever_is_told_where_it_does)
+{
+    start();
+    KEEPS(alloc_at(0, 2));
+    script.act = copy_for_ever;
+    const struct verdict *verdict = step(op_make(OP_DEFRAGMENT));
+    BREAKS(verdict, RULE_HANG);
+    ck_assert_str_eq(verdict->reason,
+                     "the op kept polling or making device calls: more than 64 for "
+                     "each block and event");
+    ck_assert_str_eq(verdict->mechanism, "device calls");
+    stop();
+    prepare();
+    own_target = scripted_target;
+    own_target.stats = hang_in_stats;
+    start_own();
+    hangs = false;
+    KEEPS(alloc_at(0, 2));
+    hangs = true;
+    verdict = on(OP_TOUCH, 0);
+    BREAKS(verdict, RULE_HANG);
+    ck_assert_str_eq(verdict->reason,
+                     "the target kept making device calls or polling outside of an op");
+    ck_assert_str_eq(verdict->mechanism, "outside of an op");
+    stop();
+}
+END_TEST
+
+/* Closing, too, comes to an end. */
+static void hang_in_close(struct target_instance *instance)
+{
+    copy_for_ever();
+    scripted_target.close(instance);
+}
+
+START_TEST(a_target_that_polls_for_ever_when_it_is_closed_is_told)
+{
+    prepare();
+    own_target = scripted_target;
+    own_target.close = hang_in_close;
+    start_own();
+    const struct verdict *verdict = run_finish(script.run);
+    BREAKS(verdict, RULE_HANG);
+    ck_assert_str_eq(verdict->mechanism, "outside of an op");
+    stop();
+}
+END_TEST
+
+START_TEST(calls_that_overlap_and_poll_for_ever_are_told_together)
+{
+    start_lanes(DEFRAG_SLIDE);
+    make_block_at_7();
+    const uint32_t first = begin_alloc(G);
+    const uint32_t second = begin_alloc(G);
+    script.act = copy_for_ever;
+    end_granted(first, 2, 0, 1);
+    end_granted(second, 3, 1, 1);
+    const struct verdict *verdict = &rig.verdicts[second];
+    BREAKS(verdict, RULE_HANG);
+    ck_assert_str_eq(verdict->reason, "the calls kept polling or making device calls");
+    stop_lanes();
+}
+END_TEST
+
+Suite *suite_of_hang(void)
+{
+    Suite *suite = suite_create("hang");
+    TCase *tests = tcase_create("hang");
+    tcase_add_test(tests, a_target_that_polls_for_ever_is_told_where_it_does);
+    tcase_add_test(tests, a_target_that_polls_for_ever_when_it_is_closed_is_told);
+    tcase_add_test(tests, calls_that_overlap_and_poll_for_ever_are_told_together);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
