@@ -539,9 +539,9 @@ const struct subcommand subcommand_merge = {
     .description =
         "Merges the directories of run --shard, in any order, into what one run with the same seeds would\n"
         "have left: results.jsonl, summary.json, junit.xml, repros, certificates, kept lists, what targets\n"
-        "printed and the logs of hosts, with other times and the paths of the new directory.  Where a shard is\n"
-        "missing or did not end, the findings of the others are joined.  Files that earlier campaigns left\n"
-        "there are not copied.  The exit code is that of one run of the whole campaign.\n\n"
+        "printed and the logs of hosts, with other times and the paths of the new directory.  Where a shard\n"
+        "is missing or did not end, the findings of the others are joined.  Files that earlier campaigns\n"
+        "left there are not copied.  The exit code is that of one run of the whole campaign.\n\n"
         "Example: hbmstress merge out-1 out-2 --out out\n"
         "Example: hbmstress merge out/rank-* --out whole",
     .options = options,

@@ -167,7 +167,8 @@ static int make_seeds(const char *folder, const char *count_text)
         return fail_file(count_text, "the count must be 1 to 100000", EXIT_BAD_INPUT);
     }
     for (size_t i = 0; scenarios[i] != NULL; i++) {
-        for (uint64_t seed = 1; seed <= count; seed++) {
+        /* An input has no form for hosts that share a device. */
+        for (uint64_t seed = 1; seed <= count && !scenarios[i]->shares_device; seed++) {
             const int status = make_seed(folder, scenarios[i], seed);
             if (status != 0) {
                 return status;

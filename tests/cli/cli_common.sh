@@ -4,9 +4,15 @@
 set -u
 hbmstress=$1
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
 failures=0
+# Whichever way the script ends: what failed is not forgotten.
+leave() {
+    local status=$?
+    rm -rf "$work"
+    [ "$failures" = 0 ] || [ "$status" != 0 ] || exit 1
+}
+trap leave EXIT
+cd "$work" || exit 1
 
 fail() {
     echo "FAILED: $*" >&2

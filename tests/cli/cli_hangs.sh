@@ -82,3 +82,4 @@ expect_text out.txt "premature"
 
 # A list with lanes has one clock for all hosts, whatever the scenario draws.
 expect_exit 0 run mesh_skew --lanes 3 --seeds 2 --schedules 4 --seed 3
+finish

@@ -58,3 +58,4 @@ ops=$(grep -c '^[0-9]*: ' hosts.ops)
 echo "$ops: alloc host=0 size=2G tag=1" >>hosts.ops
 expect_exit 0 explain hosts.ops
 expect_text out.txt "On host 2 'losses' piles up"
+finish

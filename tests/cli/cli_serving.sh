@@ -55,3 +55,4 @@ expect_exit 1 run serving_beside_training --target plant_not_released_pieces --s
 repro=$(ls found/repros/*.ops)
 grep -q '^shares ' "$repro" || fail "the repro has no line shares"
 expect_exit 1 replay "$repro"
+finish
