@@ -14,7 +14,7 @@ static bool serves_list(void *context, uint64_t capacity_bytes, bool *goes_on)
 {
     const struct list *list = context;
     struct setup setup = *list->setup;
-    setup.capacity_bytes = capacity_bytes;
+    setup_set_capacity(&setup, capacity_bytes);
     *goes_on = true;
     return judged_first_refused(list->target, &setup, list->ops) == list->ops->count;
 }

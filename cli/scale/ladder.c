@@ -358,7 +358,12 @@ static void set_device(const struct scale *scale, const struct scale_axis *axis,
 {
     const uint64_t base_bytes = capacity_of(axis->kind, axis->values[0]);
     char kibibytes[SETUP_NAME_BYTES];
-    setup->capacity_bytes = capacity_of(axis->kind, value);
+    const uint64_t bytes = capacity_of(axis->kind, value);
+    if (scale->scenario == NULL) {
+        setup_set_capacity(setup, bytes);
+    } else {
+        setup->capacity_bytes = bytes;
+    }
     (void)snprintf(setup->chip, sizeof setup->chip, "%s", axis->kind == SCALE_CHIP ? value : "");
     if (scale->scenario != NULL && setup->capacity_bytes != base_bytes &&
         !scenario_option_is_given(setup, sized_for)) {

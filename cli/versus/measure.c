@@ -252,7 +252,7 @@ static bool serves_list(void *context, uint64_t capacity_bytes, bool *goes_on)
     char words[DEATH_WORDS_BYTES];
     setup_init(&setup);
     setup_copy(&setup, search->setup);
-    setup.capacity_bytes = capacity_bytes;
+    setup_set_capacity(&setup, capacity_bytes);
     task.setup = &setup;
     const bool is_answered = ask(&task, find_refused, &refused, sizeof refused, words);
     search->code = task.code;

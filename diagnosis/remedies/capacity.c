@@ -29,7 +29,7 @@ static bool capacity_apply(const struct remedy_case *given, uint64_t parameter,
     const uint64_t now = given->setup->capacity_bytes;
     char size[SIZE_TEXT_BYTES];
     const size_t retired_count = remedy_leave_out_retired(given, result);
-    result->setup.capacity_bytes = parameter;
+    setup_set_capacity(&result->setup, parameter);
     result->setup.chip[0] = '\0';
     size_print_field(parameter > now ? parameter - now : now - parameter, size);
     remedy_note_retired(result,

@@ -98,7 +98,7 @@ static bool chip_apply(const struct remedy_case *given, uint64_t parameter,
 {
     const struct chip *chip = chips[parameter];
     char size[SIZE_TEXT_BYTES];
-    result->setup.capacity_bytes = find_chip_capacity(given, chip);
+    setup_set_capacity(&result->setup, find_chip_capacity(given, chip));
     snprintf(result->setup.chip, sizeof result->setup.chip, "%s", chip->name);
     size_print_field(result->setup.capacity_bytes - find_reserved_bytes(given), size);
     const size_t retired_count = remedy_leave_out_retired(given, result);

@@ -157,6 +157,17 @@ void setup_set_hosts(struct setup *setup, uint32_t host_count)
     }
 }
 
+void setup_set_capacity(struct setup *setup, uint64_t capacity_bytes)
+{
+    CHECK(setup->capacity_bytes > 0 && capacity_bytes > 0);
+    if (setup->shared_bytes != 0) {
+        const double shared = (double)setup->shared_bytes / (double)setup->capacity_bytes;
+        const uint64_t bytes = (uint64_t)(shared * (double)capacity_bytes);
+        setup->shared_bytes = bytes > capacity_bytes ? bytes : capacity_bytes;
+    }
+    setup->capacity_bytes = capacity_bytes;
+}
+
 uint64_t setup_shared_bytes(const struct setup *setup)
 {
     return setup->shared_bytes == 0 ? setup->capacity_bytes : setup->shared_bytes;

@@ -110,6 +110,8 @@ void setup_set_hosts(struct setup *setup, uint32_t host_count);
 /* One time for all hosts, a device for each, and the default bound of collectives: what lanes have.
  */
 void setup_drop_clocks(struct setup *setup);
+/* Another capacity, at least 1 byte; what hosts share changes in proportion. */
+void setup_set_capacity(struct setup *setup, uint64_t capacity_bytes);
 /* What the hosts of a shared device may have of it together. */
 uint64_t setup_shared_bytes(const struct setup *setup);
 /* The hosts of the group, a bit each: those that are declared, or all. */
