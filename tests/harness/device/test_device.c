@@ -355,6 +355,36 @@ START_TEST(a_pending_event_is_due_later_than_now)
 }
 END_TEST
 
+START_TEST(what_is_enqueued_without_a_delay_is_done_unless_its_stream_is_busy)
+{
+    set_up_device();
+    timeline_enqueue(timeline, 1, 3, 0);
+    ck_assert_int_eq(timeline_state(timeline, 1), EVENT_DONE);
+    timeline_enqueue(timeline, 2, 3, 50);
+    timeline_enqueue(timeline, 3, 3, 0);
+    ck_assert_int_eq(timeline_state(timeline, 3), EVENT_PENDING);
+    ck_assert_uint_eq(timeline_due_ns(timeline, 3), 50);
+    tear_down_device();
+}
+END_TEST
+
+START_TEST(the_event_that_is_due_last_is_found_wherever_it_stands)
+{
+    set_up_device();
+    timeline_add(timeline, 1, 100);
+    timeline_add(timeline, 2, 50);
+    timeline_add(timeline, 3, 100);
+    timeline_add(timeline, 4, DELAY_NEVER);
+    ck_assert_uint_eq(timeline_last_due(timeline, 4), 3);
+    ck_assert_uint_eq(timeline_last_due(timeline, 3),
+                      1); /* the first, before one that is due earlier */
+    timeline_complete(timeline, 1);
+    timeline_complete(timeline, 3);
+    ck_assert_uint_eq(timeline_last_due(timeline, 2), 0);
+    tear_down_device();
+}
+END_TEST
+
 Suite *suite_of_device(void)
 {
     Suite *suite = suite_create("device");
@@ -374,6 +404,8 @@ Suite *suite_of_device(void)
     tcase_add_test(tests, waiting_completes_what_is_due_by_then_in_order);
     tcase_add_test(tests, a_collective_ends_after_the_last_host_or_at_its_bound);
     tcase_add_test(tests, a_pending_event_is_due_later_than_now);
+    tcase_add_test(tests, what_is_enqueued_without_a_delay_is_done_unless_its_stream_is_busy);
+    tcase_add_test(tests, the_event_that_is_due_last_is_found_wherever_it_stands);
     suite_add_tcase(suite, tests);
     return suite;
 }
