@@ -63,15 +63,21 @@ void writing_append(struct writing *text, const char *string)
     writing_append_bytes(text, string, strlen(string));
 }
 
-void writing_append_number(struct writing *text, uint64_t number)
+size_t writing_print_digits(uint64_t number, char digits[WRITING_DIGIT_COUNT_MAX])
 {
-    char digits[20]; /* 2^64 - 1 has 20 */
-    size_t i = sizeof digits;
+    size_t i = WRITING_DIGIT_COUNT_MAX;
     do {
         digits[--i] = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
-    writing_append_bytes(text, digits + i, sizeof digits - i);
+    return WRITING_DIGIT_COUNT_MAX - i;
+}
+
+void writing_append_number(struct writing *text, uint64_t number)
+{
+    char digits[WRITING_DIGIT_COUNT_MAX];
+    const size_t count = writing_print_digits(number, digits);
+    writing_append_bytes(text, digits + sizeof digits - count, count);
 }
 
 void writing_append_seconds(struct writing *text, uint64_t duration_ns)

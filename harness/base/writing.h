@@ -26,6 +26,9 @@ const char *writing_string(const struct writing *text);
 void writing_append(struct writing *text, const char *string);
 void writing_append_bytes(struct writing *text, const void *bytes, size_t length);
 void writing_append_number(struct writing *text, uint64_t number);
+/* The decimal digits at the end of the array, without printf; returns how many there are. */
+enum { WRITING_DIGIT_COUNT_MAX = 20 }; /* of 2^64 - 1 */
+size_t writing_print_digits(uint64_t number, char digits[WRITING_DIGIT_COUNT_MAX]);
 void writing_append_format(struct writing *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

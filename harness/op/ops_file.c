@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
+#include "harness/base/writing.h"
 #include "harness/op/fit.h"
 #include "harness/op/rounding.h"
 
@@ -35,14 +36,10 @@ static void append_text(struct line *line, const char *text)
 
 static void append_number(struct line *line, const char *before, uint64_t number)
 {
-    char digits[20]; /* 2^64 - 1 has 20 */
-    size_t i = sizeof digits;
-    do {
-        digits[--i] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
+    char digits[WRITING_DIGIT_COUNT_MAX];
+    const size_t count = writing_print_digits(number, digits);
     append_text(line, before);
-    append_bytes(line, digits + i, sizeof digits - i);
+    append_bytes(line, digits + sizeof digits - count, count);
 }
 
 static void append_key(struct line *line, const char *key)
