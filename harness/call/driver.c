@@ -109,13 +109,10 @@ static void prepare_on_program(const struct host *host, struct call *call, uint6
     timeline_add(host->timeline, call->event, DELAY_NEVER);
 }
 
-/* The event of free_after and use: a named one, or a new one. */
+/* The event of a free_after or use: a named one, or a new one. */
 static void name_event(const struct host *host, struct call *call)
 {
     const struct op *op = &call->op;
-    if (op->kind != OP_FREE_AFTER && op->kind != OP_USE) {
-        return;
-    }
     if (op->event != OP_NONE) {
         call->event = (uint64_t)op->event + 1;
         call->skipped = timeline_state(host->timeline, call->event) == EVENT_UNKNOWN;
@@ -449,7 +446,9 @@ uint64_t driver_begin_call(struct host *host, const struct op *op, uint32_t numb
                           .result = TARGET_OK};
     host_begin_call(host);
     device_pin(host->device, call->is_pinned);
-    name_event(host, call);
+    if (op->kind == OP_FREE_AFTER || op->kind == OP_USE) {
+        name_event(host, call);
+    }
     if (!call->skipped) {
         prepare_call(host, call, &handle);
     }
@@ -488,9 +487,59 @@ void driver_end_call(struct host *host, struct call *call)
     }
 }
 
+/* --- the short road --- */
+
+/* Plain allocs and frees are nearly all of the calls, and nothing but the limits of the target and
+ * the block that is freed decides whether they are made. */
+static bool is_plain_op(const struct host *host, const struct op *op)
+{
+    return host->is_plain && op->flags == 0 && (op->kind == OP_ALLOC || op->kind == OP_FREE) &&
+           host->clients == NULL && !model_is_asleep(host->model);
+}
+
+static void free_plain(struct host *host, struct call *call)
+{
+    call->slot = model_slot_of_op(host->model, call->op.ref);
+    const struct block *block = call->slot == SLOT_NONE ? NULL
+                                                        : model_block(host->model, call->slot);
+    if (block == NULL || block->kind == BLOCK_PROGRAM || !block->is_known) {
+        call->slot = SLOT_NONE;
+        call->skipped = true;
+        return;
+    }
+    prepare_free(host, block, call);
+    if (!call->is_deferred) {
+        call->result = host->target->free(host->instance, block->handle, 0);
+    }
+}
+
+/* As the long road does it for such an op. */
+static void call_plain(struct host *host, const struct setup *setup, const struct op *op,
+                       uint32_t number, struct call *call)
+{
+    *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
+    host_begin_call(host);
+    if (limits_are_exceeded(&host->target->limits, op)) {
+        call->skipped = true;
+    } else if (op->kind == OP_FREE) {
+        free_plain(host, call);
+    } else {
+        call->result = call_alloc(host, setup, call);
+    }
+    host_end_call(host);
+    note_refusal(host, call);
+    if (call->result != TARGET_OK) {
+        call->block = (struct target_block){0};
+    }
+}
+
 void driver_call(struct host *host, const struct setup *setup, const struct op *op, uint32_t number,
                  struct call *call)
 {
+    if (is_plain_op(host, op)) {
+        call_plain(host, setup, op, number, call);
+        return;
+    }
     const uint64_t handle = driver_begin_call(host, op, number, call);
     driver_call_target(host, setup, handle, call);
     driver_end_call(host, call);

@@ -157,6 +157,20 @@ static const char *find_natural_flaw(const struct target_contract *contract)
                : NULL;
 }
 
+/* Blocks are ranges of the whole device, and nothing is promised of an alloc or free that succeeds
+ * but its range and the counters. */
+static bool is_plain_contract(const struct target_contract *contract)
+{
+    bool is_late = false;
+    for (unsigned i = 0; i < TARGET_COUNTER_COUNT; i++) {
+        is_late = is_late || contract->counting[i] == TARGET_COUNT_LATE;
+    }
+    return !is_late && contract->placement == PLACEMENT_RANGES && contract->header_bytes == 0 &&
+           contract->sleeps == SLEEP_NONE && !contract->regions.grows &&
+           !contract->stream_ordered && !contract->records && !contract->aligns_naturally &&
+           !contract->counts_owners;
+}
+
 static bool is_sound_contract(const struct host *host, char *reason, size_t reason_bytes)
 {
     const struct target *target = host->target;
@@ -289,6 +303,7 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
         host_deinit(host);
         return false;
     }
+    host->is_plain = is_plain_contract(&host->contract);
     host->model = model_create(setup->capacity_bytes, &host->contract, timeline);
     size_t region_count = 0;
     const struct device_region *regions = device_regions(host->device, &region_count);

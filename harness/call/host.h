@@ -31,6 +31,7 @@ struct host {
     uint64_t next_address;     /* where the next block without an address is put for the harness */
     uint32_t call_count;       /* calls under way */
     uint32_t refused_op; /* one client: the last op, if it may be asked again (OP_RETRY); OP_NONE */
+    bool is_plain;       /* what it promises is judged on the short road (rules/judge_plain.h) */
     uint8_t index;
     uint8_t clock; /* the first host with this timeline */
 };

@@ -66,6 +66,9 @@ const struct device_call *device_calls(const struct device *device, size_t *coun
  * op begins. */
 uint64_t device_seen_count(const struct device *device);
 bool device_hung(const struct device *device);
+/* Since the op began nothing was asked of the device, nothing struck and nothing is amiss, and all
+ * of its memory is there. */
+bool device_was_quiet(const struct device *device);
 /* Bytes of host memory that the target holds now. */
 uint64_t device_host_bytes(const struct device *device);
 struct host_memory *device_host_memory(struct device *device);

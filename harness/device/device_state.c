@@ -99,6 +99,13 @@ bool device_hung(const struct device *device)
     return device->hung;
 }
 
+bool device_was_quiet(const struct device *device)
+{
+    return (device->total_count | device->call_count | device->faults.fired |
+            device->faults.struck | device->unmapped.count) == 0 &&
+           !device->hung && !device->left_range && device->unseen_from == UINT64_MAX;
+}
+
 uint64_t device_seen_count(const struct device *device)
 {
     const uint64_t completed_count = timeline_completed_count(device->timeline);

@@ -132,6 +132,8 @@ uint32_t model_open_recording(const struct model *model);
 size_t model_recording_count(const struct model *model);
 uint32_t model_recording(const struct model *model, size_t index);
 bool model_has_recording(const struct model *model, uint32_t op);
+/* No block is absent or kept, and the target is awake. */
+bool model_is_plain(const struct model *model);
 /* Absent blocks: index < model_absent_count.  A return takes its block out and changes the order of
  * the others. */
 size_t model_absent_count(const struct model *model);

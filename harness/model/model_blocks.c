@@ -167,6 +167,25 @@ void model_free(struct model *model, uint32_t slot, uint64_t event)
     model_settle(model, slot);
 }
 
+bool model_end_plain(struct model *model, uint32_t slot)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(slot < model->block_count);
+    if (block->state != BLOCK_LIVE || block->kind == BLOCK_PROGRAM || block->is_absent ||
+        (block->hold_count | block->use_count | block->wait_count) != 0 ||
+        block->recording != OP_NONE || model->contract.stream_ordered) {
+        return false;
+    }
+    remove_from_list(model, &model->live, slot);
+    span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+    model_count_displaced(model, block);
+    block->is_known = false;
+    block->state = BLOCK_GONE;
+    block->end_op = model->op;
+    release_slot(model, slot);
+    return true;
+}
+
 void model_hold(struct model *model, uint32_t slot)
 {
     CHECK(slot < model->block_count);

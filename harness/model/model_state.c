@@ -126,6 +126,11 @@ bool model_is_idle(const struct model *model)
     return true;
 }
 
+bool model_is_plain(const struct model *model)
+{
+    return (model->absent.count | model->kept.count) == 0 && !model->is_asleep;
+}
+
 /* --- blocks --- */
 
 size_t model_slot_count(const struct model *model)

@@ -41,6 +41,9 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
 /* The client freed it: dying until event (0 = none), uses and holds end, and, where frees are
  * ordered by streams, what was enqueued on its stream. */
 void model_free(struct model *model, uint32_t slot, uint64_t event);
+/* The same without an event for a buffer that nothing keeps: it is gone at once, and nobody has to
+ * be told (model_gone).  False: it is no such buffer, and nothing changed. */
+bool model_end_plain(struct model *model, uint32_t slot);
 void model_use(struct model *model, uint32_t slot, uint64_t event); /* programs: an execution */
 void model_hold(struct model *model, uint32_t slot);
 void model_release(struct model *model, uint32_t slot);

@@ -11,6 +11,7 @@
 #include "harness/rules/private/judge_moved.h"
 #include "harness/rules/private/judge_oom.h"
 #include "harness/rules/private/judge_order.h"
+#include "harness/rules/private/judge_plain.h"
 #include "harness/rules/private/judge_regions.h"
 #include "harness/rules/private/judge_reported.h"
 #include "harness/rules/private/judge_sleep.h"
@@ -111,13 +112,16 @@ static void narrow_peak(struct host *host, uint64_t peak_bytes)
     }
 }
 
-/* The last things asked of the target on an op. */
+static void ask_stats(struct host *host)
+{
+    host->stats = (struct target_stats){0};
+    host->target->stats(host->instance, &host->stats);
+}
+
+/* The last things asked of the target on an op: what it says of itself. */
 static void judge_reports(struct judge *judge, struct host *host, const struct call *call)
 {
     const bool in_full = call->op.kind == OP_REPORT || call->result != TARGET_OK;
-    struct target_stats stats = {0};
-    host->target->stats(host->instance, &stats);
-    host->stats = stats;
     if (!judge_regions(judge, host, NULL)) {
         return;
     }
@@ -129,7 +133,8 @@ static void judge_reports(struct judge *judge, struct host *host, const struct c
     check_polls(judge, host);
 }
 
-void judge_call(struct judge *judge, struct host *host, const struct call *call)
+/* What is kept of one call alone. */
+static void begin_call(struct judge *judge)
 {
     judge->spent = (struct regret_spent){0};
     judge->regret = (struct regret){0};
@@ -138,8 +143,12 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->oom_kind = VERDICT_NONE;
     judge->sums = JUDGE_SUMS_DO_NOT_DECIDE;
     judge->hides_oom = false;
+}
+
+/* As judge_call(), after begin_call(). */
+static void judge_whole_call(struct judge *judge, struct host *host, const struct call *call)
+{
     judge->hosts_differ = judge->hosts_differ || (has_fault(host) && !call->is_pinned);
-    judge->had_absent = model_absent_count(host->model) > 0;
     judge_note_holes(judge, host);
     const bool is_followed = judge_answer(judge, host, call);
     note_refusal(judge, host, call);
@@ -151,7 +160,25 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     if (!judge_absent(judge, host, call)) {
         return;
     }
+    ask_stats(host);
     judge_reports(judge, host, call);
+}
+
+bool judge_call(struct judge *judge, struct host *host, const struct call *call)
+{
+    begin_call(judge);
+    judge->had_absent = model_absent_count(host->model) > 0;
+    if (!judge_plain(judge, host, call)) {
+        judge_whole_call(judge, host, call);
+        return false;
+    }
+    ask_stats(host);
+    if (!judge_plain_stats(judge, host, &host->stats)) {
+        judge_reports(judge, host, call);
+        return false;
+    }
+    narrow_peak(host, host->stats.peak_bytes_in_use);
+    return true;
 }
 
 void judge_empty_heap(struct judge *judge, struct host *host)

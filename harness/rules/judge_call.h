@@ -6,8 +6,9 @@
 #include "harness/rules/judge.h"
 
 /* After driver_call.  Brings the models up to date, checks every rule, judges an OOM; sets
- * *judge->verdict. */
-void judge_call(struct judge *judge, struct host *host, const struct call *call);
+ * *judge->verdict.  True: the call was granted, nothing else happened, and there is nothing to
+ * count of its verdict. */
+bool judge_call(struct judge *judge, struct host *host, const struct call *call);
 /* After everything was freed, before close: one hole of the whole heap. */
 void judge_empty_heap(struct judge *judge, struct host *host);
 /* After close: the host memory of the target. */

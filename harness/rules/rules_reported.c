@@ -1,6 +1,7 @@
 /* What the target reports about itself: counters, holes, the allocations report, handles. */
 #include "harness/base/check.h"
 #include "harness/rules/private/counter_history.h"
+#include "harness/rules/private/judge_reported.h"
 #include "harness/rules/private/reported_row.h"
 #include "harness/rules/private/rules.h"
 
@@ -82,15 +83,13 @@ static bool is_of_empty_heap(const struct evidence *evidence)
            evidence->with_holes && is_empty(evidence->host->model);
 }
 
-/* What every op is asked, and nearly always the answer: each counter is exact, which is right
- * whatever the contract says of it, unless late ones are followed. */
-static bool is_exact(const struct evidence *evidence)
+bool judge_counters_are_exact(const struct judge *judge, const struct host *host,
+                              const struct target_stats *stats)
 {
-    const struct target_stats *stats = evidence->stats;
-    const struct model_counters *is = model_counters(evidence->host->model);
-    return !evidence->with_holes && evidence->judge->histories == NULL &&
-           stats->bytes_in_use == is->in_use_bytes && stats->num_allocs == is->block_count &&
-           stats->bytes_limit == model_capacity_bytes(evidence->host->model) &&
+    const struct model_counters *is = model_counters(host->model);
+    return judge->histories == NULL && stats->bytes_in_use == is->in_use_bytes &&
+           stats->num_allocs == is->block_count &&
+           stats->bytes_limit == model_capacity_bytes(host->model) &&
            stats->bytes_reserved == is->reserved_bytes &&
            stats->peak_bytes_reserved == is->peak_reserved_bytes &&
            stats->peak_bytes_in_use >= is->peak_low_bytes &&
@@ -101,7 +100,7 @@ static bool is_exact(const struct evidence *evidence)
 bool rules_judge_counters(const struct evidence *evidence)
 {
     const struct host *host = evidence->host;
-    if (is_exact(evidence)) {
+    if (!evidence->with_holes && judge_counters_are_exact(evidence->judge, host, evidence->stats)) {
         return true;
     }
     const bool is_late = host->contract.counting[TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] ==

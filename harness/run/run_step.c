@@ -259,12 +259,9 @@ static void count_shortage(struct run *run, const struct host *host, const struc
     }
 }
 
-void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message)
+/* What the call had the device do. */
+static void observe_device(struct run *run, struct host *host, const struct call *call)
 {
-    begin_verdict(run, call->number);
-    model_begin_op(host->model, call->number);
-    count_op(run, call);
-    observe_call(run, call, message);
     count_device_calls(host->device, &run->observation);
     if (call->op.kind != OP_SLEEP && call->op.kind != OP_WAKE) {
         count_mitigations(run, &run->observation);
@@ -273,12 +270,24 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
         const struct wait_place place = wait_place_of(run);
         waits_note_call(&run->waits, &place, host, call);
     }
+}
+
+void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message)
+{
+    begin_verdict(run, call->number);
+    model_begin_op(host->model, call->number);
+    count_op(run, call);
+    observe_call(run, call, message);
+    if (!device_was_quiet(host->device)) {
+        observe_device(run, host, call);
+    }
     if (call->skipped) {
         judge_absorb_all(&run->judge);
     } else {
-        judge_call(&run->judge, host, call);
-        count_regret(run);
-        count_verdict(run, call, run->judge.oom_kind);
+        if (!judge_call(&run->judge, host, call)) {
+            count_regret(run);
+            count_verdict(run, call, run->judge.oom_kind);
+        }
         count_hit_probes(run, host, call);
         count_standstill(run, host, call);
         count_shortage(run, host, call);

@@ -4,6 +4,8 @@
 
 #include "harness/rules/judge.h"
 
+/* Both rules are kept at this moment, after as many blocks, events and programs as there are. */
+bool judge_keeps_host_memory(const struct host *host);
 /* After each call, or after calls that overlapped.  False: a rule is broken. */
 bool judge_host_memory(struct judge *judge, const struct host *host);
 /* After close: everything is given back. */

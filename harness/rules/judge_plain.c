@@ -1,0 +1,86 @@
+#include "harness/rules/private/judge_plain.h"
+
+#include "harness/device/host_memory.h"
+#include "harness/op/rounding.h"
+#include "harness/rules/private/judge_host.h"
+#include "harness/rules/private/judge_reported.h"
+
+/* --- what is plain --- */
+
+/* The op asks for nothing beside a block, or its end. */
+static bool is_plain_call(const struct call *call)
+{
+    return call->result == TARGET_OK && call->event == 0 && call->op.flags == 0 &&
+           !call->is_deferred && !call->is_spoiled &&
+           (call->op.kind == OP_ALLOC || call->op.kind == OP_FREE);
+}
+
+/* Nothing is to be taken in before the answer is. */
+static bool is_plain_host(const struct judge *judge, const struct host *host)
+{
+    return host->is_plain && device_was_quiet(host->device) && model_is_plain(host->model) &&
+           judge->absorbed_counts[host->clock] == timeline_completed_count(host->timeline);
+}
+
+/* --- its answer --- */
+
+/* What the rules on a granted range ask: those that take_block() has judged one by one. */
+static bool is_sound_block(const struct host *host, const struct call *call, uint64_t align_bytes,
+                           uint64_t promised_bytes)
+{
+    const struct target_block *block = &call->block;
+    const uint64_t capacity = model_capacity_bytes(host->model);
+    const uint64_t granule = host->contract.granule_bytes;
+    return block->handle != 0 && block->size_bytes >= call->op.size_bytes &&
+           block->size_bytes <= promised_bytes && block->size_bytes <= capacity &&
+           block->address <= capacity - block->size_bytes &&
+           block->address >= model_reserved_bytes(host->model) &&
+           (block->address & (align_bytes - 1)) == 0 && (block->size_bytes & (granule - 1)) == 0;
+}
+
+static bool take_block(struct host *host, const struct call *call)
+{
+    const struct op *op = &call->op;
+    const uint64_t granule = host->contract.granule_bytes;
+    const uint64_t asked_align = (uint64_t)1 << op->align_log2;
+    const struct model_new what = {
+        .requested_bytes = op->size_bytes,
+        .align_bytes = asked_align > granule ? asked_align : granule,
+        .kind = BLOCK_BUFFER,
+        .tag = op->tag,
+    };
+    uint32_t slot = SLOT_NONE;
+    uint32_t other = SLOT_NONE;
+    const uint64_t promised = rounding_bytes_max(&host->contract.rounding, granule, op->size_bytes);
+    if (op->size_bytes == 0 || !is_sound_block(host, call, what.align_bytes, promised) ||
+        !model_add(host->model, &what, &call->block, &slot, &other)) {
+        return false;
+    }
+    device_stamp(host->device, call->block.address, op->size_bytes, slot);
+    return true;
+}
+
+static bool take_end(struct host *host, const struct call *call)
+{
+    if (!model_end_plain(host->model, call->slot)) {
+        return false;
+    }
+    device_scrub(host->device, call->slot);
+    return true;
+}
+
+bool judge_plain(struct judge *judge, struct host *host, const struct call *call)
+{
+    if (!is_plain_call(call) || !is_plain_host(judge, host) || !judge_keeps_host_memory(host)) {
+        return false;
+    }
+    return call->op.kind == OP_ALLOC ? take_block(host, call) : take_end(host, call);
+}
+
+/* --- what it says of itself --- */
+
+bool judge_plain_stats(const struct judge *judge, const struct host *host,
+                       const struct target_stats *stats)
+{
+    return !device_hung(host->device) && judge_counters_are_exact(judge, host, stats);
+}
