@@ -21,6 +21,7 @@ extern const struct subcommand subcommand_compare;
 extern const struct subcommand subcommand_report_bug;
 extern const struct subcommand subcommand_pod;
 extern const struct subcommand subcommand_scale;
+extern const struct subcommand subcommand_bench;
 
 /* In the order of the help; ends with NULL. */
 extern const struct subcommand *const subcommands[];

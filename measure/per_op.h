@@ -1,17 +1,17 @@
 /* Nanoseconds per op of a workload: through a target's table alone, through the whole harness, and
  * with nothing called at all. */
-#ifndef BENCH_MEASURE_H
-#define BENCH_MEASURE_H
+#ifndef MEASURE_PER_OP_H
+#define MEASURE_PER_OP_H
 
-#include "bench/workload.h"
 #include "harness/target.h"
+#include "measure/workload.h"
 
 enum { MEASURE_NOTE_BYTES = 256 };
 
 /* One measurement: the ops after the fill, or as many of them as the time allowed. */
 struct measurement {
-    double ns_per_op; /* a free or an alloc; the median of the repeats; meaningless when op_count is
-                         0 */
+    double ns_per_op;       /* a free or an alloc; the median of the repeats */
+    double ns_least;        /* the same of the fastest; both meaningless when op_count is 0 */
     uint64_t op_count;      /* of the median repeat */
     uint64_t refused_count; /* allocs that were refused, in the same */
     char

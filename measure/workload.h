@@ -1,7 +1,7 @@
-/* The ops of a steady state, drawn before any clock runs: a device 70 % full, in which a random
+/* The ops of a steady state, drawn before any clock runs: on a device that is so full a random
  * block is freed and one of a new size allocated, again and again. */
-#ifndef BENCH_WORKLOAD_H
-#define BENCH_WORKLOAD_H
+#ifndef MEASURE_WORKLOAD_H
+#define MEASURE_WORKLOAD_H
 
 #include "harness/op/op.h"
 
@@ -19,9 +19,9 @@ struct workload {
  * device. */
 #define WORKLOAD_SIZE_BYTES_MAX (UINT64_C(1) << 20)
 
-/* The capacity of which live_bytes are 70 %, rounded up to a multiple of 16384, so of every granule
- * in use. */
-uint64_t workload_capacity_bytes(uint64_t live_bytes);
+/* The capacity of which live_bytes are full_percent, 1..100, rounded up to a multiple of 16384, so
+ * of every granule in use. */
+uint64_t workload_capacity_bytes(uint64_t live_bytes, uint32_t full_percent);
 
 /* block_count live blocks, 1..2^24, and step_count frees with as many allocs after the fill. */
 void workload_init(struct workload *workload, uint32_t block_count, uint32_t step_count,

@@ -1,4 +1,4 @@
-#include "bench/measure.h"
+#include "measure/per_op.h"
 
 #include "harness/base/check.h"
 #include "harness/run/run.h"
@@ -228,6 +228,7 @@ static void measure_target(const struct subject_kind *kind, const struct measure
     qsort(repeats, done_count, sizeof *repeats, compare_measurements);
     const struct measurement *median = &repeats[done_count / 2];
     result->ns_per_op = median->ns_per_op;
+    result->ns_least = repeats[0].ns_per_op;
     result->op_count = median->op_count;
     result->refused_count = median->refused_count;
 }

@@ -1,4 +1,4 @@
-#include "bench/workload.h"
+#include "measure/workload.h"
 
 #include "harness/base/check.h"
 #include "harness/base/random.h"
@@ -7,7 +7,6 @@
 
 enum {
     SIZE_BYTES_MIN = 512,
-    FULL_PERCENT = 70,
     CAPACITY_MULTIPLE_BYTES = 16384,
 };
 
@@ -30,9 +29,10 @@ static uint64_t draw_size_bytes(struct random *random)
     return random_log_uniform(random, SIZE_BYTES_MIN, WORKLOAD_SIZE_BYTES_MAX);
 }
 
-uint64_t workload_capacity_bytes(uint64_t live_bytes)
+uint64_t workload_capacity_bytes(uint64_t live_bytes, uint32_t full_percent)
 {
-    const uint64_t capacity_bytes = live_bytes / FULL_PERCENT * 100;
+    CHECK(full_percent >= 1 && full_percent <= 100);
+    const uint64_t capacity_bytes = live_bytes / full_percent * 100;
     return (capacity_bytes / CAPACITY_MULTIPLE_BYTES + 1) * CAPACITY_MULTIPLE_BYTES;
 }
 
