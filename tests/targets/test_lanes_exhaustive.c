@@ -2,14 +2,16 @@
  * several lanes meet a request that needs their memory: the reference allocator breaks no promise.
  * And what the search finds is all there is: schedules of chance lead to nothing else.
  *
- * HBMSTRESS_EXHAUSTIVE=1: no bound, for as many lists as complete in 20 minutes.  Under a sanitizer
- * every LIST_STRIDE-th list only, unless that is set. */
+ * HBMSTRESS_EXHAUSTIVE=1: no bound, for as many lists as complete in 20 minutes.  Otherwise the
+ * first third of the lists, and a third of the chance, all at night (draws.h), and under a
+ * sanitizer every LIST_STRIDE-th. */
 #include "explore/strategies/strategies.h"
 #include "harness/base/random.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"
 #include "targets/targets.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -26,10 +28,12 @@ enum { LIST_STRIDE = 1 };
 #endif
 
 enum {
+    FREE_COUNT_MAX = 6,
     LIST_COUNT = 600,
+    LIST_COUNT_MIN = 3 * 3 *
+                     FREE_COUNT_MAX, /* each way to defragment, number of lanes and of frees */
     BOUND = 1,
     GRANULE_BYTES = 512,
-    FREE_COUNT_MAX = 6,
     BLOCK_COUNT_MAX = 16,
     PAIR_COUNT = 32
 };
@@ -322,9 +326,10 @@ START_TEST(no_interleaving_of_queued_frees_and_a_request_breaks_a_promise)
         .argument = thorough ? 0 : BOUND,
         .schedule_count_max = thorough ? UNBOUNDED_SCHEDULE_COUNT_MAX : 0,
         .backend = SCHEDULER_FIBERS};
+    const uint64_t list_count = thorough ? LIST_COUNT : draws_count(LIST_COUNT, LIST_COUNT_MIN);
     const time_t end = time(NULL) + UNBOUNDED_SECONDS;
     struct searched searched = {0};
-    for (uint32_t seed = 0; seed < LIST_COUNT && !(thorough && time(NULL) > end);
+    for (uint32_t seed = 0; seed < list_count && !(thorough && time(NULL) > end);
          seed += thorough ? 1 : LIST_STRIDE) {
         struct drawing drawing = list_draw(seed, 2 + seed / 3 % 3, 1 + seed / 9 % FREE_COUNT_MAX);
         search_list(&drawing, &search, &searched);
@@ -430,12 +435,13 @@ static struct drawing pair_draw(uint32_t seed)
 
 START_TEST(chance_finds_nothing_that_the_search_did_not)
 {
+    const uint64_t schedule_count = draws_count(RANDOM_SCHEDULE_COUNT, RANDOM_SCHEDULE_COUNT / 3);
     uint64_t outcome_count = 0, list_count = 0;
     for (uint32_t seed = 0; seed < PAIR_COUNT; seed += LIST_STRIDE) {
         struct outcomes outcomes = {0};
         struct drawing drawing = pair_draw(seed);
         outcome_count += outcomes_of(&drawing, &strategy_exhaustive, 0, &outcomes);
-        const size_t missed_count = outcomes_of(&drawing, &strategy_random, RANDOM_SCHEDULE_COUNT,
+        const size_t missed_count = outcomes_of(&drawing, &strategy_random, schedule_count,
                                                 &outcomes);
         if (missed_count > 0) {
             ops_file_print(stdout, &drawing.setup, &drawing.ops,
