@@ -12,11 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { FIXED_COUNT_MAX = 16, ITEM_COUNT_MAX = 401, GRANULE_BYTES = 512 };
+enum { FIXED_COUNT_MAX = 16, ITEM_COUNT_MAX = 100001, GRANULE_BYTES = 512 };
 static const uint64_t capacity_granules = (UINT64_C(16) << 30) / GRANULE_BYTES;
 
 static const uint32_t fixed_counts[] = {0, 2, 4, 8, FIXED_COUNT_MAX};
-static const uint32_t movable_counts[] = {20, 100, ITEM_COUNT_MAX - 1};
+static const uint32_t movable_counts[] = {20, 100, 400};
+static const uint32_t large_counts[] = {1000, 10000, ITEM_COUNT_MAX - 1};
 /* How much of the device the blocks and the request take, in hundredths of a percent. */
 static const uint32_t fills[] = {9500, 9900, 9990, 9999};
 enum { FILL_WHOLE = 10000 };
@@ -41,10 +42,10 @@ struct state {
 
 struct options {
     uint64_t states, seed, nodes_max;
-    bool wants_proof;
+    bool wants_proof, is_large;
 };
 
-enum { METHOD_COUNT = PACKING_BY_FILLS + 1 };
+enum { METHOD_COUNT = PACKING_BY_PATTERNS + 1 };
 struct tally {
     uint64_t count, results[3], methods[METHOD_COUNT], nodes;
     uint64_t *times_ns; /* count of them */
@@ -139,7 +140,7 @@ static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed
 
 static void draw_state(struct random *random, const struct cell *cell, struct state *state)
 {
-    uint64_t weights[FIXED_COUNT_MAX + ITEM_COUNT_MAX];
+    static uint64_t weights[FIXED_COUNT_MAX + ITEM_COUNT_MAX];
     const size_t count = cell->fixed_count + cell->movable_count + 1;
     const enum distribution distribution = (enum distribution)random_below(random, SIZES_COUNT);
     draw_weights(random, distribution, weights, count);
@@ -165,7 +166,7 @@ static void measure_cell(struct packing *packing, const struct options *options,
                          const struct cell *cell, uint64_t index, struct tally *tally)
 {
     struct random random;
-    struct state state;
+    static struct state state;
     random_init(&random, random_derive(options->seed, index));
     for (uint64_t i = 0; i < options->states; i++) {
         draw_state(&random, cell, &state);
@@ -236,13 +237,14 @@ enum {
 };
 static_assert(sizeof fixed_counts / sizeof *fixed_counts == FIXED_KINDS, "one per kind");
 static_assert(sizeof movable_counts / sizeof *movable_counts == MOVABLE_KINDS, "one per kind");
+static_assert(sizeof large_counts / sizeof *large_counts == MOVABLE_KINDS, "one per kind");
 static_assert(sizeof fills / sizeof *fills == FILL_KINDS, "one per kind");
 
-static struct cell make_cell(uint32_t index)
+static struct cell make_cell(const struct options *options, uint32_t index)
 {
+    const uint32_t *counts = options->is_large ? large_counts : movable_counts;
     return (struct cell){fixed_counts[index / (MOVABLE_KINDS * FILL_KINDS)],
-                         movable_counts[index / FILL_KINDS % MOVABLE_KINDS],
-                         fills[index % FILL_KINDS]};
+                         counts[index / FILL_KINDS % MOVABLE_KINDS], fills[index % FILL_KINDS]};
 }
 
 static void print_cell(const struct cell *cell)
@@ -267,7 +269,8 @@ static struct tally tally_create(uint64_t count_max)
     return tally;
 }
 
-static void print_summary(const struct tally *tallies, uint32_t hardest)
+static void print_summary(const struct options *options, const struct tally *tallies,
+                          uint32_t hardest)
 {
     const uint64_t count = tallies[hardest].count * CELL_COUNT;
     struct tally all = tally_create(count);
@@ -280,7 +283,7 @@ static void print_summary(const struct tally *tallies, uint32_t hardest)
     }
     printf("%27s", "all");
     print_tally(&all);
-    const struct cell cell = make_cell(hardest);
+    const struct cell cell = make_cell(options, hardest);
     printf(
         "summary: %.2f %% decided, median %.1f us, p99 outside the hardest cell %.1f us, %" PRIu64
         " nodes; "
@@ -302,7 +305,7 @@ static void run_grid(const struct options *options)
     printf("%9s %7s %8s %8s %5s %5s %5s %10s %10s  %s\n", "unmovable", "movable", "full %",
            "decided", "fits", "none", "unkn", "median us", "p99 us", "settled by");
     for (uint32_t i = 0; i < CELL_COUNT; i++) {
-        const struct cell cell = make_cell(i);
+        const struct cell cell = make_cell(options, i);
         tallies[i] = tally_create(options->states);
         measure_cell(packing, options, &cell, i, &tallies[i]);
         hardest = is_harder(&tallies[i], &tallies[hardest]) ? i : hardest;
@@ -310,7 +313,7 @@ static void run_grid(const struct options *options)
         print_tally(&tallies[i]);
         fflush(stdout);
     }
-    print_summary(tallies, hardest);
+    print_summary(options, tallies, hardest);
     for (uint32_t i = 0; i < CELL_COUNT; i++) {
         free(tallies[i].times_ns);
     }
@@ -322,6 +325,10 @@ static bool read_options(int argument_count, char **arguments, struct options *o
     for (int i = 1; i < argument_count; i++) {
         if (strcmp(arguments[i], "--proof") == 0) {
             options->wants_proof = true;
+            continue;
+        }
+        if (strcmp(arguments[i], "--large") == 0) {
+            options->is_large = true;
             continue;
         }
         uint64_t *value = strcmp(arguments[i], "--states") == 0  ? &options->states
@@ -344,7 +351,8 @@ int main(int argument_count, char **arguments)
 {
     struct options options = {.states = 200, .seed = 1, .nodes_max = 2000000};
     if (!read_options(argument_count, arguments, &options)) {
-        fprintf(stderr, "usage: %s [--states N] [--seed N] [--nodes N] [--proof]\n", arguments[0]);
+        fprintf(stderr, "usage: %s [--states N] [--seed N] [--nodes N] [--proof] [--large]\n",
+                arguments[0]);
         return 2;
     }
     run_grid(&options);

@@ -8,15 +8,16 @@
 
 void check_proof_of(struct check *check, const char *claim)
 {
-    enum { PLAN, BUDGET, STACK, SPANS, SUM = 8 };
-    static void (*const checks[])(struct check *) = {check_plan,  check_budget,   check_stack,
-                                                     check_spans, check_rounding, check_search,
-                                                     check_table, check_fills,    check_sum};
+    enum { PLAN, BUDGET, STACK, SPANS, SUM = 9 };
+    static void (*const checks[])(struct check *) = {
+        check_plan,   check_budget, check_stack, check_spans,    check_rounding,
+        check_search, check_table,  check_fills, check_patterns, check_sum};
     if (!check_unpack(check, check->proof, "proof", "{s:s*}", "kind", &check->kind)) {
         return;
     }
     const size_t kind = check_find_word(check, "proof.kind", check->kind,
-                                        "plan|budget|stack|spans|rounding|search|table|fills|sum");
+                                        "plan|budget|stack|spans|rounding|search|table|fills|"
+                                        "patterns|sum");
     check->blocks[check->block_count].address = check->capacity;
     state_set_time(check, check->time);
     check_require(check,

@@ -56,9 +56,9 @@ static bool find_line(const struct edited_certificate *text, size_t at, struct p
 }
 
 static const char *const words[] = {
-    "true",     "false",   "none",  "slide", "repack",    "buffer",    "program",
-    "output",   "retired", "live",  "dying", "justified", "premature", "unknown",
-    "rounding", "search",  "table", "fills", "spans",     "stack",     "kept"};
+    "true",    "false", "none",     "slide",     "repack",    "buffer",  "program",  "output",
+    "retired", "live",  "dying",    "justified", "premature", "unknown", "rounding", "search",
+    "table",   "fills", "patterns", "spans",     "stack",     "kept"};
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 
 static bool find_word(const struct edited_certificate *text, size_t at, struct part *part)

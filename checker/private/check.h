@@ -158,6 +158,7 @@ void check_rounding(struct check *check);
 void check_search(struct check *check);
 void check_table(struct check *check);
 void check_fills(struct check *check);
+void check_patterns(struct check *check);
 void check_sum(struct check *check);
 /* The last part of a plan where no block has an address. */
 void check_sum_fits(struct check *check);

@@ -233,6 +233,7 @@ static const struct proof_member proof_members[] = {
     {PROOF_FILLS, "spans", offsetof(struct proof, spans)},
     {PROOF_FILLS, "unit", offsetof(struct proof, unit)},
     {PROOF_FILLS, "lost", offsetof(struct proof, lost)},
+    {PROOF_PATTERNS, "sets", offsetof(struct proof, sets)},
     {PROOF_BUDGET, "nodes", offsetof(struct proof, nodes)},
     {PROOF_BUDGET, "need", offsetof(struct proof, need)},
     {PROOF_BUDGET, "have", offsetof(struct proof, have)},

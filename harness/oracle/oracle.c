@@ -100,7 +100,7 @@ static enum proof_kind proof_kind_of(enum packing_method method)
         [PACKING_BY_VOLUME] = PROOF_ROUNDING,       [PACKING_BY_LARGEST_ITEM] = PROOF_ROUNDING,
         [PACKING_BY_ROUNDING] = PROOF_ROUNDING,     [PACKING_BY_SEARCH] = PROOF_SEARCH,
         [PACKING_BY_SEARCH_ALIGNED] = PROOF_SEARCH, [PACKING_BY_TABLE] = PROOF_TABLE,
-        [PACKING_BY_FILLS] = PROOF_FILLS,
+        [PACKING_BY_FILLS] = PROOF_FILLS,           [PACKING_BY_PATTERNS] = PROOF_PATTERNS,
     };
     CHECK(method < sizeof kinds / sizeof kinds[0]);
     CHECK(kinds[method] != PROOF_NONE);
@@ -133,7 +133,7 @@ static void fill_need_and_have(struct oracle *oracle, uint64_t unit)
 static void fill_refutation(struct oracle *oracle, const struct packing_answer *answer)
 {
     struct proof *proof = &oracle->proof;
-    if (proof->kind == PROOF_TABLE) {
+    if (proof->kind == PROOF_TABLE || proof->kind == PROOF_PATTERNS) {
         proof->sets = answer->number;
         return;
     }

@@ -20,6 +20,7 @@ enum proof_kind {
     PROOF_SEARCH,   /* log, is_plain, least */
     PROOF_TABLE,    /* sets */
     PROOF_FILLS,    /* spans; unit and lost */
+    PROOF_PATTERNS, /* sets */
     PROOF_PLAN,     /* premature */
     PROOF_BUDGET,   /* unknown: nodes, need, have, effort */
     PROOF_ASSUMED, /* unknown: two heaps that a message allows; as_it_is, other, premature_unless */

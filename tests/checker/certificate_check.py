@@ -400,6 +400,25 @@ class State:
             lost = max(lost, bound - filled)
         return []
 
+    def is_patterns(self, sets):
+        """Fills one span after the other, the shortest first.  A set is the counts of its types."""
+        types, counts, slack = self.sort_types(0, self.granule)
+        require(math.prod(count + 1 for count in counts) <= 2**63, 'proof: too many choices')
+        level, filled, steps = {(0,) * len(types)}, 0, 0
+        for length in (*sorted(self.lengths), 0):
+            sets -= len(level)
+            if not level:
+                return sets == 0
+            require(sets >= 0, 'proof: more sets')
+            reached, filled = set(), filled + length
+            for taken in level:
+                choices, tried = list_patterns(types, counts, taken, length, filled - slack)
+                reached.update(choices)
+                steps += tried
+                require(steps <= 2**27, 'proof: too many steps')
+            level = reached
+        return False
+
     def is_fills(self, spans, unit, lost):
         """Bit i of `sums` is set if some choice of the items adds up to i units."""
         lengths = self.lengths[:spans]
@@ -482,6 +501,20 @@ class State:
         return True
 
 
+def list_patterns(types, counts, taken, room, least):
+    """Gives the sets that follow a set when a span with so much room is filled and at least so much is then placed in
+    all, and how many choices of numbers, for the first types or for all, were looked at."""
+    begun = [((), room, sum(size * count for (size, _), count in zip(types, taken)))]
+    rest, tried = sum(size * (count - had) for (size, _), count, had in zip(types, counts, taken)), 1
+    for (size, _), count, had in zip(types, counts, taken):
+        rest -= size * (count - had)
+        begun = [((*set_, had + more), left - more * size, placed + more * size)
+                 for set_, left, placed in begun for more in range(min(count - had, left // size) + 1)
+                 if placed + more * size + rest >= least]
+        tried += len(begun)
+    return [set_ for set_, _, _ in begun], tried
+
+
 MEMBERS = {
     'unit': POSITIVE, 'need': COUNT, 'have': COUNT, 'least': COUNT, 'plain': bool, 'log': str,
     'sets': range(1, 2**23 + 1), 'spans': POSITIVE, 'lost': COUNT, 'until': COUNT, 'address': TIME,
@@ -497,6 +530,7 @@ PROOFS = {
     'search': ('justified', {'repack'}, 'least plain log', State.is_search),
     'table': ('justified', {'repack'}, 'sets', State.is_table),
     'fills': ('justified', {'repack'}, 'spans unit lost', State.is_fills),
+    'patterns': ('justified', {'repack'}, 'sets', State.is_patterns),
     'sum': ('justified', DEFRAG, 'need have', State.is_sum),
     'plan': ('premature', DEFRAG, 'until address evict moves', State.is_plan),
     'budget': ('unknown', {'repack'}, 'nodes need have limit until class tried', State.is_budget)}

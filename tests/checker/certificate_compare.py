@@ -149,7 +149,7 @@ def is_large(document):
 NUMBERS = ('0', '1', '-1', '2', '511', '512', '4611686018427387904', '9223372036854775807', '9223372036854775808',
            '-9223372036854775808', '99999999999999999999999', '1.0', '1e3', 'true', 'null', 'NaN', '"512"', '00')
 WORDS = ('justified', 'premature', 'unknown', 'none', 'slide', 'repack', 'buffer', 'program', 'output', 'retired', 'live',
-         'dying', 'stack', 'spans', 'rounding', 'search', 'table', 'fills', 'plan', 'budget', 'plain', 'aligned', 'held',
+         'dying', 'stack', 'spans', 'rounding', 'search', 'table', 'fills', 'patterns', 'plan', 'budget', 'plain', 'aligned', 'held',
          'kept', 'ok', 'no_memory', 'failed', 'skipped', 'never', 'copy', 'wait', 'hbm', 'first_fit', 'any', 'true', 'false', '')
 
 

@@ -615,6 +615,132 @@ START_TEST(a_table_of_too_many_sets_is_refused)
 }
 END_TEST
 
+/* --- Patterns --- */
+
+/* How many sets are reached when the spans are filled, the shortest first, and all spans are not;
+ * has_found: they are. */
+static int count_pattern_sets(const struct packing *packing, bool *has_found)
+{
+    static struct walk walk;
+    static bool is_reached[2][CODE_MAX];
+    int code_count = 1, count = 1, filled = 0;
+    walk = (struct walk){.is_plain = true};
+    for (int item = 0; item < packing->item_count; item++) {
+        add_item(&walk, packing->size[item], 1);
+    }
+    for (int span = 0; span < packing->span_count; span++) {
+        add_span(&walk, packing->start[span], packing->length[span]);
+    }
+    for (int t = 0; t < walk.type_count; t++) {
+        code_count *= walk.types[t].count + 1;
+    }
+    memset(is_reached, 0, sizeof is_reached);
+    is_reached[0][0] = *has_found = true;
+    for (int span = 0; span < walk.span_count; span++) {
+        const bool *before = is_reached[span % 2];
+        bool *reached = is_reached[1 - span % 2];
+        const int length = walk.end[span] - walk.start[span];
+        filled += length;
+        *has_found = false;
+        for (int then = 0; then < code_count; then++) {
+            reached[then] = false;
+            for (int code = 0; code < code_count && !reached[then]; code++) {
+                int placed = 0, sum = 0, weight = 1;
+                bool has_all = before[code];
+                for (int t = 0; t < walk.type_count; weight *= walk.types[t++].count + 1) {
+                    const int had = code / weight % (walk.types[t].count + 1);
+                    const int has = then / weight % (walk.types[t].count + 1);
+                    has_all = has_all && has >= had;
+                    placed += (has - had) * walk.types[t].size;
+                    sum += has * walk.types[t].size;
+                }
+                reached[then] = has_all && placed <= length && filled - sum <= packing->slack;
+            }
+            count += reached[then];
+            *has_found = *has_found || reached[then];
+        }
+    }
+    return count;
+}
+
+static enum certificate_result check_pattern_sets(const struct packing *packing, int64_t sets)
+{
+    char proof[64];
+    snprintf(proof, sizeof proof, "{\"kind\": \"patterns\", \"sets\": %" PRId64 "}", sets);
+    return check_proof(packing, proof);
+}
+
+START_TEST(patterns_are_accepted_with_their_number_of_sets_and_never_when_there_is_a_packing)
+{
+    int accepted = 0, packable = 0;
+    random_state = 31 + (uint64_t)_i;
+    for (uint64_t round = 0; round < draws_count(ROUND_COUNT, 1); round++) {
+        const struct packing packing = make_packing(_i == 0, 6, 13);
+        bool has_found = false;
+        if (packing.slack < 0) {
+            continue;
+        }
+        const bool has_packing = can_pack(&packing);
+        const int count = count_pattern_sets(&packing, &has_found);
+        /* Alignments do not count: then a packing may be found where there is none. */
+        ck_assert(_i == 0 ? has_found || !has_packing : has_found == has_packing);
+        for (int more = -1; more <= 1; more++) {
+            const enum certificate_result result = check_pattern_sets(&packing, count + more);
+            ck_assert_msg(result ==
+                              (has_found || more != 0 ? CERTIFICATE_REFUTED : CERTIFICATE_VALID),
+                          "%d of %d sets: %s\n%.2000s", count + more, count, reason, text);
+        }
+        for (int sets = 0; has_packing && sets < 40; sets++) {
+            ck_assert_int_eq(check_pattern_sets(&packing, sets), CERTIFICATE_REFUTED);
+        }
+        packable += has_packing;
+        accepted += !has_found;
+    }
+    ck_assert_int_gt(accepted, 10);
+    ck_assert_int_gt(packable, 10);
+}
+END_TEST
+
+START_TEST(patterns_that_are_not_right_say_why)
+{
+    static const struct {
+        int64_t sets;
+        const char *reason;
+    } cases[] = {{1, "justified, patterns"},
+                 {2, "proof: only 1 sets are reached"},
+                 {0, "proof: sets is out of range"},
+                 {(1 << 23) + 1, "proof: sets is out of range"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const enum certificate_result result = check_pattern_sets(&three_fours, cases[i].sets);
+        ck_assert_int_eq(result, i == 0 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
+        ck_assert_str_eq(reason, cases[i].reason);
+    }
+    struct packing with_slack = three_fours;
+    with_slack.size[0] = 1;
+    ck_assert_int_eq(check_pattern_sets(&with_slack, 1), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: more than 1 sets are reached");
+    ck_assert_int_eq(check_pattern_sets(&with_slack, 100), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: all items can be placed");
+    ck_assert_int_eq(
+        check_proof(&three_fours, "{\"kind\": \"patterns\", \"sets\": 1, \"unit\": 1}"),
+        CERTIFICATE_UNREADABLE);
+}
+END_TEST
+
+/* As with a table: 2^64 sets. */
+START_TEST(patterns_of_too_many_sets_are_refused)
+{
+    int at = 0;
+    begin_document(4000, 1900, 1);
+    for (int i = 0; i < 63; at += i + 1, i++) {
+        append_block(i, at, i + 1, 1, 0);
+    }
+    append("],\n\"proof\": {\"kind\": \"patterns\", \"sets\": 100}}");
+    ck_assert_int_eq(certificate_check(text, text_length, reason), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: there are too many sets to number them");
+}
+END_TEST
+
 /* --- Fills --- */
 
 static enum certificate_result check_fills(const struct packing *packing, int spans, int unit,
@@ -807,6 +933,14 @@ Suite *suite_of_certificate_search(void)
     tcase_add_test(tables, a_table_that_is_not_right_says_why);
     tcase_add_test(tables, a_table_of_too_many_sets_is_refused);
     suite_add_tcase(suite, tables);
+    TCase *patterns = tcase_create("patterns");
+    tcase_set_timeout(patterns, 60);
+    tcase_add_loop_test(
+        patterns, patterns_are_accepted_with_their_number_of_sets_and_never_when_there_is_a_packing,
+        0, 2);
+    tcase_add_test(patterns, patterns_that_are_not_right_say_why);
+    tcase_add_test(patterns, patterns_of_too_many_sets_are_refused);
+    suite_add_tcase(suite, patterns);
     TCase *fills = tcase_create("fills");
     tcase_set_timeout(fills, 60);
     tcase_add_loop_test(

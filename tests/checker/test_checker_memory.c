@@ -73,6 +73,7 @@ static const struct document documents[] = {
     {FOURS(SEARCH(true, "bff"))},
     {FOURS("{'kind': 'table', 'sets': 2}")},
     {FOURS("{'kind': 'fills', 'spans': 2, 'unit': 1, 'lost': 4}")},
+    {FOURS("{'kind': 'patterns', 'sets': 1}")},
     {.claim = "premature",
      .request = BUFFER(60),
      .blocks = LIVE(0, 10) "," DYING(20, 10, 0, 5) "," LIVE(50, 20) "," IMAGE(80, 10, 0, 0),

@@ -22,6 +22,8 @@ struct packing_item {
 enum { PACKING_SEARCH_ITEMS_MAX = 8192 };
 /* No table has more rows, so that a checker can make its own: 128 MiB of them. */
 enum { PACKING_TABLE_ROWS_MAX = 1 << 23 };
+/* No more nodes of patterns are looked at before NONE, so that a checker has time for them. */
+#define PACKING_PATTERNS_NODES_MAX (UINT64_C(1) << 26)
 /* Fills are looked at only if a checker can do so as well: sums are counted in 32 MiB, a bit for
  * each, and are gone through no more than half a second. */
 #define PACKING_FILLS_SUMS_MAX (UINT64_C(1) << 28)
@@ -39,7 +41,8 @@ enum packing_method {
     PACKING_BY_SEARCH, /* FITS, NONE (number: items of fewer bytes played no part) or UNKNOWN */
     PACKING_BY_SEARCH_ALIGNED, /* the same, where items have alignments above the granule */
     PACKING_BY_TABLE,          /* FITS, or NONE (number: rows of the table) */
-    PACKING_BY_FILLS           /* FITS, or NONE (fills) */
+    PACKING_BY_FILLS,          /* FITS, or NONE (fills) */
+    PACKING_BY_PATTERNS        /* FITS, or NONE (number: choices of items) */
 };
 const char *packing_method_name(enum packing_method method); /* "volume", "largest item", … */
 
@@ -48,7 +51,7 @@ enum packing_effort {
     PACKING_EFFORT_GREEDY = 0, /* packings that are found without a search */
     PACKING_EFFORT_SEARCH,
     PACKING_EFFORT_FILLS,
-    PACKING_EFFORT_TABLE,
+    PACKING_EFFORT_TABLE, /* and patterns */
     PACKING_EFFORT_COUNT
 };
 const char *packing_effort_name(enum packing_effort effort); /* "greedy", ... */

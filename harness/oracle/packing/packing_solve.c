@@ -16,6 +16,7 @@ static const char *const method_names[] = {
     [PACKING_BY_SEARCH_ALIGNED] = "search with alignments",
     [PACKING_BY_TABLE] = "table",
     [PACKING_BY_FILLS] = "fills",
+    [PACKING_BY_PATTERNS] = "patterns",
 };
 
 const char *packing_method_name(enum packing_method method)
@@ -118,10 +119,14 @@ enum {
     SHARE_FIRST = 64,
     SHARE_FILL = 8,
     SHARE_FILLS = 2,
+    SHARE_PATTERNS_FIRST = 8,
     SHARE_TABLE = 4,
+    SHARE_PATTERNS = 2,
     SHARE_PLACES = 2,
     SHARE_NARROW = 4
 };
+/* A narrow look at patterns keeps so many choices. */
+enum { PATTERNS_WIDTH = 128 };
 /* So many of the largest items are tried alone, twice as many each time, in so many steps. */
 enum { LARGE_ITEMS_MIN = 4, LARGE_ITEMS_MAX = 64, LARGE_ITEMS_STEPS = 1 << 13 };
 
@@ -178,6 +183,14 @@ static enum packing_result try_table(struct packing *packing, const struct packi
     return settle_answer(answer, result, PACKING_BY_TABLE, row_count);
 }
 
+static enum packing_result try_patterns(struct packing *packing, size_t width, uint64_t limit,
+                                        struct packing_answer *answer)
+{
+    uint64_t row_count = 0;
+    const enum packing_result result = packing_search_patterns(packing, width, limit, &row_count);
+    return settle_answer(answer, result, PACKING_BY_PATTERNS, row_count);
+}
+
 /* Two bins are settled by it; of more bins it mostly says nothing, and takes as long. */
 static enum packing_result try_fills(struct packing *packing, bool are_two,
                                      struct packing_answer *answer)
@@ -205,8 +218,16 @@ static enum packing_result search_sizes(struct packing *packing, struct packing_
     if (try_fills(packing, false, answer) != PACKING_UNKNOWN) {
         return answer->result;
     }
+    if (try_patterns(packing, PATTERNS_WIDTH, budget / SHARE_PATTERNS_FIRST, answer) !=
+        PACKING_UNKNOWN) {
+        return answer->result;
+    }
     if (packing->exact != NULL &&
         try_table(packing, packing->exact, budget / SHARE_TABLE, answer) != PACKING_UNKNOWN) {
+        return answer->result;
+    }
+    if (try_patterns(packing, PACKING_TABLE_ROWS_MAX, budget / SHARE_PATTERNS, answer) !=
+        PACKING_UNKNOWN) {
         return answer->result;
     }
     return try_bins(packing, UINT64_MAX, answer);
@@ -343,7 +364,7 @@ void packing_solve(struct packing *packing, const struct packing_problem *proble
     }
     answer->fills.unit_bytes *= problem->granule_bytes;
     answer->fills.lost_bytes *= problem->granule_bytes;
-    if (answer->method != PACKING_BY_TABLE) {
+    if (answer->method != PACKING_BY_TABLE && answer->method != PACKING_BY_PATTERNS) {
         answer->number *= problem->granule_bytes;
     }
     packing_spend_on(packing, PACKING_EFFORT_GREEDY); /* nothing more */

@@ -1,7 +1,6 @@
 #include "harness/oracle/packing/private/packing_search.h"
 
 #include "harness/base/align.h"
-#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/compare.h"
 
@@ -17,36 +16,23 @@
  * A bin is closed only when no item that is left fits into it: otherwise one of those that come
  * later can be here instead, and nothing of what follows ends higher.  A row that has lost more
  * than the slack can be followed by nothing. */
-struct table_kind {
-    uint64_t size, align; /* granules */
-    size_t count;
-    size_t first;   /* in the order: the first item of this kind that has no address yet */
-    unsigned shift; /* where its count begins in a row's `used` */
-    uint64_t mask;
-};
 /* Bins are put end to end, so that a place is one number: how far it is from the beginning of the
  * first bin. */
 struct table_bin {
     uint64_t start;  /* granules */
     uint64_t offset; /* the lengths of all bins before it */
 };
-struct packing_row {
-    uint64_t used;  /* how many items of each kind, side by side */
-    uint64_t place; /* where they end at best */
-};
 struct table {
     struct packing *packing;
     const struct packing_problem *problem;
     struct table_bin *bins; /* bin_count of them and one behind the last */
-    struct table_kind *kinds;
+    struct packing_kind *kinds;
     uint32_t *order; /* the items of the problem, by kind */
     size_t kind_count;
     uint64_t slack, limit;
-    size_t width; /* rows that are kept with as many items */
-    struct packing_rows *rows;
-    size_t layer; /* the first row of those that are being made */
+    size_t width;              /* rows that are kept with as many items */
+    struct packing_rows *rows; /* a layer has the rows with as many items; their place is a place */
 };
-enum { SLOTS_MIN = 1 << 8, USED_BITS = 63 };
 
 /* --- the question --- */
 
@@ -89,36 +75,16 @@ static void sort_into_kinds(struct table *table)
     table->order = packing_take(table->packing, count, sizeof *table->order);
     table->kinds = packing_take(table->packing, count, sizeof *table->kinds);
     for (size_t i = 0; i < count; i++) {
-        struct table_kind *last = &table->kinds[table->kind_count];
+        struct packing_kind *last = &table->kinds[table->kind_count];
         table->order[i] = items[i].index;
         if (i > 0 && last[-1].size == items[i].size && last[-1].align == items[i].align) {
             last[-1].count++;
             continue;
         }
-        *last = (struct table_kind){
+        *last = (struct packing_kind){
             .size = items[i].size, .align = items[i].align, .count = 1, .first = i};
         table->kind_count++;
     }
-}
-
-/* Gives each kind its bits; false: there are not enough. */
-static bool assign_bits(struct table *table)
-{
-    unsigned shift = 0;
-    for (size_t i = 0; i < table->kind_count; i++) {
-        struct table_kind *kind = &table->kinds[i];
-        unsigned bits = 0;
-        while (kind->count >> bits > 0) {
-            bits++;
-        }
-        kind->shift = shift;
-        kind->mask = (UINT64_C(1) << bits) - 1;
-        shift += bits;
-        if (shift > USED_BITS) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static int compare_bins(const void *a, const void *b)
@@ -151,65 +117,16 @@ static void sort_bins(struct table *table)
     table->bins[count] = (struct table_bin){0, offset};
 }
 
-/* --- rows --- */
-
-static uint64_t hash_used(uint64_t used)
-{
-    used ^= used >> 32;
-    used *= UINT64_C(0x9e3779b97f4a7c15);
-    return used ^ used >> 29;
-}
-
-static void clear_slots(struct packing_rows *rows, size_t slot_count)
-{
-    if (slot_count > rows->slot_capacity) {
-        rows->slots = array_resized(rows->slots, slot_count * sizeof *rows->slots);
-        rows->slot_capacity = slot_count;
-    }
-    rows->slot_count = slot_count;
-    memset(rows->slots, 0, slot_count * sizeof *rows->slots);
-}
-
-/* The slot of the row of the layer that is being made with these items; 0 in it: there is none yet.
- */
-static uint32_t *find_slot(const struct table *table, uint64_t used)
-{
-    const struct packing_rows *rows = table->rows;
-    size_t slot = (size_t)hash_used(used) & (rows->slot_count - 1);
-    while (rows->slots[slot] != 0 && rows->rows[rows->slots[slot] - 1].used != used) {
-        slot = (slot + 1) & (rows->slot_count - 1);
-    }
-    return &rows->slots[slot];
-}
-
-static void widen_slots(struct table *table)
-{
-    struct packing_rows *rows = table->rows;
-    clear_slots(rows, rows->slot_count * 2);
-    for (size_t i = table->layer; i < rows->count; i++) {
-        *find_slot(table, rows->rows[i].used) = (uint32_t)i + 1;
-    }
-}
-
 /* False: there are too many rows. */
 static bool offer_row(struct table *table, uint64_t used, uint64_t place)
 {
-    struct packing_rows *rows = table->rows;
-    uint32_t *slot = find_slot(table, used);
-    if (*slot != 0) {
-        struct packing_row *row = &rows->rows[*slot - 1];
-        row->place = place < row->place ? place : row->place;
-        return true;
-    }
-    if (rows->count == table->packing->table_rows_max) {
+    bool is_new = false;
+    struct packing_row *row = packing_rows_offer(table->rows, table->packing->table_rows_max, used,
+                                                 &is_new);
+    if (row == NULL) {
         return false;
     }
-    rows->rows = array_grown(rows->rows, rows->count, &rows->capacity, sizeof *rows->rows);
-    rows->rows[rows->count++] = (struct packing_row){used, place};
-    *slot = (uint32_t)rows->count;
-    if ((rows->count - table->layer) * 2 > rows->slot_count) {
-        widen_slots(table);
-    }
+    row->place = is_new || place < row->place ? place : row->place;
     return true;
 }
 
@@ -230,16 +147,11 @@ static size_t bin_of_place(const struct table *table, uint64_t place)
     return low;
 }
 
-static size_t count_used(const struct table_kind *kind, uint64_t used)
-{
-    return (size_t)(used >> kind->shift & kind->mask);
-}
-
 static uint64_t sum_used(const struct table *table, uint64_t used)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < table->kind_count; i++) {
-        sum += table->kinds[i].size * count_used(&table->kinds[i], used);
+        sum += table->kinds[i].size * packing_count_used(&table->kinds[i], used);
     }
     return sum;
 }
@@ -255,7 +167,7 @@ static uint64_t all_used(const struct table *table)
 
 /* Where an item of the kind ends when it is the next one in the bin; UINT64_MAX: it does not fit.
  */
-static uint64_t end_in_bin(const struct table *table, const struct table_kind *kind, size_t bin,
+static uint64_t end_in_bin(const struct table *table, const struct packing_kind *kind, size_t bin,
                            uint64_t place)
 {
     const struct table_bin *at = &table->bins[bin];
@@ -273,8 +185,8 @@ static enum table_step follow_in_bin(struct table *table, uint64_t used, size_t 
     uint64_t steps = 1;
     enum table_step step = STEP_NOTHING_FITS;
     for (size_t i = 0; i < table->kind_count; i++) {
-        const struct table_kind *kind = &table->kinds[i];
-        if (count_used(kind, used) == kind->count) {
+        const struct packing_kind *kind = &table->kinds[i];
+        if (packing_count_used(kind, used) == kind->count) {
             continue;
         }
         const uint64_t end = end_in_bin(table, kind, bin, place);
@@ -321,7 +233,7 @@ static size_t find_row_before(const struct table *table, size_t row_index, size_
         CHECK(before < end);
         const uint64_t more = row.used - rows[before].used;
         for (size_t i = 0; i < table->kind_count; i++) {
-            const struct table_kind *kind = &table->kinds[i];
+            const struct packing_kind *kind = &table->kinds[i];
             if (more != UINT64_C(1) << kind->shift) {
                 continue;
             }
@@ -344,7 +256,7 @@ static void keep_addresses(struct table *table, const size_t *layers)
         size_t kind_index = 0;
         const uint64_t place = table->rows->rows[row].place;
         row = find_row_before(table, row, layers[n - 1], layers[n], &kind_index);
-        struct table_kind *kind = &table->kinds[kind_index];
+        struct packing_kind *kind = &table->kinds[kind_index];
         const struct table_bin *bin = &table->bins[bin_of_place(table, place - 1)];
         table->packing->addresses[table->order[kind->first++]] = (bin->start + (place - kind->size -
                                                                                 bin->offset)) *
@@ -355,8 +267,7 @@ static void keep_addresses(struct table *table, const size_t *layers)
 /* Makes the rows with n items from those with n - 1; false: the budget ended. */
 static bool make_layer(struct table *table, size_t first, size_t end)
 {
-    clear_slots(table->rows, SLOTS_MIN);
-    table->layer = end;
+    packing_rows_begin_layer(table->rows);
     for (size_t i = first; i < end; i++) {
         if (!follow_row(table, table->rows->rows[i])) {
             return false;
@@ -365,40 +276,20 @@ static bool make_layer(struct table *table, size_t first, size_t end)
     return true;
 }
 
-struct thinned {
-    struct packing_row row;
-    uint64_t lost;
-};
-
-static int compare_thinned(const void *a, const void *b)
-{
-    const struct thinned *left = a;
-    const struct thinned *right = b;
-    if (left->lost != right->lost) {
-        return compare_numbers(left->lost, right->lost);
-    }
-    return compare_numbers(left->row.used, right->row.used);
-}
-
 /* False: rows were left out. */
 static bool thin_layer(struct table *table)
 {
     struct packing_rows *rows = table->rows;
-    const size_t count = rows->count - table->layer;
+    const size_t count = rows->count - rows->layer;
     if (count <= table->width) {
         return true;
     }
-    struct thinned *thinned = array_resized(NULL, count * sizeof *thinned);
+    uint64_t *lost = packing_take(table->packing, count, sizeof *lost);
     for (size_t i = 0; i < count; i++) {
-        const struct packing_row row = rows->rows[table->layer + i];
-        thinned[i] = (struct thinned){row, row.place - sum_used(table, row.used)};
+        const struct packing_row row = rows->rows[rows->layer + i];
+        lost[i] = row.place - sum_used(table, row.used);
     }
-    qsort(thinned, count, sizeof *thinned, compare_thinned);
-    for (size_t i = 0; i < table->width; i++) {
-        rows->rows[table->layer + i] = thinned[i].row;
-    }
-    rows->count = table->layer + table->width;
-    free(thinned);
+    packing_rows_thin(rows, table->width, lost);
     return false;
 }
 
@@ -425,9 +316,8 @@ static enum packing_result make_table(struct table *table)
     struct packing_rows *rows = table->rows;
     bool is_whole = true;
     size_t *layers = packing_take(table->packing, item_count + 1, sizeof *layers);
-    rows->count = 0;
-    clear_slots(rows, SLOTS_MIN);
-    table->layer = layers[0] = 0;
+    packing_rows_clear(rows);
+    layers[0] = 0;
     (void)offer_row(table, 0, 0);
     for (size_t n = 1; n <= item_count; n++) {
         layers[n] = rows->count;
@@ -445,23 +335,6 @@ static enum packing_result make_table(struct table *table)
     return PACKING_FITS;
 }
 
-/* A question in a thousand needs many rows: their memory does not stay. */
-enum { ROWS_KEPT_MAX = 1 << 14 };
-
-void packing_rows_deinit(struct packing_rows *rows)
-{
-    free(rows->rows);
-    free(rows->slots);
-    *rows = (struct packing_rows){0};
-}
-
-static void trim_rows(struct packing_rows *rows)
-{
-    if (rows->capacity + rows->slot_capacity > ROWS_KEPT_MAX) {
-        packing_rows_deinit(rows);
-    }
-}
-
 enum packing_result packing_search_table(struct packing *packing,
                                          const struct packing_problem *problem, size_t width,
                                          uint64_t limit, uint64_t *row_count)
@@ -477,7 +350,7 @@ enum packing_result packing_search_table(struct packing *packing,
         return PACKING_UNKNOWN;
     }
     sort_into_kinds(&table);
-    if (!assign_bits(&table)) {
+    if (!packing_rows_assign_bits(table.kinds, table.kind_count)) {
         return PACKING_UNKNOWN;
     }
     sort_bins(&table);
@@ -490,6 +363,6 @@ enum packing_result packing_search_table(struct packing *packing,
     table.slack = table.bins[problem->bin_count].offset - sum_used(&table, all_used(&table));
     const enum packing_result result = make_table(&table);
     *row_count = packing->rows.count;
-    trim_rows(&packing->rows);
+    packing_rows_trim(&packing->rows);
     return result;
 }

@@ -1110,6 +1110,7 @@ START_TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
         }
         for (int sets = 1; sets <= FORGED_SETS_MAX; sets++) {
             try_proof(&forgery, json_pack("{s:s,s:i}", "kind", "table", "sets", sets), reason);
+            try_proof(&forgery, json_pack("{s:s,s:i}", "kind", "patterns", "sets", sets), reason);
         }
         forge_log(&forgery, false);
         forge_log(&forgery, true);

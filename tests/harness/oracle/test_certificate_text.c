@@ -222,6 +222,7 @@ START_TEST(each_kind_of_proof_has_its_members)
         {PROOF_SEARCH, "bcf",
          "\"proof\": {\"kind\": \"search\", \"least\": 4, \"plain\": true, \"log\": \"bcf\"},\n"},
         {PROOF_TABLE, NULL, "\"proof\": {\"kind\": \"table\", \"sets\": 6},\n"},
+        {PROOF_PATTERNS, NULL, "\"proof\": {\"kind\": \"patterns\", \"sets\": 6},\n"},
         {PROOF_FILLS, NULL,
          "\"proof\": {\"kind\": \"fills\", \"spans\": 7, \"unit\": 3, \"lost\": 8},\n"},
         {PROOF_BUDGET, NULL,

@@ -1,6 +1,7 @@
 #include "tests/harness/packing/packing_proof.h"
 
 #include "harness/base/check.h"
+#include "tests/harness/packing/packing_choices.h"
 #include "tests/harness/packing/packing_sums.h"
 #include "tests/harness/packing/packing_table.h"
 #include "tests/harness/packing/packing_walk.h"
@@ -87,6 +88,8 @@ static const char *refutation_fault(const struct packing *packing,
                    : "the log does not refute";
     case PACKING_BY_TABLE:
         return packing_table_holds(problem, answer->number) ? NULL : "the table does not refute";
+    case PACKING_BY_PATTERNS:
+        return packing_patterns_hold(problem, answer->number) ? NULL : "the patterns do not refute";
     case PACKING_BY_FILLS:
         return packing_fills_hold(problem, &answer->fills) ? NULL : "the fills do not refute";
     case PACKING_BY_NOTHING:

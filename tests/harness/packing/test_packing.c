@@ -109,7 +109,7 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
     struct random random;
     struct packing *packing = packing_create();
     uint64_t fits = 0;
-    uint64_t refuted[PACKING_BY_FILLS + 1] = {0};
+    uint64_t refuted[PACKING_BY_PATTERNS + 1] = {0};
     random_init(&random, 1);
     for (int i = 0; i < 100000; i++) {
         struct random_problem problem;
@@ -130,7 +130,7 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
     printf("packing: 100000 problems, %" PRIu64 " fit; refuted", fits);
-    for (int i = 0; i <= PACKING_BY_FILLS; i++) {
+    for (int i = 0; i <= PACKING_BY_PATTERNS; i++) {
         printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
     }
     printf("\n");
@@ -347,7 +347,7 @@ START_TEST(every_answer_on_a_larger_problem_is_proved)
     struct random random;
     struct packing *packing = packing_create();
     uint64_t results[3] = {0};
-    uint64_t refuted[PACKING_BY_FILLS + 1] = {0};
+    uint64_t refuted[PACKING_BY_PATTERNS + 1] = {0};
     random_init(&random, 4);
     for (int i = 0; i < 20000; i++) {
         struct medium_problem problem;
@@ -365,7 +365,7 @@ START_TEST(every_answer_on_a_larger_problem_is_proved)
     printf("larger problems: 20000, %" PRIu64 " fit, %" PRIu64 " do not, %" PRIu64
            " unknown; refuted",
            results[0], results[1], results[2]);
-    for (int i = 0; i <= PACKING_BY_FILLS; i++) {
+    for (int i = 0; i <= PACKING_BY_PATTERNS; i++) {
         printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
     }
     printf("\n");

@@ -23,10 +23,24 @@ struct packing_sizes {
     uint32_t *bin_of; /* after FITS: by item, its bin */
 };
 
-/* The rows of a table, and where those of its last layer are found. */
+/* Equal items. */
+struct packing_kind {
+    uint64_t size, align; /* granules */
+    size_t count;
+    size_t first;   /* in their order: the first one that has no place yet */
+    unsigned shift; /* where its count begins in a row's `used` */
+    uint64_t mask;
+};
+/* A choice of items, and one number on it. */
+struct packing_row {
+    uint64_t used; /* how many items of each kind, side by side */
+    uint64_t place;
+};
+/* Rows in layers, and where those of the last layer are found. */
 struct packing_rows {
     struct packing_row *rows;
     size_t count, capacity;
+    size_t layer;                     /* the first row of the last layer */
     uint32_t *slots;                  /* by hash: 1 + the index of a row; 0 = free */
     size_t slot_count, slot_capacity; /* slot_count: a power of two */
 };
@@ -87,6 +101,27 @@ static inline uint64_t packing_node_steps(size_t count)
     return 1 + count / 256;
 }
 
+/* --- packing_rows.c --- */
+
+/* No row is left; the first layer begins. */
+void packing_rows_clear(struct packing_rows *rows);
+void packing_rows_begin_layer(struct packing_rows *rows);
+/* The row of the last layer with these items; if there was none yet it is new, and its place is 0.
+ * NULL: there would be more than rows_max.  Valid until the next one is offered. */
+struct packing_row *packing_rows_offer(struct packing_rows *rows, size_t rows_max, uint64_t used,
+                                       bool *is_new);
+/* Keeps only so many of the last layer, which has more: those that lost least, by row. */
+void packing_rows_thin(struct packing_rows *rows, size_t width, const uint64_t *lost);
+void packing_rows_deinit(struct packing_rows *rows);
+/* Gives memory back that few questions need. */
+void packing_rows_trim(struct packing_rows *rows);
+/* Gives each kind its bits; false: there are not enough. */
+bool packing_rows_assign_bits(struct packing_kind *kinds, size_t kind_count);
+static inline size_t packing_count_used(const struct packing_kind *kind, uint64_t used)
+{
+    return (size_t)(used >> kind->shift & kind->mask);
+}
+
 /* --- packing_sort.c --- */
 
 /* Sorts values descending; spare has room for as many. */
@@ -144,7 +179,13 @@ enum packing_result packing_search_aligned(struct packing *packing,
 enum packing_result packing_search_table(struct packing *packing,
                                          const struct packing_problem *problem, size_t width,
                                          uint64_t limit, uint64_t *row_count);
-void packing_rows_deinit(struct packing_rows *rows);
+
+/* Spans one after the other, the shortest first: which choices of items they can hold together.  Of
+ * these no more than `width` are kept for each span, and no more than some that follow each;
+ * PACKING_TABLE_ROWS_MAX: all, and only then may it say NONE; *row_count: what that took.
+ * Alignments do not count.  UNKNOWN at once as packing_search_table. */
+enum packing_result packing_search_patterns(struct packing *packing, size_t width, uint64_t limit,
+                                            uint64_t *row_count);
 
 /* What fills each bin best, by the sums that items have.  With two bins that is the answer; with
  * more it may refute.  UNKNOWN otherwise, and where the next sums would take more than `limit`
