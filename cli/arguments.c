@@ -179,6 +179,13 @@ static const char *set_cost_max(struct arguments *arguments, const char *value)
     return set_percent(&arguments->cost_max, value);
 }
 
+static const char *set_robson(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->has_robson = true;
+    return NULL;
+}
+
 static const char *set_follow(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -335,6 +342,9 @@ static const struct option_row option_rows[] = {
      "by how much the smallest capacity of NEW may be larger (default 1%)", set_capacity_max},
     {"--cost-max", NULL, "PERCENT",
      "by how much NEW may take more instructions per op (default: not judged)", set_cost_max},
+    {"--robson", NULL, NULL,
+     "in place of op lists, play Robson's adversary (its options: list scenarios, robson)",
+     set_robson},
     {"--follow", NULL, NULL,
      "for the DIR of a campaign: update the display until the campaign ends, or ctrl-C",
      set_follow},

@@ -45,8 +45,8 @@ struct arguments {
         given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */
     const char *after[ARGUMENTS_AFTER_COUNT_MAX]; /* --after; after_count of them */
     size_t after_count;
-    bool has_sweep, has_compare, has_what_if, has_timeline, has_follow, has_cost_max, has_help,
-        has_version;
+    bool has_sweep, has_compare, has_what_if, has_timeline, has_follow, has_cost_max, has_robson,
+        has_help, has_version;
 };
 
 struct subcommand {

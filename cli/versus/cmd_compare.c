@@ -239,6 +239,13 @@ static enum exit_code measure_all(struct versus *versus)
     return code;
 }
 
+static enum exit_code compare_lists(struct versus *versus)
+{
+    enum exit_code code = versus_lists_read(versus);
+    code = code == EXIT_KEPT ? read_contracts(versus) : code;
+    return code == EXIT_KEPT ? measure_all(versus) : code;
+}
+
 static enum exit_code compare_subcommand(const struct arguments *arguments)
 {
     struct versus *versus = calloc(1, sizeof *versus);
@@ -250,9 +257,12 @@ static enum exit_code compare_subcommand(const struct arguments *arguments)
         code = message_fail(EXIT_HARNESS, "cannot share memory with another process: %s",
                             strerror(errno));
     }
-    code = code == EXIT_KEPT ? versus_lists_read(versus) : code;
-    code = code == EXIT_KEPT ? read_contracts(versus) : code;
-    code = code == EXIT_KEPT ? measure_all(versus) : code;
+    if (code == EXIT_KEPT && !arguments->has_robson && arguments->run.scenario_option_count > 0) {
+        code = message_fail(EXIT_USAGE, "--scenario-option has no meaning without --robson");
+    }
+    if (code == EXIT_KEPT) {
+        code = arguments->has_robson ? versus_robson(versus) : compare_lists(versus);
+    }
     versus_lists_deinit(versus);
     if (versus->death != NULL) {
         death_destroy(versus->death);
@@ -267,6 +277,7 @@ static const char *const options[] = {"--target-option", "--capacity",
                                       "--capacity-max",  "--cost-max",
                                       "--shrink-budget", "--out",
                                       "--trial-timeout", "--op-timeout",
+                                      "--robson",        "--scenario-option",
                                       "--json",          NULL};
 
 const struct subcommand subcommand_compare = {
@@ -280,8 +291,11 @@ const struct subcommand subcommand_compare = {
         "on 64M.  Of one TARGET it prints the measurements.\n"
         "Exit 0: no regression.  Exit 1: NEW is worse than a threshold allows; the list that shows it is\n"
         "shrunk and written to OUT/regression-LIST.ops.  Exit 2: the two contracts differ, and --contract\n"
-        "does not say by which the refusals are judged.  docs/compare.md says more.\n\n"
-        "Example: hbmstress compare main/my_target.so build/my_target.so",
+        "does not say by which the refusals are judged.  docs/compare.md says more.\n"
+        "With --robson an adversary chooses each size and each free by where the blocks lie: what each build\n"
+        "uses then, beside the bound for any allocator that moves nothing (docs/robson.md).\n\n"
+        "Example: hbmstress compare main/my_target.so build/my_target.so\n"
+        "Example: hbmstress compare first_fit --robson -S live=1024 -S largest=64",
     .options = options,
     .word_count_min = 1,
     .word_count_max = VERSUS_SIDE_COUNT_MAX + VERSUS_LIST_COUNT_MAX,

@@ -118,6 +118,9 @@ void versus_judge(const struct arguments *arguments, const struct versus_row *ol
  * versus->shown_*.  The usual codes. */
 enum exit_code versus_show(struct versus *versus, size_t list);
 
+/* Robson's adversary in place of the lists; prints what comes of it.  The usual codes. */
+enum exit_code versus_robson(struct versus *versus);
+
 /* JSON lines. */
 void versus_json_measure(const struct versus *versus, size_t list, size_t side,
                          struct writing *text);

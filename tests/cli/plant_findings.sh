@@ -22,7 +22,7 @@ allowed() { # PLANT
     plant_stream_forgets | plant_stream_stuck | plant_record_undropped) echo 6 ;;
     plant_paged_neighbours | plant_paged_leaking | plant_hidden_leaking) echo 4 ;;
     plant_stream_uses) echo 3 ;;
-    plant_relation_names | plant_premature_rounded | plant_premature_last_hole | plant_premature_at_align | plant_failed_row | plant_message | plant_misaligned | plant_contents_scribble) echo 2 ;;
+    plant_relation_names | plant_premature_rounded | plant_premature_last_hole | plant_premature_at_align | plant_premature_at_size | plant_failed_row | plant_message | plant_misaligned | plant_contents_scribble) echo 2 ;;
     *) echo 1 ;;
     esac
 }

@@ -3,5 +3,6 @@
 SUITE(fixed_places)
 SUITE(headroom)
 SUITE(lists)
+SUITE(robson)
 SUITE(served)
 SUITE(smallest)
