@@ -1,6 +1,7 @@
 /* Plain accesses.  The names and types of the entry points are those that gcc and clang call. */
 #include "explore/private/instrumented.h"
 
+#include "explore/accesses.h"
 #include "explore/private/instrumented_lane.h"
 #include "explore/private/order_atomic.h"
 #include "explore/private/place.h"
@@ -78,6 +79,7 @@ typedef bool compare(struct order *order, const struct access *access, const voi
 static void touch_bytes(compare *with_others, const void *address, size_t size_bytes,
                         struct access access)
 {
+    accesses_of_thread++;
     struct scheduler *scheduler = scheduler_current();
     struct order *order = scheduler == NULL ? NULL : scheduler_order(scheduler);
     if (order == NULL || size_bytes == 0 || is_on_own_stack(scheduler, address)) {

@@ -107,6 +107,31 @@ struct target_regions {
                             multiple of this; a multiple of the granule; 0 = one granule */
 };
 
+/* How a cost may grow from few blocks, or holes, to many: docs/promise.md gives the formula. */
+enum target_growth {
+    TARGET_GROWTH_UNDECLARED = 0, /* nothing is promised */
+    TARGET_GROWTH_CONSTANT,
+    TARGET_GROWTH_LOGARITHMIC,
+    TARGET_GROWTH_LINEAR
+};
+
+/* What an op costs on average, against the blocks and the holes of the heap. */
+struct target_cost {
+    enum target_growth calls; /* device calls, looks at events and at the clock among them, for the
+                                 op and each effect: a move, an eviction, a wait that ended */
+    enum target_growth moved_bytes; /* for each byte that was asked for */
+    enum target_growth accesses; /* to memory, of code compiled for races (docs/interleavings.md),
+                                    for the op and each effect; of other code not measured */
+};
+
+/* What single ops cost at most.  A bound of 0 is none. */
+struct target_latency {
+    uint32_t
+        per_mille; /* 1..1000: so many of 1000 ops keep to both bounds; 0 = nothing is promised */
+    uint64_t calls_max; /* device calls, counted as in struct target_cost */
+    uint64_t moved_bytes_max;
+};
+
 /* What the allocator promises; the oracle judges it by exactly this. */
 struct target_contract {
     uint64_t granule_bytes; /* power of two; addresses and block sizes are multiples of it */
@@ -156,6 +181,8 @@ struct target_contract {
      * of the same recording do.  A freed one counts as free, and it does not move.  With placement
      * ranges, and without moves, programs, regions and sleep. */
     bool records;
+    struct target_cost cost;       /* all zero = nothing is promised of what ops cost */
+    struct target_latency latency; /* all zero = the same of single ops */
 };
 
 enum device_result {

@@ -75,6 +75,8 @@ bool first_fit_ways_read(struct first_fit_ways *ways, const struct target_option
         *is_good = option_read_flag(option, &ways->owners, reason);
     } else if (option_is(option, "steps")) {
         *is_good = option_read_flag(option, &ways->steps, reason);
+    } else if (option_is(option, "cost")) {
+        *is_good = option_read_growth(option, &ways->cost, reason);
     } else if (option_is(option, "declares")) {
         *is_good = option_read_flag(option, &ways->declares, reason);
     } else {
@@ -93,6 +95,7 @@ void first_fit_ways_declare(const struct first_fit_ways *ways, struct target_con
     memset(contract->counting, (int)ways->counting, sizeof contract->counting);
     contract->limit = ways->limit;
     contract->counts_owners = ways->owners;
+    contract->cost = (struct target_cost){.calls = ways->cost, .accesses = ways->cost};
     contract->order_binds = contract->evicts_until_fits = ways->steps;
 }
 

@@ -19,7 +19,9 @@ static const char option_help[] = "defrag=none|slide|repack\n"
                                   "search_nodes=N\n"
                                   "sleep=none|keeps|discards\n"
                                   "order_binds=yes|no\n"
-                                  "owners=yes|no\n";
+                                  "owners=yes|no\n"
+                                  "cost=undeclared|constant|logarithmic|linear\n"
+                                  "latency=CALLS\n";
 
 struct target_instance {
     struct hbm *hbm;
@@ -156,6 +158,8 @@ struct hbm_target_options {
     bool order_binds, owners;  /* change only what is declared and counted */
     uint64_t search_nodes_max; /* 0 = libhbm's own */
     enum sleep_contract sleeps;
+    enum target_growth cost;    /* that is declared of device calls and memory accesses */
+    uint64_t latency_calls_max; /* that is declared of each op; 0 = nothing */
 };
 
 static bool read_option(struct hbm_target_options *hbm_target_options,
@@ -196,6 +200,12 @@ static bool read_option(struct hbm_target_options *hbm_target_options,
     }
     if (option_is(option, "owners")) {
         return option_read_flag(option, &hbm_target_options->owners, reason);
+    }
+    if (option_is(option, "cost")) {
+        return option_read_growth(option, &hbm_target_options->cost, reason);
+    }
+    if (option_is(option, "latency")) {
+        return option_read_size(option, &hbm_target_options->latency_calls_max, reason);
     }
     return option_refuse_key(option, option_help, reason);
 }
@@ -275,6 +285,9 @@ static struct target_contract make_contract(const struct hbm_target_options *hbm
         .order_binds = hbm_target_options->order_binds &&
                        has_documented_order(hbm_target_options->order),
         .counts_owners = hbm_target_options->owners,
+        .cost = {.calls = hbm_target_options->cost, .accesses = hbm_target_options->cost},
+        .latency = {.per_mille = hbm_target_options->latency_calls_max > 0 ? 1000 : 0,
+                    .calls_max = hbm_target_options->latency_calls_max},
     };
 }
 

@@ -86,6 +86,16 @@ bool option_read_rounding(const struct target_option *option, struct target_roun
     return refuse_value(option, "granule, pow2, classes8", reason);
 }
 
+bool option_read_growth(const struct target_option *option, enum target_growth *value,
+                        const struct option_reason *reason)
+{
+    unsigned index = 0;
+    const bool is_good = option_read_word(option, "undeclared, constant, logarithmic, linear",
+                                          &index, reason);
+    *value = is_good ? (enum target_growth)index : *value;
+    return is_good;
+}
+
 bool option_read_sleep(const struct target_option *option, enum sleep_contract *value,
                        const struct option_reason *reason)
 {

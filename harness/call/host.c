@@ -1,5 +1,6 @@
 #include "harness/call/host.h"
 
+#include "explore/accesses.h"
 #include "harness/base/check.h"
 #include "harness/call/progress.h"
 #include "harness/device/device_guard.h"
@@ -23,6 +24,8 @@
  * evicts each program about once, and may start over after each eviction; 64 times all of that is
  * far beyond it. */
 enum { DEVICE_CALLS_FACTOR = 64, DEVICE_CALLS_MIN = 4096 };
+
+enum { LATENCY_PER_MILLE_MAX = 1000 };
 
 static uint64_t device_calls_max(const struct host *host)
 {
@@ -157,6 +160,31 @@ static const char *find_natural_flaw(const struct target_contract *contract)
                : NULL;
 }
 
+/* NULL, or what is wrong with what it promises of the cost of ops. */
+static const char *find_cost_flaw(const struct target_contract *contract)
+{
+    const struct target_cost *cost = &contract->cost;
+    const struct target_latency *latency = &contract->latency;
+    if ((unsigned)cost->calls > TARGET_GROWTH_LINEAR ||
+        (unsigned)cost->moved_bytes > TARGET_GROWTH_LINEAR ||
+        (unsigned)cost->accesses > TARGET_GROWTH_LINEAR) {
+        return "what it promises of the growth of a cost is no enum target_growth";
+    }
+    if (latency->per_mille > LATENCY_PER_MILLE_MAX) {
+        return "more than 1000 of 1000 ops keep to the bounds of its latency";
+    }
+    return (latency->per_mille > 0) != (latency->calls_max > 0 || latency->moved_bytes_max > 0)
+               ? "its latency has bounds that no op must keep to, or ops and no bound"
+               : NULL;
+}
+
+static bool is_cost_promised(const struct target_contract *contract)
+{
+    return contract->cost.calls != TARGET_GROWTH_UNDECLARED ||
+           contract->cost.moved_bytes != TARGET_GROWTH_UNDECLARED ||
+           contract->cost.accesses != TARGET_GROWTH_UNDECLARED || contract->latency.per_mille > 0;
+}
+
 /* Blocks are ranges of the whole device, and nothing is promised of an alloc or free that succeeds
  * but its range and the counters. */
 static bool is_plain_contract(const struct target_contract *contract)
@@ -199,6 +227,7 @@ static bool is_sound_contract(const struct host *host, char *reason, size_t reas
         what = what == NULL ? find_kept_flaw(target, contract) : what;
         what = what == NULL ? find_regions_flaw(target, contract, region_count) : what;
         what = what == NULL ? find_natural_flaw(contract) : what;
+        what = what == NULL ? find_cost_flaw(contract) : what;
     }
     what = what == NULL ? find_newer_flaw(contract) : what;
     if (what != NULL) {
@@ -304,6 +333,7 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
         return false;
     }
     host->is_plain = is_plain_contract(&host->contract);
+    host->has_cost = is_cost_promised(&host->contract);
     host->model = model_create(setup->capacity_bytes, &host->contract, timeline);
     size_t region_count = 0;
     const struct device_region *regions = device_regions(host->device, &region_count);
@@ -383,11 +413,17 @@ void host_begin_call(struct host *host)
     } else {
         device_join_op(host->device, device_calls_max(host));
     }
+    if (host->has_cost) {
+        host->access_count = accesses_count();
+    }
 }
 
 void host_end_call(struct host *host)
 {
     CHECK(host->call_count > 0);
+    if (host->has_cost) {
+        host->access_count = accesses_count() - host->access_count;
+    }
     if (--host->call_count == 0) {
         device_end_op(host->device);
     }

@@ -29,9 +29,11 @@ struct host {
     uint64_t region_changes;   /* of the device, when each block was last seen to lie in a region */
     uint64_t kept_bytes;       /* of a shared device, in the sleep in which it was opened */
     uint64_t next_address;     /* where the next block without an address is put for the harness */
+    uint64_t access_count;     /* to memory, in the last call; has_cost */
     uint32_t call_count;       /* calls under way */
     uint32_t refused_op; /* one client: the last op, if it may be asked again (OP_RETRY); OP_NONE */
     bool is_plain;       /* what it promises is judged on the short road (rules/judge_plain.h) */
+    bool has_cost;       /* what ops cost is judged (rules/judge_cost.c) */
     uint8_t index;
     uint8_t clock; /* the first host with this timeline */
 };

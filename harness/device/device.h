@@ -66,6 +66,8 @@ const struct device_call *device_calls(const struct device *device, size_t *coun
  * op begins. */
 uint64_t device_seen_count(const struct device *device);
 bool device_hung(const struct device *device);
+/* Calls since the op began, looks at the events and the clock among them. */
+uint64_t device_call_total(const struct device *device);
 /* Since the op began nothing was asked of the device, nothing struck and nothing is amiss, and all
  * of its memory is there. */
 bool device_was_quiet(const struct device *device);

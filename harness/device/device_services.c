@@ -12,6 +12,7 @@
  * waiting for, and device_hung says so. */
 static bool is_runaway(struct device *device)
 {
+    device->look_count++;
     if (device->waiter != NULL) {
         device->waiter->looked(device->waiter->context);
     }

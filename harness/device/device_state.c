@@ -57,7 +57,7 @@ void device_begin_op(struct device *device, uint64_t call_count_max)
     device->call_count_max = call_count_max;
     device->call_count = 0;
     device->total_count = 0;
-    device->poll_count = 0;
+    device->look_count = device->poll_count = 0;
     device->unseen_from = UINT64_MAX;
     device->faults.fired = device->faults.struck = 0;
     device->hung = device->is_runaway = false;
@@ -97,6 +97,11 @@ void device_set_clock(struct device *device, const struct setup_clock *clock)
 bool device_hung(const struct device *device)
 {
     return device->hung;
+}
+
+uint64_t device_call_total(const struct device *device)
+{
+    return device->total_count + device->look_count;
 }
 
 bool device_was_quiet(const struct device *device)

@@ -1,5 +1,6 @@
 #include "harness/op/not_checked.h"
 
+#include "explore/accesses.h"
 #include "harness/base/check.h"
 
 static const struct not_checked_info infos[NOT_CHECKED_COUNT] = {
@@ -43,6 +44,9 @@ bool not_checked_by(enum not_checked which, const struct target *target,
         return has_open_counter(contract);
     case NOT_CHECKED_OUT_OF_MEMORIES:
         return contract->limit == TARGET_LIMIT_PROCESS;
+    case NOT_CHECKED_ACCESSES:
+        /* What is compiled so was counted while it opened. */
+        return contract->cost.accesses != TARGET_GROWTH_UNDECLARED && accesses_count() == 0;
     case NOT_CHECKED_COUNT:
         break;
     }

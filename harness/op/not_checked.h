@@ -13,7 +13,8 @@
     X(WOKEN, "woken_contents", "contents after a wake: the contract discards them in a sleep")    \
     X(COUNTERS, "counters",                                                                       \
       "some counters: the contract has them absent, late or as upper bounds")                     \
-    X(OUT_OF_MEMORIES, "out_of_memories", "out-of-memories: the contract has limit process")
+    X(OUT_OF_MEMORIES, "out_of_memories", "out-of-memories: the contract has limit process")      \
+    X(ACCESSES, "accesses", "how memory accesses grow: the target is not compiled to count them")
 
 enum not_checked {
 #define NOT_CHECKED_ENUM(name, text, why) NOT_CHECKED_##name,
@@ -28,7 +29,7 @@ struct not_checked_info {
 };
 const struct not_checked_info *not_checked_info(enum not_checked which);
 
-/* Whether a target with that contract leaves it open. */
+/* Whether a target with that contract leaves it open; it was opened by this thread. */
 bool not_checked_by(enum not_checked which, const struct target *target,
                     const struct target_contract *contract);
 

@@ -33,6 +33,8 @@ enum rule_gravity rule_gravity(enum rule rule)
     case RULE_ORDER:
     case RULE_OWNERSHIP:
     case RULE_HELD_BACK:
+    case RULE_COST:
+    case RULE_LATENCY:
         return GRAVITY_NUMBERS;
     case RULE_PREMATURE:
     case RULE_STATUS:

@@ -175,4 +175,12 @@ RULE(HELD_BACK, held_back,
      "no request that fits as it is waits in vain for a collective",
      JUDGE(rules_judge_held_back),
      "plant_held_back")
+RULE(COST, cost,
+     "what an op costs grows no faster with blocks and holes than the contract declares",
+     JUDGE(rules_judge_cost),
+     "plant_cost_polls")
+RULE(LATENCY, latency,
+     "no more ops than the contract allows exceed its bounds of device calls and moved bytes",
+     JUDGE(rules_judge_latency),
+     "plant_latency_spins")
 /* clang-format on */

@@ -45,6 +45,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         [SIGHT_REPORT] = "report",
         [SIGHT_SLEEP] = "memory of the device",
         [SIGHT_WAKE] = "host memory after a wake",
+        [SIGHT_COST] = "cost",
         [SIGHT_CLOSE] = "close",
     };
     switch (rule) {

@@ -23,12 +23,14 @@ void judge_deinit(struct judge *judge)
     planner_destroy(judge->planner);
     free(judge->groups);
     free(judge->histories);
+    free(judge->costs);
     free(judge->places.addresses);
     free(judge->places.stranded);
     free(judge->holes.holes);
     judge->oracle = NULL;
     judge->groups = NULL;
     judge->histories = NULL;
+    judge->costs = NULL;
 }
 
 void judge_reset(struct judge *judge)
@@ -46,6 +48,8 @@ void judge_reset(struct judge *judge)
                             .places = judge->places,
                             .histories = judge->histories,
                             .history_count = judge->history_count,
+                            .costs = judge->costs,
+                            .cost_count = judge->cost_count,
                             .holes = judge->holes,
                             .run = judge->run + 1};
 }

@@ -60,6 +60,15 @@ struct judge_holes {
 };
 
 struct counter_history;
+struct cost_history;
+
+/* What an op cost. */
+struct judge_cost {
+    uint64_t calls;   /* of the device, looks among them */
+    uint64_t effects; /* of them: moves, evictions, waits in which something completed */
+    uint64_t moved_bytes;
+    uint64_t accesses; /* to memory, of code compiled for races */
+};
 
 /* What judging one run needs beside the host. */
 struct judge {
@@ -117,6 +126,10 @@ struct judge {
     /* host_count of them once a counter that may be late was looked at */
     struct counter_history *histories;
     uint32_t history_count;
+    /* host_count of them once the cost of an op was judged */
+    struct cost_history *costs;
+    uint32_t cost_count;
+    struct judge_cost cost;   /* of the op under way, where it is judged */
     struct judge_holes holes; /* before the op under way, while a block is in host memory */
 };
 void judge_init(struct judge *judge);

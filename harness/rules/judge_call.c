@@ -5,6 +5,7 @@
 #include "harness/rules/private/judge_absent.h"
 #include "harness/rules/private/judge_answer.h"
 #include "harness/rules/private/judge_contents.h"
+#include "harness/rules/private/judge_cost.h"
 #include "harness/rules/private/judge_device.h"
 #include "harness/rules/private/judge_failed.h"
 #include "harness/rules/private/judge_host.h"
@@ -164,21 +165,31 @@ static void judge_whole_call(struct judge *judge, struct host *host, const struc
     judge_reports(judge, host, call);
 }
 
+static bool is_cost_kept(struct judge *judge, const struct host *host, const struct call *call)
+{
+    return !host->has_cost || judge_op_cost(judge, host, call);
+}
+
 bool judge_call(struct judge *judge, struct host *host, const struct call *call)
 {
     begin_call(judge);
+    if (host->has_cost) {
+        judge_note_cost(judge, host);
+    }
     judge->had_absent = model_absent_count(host->model) > 0;
     if (!judge_plain(judge, host, call)) {
         judge_whole_call(judge, host, call);
+        (void)is_cost_kept(judge, host, call);
         return false;
     }
     ask_stats(host);
     if (!judge_plain_stats(judge, host, &host->stats)) {
         judge_reports(judge, host, call);
+        (void)is_cost_kept(judge, host, call);
         return false;
     }
     narrow_peak(host, host->stats.peak_bytes_in_use);
-    return true;
+    return is_cost_kept(judge, host, call);
 }
 
 void judge_empty_heap(struct judge *judge, struct host *host)

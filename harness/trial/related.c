@@ -184,9 +184,15 @@ static void break_by_place(struct pair *pair, size_t op, const struct observatio
 
 /* --- comparing --- */
 
+/* What ops cost is bounded in bytes, and at twice the size they move twice as many. */
+static bool is_cost(enum rule rule)
+{
+    return rule == RULE_REGRET || rule == RULE_COST || rule == RULE_LATENCY;
+}
+
 static bool is_finding(const struct verdict *verdict)
 {
-    return (verdict->kind == VERDICT_BROKEN && verdict->rule != RULE_REGRET) ||
+    return (verdict->kind == VERDICT_BROKEN && !is_cost(verdict->rule)) ||
            verdict->kind == VERDICT_PREMATURE;
 }
 

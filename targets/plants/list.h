@@ -242,3 +242,15 @@ PLANT(promises, ownership_forgets, "ownership", "counts idle programs as used",
       .forced = {"owners", "yes"}, .stats = stats_without_evictable)
 PLANT(promises, held_back, "held_back", "awaits every queued free before it looks for a hole",
       .alloc = alloc_after_drain)
+PLANT(costs, cost_polls, "cost",
+      "declares that device calls grow with the logarithm, but reads the clock for each block",
+      .declare = declare_calls, .alloc = alloc_by_age)
+PLANT(costs, cost_closes_up, "cost",
+      "declares that moved bytes grow with the logarithm, but moves all blocks together at each free",
+      .declare = declare_moves, .free = free_closing_up)
+PLANT(costs, latency_spins, "latency",
+      "declares at most 64 device calls for 990 ops of 1,000, and makes 100 in each 16th request",
+      .declare = declare_few_calls, .alloc = alloc_spinning)
+PLANT(costs, latency_moves, "latency",
+      "declares that no op moves more than a 16th of the device, which libhbm does",
+      .declare = declare_few_moves)

@@ -7,11 +7,12 @@
 #include "targets/private/option.h"
 
 /* The options that it reads, for option_help. */
-#define FIRST_FIT_WAYS_HELP                \
-    "counters=exact|at_most|late|absent\n" \
-    "limit=device|process\n"               \
-    "owners=yes|no\n"                      \
-    "steps=yes|no\n"                       \
+#define FIRST_FIT_WAYS_HELP                         \
+    "counters=exact|at_most|late|absent\n"          \
+    "limit=device|process\n"                        \
+    "owners=yes|no\n"                               \
+    "steps=yes|no\n"                                \
+    "cost=undeclared|constant|logarithmic|linear\n" \
     "declares=yes|no\n"
 
 /* An open value; first_fit_ways_init() begins it. */
@@ -20,6 +21,7 @@ struct first_fit_ways {
     enum target_limit limit;
     bool owners;
     bool steps;                /* it drains and evicts: first_fit_steps.h */
+    enum target_growth cost;   /* of device calls and memory accesses: changes nothing else */
     bool declares;             /* that it is so; false: the contract is the usual one */
     struct target_stats shown; /* the last time */
     uint64_t look_count;       /* how often the counters were shown */

@@ -27,6 +27,9 @@ bool option_read_defrag(const struct target_option *option, enum defrag_contract
 /* granule; pow2, which is one size class in each doubling; classes8. */
 bool option_read_rounding(const struct target_option *option, struct target_rounding *value,
                           const struct option_reason *reason);
+/* undeclared, constant, logarithmic, linear. */
+bool option_read_growth(const struct target_option *option, enum target_growth *value,
+                        const struct option_reason *reason);
 /* none, keeps, discards. */
 bool option_read_sleep(const struct target_option *option, enum sleep_contract *value,
                        const struct option_reason *reason);

@@ -69,6 +69,17 @@ keeps eviction_pressure hbm owners=yes
 breaks "ownership: sum" training_step plant_ownership
 breaks "ownership: used_bytes" training_step plant_ownership_forgets
 
+# --- what ops cost ------------------------------------------------------------------------------------------------
+keeps fragmentation_storm hbm cost=constant latency=1000000
+keeps deep_aligned first_fit cost=constant
+breaks "cost: device calls against blocks" fragmentation_storm plant_cost_polls
+breaks "cost: moved bytes against blocks" queued_free_race plant_cost_closes_up
+breaks "latency: device calls" crowded plant_latency_spins
+breaks "latency: moved bytes" crowded plant_latency_moves
+breaks "latency: device calls" crowded hbm latency=1
+expect_refusal 2 "option cost=square: valid values are undeclared, constant, logarithmic, linear" \
+    run crowded --target hbm --target-option cost=square --seed 1 --ops 10
+
 # --- frees that are ordered by streams, and recorded programs ----------------------------------------------------
 for drains in yes no; do
     keeps crowded streamed "drains=$drains"

@@ -99,7 +99,7 @@ done
 parts_of() { # WORD
     "$hbmstress" run "$1" --job all.ini --json | grep -c '"type":"scenario"'
 }
-[ "$(parts_of quick)" = 20 ] || fail "run quick: $(parts_of quick) parts"
+[ "$(parts_of quick)" = 21 ] || fail "run quick: $(parts_of quick) parts"
 [ "$(parts_of slow_leak)" = 2 ] || fail "run slow_leak: $(parts_of slow_leak) parts"
 [ "$(parts_of exact_edge.quick)" = 1 ] || fail "run exact_edge.quick: $(parts_of exact_edge.quick) parts"
 

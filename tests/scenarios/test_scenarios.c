@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCENARIO_COUNT = 20 };
+enum { SCENARIO_COUNT = 21 };
 
 /* A setup as a run without any options makes it. */
 static void setup_for(struct setup *setup, const struct scenario *scenario, const char *target,

@@ -48,6 +48,7 @@ struct device {
     uint64_t call_count_max;
     uint64_t total_count; /* calls of this op, those that are not logged included */
     uint64_t poll_count;  /* since the last call that can be refused */
+    uint64_t look_count;  /* looks at the events and the clock in this op */
     uint64_t unseen_from; /* see device_seen_count(); UINT64_MAX: all */
     struct device_faults faults;
     struct begun begun;

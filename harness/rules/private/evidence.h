@@ -47,10 +47,12 @@ enum sight {
     SIGHT_REPORT,     /* everything that the target can be asked about */
     SIGHT_SLEEP,      /* how much memory the target has, asleep or awake */
     SIGHT_WAKE,       /* what is left in host memory after a wake */
+    SIGHT_COST,       /* what ops cost so far, in `costs` */
     SIGHT_CLOSE       /* the target is closed */
 };
 
 struct collective;
+struct cost_history;
 
 /* A rule reads the fields that its sights need; the others may be zero. */
 struct evidence {
@@ -71,6 +73,7 @@ struct evidence {
     const struct verdict *proof;  /* SIGHT_STACK: of the oracle, as if the stack had been refused
                                      then; NULL: it was not asked */
     const struct collective *awaited; /* SIGHT_MITIGATION: in vain, by a wait; else NULL */
+    struct cost_history *costs;       /* of the host, the op among them */
     uint64_t count;                   /* of regretted requests; of regions that are still held */
     const char *mechanism;  /* of the finding; NULL: what was looked at tells it (enum sight) */
     bool may_evict;         /* some call that may evict this program is under way */

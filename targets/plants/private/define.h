@@ -45,6 +45,9 @@
 #ifndef PLANT_IN_clients
 #define PLANT_IN_clients(...)
 #endif
+#ifndef PLANT_IN_costs
+#define PLANT_IN_costs(...)
+#endif
 #ifndef PLANT_IN_deaths
 #define PLANT_IN_deaths(...)
 #endif
