@@ -40,6 +40,7 @@ struct arguments {
     const char *against;
     uint64_t grew_max;     /* percent */
     uint64_t search_count; /* runs of one search */
+    uint64_t block_count;  /* of bench; 0 = not given */
     bool varies_one_axis;
     bool
         given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */

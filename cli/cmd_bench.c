@@ -1,4 +1,5 @@
 /* bench: what an op costs on this machine, with the targets that come with the program. */
+#include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
@@ -9,13 +10,13 @@
 #include <string.h>
 
 enum { STEP_COUNT = 250000, SEED = 1, REPEAT_COUNT = 5 };
-#define REPEAT_SECONDS 0.25
+#define RUN_SECONDS 30.0
 
 /* The null target has slots of one size, which must hold the largest request. */
 static const struct target_option null_slot = {"slot", "1048576"};
 static_assert(WORKLOAD_SIZE_BYTES_MAX == 1048576, "the slot of the null target");
 
-enum what { WHAT_RAW, WHAT_CHECKED };
+enum what { WHAT_RAW, WHAT_CHECKED, WHAT_COUNT };
 static const char *const what_names[] = {"raw", "checked"};
 
 struct bench_row {
@@ -23,25 +24,44 @@ struct bench_row {
     const char *target;
     enum what what;
 };
-#define EACH(live, full)                \
-    {live, full, "hbm", WHAT_RAW},      \
-    {                                   \
-        live, full, "hbm", WHAT_CHECKED \
+
+/* The null target has no memory that could be full: it is measured on the emptiest alone. */
+enum { FULL_PERCENT_LEAST = 70, ROW_COUNT_MAX = 32 };
+struct state {
+    uint32_t live_count, full_percent;
+};
+static const struct state states[] = {{1000, 70}, {10000, 70}, {100000, 70}, {1000, 95},
+                                      {1000, 99}, {10000, 95}, {10000, 99}};
+static const uint32_t full_percents[] = {70, 95, 99};
+
+static size_t append_rows(struct bench_row rows[ROW_COUNT_MAX], size_t count, struct state state)
+{
+    static const char *const names[] = {"null", "hbm"};
+    for (size_t t = state.full_percent == FULL_PERCENT_LEAST ? 0 : 1; t < 2; t++) {
+        for (enum what what = 0; what < WHAT_COUNT; what++) {
+            CHECK(count < ROW_COUNT_MAX);
+            rows[count++] = (struct bench_row){state.live_count, state.full_percent, names[t],
+                                               what};
+        }
     }
-static const struct bench_row rows[] = {{1000, 70, "null", WHAT_RAW},
-                                        {1000, 70, "null", WHAT_CHECKED},
-                                        EACH(1000, 70),
-                                        {10000, 70, "null", WHAT_RAW},
-                                        {10000, 70, "null", WHAT_CHECKED},
-                                        EACH(10000, 70),
-                                        {100000, 70, "null", WHAT_RAW},
-                                        {100000, 70, "null", WHAT_CHECKED},
-                                        EACH(100000, 70),
-                                        EACH(1000, 95),
-                                        EACH(1000, 99),
-                                        EACH(10000, 95),
-                                        EACH(10000, 99)};
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
+    return count;
+}
+
+/* live_count 0: those that are measured by default. */
+static size_t choose_rows(uint32_t live_count, struct bench_row rows[ROW_COUNT_MAX])
+{
+    size_t count = 0;
+    if (live_count == 0) {
+        for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+            count = append_rows(rows, count, states[i]);
+        }
+        return count;
+    }
+    for (size_t i = 0; i < sizeof full_percents / sizeof *full_percents; i++) {
+        count = append_rows(rows, count, (struct state){live_count, full_percents[i]});
+    }
+    return count;
+}
 
 /* --- one row --- */
 
@@ -53,9 +73,9 @@ static uint64_t find_capacity(const struct bench_row *row, const struct workload
                                    row->full_percent);
 }
 
-static void measure_row(const struct bench_row *row, struct measurement *result)
+static void measure_row(const struct bench_row *row, const struct measure_limits *limits,
+                        struct measurement *result)
 {
-    static const struct measure_limits limits = {REPEAT_COUNT, REPEAT_SECONDS};
     struct workload workload;
     workload_init(&workload, row->live_count, STEP_COUNT, SEED);
     struct measured_target measured = {.target = target_find(row->target),
@@ -65,25 +85,25 @@ static void measure_row(const struct bench_row *row, struct measurement *result)
         measured.option = null_slot;
     }
     if (row->what == WHAT_RAW) {
-        measure_raw(&measured, &workload, &limits, result);
+        measure_raw(&measured, &workload, limits, result);
     } else {
-        measure_checked(&measured, &workload, &limits, result);
+        measure_checked(&measured, &workload, limits, result);
     }
     workload_deinit(&workload);
 }
 
 /* --- how it is told --- */
 
-static void tell_head(struct writing *text)
+static void tell_head(const struct measure_limits *limits, struct writing *text)
 {
     writing_append_format(
         text,
-        "ns per op (an alloc or a free): the median and the least of %d repeats of at most %g s\n"
+        "ns per op (an alloc or a free): the median and the least of up to %d repeats of at most %.2g s\n"
         "a random block is freed and one of a new size is allocated, from 512B to 1.00M; seed %d\n"
         "raw: the calls alone.  checked: device, model and every rule.\n\n"
         "%8s %6s  %-6s  %-8s %10s %10s %9s\n",
-        REPEAT_COUNT, REPEAT_SECONDS, SEED, "live", "full", "target", "what", "median", "least",
-        "refused");
+        REPEAT_COUNT, limits->second_count_max, SEED, "live", "full", "target", "what", "median",
+        "least", "refused");
 }
 
 static void tell_row(const struct bench_row *row, const struct measurement *result,
@@ -116,33 +136,62 @@ static void tell_json(const struct bench_row *row, const struct measurement *res
     json_close(text);
 }
 
+/* Each row has the same share of the time; what does not fit into it is measured once. */
+static struct measure_limits share_time(const struct arguments *arguments, size_t row_count)
+{
+    const double seconds = arguments->run.duration_ns == 0
+                               ? RUN_SECONDS
+                               : (double)arguments->run.duration_ns / 1e9;
+    const double row_seconds = seconds / (double)row_count;
+    return (struct measure_limits){.repeat_count = REPEAT_COUNT,
+                                   .second_count_max = row_seconds / REPEAT_COUNT,
+                                   .second_count_total = row_seconds,
+                                   .is_stopped = interrupt_is_requested};
+}
+
+static void put_row(struct output *output, const struct bench_row *row,
+                    const struct measurement *result)
+{
+    struct writing text;
+    writing_init(&text);
+    if (output->is_json) {
+        tell_json(row, result, &text);
+        output_line_to_standard(output, &text);
+    } else {
+        tell_row(row, result, &text);
+        output_text(output, &text);
+    }
+    output_flush(output);
+    writing_deinit(&text);
+}
+
 static enum exit_code bench_subcommand(const struct arguments *arguments)
 {
+    struct bench_row rows[ROW_COUNT_MAX];
+    const size_t row_count = choose_rows((uint32_t)arguments->block_count, rows);
+    const struct measure_limits limits = share_time(arguments, row_count);
     struct output output;
     struct writing text;
     output_init(&output, arguments->run.is_json);
     writing_init(&text);
-    tell_head(&text);
+    tell_head(&limits, &text);
     output_text(&output, &text);
     output_flush(&output);
-    for (size_t i = 0; i < ROW_COUNT && !output.is_failed && !output.is_pipe_closed; i++) {
-        struct measurement result;
-        measure_row(&rows[i], &result);
-        writing_clear(&text);
-        if (output.is_json) {
-            tell_json(&rows[i], &result, &text);
-            output_line_to_standard(&output, &text);
-        } else {
-            tell_row(&rows[i], &result, &text);
-            output_text(&output, &text);
-        }
-        output_flush(&output);
-    }
     writing_deinit(&text);
-    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+    bool is_cut = false;
+    for (size_t i = 0; i < row_count && !is_cut && !output.is_failed && !output.is_pipe_closed;
+         i++) {
+        struct measurement result;
+        measure_row(&rows[i], &limits, &result);
+        is_cut = interrupt_is_requested();
+        if (!is_cut) {
+            put_row(&output, &rows[i], &result);
+        }
+    }
+    return output.is_failed || is_cut ? EXIT_HARNESS : EXIT_KEPT;
 }
 
-static const char *const options[] = {"--json", NULL};
+static const char *const options[] = {"--blocks", "--time", "--json", NULL};
 
 const struct subcommand subcommand_bench = {
     .name = "bench",
@@ -151,8 +200,10 @@ const struct subcommand subcommand_bench = {
     .description =
         "Measures the null target, which does nothing, and libhbm, each alone and under all checks, on\n"
         "devices 70, 95 and 99 % full of 1,000 to 100,000 blocks.  The null target under all checks is what\n"
-        "hbmstress itself costs.  Takes less than a minute; nothing else should run meanwhile.\n\n"
+        "hbmstress itself costs.  Takes half a minute (--time), and more on a busy machine, where the figures\n"
+        "mean little.\n\n"
         "Example: hbmstress bench\n"
+        "Example: hbmstress bench --blocks 1000 --time 2s\n"
         "Example: hbmstress bench --json >before.jsonl",
     .options = options,
     .word_count_max = 0,

@@ -4,6 +4,7 @@
 #include "harness/run/run.h"
 #include "measure/bare_services.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,22 +166,58 @@ static double read_clock_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+/* A function of its own, never at the end of another one: callgrind counts what is done in here
+ * (ci/instructions). */
+__attribute__((noinline)) static bool run_steady_ops(const struct subject_kind *kind,
+                                                     struct subject *subject, size_t from,
+                                                     size_t to)
+{
+    const bool goes_on = kind->run(subject, from, to);
+    __asm__ volatile("" ::: "memory");
+    return goes_on;
+}
+
+static bool is_stopped(const struct measure_limits *limits)
+{
+    return limits->is_stopped != NULL && limits->is_stopped();
+}
+
+static size_t find_chunk_end(size_t from, size_t to)
+{
+    return to - from < OPS_PER_CLOCK ? to : from + OPS_PER_CLOCK;
+}
+
+/* False: the fill does not go through. */
+static bool fill(const struct subject_kind *kind, struct subject *subject,
+                 const struct measure_limits *limits)
+{
+    const size_t count = subject->workload->fill_count;
+    bool goes_on = true;
+    for (size_t i = 0; goes_on && i < count;) {
+        const size_t to = find_chunk_end(i, count);
+        goes_on = kind->run(subject, i, to) && !is_stopped(limits);
+        i = to;
+    }
+    return goes_on;
+}
+
 /* Times the ops after the fill; false: not even the fill went through. */
 static bool time_ops(const struct subject_kind *kind, struct subject *subject,
-                     double second_count_max, struct measurement *repeat)
+                     const struct measure_limits *limits, struct measurement *repeat)
 {
     const size_t from = subject->workload->fill_count;
     const size_t count = subject->workload->ops.count;
-    if (!kind->run(subject, 0, from)) {
+    if (!fill(kind, subject, limits)) {
         return false;
     }
     subject->refused_count = 0;
     const double start_ns = read_clock_ns();
     double elapsed_ns = 0;
     size_t i = from;
-    for (bool goes_on = true; goes_on && i < count && elapsed_ns < second_count_max * 1e9;) {
-        const size_t to = count - i < OPS_PER_CLOCK ? count : i + OPS_PER_CLOCK;
-        goes_on = kind->run(subject, i, to);
+    for (bool goes_on = true;
+         goes_on && i < count && elapsed_ns < limits->second_count_max * 1e9;) {
+        const size_t to = find_chunk_end(i, count);
+        goes_on = run_steady_ops(kind, subject, i, to) && !is_stopped(limits);
         elapsed_ns = read_clock_ns() - start_ns;
         i = to;
     }
@@ -208,7 +245,12 @@ static void measure_target(const struct subject_kind *kind, const struct measure
     const size_t handle_bytes = workload->ops.count * sizeof(uint64_t);
     uint64_t *handles = malloc(handle_bytes);
     CHECK(handles != NULL);
-    for (uint32_t i = 0; i < limits->repeat_count; i++) {
+    const double end_ns = limits->second_count_total > 0
+                              ? read_clock_ns() + limits->second_count_total * 1e9
+                              : INFINITY;
+    for (uint32_t i = 0;
+         i < limits->repeat_count && (i == 0 || read_clock_ns() < end_ns) && !is_stopped(limits);
+         i++) {
         struct subject subject = {.measured = target,
                                   .target = target != NULL ? target->target : NULL,
                                   .workload = workload,
@@ -217,7 +259,7 @@ static void measure_target(const struct subject_kind *kind, const struct measure
         memset(handles, 0,
                handle_bytes); /* here, so that no page is touched first while the clock runs */
         if (kind->begin(&subject)) {
-            done_count += time_ops(kind, &subject, limits->second_count_max, &repeats[done_count]);
+            done_count += time_ops(kind, &subject, limits, &repeats[done_count]);
             kind->end(&subject);
         }
     }

@@ -18,10 +18,12 @@ struct measurement {
         note[MEASURE_NOTE_BYTES]; /* what ended it early, such as a broken rule; "" = nothing did */
 };
 
-/* Each repeat starts anew and runs for second_count_max at most. */
+/* Each repeat starts anew: it fills the device and then runs for second_count_max at most.  None
+ * but the first begins after second_count_total, fills included; 0 = whenever. */
 struct measure_limits {
     uint32_t repeat_count;
-    double second_count_max;
+    double second_count_max, second_count_total;
+    bool (*is_stopped)(void); /* asked now and then: no more is measured; NULL = never */
 };
 
 /* A target as it is opened: on which capacity, and with one option or none (option.key NULL). */

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# bench: every row is measured, however little time there is; what cannot be measured is told in one line; a reader that
+# leaves ends it.  What the figures are depends on the machine.
+# shellcheck source=tests/cli/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+least=(bench --blocks 100 --time 1ms)
+
+# Three degrees of filling, raw and under all checks; the null target is never full.
+expect_exit 0 "${least[@]}"
+expect_text out.txt "live   full  target  what"
+[ "$(grep -c '^ *100 .*% .*[0-9]\.[0-9] .*%$' out.txt)" = 8 ] || fail "not eight rows: $(cat out.txt)"
+expect_exit 0 "${least[@]}" --json
+[ ! -s err.txt ] || fail "said: $(cat err.txt)"
+rows=$(jq -r 'select(.type == "bench" and .ops > 0 and .picoseconds_per_op >= .picoseconds_per_op_least
+                     and .picoseconds_per_op_least > 0 and .note == "") |
+              [.live, .full_percent, .target, .what] | join(" ")' out.txt) || fail "not JSON: $(cat out.txt)"
+wanted="100 70 null raw
+100 70 null checked
+100 70 hbm raw
+100 70 hbm checked
+100 95 hbm raw
+100 95 hbm checked
+100 99 hbm raw
+100 99 hbm checked"
+[ "$rows" = "$wanted" ] || fail "other rows: $rows"
+
+# A reader that leaves, and one that was never there.
+"$hbmstress" "${least[@]}" --json | head -n 2 >two.txt
+[ "${PIPESTATUS[*]}" = "0 0" ] || fail "a reader that leaves: ${PIPESTATUS[*]}"
+[ "$(wc -l <two.txt)" = 2 ] || fail "not two lines: $(cat two.txt)"
+expect_unread 0 bench
+
+# Ctrl-C ends it, also within a row.
+"$hbmstress" bench --blocks 1000000 --time 1h >out.txt 2>err.txt &
+process=$!
+wait_until catches_interrupt "$process"
+kill -INT "$process"
+wait "$process"
+got=$?
+[ "$got" = 4 ] || fail "after SIGINT: exit $got"
+[ "$(wc -l <out.txt)" -lt 13 ] || fail "after SIGINT: all rows: $(cat out.txt)"
+
+expect_refusal 2 "is one word too many" bench hbm
+expect_refusal 2 "unknown option '--target'" bench --target hbm
+expect_refusal 2 "'0' is not a number from 1 to 1000000" bench --blocks 0
+expect_refusal 2 "'1000001' is not a number from 1 to 1000000" bench --blocks 1000001
+expect_refusal 2 "--blocks needs a value" bench --blocks
+expect_refusal 2 "is not a duration" bench --time soon
+finish
