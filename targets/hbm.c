@@ -533,17 +533,16 @@ static void target_stats(struct target_instance *instance, struct target_stats *
 {
     struct hbm_stats stats;
     hbm_stats(instance->hbm, &stats);
-    *out = (struct target_stats){
-        .num_allocs = stats.num_allocs,
-        .bytes_in_use = stats.bytes_in_use,
-        .peak_bytes_in_use = stats.peak_bytes_in_use,
-        .largest_alloc_size = stats.largest_alloc_size,
-        .bytes_limit = stats.bytes_limit,
-        .bytes_reserved = stats.bytes_reserved,
-        .peak_bytes_reserved = stats.peak_bytes_reserved,
-        .bytes_reservable_limit = stats.bytes_reservable_limit,
-        .largest_free_block_bytes = stats.largest_free_block_bytes,
-    };
+    out->num_allocs = stats.num_allocs;
+    out->bytes_in_use = stats.bytes_in_use;
+    out->peak_bytes_in_use = stats.peak_bytes_in_use;
+    out->largest_alloc_size = stats.largest_alloc_size;
+    out->bytes_limit = stats.bytes_limit;
+    out->bytes_reserved = stats.bytes_reserved;
+    out->peak_bytes_reserved = stats.peak_bytes_reserved;
+    out->bytes_reservable_limit = stats.bytes_reservable_limit;
+    out->largest_free_block_bytes = stats.largest_free_block_bytes;
+    out->free_bytes = out->used_bytes = out->evictable_bytes = out->held_bytes = 0;
     if (instance->counts_owners) {
         count_owners(instance, out);
     }

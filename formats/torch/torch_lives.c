@@ -179,9 +179,11 @@ static enum import_result put_life(struct lives *lives, struct span_map *map, ui
     const struct span span = {
         .start = event->address, .end = event->address + event->taken_bytes, .owner = begun};
     struct span other;
-    if (span_map_insert_if_free(map, &span, &other)) {
+    struct span_cursor cursor;
+    if (span_map_insert_if_free(map, &span, &cursor)) {
         return IMPORT_OK;
     }
+    span_map_get(map, &cursor, &other);
     return torch_fail_event(lives->error, event,
                             "its block of %" PRIu64 " bytes at %" PRIu64
                             " overlaps the live one at %" PRIu64,

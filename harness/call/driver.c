@@ -2,6 +2,7 @@
 
 #include "harness/base/align.h"
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 #include "harness/call/clients.h"
 #include "harness/call/progress.h"
 #include "harness/call/stamps.h"
@@ -513,16 +514,16 @@ static void free_plain(struct host *host, struct call *call)
     }
 }
 
-/* As the long road does it for such an op. */
+/* As the long road does it for such an op, which has no limits to keep if it is a free. */
 static void call_plain(struct host *host, const struct setup *setup, const struct op *op,
                        uint32_t number, struct call *call)
 {
     *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
     host_begin_call(host);
-    if (limits_are_exceeded(&host->target->limits, op)) {
-        call->skipped = true;
-    } else if (op->kind == OP_FREE) {
+    if (op->kind == OP_FREE) {
         free_plain(host, call);
+    } else if (limits_are_exceeded(&host->target->limits, op)) {
+        call->skipped = true;
     } else {
         call->result = call_alloc(host, setup, call);
     }
@@ -531,6 +532,15 @@ static void call_plain(struct host *host, const struct setup *setup, const struc
     if (call->result != TARGET_OK) {
         call->block = (struct target_block){0};
     }
+    call->is_plain = call->result == TARGET_OK && !call->skipped && !call->is_deferred;
+}
+
+static SELDOM void call_whole(struct host *host, const struct setup *setup, const struct op *op,
+                              uint32_t number, struct call *call)
+{
+    const uint64_t handle = driver_begin_call(host, op, number, call);
+    driver_call_target(host, setup, handle, call);
+    driver_end_call(host, call);
 }
 
 void driver_call(struct host *host, const struct setup *setup, const struct op *op, uint32_t number,
@@ -538,9 +548,7 @@ void driver_call(struct host *host, const struct setup *setup, const struct op *
 {
     if (is_plain_op(host, op)) {
         call_plain(host, setup, op, number, call);
-        return;
+    } else {
+        call_whole(host, setup, op, number, call);
     }
-    const uint64_t handle = driver_begin_call(host, op, number, call);
-    driver_call_target(host, setup, handle, call);
-    driver_end_call(host, call);
 }

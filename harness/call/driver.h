@@ -10,6 +10,8 @@
 /* Names what an OP_RELATIVE op refers to, and gives an OP_FITTED one its size; other ops stay as
  * they are.  Clears fields that the kind does not have. */
 void driver_resolve(const struct host *host, struct op *op);
+/* Whether the op is an alloc or free, no retry, that would stay as it is. */
+bool driver_is_resolved(const struct op *op);
 
 /* Executes a resolved op; setup gives hosts and tag names. */
 void driver_call(struct host *host, const struct setup *setup, const struct op *op, uint32_t number,

@@ -43,9 +43,7 @@ static void resolve_fault(struct op *op)
     op->size_bytes = op->size_bytes > UINT32_MAX ? UINT32_MAX : op->size_bytes;
 }
 
-/* An alloc or free as it is recorded: nothing in it is relative, and no field is one that it does
- * not have. */
-static bool is_resolved(const struct op *op)
+bool driver_is_resolved(const struct op *op)
 {
     if (op->flags != 0 || op->event != OP_NONE || op->group != 0) {
         return false;
@@ -57,9 +55,6 @@ static bool is_resolved(const struct op *op)
 
 void driver_resolve(const struct host *host, struct op *op)
 {
-    if (is_resolved(op)) {
-        return;
-    }
     const struct op_kind_info *info = op_kind_info(op->kind);
     if (info->has_point) {
         return;

@@ -332,8 +332,8 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
         host_deinit(host);
         return false;
     }
-    host->is_plain = is_plain_contract(&host->contract);
     host->has_cost = is_cost_promised(&host->contract);
+    host->is_plain = is_plain_contract(&host->contract) && !host->has_cost;
     host->model = model_create(setup->capacity_bytes, &host->contract, timeline);
     size_t region_count = 0;
     const struct device_region *regions = device_regions(host->device, &region_count);

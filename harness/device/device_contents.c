@@ -1,6 +1,7 @@
 #include "harness/device/private/device_contents.h"
 
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,13 +77,14 @@ static size_t read_extents(struct contents *contents, uint64_t from, uint64_t by
     return count;
 }
 
-static void put_owner(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
+static SELDOM void put_owner(struct contents *contents, uint64_t address, uint64_t bytes,
+                             uint32_t owner)
 {
     CHECK_COSTLY(contents->is_detailed);
     CHECK_COSTLY(bytes > 0);
     const struct span span = {address, address + bytes, owner, 0};
-    struct span other;
-    if (!span_map_insert_if_free(&contents->map, &span, &other)) {
+    struct span_cursor cursor;
+    if (!span_map_insert_if_free(&contents->map, &span, &cursor)) {
         span_map_erase(&contents->map, address, address + bytes);
         span_map_insert(&contents->map, &span);
     }
@@ -151,17 +153,22 @@ struct contents_piece contents_take(struct contents *contents, uint64_t from, ui
 
 /* --- owners --- */
 
+static SELDOM void grow_records(struct contents *contents, uint32_t owner)
+{
+    const size_t capacity = (size_t)owner * 2 + 64;
+    contents->records = realloc(contents->records, capacity * sizeof *contents->records);
+    CHECK(contents->records != NULL);
+    memset(&contents->records[contents->record_capacity], 0,
+           (capacity - contents->record_capacity) * sizeof *contents->records);
+    contents->record_capacity = capacity;
+}
+
 void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
 {
     CHECK_COSTLY(owner != UINT32_MAX);
     CHECK_COSTLY(address <= UINT64_MAX - bytes);
     if (owner >= contents->record_capacity) {
-        const size_t capacity = (size_t)owner * 2 + 64;
-        contents->records = realloc(contents->records, capacity * sizeof *contents->records);
-        CHECK(contents->records != NULL);
-        memset(&contents->records[contents->record_capacity], 0,
-               (capacity - contents->record_capacity) * sizeof *contents->records);
-        contents->record_capacity = capacity;
+        grow_records(contents, owner);
     }
     CHECK_COSTLY(owner < contents->record_capacity);
     contents->records[owner] = (struct contents_record){address, bytes};
@@ -202,6 +209,12 @@ bool contents_hold(const struct contents *contents, uint64_t address, uint64_t b
            contents->records[owner].bytes >= bytes;
 }
 
+static SELDOM void erase_record(struct contents *contents, const struct contents_record *record,
+                                uint32_t owner)
+{
+    span_map_erase_owner(&contents->map, record->address, record->address + record->bytes, owner);
+}
+
 void contents_scrub(struct contents *contents, uint32_t owner)
 {
     if (owner >= contents->record_capacity) {
@@ -211,7 +224,7 @@ void contents_scrub(struct contents *contents, uint32_t owner)
     CHECK_COSTLY(record.address <= UINT64_MAX - record.bytes);
     contents->records[owner].bytes = 0;
     if (contents->is_detailed && record.bytes > 0) {
-        span_map_erase_owner(&contents->map, record.address, record.address + record.bytes, owner);
+        erase_record(contents, &record, owner);
     }
     CHECK_COSTLY(span_map_invariants_hold(&contents->map));
 }

@@ -1,4 +1,5 @@
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 #include "harness/device/private/device_state.h"
 
 /* --- what it holds --- */
@@ -71,7 +72,7 @@ size_t device_stage_count(const struct device *device)
     return device->stage_count_live;
 }
 
-static void piece_scrub(struct contents_piece *piece, uint32_t owner)
+static SELDOM void piece_scrub(struct contents_piece *piece, uint32_t owner)
 {
     CHECK(piece->spans != NULL || piece->count == 0);
     size_t count_left = 0;

@@ -1,290 +1,373 @@
 #include "harness/device/span_map.h"
 
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* 64: a search inside a chunk touches one or two cache lines of starts, and an insertion moves 1
- * KiB on average. */
-enum { SPAN_CHUNK_COUNT = 64 };
+/* 6 bits of an address choose one of 64 children: a word says which of them are there. */
+enum { NODE_BITS = 6, NODE_CHILD_COUNT = 1 << NODE_BITS, ROOT_SHIFT_MAX = 60 };
 
-struct span_rest {
-    uint64_t end, owner, offset;
+/* Of entry 0, which stands before the first range and behind the last one, start is above and end
+ * below every address: a neighbour that is none is in nobody's way. */
+struct span_entry {
+    uint64_t start, end, owner, offset;
+    uint32_t before, after; /* in address order; spare ones: after */
+    uint32_t node;          /* that it is a child of */
 };
-/* starts[count...] are UINT64_MAX, so that a search always takes the same six steps: nothing to
- * mispredict. */
-struct span_chunk {
-    struct span_chunk *next_spare;
-    size_t count; /* 1..SPAN_CHUNK_COUNT while in the map */
-    uint64_t starts[SPAN_CHUNK_COUNT];
-    struct span_rest rests[SPAN_CHUNK_COUNT];
+struct span_node {
+    uint64_t taken;  /* bit i: there is a child i; none only in a root */
+    uint64_t inner;  /* which of these are nodes; the others are entries */
+    uint32_t parent; /* not of the root; spare ones: the next spare one */
+    uint32_t shift;  /* of the 6 bits of a start that choose the child */
+    uint32_t children[NODE_CHILD_COUNT];
 };
+
+/* --- life --- */
 
 void span_map_init(struct span_map *map)
 {
     *map = (struct span_map){.footprint_bytes = sizeof *map};
 }
 
-static void spare_chunk(struct span_map *map, struct span_chunk *chunk)
-{
-    CHECK_COSTLY(chunk != NULL);
-    CHECK_COSTLY(chunk != map->spare);
-    chunk->next_spare = map->spare;
-    map->spare = chunk;
-}
-
 void span_map_clear(struct span_map *map)
 {
-    CHECK_COSTLY(map->chunk_count <= map->chunk_capacity);
-    CHECK_COSTLY(map->chunks != NULL || map->chunk_count == 0);
-    for (size_t i = 0; i < map->chunk_count; i++) {
-        spare_chunk(map, map->chunks[i]);
+    if (map->count == 0) {
+        return;
     }
-    map->chunk_count = 0;
+    map->entry_count = 1;
+    map->entries[0].before = map->entries[0].after = 0;
+    map->node_count = 1;
+    map->spare_entry = map->spare_node = map->root = 0;
     map->count = 0;
 }
 
 void span_map_deinit(struct span_map *map)
 {
-    span_map_clear(map);
-    CHECK_COSTLY(map->chunk_count == 0);
-    CHECK_COSTLY(map->count == 0);
-    while (map->spare != NULL) {
-        struct span_chunk *chunk = map->spare;
-        map->spare = chunk->next_spare;
-        free(chunk);
-    }
-    free(map->chunks);
-    free(map->chunk_starts);
+    free(map->entries);
+    free(map->nodes);
     *map = (struct span_map){0};
 }
 
-static struct span_chunk *take_chunk(struct span_map *map)
+/* The array with room for one more; the first is nobody's. */
+static SELDOM void *grow_array(struct span_map *map, void *array, uint32_t *count,
+                               uint32_t *capacity, size_t size)
 {
-    struct span_chunk *chunk = map->spare;
-    if (chunk != NULL) {
-        map->spare = chunk->next_spare;
-        return chunk;
+    const uint32_t more = *capacity == 0 ? 16 : *capacity;
+    CHECK(*capacity <= UINT32_MAX / 4);
+    array = realloc(array, (size_t)(*capacity + more) * size);
+    CHECK(array != NULL);
+    *capacity += more;
+    *count = *count == 0 ? 1 : *count;
+    map->footprint_bytes += more * size;
+    return array;
+}
+
+static uint32_t take_entry(struct span_map *map)
+{
+    const uint32_t spare = map->spare_entry;
+    if (spare != 0) {
+        map->spare_entry = map->entries[spare].after;
+        return spare;
     }
-    chunk = malloc(sizeof *chunk);
-    CHECK(chunk != NULL);
-    map->footprint_bytes += sizeof *chunk;
-    CHECK_COSTLY(map->spare == NULL);
-    return chunk;
-}
-
-/* Puts an empty chunk at place i of the directory. */
-static struct span_chunk *insert_chunk(struct span_map *map, size_t i)
-{
-    if (map->chunk_count == map->chunk_capacity) {
-        const size_t capacity = map->chunk_capacity == 0 ? 16 : map->chunk_capacity * 2;
-        map->chunks = realloc(map->chunks, capacity * sizeof *map->chunks);
-        map->chunk_starts = realloc(map->chunk_starts, capacity * sizeof *map->chunk_starts);
-        CHECK(map->chunks != NULL);
-        CHECK(map->chunk_starts != NULL);
-        map->footprint_bytes += (capacity - map->chunk_capacity) * 16;
-        map->chunk_capacity = capacity;
+    if (map->entry_count == map->entry_capacity) {
+        const bool is_new = map->entries == NULL;
+        map->entries = grow_array(map, map->entries, &map->entry_count, &map->entry_capacity,
+                                  sizeof *map->entries);
+        map->entries[0] = is_new ? (struct span_entry){.start = UINT64_MAX} : map->entries[0];
     }
-    const size_t after = map->chunk_count - i;
-    memmove(&map->chunks[i + 1], &map->chunks[i], after * sizeof *map->chunks);
-    memmove(&map->chunk_starts[i + 1], &map->chunk_starts[i], after * sizeof *map->chunk_starts);
-    map->chunks[i] = take_chunk(map);
-    map->chunks[i]->count = 0;
-    map->chunk_starts[i] = 0;
-    memset(map->chunks[i]->starts, 0xFF, sizeof map->chunks[i]->starts);
-    map->chunk_count++;
-    return map->chunks[i];
+    return map->entry_count++;
 }
 
-static void remove_chunk(struct span_map *map, size_t i)
+/* Ends pointers to nodes. */
+static uint32_t take_node(struct span_map *map, uint32_t parent, uint32_t shift)
 {
-    CHECK_COSTLY(i < map->chunk_count);
-    CHECK_COSTLY(map->chunks[i]->count == 0);
-    spare_chunk(map, map->chunks[i]);
-    const size_t after = map->chunk_count - i - 1;
-    memmove(&map->chunks[i], &map->chunks[i + 1], after * sizeof *map->chunks);
-    memmove(&map->chunk_starts[i], &map->chunk_starts[i + 1], after * sizeof *map->chunk_starts);
-    map->chunk_count--;
-}
-
-/* How many of values[count], ascending, are at most address.  Branch-free steps: the compiler makes
- * conditional moves of them. */
-static size_t count_at_most(const uint64_t *values, size_t count, uint64_t address)
-{
-    const uint64_t *base = values;
-    while (count > 1) {
-        const size_t half = count / 2;
-        base += (size_t)(base[half - 1] <= address) * half;
-        count -= half;
-    }
-    return (size_t)(base - values) + (count == 1 && *base <= address);
-}
-
-static_assert(SPAN_CHUNK_COUNT == 64, "six steps find one of 64");
-
-/* The same for the starts of a chunk, none of which is UINT64_MAX. */
-static size_t place_in_chunk(const struct span_chunk *chunk, uint64_t address)
-{
-    const uint64_t *starts = chunk->starts;
-    size_t at = (size_t)(starts[31] <= address) << 5;
-    at += (size_t)(starts[at + 15] <= address) << 4;
-    at += (size_t)(starts[at + 7] <= address) << 3;
-    at += (size_t)(starts[at + 3] <= address) << 2;
-    at += (size_t)(starts[at + 1] <= address) << 1;
-    at += (size_t)(starts[at] <= address);
-    /* What is left is a full chunk whose last start is below address, too. */
-    return at + (size_t)(at == 63 && starts[63] <= address);
-}
-
-/* The last chunk that begins at or below address, or chunk 0. */
-static size_t chunk_for(const struct span_map *map, uint64_t address)
-{
-    const size_t count = count_at_most(map->chunk_starts, map->chunk_count, address);
-    return count == 0 ? 0 : count - 1;
-}
-
-static void split_chunk(struct span_map *map, size_t i)
-{
-    struct span_chunk *upper = insert_chunk(map, i + 1);
-    struct span_chunk *lower = map->chunks[i];
-    CHECK_COSTLY(lower->count == SPAN_CHUNK_COUNT);
-    const size_t half = SPAN_CHUNK_COUNT / 2;
-    upper->count = lower->count - half;
-    memcpy(upper->starts, &lower->starts[half], upper->count * sizeof *upper->starts);
-    memcpy(upper->rests, &lower->rests[half], upper->count * sizeof *upper->rests);
-    memset(&lower->starts[half], 0xFF, half * sizeof *lower->starts);
-    lower->count = half;
-    map->chunk_starts[i + 1] = upper->starts[0];
-    CHECK_COSTLY(upper->starts[0] > lower->starts[half - 1]);
-}
-
-/* Puts the span at place `at` of chunk i, in whose order it belongs there. */
-static void insert_in_chunk(struct span_map *map, size_t i, size_t at, const struct span *span)
-{
-    CHECK_COSTLY(span->start < span->end);
-    if (map->chunks[i]->count == SPAN_CHUNK_COUNT) {
-        split_chunk(map, i);
-        if (at > map->chunks[i]->count) {
-            at -= map->chunks[i]->count;
-            i++;
+    uint32_t node = map->spare_node;
+    if (node != 0) {
+        map->spare_node = map->nodes[node].parent;
+    } else {
+        if (map->node_count == map->node_capacity) {
+            map->nodes = grow_array(map, map->nodes, &map->node_count, &map->node_capacity,
+                                    sizeof *map->nodes);
         }
+        node = map->node_count++;
     }
-    struct span_chunk *chunk = map->chunks[i];
-    CHECK_COSTLY(at <= chunk->count);
-    CHECK_COSTLY(chunk->count < SPAN_CHUNK_COUNT);
-    memmove(&chunk->starts[at + 1], &chunk->starts[at],
-            (chunk->count - at) * sizeof *chunk->starts);
-    memmove(&chunk->rests[at + 1], &chunk->rests[at], (chunk->count - at) * sizeof *chunk->rests);
-    chunk->starts[at] = span->start;
-    chunk->rests[at] = (struct span_rest){span->end, span->owner, span->offset};
-    chunk->count++;
-    map->chunk_starts[i] = chunk->starts[0];
-    map->count++;
+    map->nodes[node].taken = map->nodes[node].inner = 0;
+    map->nodes[node].parent = parent;
+    map->nodes[node].shift = shift;
+    return node;
 }
 
-bool span_map_insert_if_free(struct span_map *map, const struct span *span, struct span *other)
+/* --- children --- */
+
+static uint32_t choose_child(const struct span_node *node, uint64_t address)
+{
+    return (uint32_t)(address >> node->shift) % NODE_CHILD_COUNT;
+}
+
+static uint64_t bit_of(uint32_t child)
+{
+    return UINT64_C(1) << child;
+}
+
+static bool has_bit(uint64_t bits, uint32_t child)
+{
+    return (bits >> child & 1) != 0;
+}
+
+static uint32_t lowest_bit(uint64_t bits)
+{
+    return (uint32_t)__builtin_ctzll(bits);
+}
+
+static uint32_t highest_bit(uint64_t bits)
+{
+    return 63 - (uint32_t)__builtin_clzll(bits);
+}
+
+static void add_entry(struct span_map *map, uint32_t node, uint32_t entry)
+{
+    struct span_node *parent = &map->nodes[node];
+    const uint32_t child = choose_child(parent, map->entries[entry].start);
+    CHECK_COSTLY(!has_bit(parent->taken, child));
+    parent->taken |= bit_of(child);
+    parent->children[child] = entry;
+    map->entries[entry].node = node;
+}
+
+static void add_node(struct span_map *map, uint32_t node, uint32_t child, uint32_t inner)
+{
+    map->nodes[node].taken |= bit_of(child);
+    map->nodes[node].inner |= bit_of(child);
+    map->nodes[node].children[child] = inner;
+}
+
+/* A node without children goes, and with it each above it that has no other. */
+static SELDOM void drop_nodes(struct span_map *map, uint32_t node, uint64_t address)
+{
+    while (node != map->root && map->nodes[node].taken == 0) {
+        const uint32_t parent = map->nodes[node].parent;
+        const uint64_t bit = bit_of(choose_child(&map->nodes[parent], address));
+        map->nodes[parent].taken &= ~bit;
+        map->nodes[parent].inner &= ~bit;
+        map->nodes[node].parent = map->spare_node;
+        map->spare_node = node;
+        node = parent;
+    }
+}
+
+/* --- searches --- */
+
+/* Where the search for an address ends: the last range that begins at or below it, and the first
+ * one above; 0 = none. */
+struct place {
+    uint32_t node;  /* 0: the address is beyond the root */
+    uint32_t child; /* of the node; an entry, or not there */
+    uint32_t before, after;
+};
+
+static uint32_t find_lowest(const struct span_map *map, uint32_t node, uint64_t among)
+{
+    const struct span_node *at = &map->nodes[node];
+    uint32_t child = lowest_bit(among);
+    while (has_bit(at->inner, child)) {
+        at = &map->nodes[at->children[child]];
+        child = lowest_bit(at->taken);
+    }
+    return at->children[child];
+}
+
+static uint32_t find_highest(const struct span_map *map, uint32_t node, uint64_t among)
+{
+    const struct span_node *at = &map->nodes[node];
+    uint32_t child = highest_bit(among);
+    while (has_bit(at->inner, child)) {
+        at = &map->nodes[at->children[child]];
+        child = highest_bit(at->taken);
+    }
+    return at->children[child];
+}
+
+/* Of a child that is not there.  Every node but a root has others. */
+static void find_neighbours(const struct span_map *map, struct place *place)
+{
+    const uint64_t taken = map->nodes[place->node].taken;
+    const uint64_t below = taken & (bit_of(place->child) - 1);
+    const uint64_t above = taken & ~(bit_of(place->child) - 1);
+    if (above != 0) {
+        place->after = find_lowest(map, place->node, above);
+        place->before = map->entries[place->after].before;
+    } else {
+        place->before = below != 0 ? find_highest(map, place->node, below) : 0;
+        place->after = map->entries[place->before].after;
+    }
+}
+
+/* The map has a root. */
+static struct place find_place(const struct span_map *map, uint64_t address)
+{
+    struct place place = {.node = map->root};
+    const struct span_node *node = &map->nodes[place.node];
+    if (address >> node->shift >= NODE_CHILD_COUNT) {
+        return (struct place){.before = map->entries[0].before};
+    }
+    place.child = choose_child(node, address);
+    while (has_bit(node->inner, place.child)) {
+        place.node = node->children[place.child];
+        node = &map->nodes[place.node];
+        place.child = choose_child(node, address);
+    }
+    if (!has_bit(node->taken, place.child)) {
+        find_neighbours(map, &place);
+        return place;
+    }
+    const uint32_t entry = node->children[place.child];
+    const bool is_before = map->entries[entry].start <= address;
+    place.before = is_before ? entry : map->entries[entry].before;
+    place.after = is_before ? map->entries[entry].after : entry;
+    return place;
+}
+
+/* --- inserting --- */
+
+/* Puts nodes above the root until one of its children is the address's. */
+static SELDOM void raise_root(struct span_map *map, uint64_t address)
+{
+    while (address >> map->nodes[map->root].shift >= NODE_CHILD_COUNT) {
+        const uint32_t lower = map->root;
+        CHECK(map->nodes[lower].shift < ROOT_SHIFT_MAX);
+        if (map->nodes[lower].taken == 0) {
+            map->nodes[lower].shift += NODE_BITS;
+            continue;
+        }
+        map->root = take_node(map, 0, map->nodes[lower].shift + NODE_BITS);
+        add_node(map, map->root, 0, lower);
+        map->nodes[lower].parent = map->root;
+    }
+}
+
+/* Where the entry is that begins with the same bits there will be a node with it, so far down that
+ * the address has a place of its own in it. */
+static SELDOM uint32_t split_child(struct span_map *map, uint32_t node, uint32_t child,
+                                   uint64_t address)
+{
+    const uint32_t entry = map->nodes[node].children[child];
+    const uint64_t differs = map->entries[entry].start ^ address;
+    CHECK(differs != 0);
+    while (differs >> map->nodes[node].shift == 0) {
+        const uint32_t lower = take_node(map, node, map->nodes[node].shift - NODE_BITS);
+        add_node(map, node, child, lower);
+        node = lower;
+        child = choose_child(&map->nodes[node], address);
+    }
+    add_entry(map, node, entry);
+    return node;
+}
+
+/* Links a new entry between its neighbours. */
+static uint32_t link_entry(struct span_map *map, const struct place *place, const struct span *span)
+{
+    const uint32_t entry = take_entry(map);
+    map->entries[entry] = (struct span_entry){.start = span->start,
+                                              .end = span->end,
+                                              .owner = span->owner,
+                                              .offset = span->offset,
+                                              .before = place->before,
+                                              .after = place->after};
+    map->entries[place->before].after = entry;
+    map->entries[place->after].before = entry;
+    map->count++;
+    return entry;
+}
+
+/* A first range needs what the map consists of. */
+static SELDOM void make_root(struct span_map *map)
+{
+    const uint32_t entry = take_entry(map);
+    map->entries[entry].after = map->spare_entry;
+    map->spare_entry = entry;
+    map->root = take_node(map, 0, 0);
+}
+
+static uint32_t insert_at(struct span_map *map, const struct place *place, const struct span *span)
+{
+    const uint32_t entry = link_entry(map, place, span);
+    uint32_t node = place->node;
+    if (node == 0) {
+        raise_root(map, span->start);
+        node = map->root;
+    } else if (has_bit(map->nodes[node].taken, place->child)) {
+        node = split_child(map, node, place->child, span->start);
+    }
+    add_entry(map, node, entry);
+    return entry;
+}
+
+static void get_entry(const struct span_map *map, uint32_t entry, struct span *span)
+{
+    const struct span_entry *is = &map->entries[entry];
+    *span = (struct span){is->start, is->end, is->owner, is->offset};
+}
+
+bool span_map_insert_if_free(struct span_map *map, const struct span *span,
+                             struct span_cursor *cursor)
 {
     CHECK(span->start < span->end);
-    if (map->chunk_count == 0) {
-        insert_chunk(map, 0);
+    if (map->root == 0) {
+        make_root(map);
     }
-    const size_t i = chunk_for(map, span->start);
-    const struct span_chunk *chunk = map->chunks[i];
-    const size_t at = place_in_chunk(chunk, span->start);
+    const struct place place = find_place(map, span->start);
     /* Only the neighbours on both sides can be in the way. */
-    if (at > 0 && chunk->rests[at - 1].end > span->start) {
-        span_map_get(map, &(struct span_cursor){i, at - 1}, other);
+    if (map->entries[place.before].end > span->start) {
+        cursor->entry = place.before;
         return false;
     }
-    struct span_cursor next = {i, at};
-    if (at == chunk->count) {
-        next = (struct span_cursor){i + 1, 0};
-    }
-    if (next.chunk < map->chunk_count && map->chunks[next.chunk]->count > 0 &&
-        map->chunks[next.chunk]->starts[next.index] < span->end) {
-        span_map_get(map, &next, other);
+    if (map->entries[place.after].start < span->end) {
+        cursor->entry = place.after;
         return false;
     }
-    insert_in_chunk(map, i, at, span);
+    cursor->entry = insert_at(map, &place, span);
     return true;
 }
 
 void span_map_insert(struct span_map *map, const struct span *span)
 {
-    struct span other;
-    const bool is_free = span_map_insert_if_free(map, span, &other);
+    struct span_cursor cursor;
+    const bool is_free = span_map_insert_if_free(map, span, &cursor);
     CHECK(is_free);
 }
 
-static void remove_from_chunk(struct span_map *map, const struct span_cursor *cursor)
-{
-    CHECK_COSTLY(cursor->chunk < map->chunk_count);
-    CHECK_COSTLY(map->count > 0);
-    struct span_chunk *chunk = map->chunks[cursor->chunk];
-    const size_t at = cursor->index;
-    CHECK_COSTLY(at < chunk->count);
-    chunk->count--;
-    memmove(&chunk->starts[at], &chunk->starts[at + 1],
-            (chunk->count - at) * sizeof *chunk->starts);
-    memmove(&chunk->rests[at], &chunk->rests[at + 1], (chunk->count - at) * sizeof *chunk->rests);
-    chunk->starts[chunk->count] = UINT64_MAX;
-    map->count--;
-    if (chunk->count == 0) {
-        remove_chunk(map, cursor->chunk);
-        return;
-    }
-    map->chunk_starts[cursor->chunk] = chunk->starts[0];
-}
+/* --- reading --- */
 
 bool span_map_find(const struct span_map *map, uint64_t address, struct span_cursor *cursor)
 {
-    if (map->chunk_count == 0) {
+    if (map->count == 0) {
         return false;
     }
-    cursor->chunk = chunk_for(map, address);
-    CHECK_COSTLY(cursor->chunk < map->chunk_count);
-    const struct span_chunk *chunk = map->chunks[cursor->chunk];
-    CHECK_COSTLY(chunk->count > 0);
-    const size_t count = place_in_chunk(chunk, address);
-    if (count > 0 && chunk->rests[count - 1].end > address) {
-        cursor->index = count - 1;
-        return true;
-    }
-    if (count > 0) {
-        cursor->index = count - 1;
-        return span_map_next(map, cursor);
-    }
-    cursor->index = 0;
-    return true;
+    const struct place place = find_place(map, address);
+    cursor->entry = map->entries[place.before].end > address ? place.before : place.after;
+    return cursor->entry != 0;
 }
 
 bool span_map_first(const struct span_map *map, struct span_cursor *cursor)
 {
-    CHECK_COSTLY(map->chunk_count > 0 || map->count == 0);
-    *cursor = (struct span_cursor){0};
-    return map->chunk_count > 0;
+    cursor->entry = map->count == 0 ? 0 : map->entries[0].after;
+    return cursor->entry != 0;
 }
 
 bool span_map_next(const struct span_map *map, struct span_cursor *cursor)
 {
-    CHECK_COSTLY(cursor->chunk < map->chunk_count);
-    CHECK_COSTLY(cursor->index < map->chunks[cursor->chunk]->count);
-    if (++cursor->index < map->chunks[cursor->chunk]->count) {
-        return true;
-    }
-    cursor->index = 0;
-    return ++cursor->chunk < map->chunk_count;
+    CHECK_COSTLY(cursor->entry > 0 && cursor->entry < map->entry_count);
+    cursor->entry = map->entries[cursor->entry].after;
+    return cursor->entry != 0;
 }
 
 void span_map_get(const struct span_map *map, const struct span_cursor *cursor, struct span *span)
 {
-    CHECK_COSTLY(cursor->chunk < map->chunk_count);
-    const struct span_chunk *chunk = map->chunks[cursor->chunk];
-    CHECK_COSTLY(cursor->index < chunk->count);
-    const struct span_rest *rest = &chunk->rests[cursor->index];
-    *span = (struct span){chunk->starts[cursor->index], rest->end, rest->owner, rest->offset};
+    CHECK_COSTLY(cursor->entry > 0 && cursor->entry < map->entry_count);
+    get_entry(map, cursor->entry, span);
 }
 
 bool span_map_intersects(const struct span_map *map, uint64_t start, uint64_t end,
@@ -294,8 +377,33 @@ bool span_map_intersects(const struct span_map *map, uint64_t start, uint64_t en
     if (start >= end || !span_map_find(map, start, &cursor)) {
         return false;
     }
-    span_map_get(map, &cursor, span);
+    get_entry(map, cursor.entry, span);
     return span->start < end;
+}
+
+/* --- erasing --- */
+
+static void remove_entry(struct span_map *map, uint32_t entry)
+{
+    struct span_entry *is = &map->entries[entry];
+    struct span_node *node = &map->nodes[is->node];
+    CHECK_COSTLY(map->count > 0);
+    CHECK_COSTLY(node->children[choose_child(node, is->start)] == entry);
+    map->entries[is->before].after = is->after;
+    map->entries[is->after].before = is->before;
+    map->count--;
+    node->taken &= ~bit_of(choose_child(node, is->start));
+    if (node->taken == 0) {
+        drop_nodes(map, is->node, is->start);
+    }
+    is->after = map->spare_entry;
+    map->spare_entry = entry;
+}
+
+void span_map_remove(struct span_map *map, const struct span_cursor *cursor)
+{
+    CHECK(cursor->entry > 0 && cursor->entry < map->entry_count);
+    remove_entry(map, cursor->entry);
 }
 
 void span_map_erase(struct span_map *map, uint64_t start, uint64_t end)
@@ -307,7 +415,7 @@ void span_map_erase(struct span_map *map, uint64_t start, uint64_t end)
         if (span.start >= end) {
             return;
         }
-        remove_from_chunk(map, &cursor);
+        remove_entry(map, cursor.entry);
         if (span.start < start) {
             span_map_insert(map, &(struct span){span.start, start, span.owner, span.offset});
         }
@@ -332,7 +440,7 @@ void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, ui
             return;
         }
         if (span.owner == owner && span.start >= start && span.end <= end) {
-            remove_from_chunk(map, &cursor);
+            remove_entry(map, cursor.entry);
         } else if (span.owner == owner) {
             span_map_erase(map, start, span.end < end ? span.end : end);
         }
@@ -340,23 +448,51 @@ void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, ui
     }
 }
 
-bool span_map_invariants_hold(const struct span_map *map)
+/* Of all that is below the node, whose starts have the bits of address above its own; counted. */
+static bool node_holds(const struct span_map *map, uint32_t node, uint64_t address, size_t *count)
 {
-    size_t count = 0;
-    uint64_t last_end = 0;
-    for (size_t i = 0; i < map->chunk_count; i++) {
-        const struct span_chunk *chunk = map->chunks[i];
-        if (chunk->count == 0 || chunk->count > SPAN_CHUNK_COUNT ||
-            map->chunk_starts[i] != chunk->starts[0]) {
-            return false;
+    const struct span_node *is = &map->nodes[node];
+    if ((is->taken == 0 && node != map->root) || (is->inner & ~is->taken) != 0) {
+        return false;
+    }
+    for (uint32_t child = 0; child < NODE_CHILD_COUNT; child++) {
+        const uint64_t first = address | (uint64_t)child << is->shift;
+        const uint32_t below = is->children[child];
+        if (!has_bit(is->taken, child)) {
+            continue;
         }
-        for (size_t k = 0; k < chunk->count; k++) {
-            if (chunk->starts[k] < last_end || chunk->rests[k].end <= chunk->starts[k]) {
+        if (has_bit(is->inner, child)) {
+            if (map->nodes[below].parent != node ||
+                map->nodes[below].shift + NODE_BITS != is->shift ||
+                !node_holds(map, below, first, count)) {
                 return false;
             }
-            last_end = chunk->rests[k].end;
+            continue;
         }
-        count += chunk->count;
+        ++*count;
+        if (map->entries[below].node != node ||
+            map->entries[below].start >> is->shift != first >> is->shift) {
+            return false;
+        }
     }
-    return count == map->count;
+    return true;
+}
+
+bool span_map_invariants_hold(const struct span_map *map)
+{
+    struct span_cursor cursor;
+    size_t count = 0, found_count = 0;
+    uint64_t last_end = 0;
+    uint32_t before = 0;
+    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
+        const struct span_entry *entry = &map->entries[cursor.entry];
+        if (entry->before != before || entry->start < last_end || entry->end <= entry->start) {
+            return false;
+        }
+        last_end = entry->end;
+        before = cursor.entry;
+        count++;
+    }
+    return count == map->count && (map->root == 0 || (node_holds(map, map->root, 0, &found_count) &&
+                                                      found_count == count));
 }

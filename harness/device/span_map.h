@@ -14,17 +14,20 @@ struct span {
     uint64_t offset;
 };
 
-/* Ranges sit in chunks of up to SPAN_CHUNK_COUNT, in address order; chunk_starts[i] is the first
- * start of chunk i.  Two binary searches find a range: O(log ranges); insertion moves at most one
- * chunk. */
-struct span_chunk;
+/* Ranges are linked in address order, and a tree finds them by their starts, six bits at a time
+ * from the top.  A child of a node is a range while no other start begins with its bits, and else a
+ * node. A search takes at most 11 steps, about log64(ranges) where ranges lie evenly; nothing is
+ * moved. */
+struct span_entry;
+struct span_node;
 struct span_map {
-    struct span_chunk **chunks; /* chunk_count of them */
-    uint64_t *chunk_starts;     /* the same */
-    size_t chunk_count, chunk_capacity;
-    struct span_chunk *spare; /* emptied chunks, kept for the next split */
-    size_t count;             /* ranges */
-    size_t footprint_bytes;   /* host memory */
+    struct span_entry *entries; /* the first stands for both ends; NULL: there never was a range */
+    struct span_node *nodes;    /* the same */
+    uint32_t entry_count, entry_capacity, spare_entry; /* spare ones are linked; 0 ends */
+    uint32_t node_count, node_capacity, spare_node;
+    uint32_t root;          /* a node */
+    size_t count;           /* ranges */
+    size_t footprint_bytes; /* host memory */
 };
 
 void span_map_init(struct span_map *map);
@@ -33,18 +36,21 @@ void span_map_clear(struct span_map *map);
 
 /* Adds a range that intersects no other. */
 void span_map_insert(struct span_map *map, const struct span *span);
-/* The same when it intersects none; else false, *other is one that it intersects, and nothing
- * changed.  One search instead of two. */
-bool span_map_insert_if_free(struct span_map *map, const struct span *span, struct span *other);
 /* Takes away every part of a range that lies in [start, end); what sticks out stays. */
 void span_map_erase(struct span_map *map, uint64_t start, uint64_t end);
 /* The same for the ranges of one owner. */
 void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, uint64_t owner);
 
-/* A place in the map; any change of the map ends it. */
+/* A range of the map, until a part of it is taken away or the map is cleared. */
 struct span_cursor {
-    size_t chunk, index;
+    uint32_t entry;
 };
+/* Adds a range, which is *cursor then.  False: it intersects others, of which *cursor is one, and
+ * nothing changed.  One search instead of two. */
+bool span_map_insert_if_free(struct span_map *map, const struct span *span,
+                             struct span_cursor *cursor);
+/* Takes the whole range away, without a search. */
+void span_map_remove(struct span_map *map, const struct span_cursor *cursor);
 /* The first range that ends above address.  False: there is none. */
 bool span_map_find(const struct span_map *map, uint64_t address, struct span_cursor *cursor);
 bool span_map_first(const struct span_map *map, struct span_cursor *cursor);

@@ -36,6 +36,8 @@ struct block {
     uint32_t wait_count; /* unfinished events that a dying block waits for, uses not counted */
     uint32_t away_count; /* of these and of the uses: on other streams than its own */
     uint32_t live_index; /* place in its host's live list; UINT32_MAX = not in it */
+    uint32_t next_of_op; /* the model's own, as is */
+    uint32_t place;      /* its range in the map */
     uint8_t state;       /* enum block_state */
     uint8_t kind;        /* enum block_kind */
     uint8_t tag;

@@ -24,7 +24,7 @@ static void release_slot(struct model *model, uint32_t slot)
     CHECK(block->live_index == SLOT_NONE);
     CHECK(block->use_count == 0);
     CHECK(block->wait_count == 0);
-    number_map_remove(&model->slots, block->op);
+    op_index_remove(&model->slots, model->blocks, slot);
     slot_list_add(&model->free_slots, slot);
 }
 
@@ -62,14 +62,16 @@ static struct slot_list *find_list(struct model *model, enum block_kind kind)
 static uint64_t find_promised_bytes(const struct target_contract *contract,
                                     const struct model_new *what, const struct target_block *at)
 {
-    return what->kind == BLOCK_RETIRED
+    return what->promised_bytes != 0 ? what->promised_bytes
+           : what->kind == BLOCK_RETIRED
                ? at->size_bytes
                : rounding_bytes_max(&contract->rounding, contract->granule_bytes,
                                     what->requested_bytes);
 }
 
-static struct block make_block(const struct model *model, const struct model_new *what,
-                               const struct target_block *at)
+/* Of a slot that has claimed its range. */
+static struct block make_block(const struct model *model, uint32_t slot,
+                               const struct model_new *what, const struct target_block *at)
 {
     return (struct block){
         .address = at->address,
@@ -82,6 +84,7 @@ static struct block make_block(const struct model *model, const struct model_new
         .promised_bytes = find_promised_bytes(&model->contract, what, at),
         .op = model->op,
         .recording = model->open_recording,
+        .place = model->blocks[slot].place,
         .live_index = SLOT_NONE,
         .state = BLOCK_LIVE,
         .kind = (uint8_t)what->kind,
@@ -97,14 +100,13 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
 {
     const uint32_t taken = take_slot(model);
     CHECK(taken < model->block_count);
-    CHECK(what->kind == BLOCK_RETIRED || model_slot_of_op(model, model->op) == SLOT_NONE);
     if (!model_claim(model, taken, at, other)) {
         slot_list_add(&model->free_slots, taken);
         return false;
     }
-    model->blocks[taken] = make_block(model, what, at);
+    model->blocks[taken] = make_block(model, taken, what, at);
     if (what->kind != BLOCK_RETIRED) {
-        number_map_set(&model->slots, model->op, taken);
+        op_index_add(&model->slots, model->blocks, taken);
         add_to_list(model, find_list(model, what->kind), taken);
     }
     model_count_placed(model, &model->blocks[taken]);
@@ -177,7 +179,7 @@ bool model_end_plain(struct model *model, uint32_t slot)
         return false;
     }
     remove_from_list(model, &model->live, slot);
-    span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+    model_unclaim(model, block);
     model_count_displaced(model, block);
     block->is_known = false;
     block->state = BLOCK_GONE;
@@ -209,7 +211,7 @@ uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new
     struct block *block = &model->blocks[slot];
     CHECK(block->hold_count == 0);
     CHECK(block->kind != BLOCK_PROGRAM);
-    number_map_remove(&model->slots, block->op);
+    op_index_remove(&model->slots, model->blocks, slot);
     model_uncount_tag(model, block);
     block->op = model->op;
     block->handle = at->handle;
@@ -218,6 +220,6 @@ uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new
     block->kind = (uint8_t)what->kind;
     block->tag = what->tag;
     model_count_tag(model, block);
-    number_map_set(&model->slots, model->op, slot);
+    op_index_add(&model->slots, model->blocks, slot);
     return slot;
 }

@@ -7,9 +7,12 @@ bool model_claim(struct model *model, uint32_t slot, const struct target_block *
     CHECK(slot < model->block_count);
     const struct span span = {at->address, at->address + at->size_bytes, slot, 0};
     struct span in_the_way;
-    if (span_map_insert_if_free(&model->map, &span, &in_the_way)) {
+    struct span_cursor cursor;
+    if (span_map_insert_if_free(&model->map, &span, &cursor)) {
+        model->blocks[slot].place = cursor.entry;
         return true;
     }
+    span_map_get(&model->map, &cursor, &in_the_way);
     *other = (uint32_t)in_the_way.owner;
     CHECK(*other != slot);
     return false;
@@ -24,7 +27,7 @@ void model_displace(struct model *model, uint32_t slot)
         slot_list_take(&model->absent, slot);
         block->is_absent = false;
     } else {
-        span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+        model_unclaim(model, block);
     }
     model_count_displaced(model, block);
     model->gone = array_grown(model->gone, model->gone_count, &model->gone_capacity,
@@ -68,7 +71,7 @@ void model_strand(struct model *model, uint32_t slot)
     struct block *block = &model->blocks[slot];
     CHECK(block->state != BLOCK_GONE);
     CHECK(!block->is_absent);
-    span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+    model_unclaim(model, block);
     slot_list_add(&model->absent, slot);
     block->is_absent = true;
     model->holes_known = false;
@@ -128,6 +131,14 @@ static size_t find_overlap(const struct span *spans, size_t count)
     return i < count ? i : count;
 }
 
+static uint32_t insert_apart(struct span_map *map, const struct span *span)
+{
+    struct span_cursor cursor;
+    const bool is_free = span_map_insert_if_free(map, span, &cursor);
+    CHECK(is_free);
+    return cursor.entry;
+}
+
 bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *slot)
 {
     const size_t count = model->map.count;
@@ -141,7 +152,7 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
     span_map_clear(&model->map);
     for (size_t i = 0; i < count; i++) {
         model->blocks[spans[i].owner].address = spans[i].start;
-        span_map_insert(&model->map, &spans[i]);
+        model->blocks[spans[i].owner].place = insert_apart(&model->map, &spans[i]);
     }
     CHECK(model->map.count == count);
     CHECK_COSTLY(model_invariants_hold(model));

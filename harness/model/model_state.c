@@ -31,7 +31,7 @@ void model_destroy(struct model *model)
     span_map_deinit(&model->map);
     free(model->blocks);
     free(model->free_slots.slots);
-    number_map_deinit(&model->slots);
+    op_index_deinit(&model->slots);
     free(model->live.slots);
     free(model->programs.slots);
     free(model->dying.slots);
@@ -140,7 +140,7 @@ size_t model_slot_count(const struct model *model)
 
 uint32_t model_slot_of_op(const struct model *model, uint32_t op)
 {
-    return number_map_find(&model->slots, op);
+    return op_index_find(&model->slots, model->blocks, op);
 }
 
 const struct block *model_block(const struct model *model, uint32_t slot)

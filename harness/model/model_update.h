@@ -31,6 +31,7 @@ void model_forget_gone(struct model *model);
 /* What a new block is like. */
 struct model_new {
     uint64_t requested_bytes, align_bytes, stack_bytes, stack_requested_bytes;
+    uint64_t promised_bytes; /* the most that it may take by the contract; 0 = find out */
     enum block_kind kind;
     uint8_t tag, stream;
 };

@@ -1,6 +1,7 @@
 #include "harness/op/op.h"
 
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,12 +170,10 @@ static void op_list_reserve(struct op_list *list, size_t count)
     list->capacity = capacity;
 }
 
-void op_list_append(struct op_list *list, const struct op *op)
+SELDOM void op_list_grow(struct op_list *list)
 {
-    CHECK(list->count < OP_NONE);
-    const struct op copy = *op; /* op may lie in the list that moves */
+    CHECK(list->count < OP_NONE / 2);
     op_list_reserve(list, list->count + 1);
-    list->ops[list->count++] = copy;
 }
 
 void op_list_clear(struct op_list *list)

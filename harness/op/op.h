@@ -173,7 +173,16 @@ struct op_list {
 };
 void op_list_init(struct op_list *list);
 void op_list_deinit(struct op_list *list);
-void op_list_append(struct op_list *list, const struct op *op);
+/* Makes room for one more. */
+void op_list_grow(struct op_list *list);
+static inline void op_list_append(struct op_list *list, const struct op *op)
+{
+    const struct op copy = *op; /* op may lie in the list that moves */
+    if (list->count == list->capacity) {
+        op_list_grow(list);
+    }
+    list->ops[list->count++] = copy;
+}
 void op_list_clear(struct op_list *list);
 /* Makes *to equal to *from; both initialised. */
 void op_list_copy(struct op_list *to, const struct op_list *from);

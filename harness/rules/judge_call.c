@@ -107,15 +107,28 @@ static void check_polls(struct judge *judge, const struct host *host)
 static void narrow_peak(struct host *host, uint64_t peak_bytes)
 {
     const struct model_counters *is = model_counters(host->model);
-    if (host->contract.counting[TARGET_COUNTER_PEAK_BYTES_IN_USE] == TARGET_COUNT_EXACT &&
+    if (is->peak_low_bytes != is->peak_high_bytes &&
+        host->contract.counting[TARGET_COUNTER_PEAK_BYTES_IN_USE] == TARGET_COUNT_EXACT &&
         peak_bytes >= is->peak_low_bytes && peak_bytes <= is->peak_high_bytes) {
         model_widen_peak(host->model, peak_bytes, peak_bytes);
     }
 }
 
+/* One by one: two at a time are faster than what clears all of it in one step. */
+static void clear_stats(struct target_stats *stats)
+{
+    static_assert(sizeof *stats == 13 * sizeof(uint64_t), "every counter is cleared");
+    stats->num_allocs = stats->bytes_in_use = 0;
+    stats->peak_bytes_in_use = stats->largest_alloc_size = 0;
+    stats->bytes_limit = stats->bytes_reserved = 0;
+    stats->peak_bytes_reserved = stats->bytes_reservable_limit = 0;
+    stats->largest_free_block_bytes = stats->free_bytes = 0;
+    stats->used_bytes = stats->evictable_bytes = stats->held_bytes = 0;
+}
+
 static void ask_stats(struct host *host)
 {
-    host->stats = (struct target_stats){0};
+    clear_stats(&host->stats);
     host->target->stats(host->instance, &host->stats);
 }
 
@@ -134,16 +147,22 @@ static void judge_reports(struct judge *judge, struct host *host, const struct c
     check_polls(judge, host);
 }
 
-/* What is kept of one call alone. */
+/* What is kept of one call alone, and read when it is over. */
+static void forget_answer(struct judge *judge)
+{
+    judge->oom_kind = VERDICT_NONE;
+    judge->sums = JUDGE_SUMS_DO_NOT_DECIDE;
+    judge->hides_oom = false;
+}
+
+/* The same, and what is read while it is judged and counted. */
 static void begin_call(struct judge *judge)
 {
+    forget_answer(judge);
     judge->spent = (struct regret_spent){0};
     judge->regret = (struct regret){0};
     judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
     judge->relations_checked = 0;
-    judge->oom_kind = VERDICT_NONE;
-    judge->sums = JUDGE_SUMS_DO_NOT_DECIDE;
-    judge->hides_oom = false;
 }
 
 /* As judge_call(), after begin_call(). */
@@ -165,31 +184,38 @@ static void judge_whole_call(struct judge *judge, struct host *host, const struc
     judge_reports(judge, host, call);
 }
 
-static bool is_cost_kept(struct judge *judge, const struct host *host, const struct call *call)
+enum judge_road judge_short(struct judge *judge, struct host *host, const struct call *call)
 {
-    return !host->has_cost || judge_op_cost(judge, host, call);
+    if (!call->is_plain || !judge_plain(judge, host, call)) {
+        return JUDGE_ROAD_LONG;
+    }
+    forget_answer(judge);
+    ask_stats(host);
+    if (!judge_plain_stats(judge, host, &host->stats)) {
+        return JUDGE_ROAD_REPORTS;
+    }
+    narrow_peak(host, host->stats.peak_bytes_in_use);
+    return JUDGE_ROAD_SHORT;
 }
 
-bool judge_call(struct judge *judge, struct host *host, const struct call *call)
+void judge_call(struct judge *judge, struct host *host, const struct call *call,
+                enum judge_road road)
 {
+    CHECK(road != JUDGE_ROAD_SHORT);
     begin_call(judge);
+    if (road == JUDGE_ROAD_REPORTS) {
+        judge->had_absent = false;
+        judge_reports(judge, host, call);
+        return;
+    }
     if (host->has_cost) {
         judge_note_cost(judge, host);
     }
     judge->had_absent = model_absent_count(host->model) > 0;
-    if (!judge_plain(judge, host, call)) {
-        judge_whole_call(judge, host, call);
-        (void)is_cost_kept(judge, host, call);
-        return false;
+    judge_whole_call(judge, host, call);
+    if (host->has_cost) {
+        judge_op_cost(judge, host, call);
     }
-    ask_stats(host);
-    if (!judge_plain_stats(judge, host, &host->stats)) {
-        judge_reports(judge, host, call);
-        (void)is_cost_kept(judge, host, call);
-        return false;
-    }
-    narrow_peak(host, host->stats.peak_bytes_in_use);
-    return is_cost_kept(judge, host, call);
 }
 
 void judge_empty_heap(struct judge *judge, struct host *host)

@@ -5,10 +5,19 @@
 
 #include "harness/rules/judge.h"
 
-/* After driver_call.  Brings the models up to date, checks every rule, judges an OOM; sets
- * *judge->verdict.  True: the call was granted, nothing else happened, and there is nothing to
- * count of its verdict. */
-bool judge_call(struct judge *judge, struct host *host, const struct call *call);
+/* What is left to be judged of a call. */
+enum judge_road {
+    JUDGE_ROAD_LONG = 0, /* all of it */
+    JUDGE_ROAD_REPORTS,  /* the model has taken it in, but not all that the target says is exact */
+    JUDGE_ROAD_SHORT     /* nothing: it was granted, nothing else happened, no rule is broken */
+};
+/* After driver_call: the short road of a call that is plain.  There is nothing to count of a
+ * verdict at its end. */
+enum judge_road judge_short(struct judge *judge, struct host *host, const struct call *call);
+/* The rest of it, from where the short road ended.  Brings the models up to date, checks every
+ * rule, judges an OOM; sets *judge->verdict. */
+void judge_call(struct judge *judge, struct host *host, const struct call *call,
+                enum judge_road road);
 /* After everything was freed, before close: one hole of the whole heap. */
 void judge_empty_heap(struct judge *judge, struct host *host);
 /* After close: the host memory of the target. */

@@ -110,19 +110,18 @@ static void add_cost(struct cost_history *costs, const struct judge *judge, cons
                                 .is_beyond = is_beyond(&host->contract.latency, &judge->cost)});
 }
 
-bool judge_op_cost(struct judge *judge, const struct host *host, const struct call *call)
+void judge_op_cost(struct judge *judge, const struct host *host, const struct call *call)
 {
     if (!is_counted(judge, host, call)) {
-        return true;
+        return;
     }
     struct cost_history *costs = find_costs(judge, host);
     add_cost(costs, judge, host, call);
     if (judge->cost.calls == 0 && judge->cost.accesses == 0) {
-        return true;
+        return;
     }
     const struct evidence evidence = {
         .judge = judge, .host = host, .call = call, .sight = SIGHT_COST, .costs = costs};
     (void)rule_judge(RULE_LATENCY, &evidence);
     (void)rule_judge(RULE_COST, &evidence);
-    return judge->verdict->kind == VERDICT_NONE;
 }

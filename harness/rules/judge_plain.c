@@ -7,18 +7,10 @@
 
 /* --- what is plain --- */
 
-/* The op asks for nothing beside a block, or its end. */
-static bool is_plain_call(const struct call *call)
-{
-    return call->result == TARGET_OK && call->event == 0 && call->op.flags == 0 &&
-           !call->is_deferred && !call->is_spoiled &&
-           (call->op.kind == OP_ALLOC || call->op.kind == OP_FREE);
-}
-
 /* Nothing is to be taken in before the answer is. */
 static bool is_plain_host(const struct judge *judge, const struct host *host)
 {
-    return host->is_plain && device_was_quiet(host->device) && model_is_plain(host->model) &&
+    return device_was_quiet(host->device) && model_is_plain(host->model) &&
            judge->absorbed_counts[host->clock] == timeline_completed_count(host->timeline);
 }
 
@@ -43,15 +35,16 @@ static bool take_block(struct host *host, const struct call *call)
     const struct op *op = &call->op;
     const uint64_t granule = host->contract.granule_bytes;
     const uint64_t asked_align = (uint64_t)1 << op->align_log2;
+    const uint64_t promised = rounding_bytes_max(&host->contract.rounding, granule, op->size_bytes);
     const struct model_new what = {
         .requested_bytes = op->size_bytes,
+        .promised_bytes = promised,
         .align_bytes = asked_align > granule ? asked_align : granule,
         .kind = BLOCK_BUFFER,
         .tag = op->tag,
     };
     uint32_t slot = SLOT_NONE;
     uint32_t other = SLOT_NONE;
-    const uint64_t promised = rounding_bytes_max(&host->contract.rounding, granule, op->size_bytes);
     if (op->size_bytes == 0 || !is_sound_block(host, call, what.align_bytes, promised) ||
         !model_add(host->model, &what, &call->block, &slot, &other)) {
         return false;
@@ -71,7 +64,7 @@ static bool take_end(struct host *host, const struct call *call)
 
 bool judge_plain(struct judge *judge, struct host *host, const struct call *call)
 {
-    if (!is_plain_call(call) || !is_plain_host(judge, host) || !judge_keeps_host_memory(host)) {
+    if (!is_plain_host(judge, host) || !judge_keeps_host_memory(host)) {
         return false;
     }
     return call->op.kind == OP_ALLOC ? take_block(host, call) : take_end(host, call);

@@ -1,6 +1,7 @@
 #include "harness/run/growth.h"
 
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void halve_samples(struct growth_samples *samples)
     samples->interval *= 2;
 }
 
-void growth_sample(struct growth_samples *samples, const struct model *model, uint64_t op)
+SELDOM void growth_sample(struct growth_samples *samples, const struct model *model, uint64_t op)
 {
     CHECK_COSTLY(samples->interval > 0);
     if (op < samples->next_op) {

@@ -1,6 +1,7 @@
 #include "harness/run/hangs.h"
 
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 #include "harness/call/host.h"
 #include "harness/call/observation.h"
 #include "harness/device/collectives.h"
@@ -132,8 +133,8 @@ static void hear_join(struct hang_watch *watch, const struct collectives *collec
     }
 }
 
-void hang_watch_hear(struct hang_watch *watch, const struct collectives *collectives,
-                     const struct op_list *ops, const struct observation *observation)
+SELDOM void hang_watch_hear(struct hang_watch *watch, const struct collectives *collectives,
+                            const struct op_list *ops, const struct observation *observation)
 {
     if (observation->op >= ops->count || observation->skipped != 0) {
         return;

@@ -25,6 +25,12 @@ struct probe_sight {
 
 /* Before the call of an op. */
 void probe_watch_begin(struct probe_watch *watch, const struct model *model, const struct op *op);
+/* Whether an alloc or free that was granted without a device call may hit one: what ended is not
+ * held by anybody then. */
+static inline bool probes_may_be_hit(const struct probe_watch *watch, const struct model *model)
+{
+    return (watch->hosts_failed | watch->hosts_short) != 0 || model_free_bytes(model) == 0;
+}
 /* After its judgement; not for skipped ops.  A bit for each probe that it hit.  A few branches for
  * an op that made no device call and was granted; else O(blocks + pending events + device calls).
  */

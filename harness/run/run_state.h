@@ -33,6 +33,7 @@ struct run {
     char message[OBSERVATION_MESSAGE_BYTES];
     uint64_t digest;
     uint32_t unrecorded_count; /* ops of run_finish */
+    bool is_verdict_clear;     /* of verdict only the number of its op was set since it began */
     bool is_broken;            /* and over */
     bool promises_only;
 };

@@ -1,6 +1,7 @@
 /* Ops one by one: each is called, observed, judged and counted. */
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
+#include "harness/base/often.h"
 #include "harness/call/driver.h"
 #include "harness/call/progress.h"
 #include "harness/device/timeline.h"
@@ -17,15 +18,17 @@
 /* --- observing --- */
 
 /* Two chains side by side: one would wait for each multiplication of the other. */
-static uint64_t digest_words(uint64_t digest, const void *data, size_t bytes)
+static inline uint64_t digest_words(uint64_t digest, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
     uint64_t other = digest ^ HASH_START;
+#pragma GCC unroll 8
     for (size_t i = 0; i + 16 <= bytes; i += 16) {
-        uint64_t words[2];
-        memcpy(words, at + i, sizeof words);
-        digest = hash_word(digest, words[0]);
-        other = (other ^ words[1]) * HASH_PRIME;
+        uint64_t word, next;
+        memcpy(&word, at + i, sizeof word);
+        memcpy(&next, at + i + 8, sizeof next);
+        digest = hash_word(digest, word);
+        other = (other ^ next) * HASH_PRIME;
         other ^= other >> 31;
     }
     return digest ^ other * HASH_PRIME;
@@ -183,9 +186,10 @@ static void begin_verdict(struct run *run, uint32_t number)
 {
     CHECK_COSTLY(number != OP_NONE);
     struct verdict *verdict = &run->verdict;
+    run->is_verdict_clear = false;
+    verdict->op = number;
     verdict->kind = VERDICT_NONE;
     verdict->rule = RULE_NONE;
-    verdict->op = number;
     verdict->requested_bytes = verdict->free_bytes = verdict->nodes = 0;
     verdict->premature_unless = (struct premature_unless){0};
     verdict->reason[0] = verdict->mechanism[0] = '\0';
@@ -193,9 +197,6 @@ static void begin_verdict(struct run *run, uint32_t number)
 
 static void count_retry(struct run *run, const struct call *call)
 {
-    if (call->skipped || (call->op.flags & OP_RETRY) == 0) {
-        return;
-    }
     const bool is_granted = call->result == TARGET_OK;
     run->totals.retries++;
     run->totals.retries_granted += is_granted && call->is_pinned;
@@ -207,13 +208,24 @@ static void count_op(struct run *run, const struct call *call)
 {
     CHECK_COSTLY(call->op.kind < OP_KIND_COUNT);
     const uint8_t kind = call->op.kind;
-    run->totals.ops += !call->skipped;
-    run->totals.skipped += call->skipped;
-    run->totals.by_kind[kind] += !call->skipped;
-    run->totals.skipped_by_kind[kind] += call->skipped;
-    count_retry(run, call);
+    if (call->skipped) {
+        run->totals.skipped++;
+        run->totals.skipped_by_kind[kind]++;
+        return;
+    }
+    run->totals.ops++;
+    run->totals.by_kind[kind]++;
+    if ((call->op.flags & OP_RETRY) != 0) {
+        count_retry(run, call);
+    }
     CHECK_COSTLY(run->totals.by_kind[kind] <= run->totals.ops);
-    CHECK_COSTLY(run->totals.skipped_by_kind[kind] <= run->totals.skipped);
+}
+
+static void sample_growth(struct run *run, const struct host *host, const struct call *call)
+{
+    if (!run->promises_only && call->number >= run->growth[host->index].next_op) {
+        growth_sample(&run->growth[host->index], host->model, call->number);
+    }
 }
 
 /* Whoever chooses the ops goes on as if what the harness does on its own had not been. */
@@ -225,9 +237,7 @@ static void end_taken_op(struct run *run, struct host *host, const struct call *
         model_end_op(host->model, call->result, call->skipped);
     }
     observe_counters(run, host);
-    if (!run->promises_only) {
-        growth_sample(&run->growth[host->index], host->model, call->number);
-    }
+    sample_growth(run, host, call);
 }
 
 static struct wait_place wait_place_of(const struct run *run)
@@ -272,11 +282,18 @@ static void observe_device(struct run *run, struct host *host, const struct call
     }
 }
 
-void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message)
+/* What is neither observed nor judged of a call that was made. */
+static void count_call(struct run *run, struct host *host, const struct call *call)
 {
-    begin_verdict(run, call->number);
-    model_begin_op(host->model, call->number);
-    count_op(run, call);
+    count_hit_probes(run, host, call);
+    count_standstill(run, host, call);
+    count_shortage(run, host, call);
+}
+
+static SELDOM void take_whole_call(struct run *run, struct host *host, const struct call *call,
+                                   const char *message, enum judge_road road)
+{
+    run->is_verdict_clear = false;
     observe_call(run, call, message);
     if (!device_was_quiet(host->device)) {
         observe_device(run, host, call);
@@ -284,18 +301,72 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
     if (call->skipped) {
         judge_absorb_all(&run->judge);
     } else {
-        if (!judge_call(&run->judge, host, call)) {
-            count_regret(run);
-            count_verdict(run, call, run->judge.oom_kind);
-        }
-        count_hit_probes(run, host, call);
-        count_standstill(run, host, call);
-        count_shortage(run, host, call);
+        judge_call(&run->judge, host, call, road);
+        count_regret(run);
+        count_verdict(run, call, run->judge.oom_kind);
+        count_call(run, host, call);
     }
     end_taken_op(run, host, call);
+}
+
+static SELDOM void count_plain_call(struct run *run, struct host *host, const struct call *call)
+{
+    count_call(run, host, call);
+}
+
+/* Of a call that had the device do nothing.  One by one: what is 0 need not be read again for the
+ * digest. */
+static void observe_plain(struct run *run, const struct host *host, const struct call *call)
+{
+    struct observation *seen = &run->observation;
+    seen->op = call->number;
+    seen->skipped = seen->result = seen->call_count = 0;
+    seen->address = call->block.address;
+    seen->size_bytes = call->block.size_bytes;
+    seen->wait_count = seen->copy_count = seen->stage_count = seen->unload_count = 0;
+    seen->copy_bytes = seen->calls_digest = seen->message_digest = 0;
+    run->message[0] = '\0';
+    observe_counters(run, host);
+}
+
+/* At the end of the short road. */
+static void take_plain_call(struct run *run, struct host *host, const struct call *call)
+{
+    observe_plain(run, host, call);
+    run->is_verdict_clear = true;
+    if (run->standstills != NULL || run->setup.shared_hosts != 0 ||
+        probes_may_be_hit(&run->watch, host->model)) {
+        count_plain_call(run, host, call);
+    }
+    model_end_op(host->model, TARGET_OK, false);
+    sample_growth(run, host, call);
+}
+
+static void take_call(struct run *run, struct host *host, const struct call *call,
+                      const char *message)
+{
+    if (run->is_verdict_clear) {
+        run->verdict.op = call->number;
+    } else {
+        begin_verdict(run, call->number);
+    }
+    count_op(run, call);
+    const enum judge_road road = judge_short(&run->judge, host, call);
+    if (road == JUDGE_ROAD_SHORT) {
+        take_plain_call(run, host, call);
+    } else {
+        take_whole_call(run, host, call, message, road);
+    }
     if (run->hangs != NULL) {
         hang_watch_hear(run->hangs, run->collectives, &run->ops, &run->observation);
     }
+}
+
+void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message)
+{
+    model_begin_op(host->model, call->number);
+    run->is_verdict_clear = false; /* others may have said something that was not taken */
+    take_call(run, host, call, message);
 }
 
 void run_take_overlapping(struct run *run, struct host *host, const struct call *call,
@@ -334,8 +405,8 @@ static void execute_op(struct run *run, struct host *host, const struct op *op, 
                    number);
     driver_call(host, &run->setup, op, number, &call);
     progress_end();
-    run_take_call(run, host, &call,
-                  call.result == TARGET_OK ? NULL : host->target->message(host->instance));
+    take_call(run, host, &call,
+              call.result == TARGET_OK ? NULL : host->target->message(host->instance));
 }
 
 /* The op before is asked again, whatever has become of it in a shorter list. */
@@ -352,7 +423,7 @@ static void resolve_retry(const struct run *run, struct op *op)
 }
 
 /* The list is one of its own from here on. */
-static void leave_given(struct run *run)
+static SELDOM void leave_given(struct run *run)
 {
     const struct op_list given = run->ops;
     op_list_init(&run->ops);
@@ -374,7 +445,15 @@ static void record_op(struct run *run, const struct op *op)
     op_list_append(&run->ops, op);
 }
 
-const struct verdict *run_step(struct run *run, const struct op *op)
+static SELDOM void record_resolved(struct run *run, const struct host *host, const struct op *op)
+{
+    struct op resolved = *op;
+    resolve_retry(run, &resolved);
+    driver_resolve(host, &resolved);
+    record_op(run, &resolved);
+}
+
+OFTEN const struct verdict *run_step(struct run *run, const struct op *op)
 {
     CHECK(op->kind < OP_KIND_COUNT);
     CHECK(op->host < run->setup.host_count);
@@ -382,12 +461,13 @@ const struct verdict *run_step(struct run *run, const struct op *op)
         return &run->verdict;
     }
     struct host *host = &run->hosts[op->host];
-    struct op resolved = *op;
-    resolve_retry(run, &resolved);
-    driver_resolve(host, &resolved);
     const uint32_t number = (uint32_t)run->ops.count;
-    record_op(run, &resolved);
-    execute_op(run, host, &resolved, number);
+    if (driver_is_resolved(op)) {
+        record_op(run, op);
+    } else {
+        record_resolved(run, host, op);
+    }
+    execute_op(run, host, &run->ops.ops[number], number);
     return &run->verdict;
 }
 

@@ -9,6 +9,7 @@
 #include "harness/base/number_map.h"
 #include "harness/device/span_map.h"
 #include "harness/model/model_update.h"
+#include "harness/model/private/op_index.h"
 
 #include <string.h>
 
@@ -36,7 +37,7 @@ struct model {
     struct block *blocks; /* by slot */
     size_t block_count, block_capacity;
     struct slot_list free_slots;
-    struct number_map slots; /* by op, of blocks that are there or kept */
+    struct op_index slots; /* of blocks that are there or kept */
     struct span_map map;
     struct slot_list live, programs, dying, busy, absent, kept;
     struct slot_list recordings; /* no slots: OP_RECORDs that ended */
@@ -97,6 +98,11 @@ void model_settle(struct model *model, uint32_t slot);
 /* Takes the range into the map; false: slot *other lies there. */
 bool model_claim(struct model *model, uint32_t slot, const struct target_block *at,
                  uint32_t *other);
+/* Takes it out again. */
+static inline void model_unclaim(struct model *model, const struct block *block)
+{
+    span_map_remove(&model->map, &(struct span_cursor){block->place});
+}
 /* The block gives its place back, or its copy in host memory. */
 void model_displace(struct model *model, uint32_t slot);
 

@@ -8,8 +8,8 @@
  * be asked about itself afterwards, and that is no part of it. */
 void judge_note_cost(struct judge *judge, const struct host *host);
 /* After the call was judged.  Adds it to what ops cost so far, unless a fault struck or it did what
- * nobody counts: sleep, wake, defragment.  False: a promise is broken, and *judge->verdict has it
- * unless something graver is. */
-bool judge_op_cost(struct judge *judge, const struct host *host, const struct call *call);
+ * nobody counts: sleep, wake, defragment.  Sets *judge->verdict where a promise is broken, unless
+ * something graver is. */
+void judge_op_cost(struct judge *judge, const struct host *host, const struct call *call);
 
 #endif

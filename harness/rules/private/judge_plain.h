@@ -5,8 +5,9 @@
 
 #include "harness/rules/judge.h"
 
-/* True: every rule on the answer is kept, and the model has taken it in.  False: it is no such
- * call, or a rule may be broken; nothing was changed, and the long road (judge_call.c) tells. */
+/* Of a call that is plain.  True: every rule on the answer is kept, and the model has taken it in.
+ * False: something else happened, or a rule may be broken; nothing was changed, and the long road
+ * (judge_call.c) tells. */
 bool judge_plain(struct judge *judge, struct host *host, const struct call *call);
 
 /* The same for what the target says of itself after it: all is as it should be. */
