@@ -55,26 +55,37 @@ static uint64_t encode_fit(uint64_t packed)
 }
 
 /* A delay in 8 bits: nothing, never, or 1, 2 or 5 times a power of ten. */
-enum { DELAY_CODES = 41 };
+#define DELAYS_FROM(power) (power), 2 * (power), 5 * (power)
+static const uint64_t delays_ns[] = {
+    0,
+    DELAY_NEVER,
+    DELAYS_FROM(UINT64_C(1)),
+    DELAYS_FROM(UINT64_C(10)),
+    DELAYS_FROM(UINT64_C(100)),
+    DELAYS_FROM(UINT64_C(1000)),
+    DELAYS_FROM(UINT64_C(10000)),
+    DELAYS_FROM(UINT64_C(100000)),
+    DELAYS_FROM(UINT64_C(1000000)),
+    DELAYS_FROM(UINT64_C(10000000)),
+    DELAYS_FROM(UINT64_C(100000000)),
+    DELAYS_FROM(UINT64_C(1000000000)),
+    DELAYS_FROM(UINT64_C(10000000000)),
+    DELAYS_FROM(UINT64_C(100000000000)),
+    DELAYS_FROM(UINT64_C(1000000000000)),
+};
+enum { DELAY_CODES = sizeof delays_ns / sizeof delays_ns[0] };
+static_assert((int)DELAY_CODES == 41, "the form of an input is stable");
 
 static uint64_t decode_delay(uint64_t code)
 {
-    static const uint64_t steps[] = {1, 2, 5};
-    code %= DELAY_CODES;
-    if (code < 2) {
-        return code == 0 ? 0 : DELAY_NEVER;
-    }
-    uint64_t delay = steps[(code - 2) % 3];
-    for (uint64_t i = (code - 2) / 3; i > 0; i--) {
-        delay *= 10;
-    }
-    return delay;
+    return delays_ns[code % DELAY_CODES];
 }
 
+/* Some code; not of every delay is there one. */
 static uint64_t encode_delay(uint64_t delay_ns)
 {
     uint64_t code = 0;
-    while (code < DELAY_CODES - 1 && decode_delay(code) != delay_ns) {
+    while (code < DELAY_CODES - 1 && delays_ns[code] != delay_ns) {
         code++;
     }
     return code;
@@ -327,14 +338,18 @@ static bool try_short(const struct input *input, const struct op *op,
 
 size_t op_decode(const struct input *input, const uint8_t *bytes, size_t length, struct op *op)
 {
-    uint8_t padded[INPUT_WIDE_BYTES] = {0};
+    uint8_t padded[INPUT_WIDE_BYTES];
     const size_t size = is_wide(bytes[0]) ? INPUT_WIDE_BYTES : INPUT_SHORT_BYTES;
     const size_t there = length < size ? length : size;
-    memcpy(padded, bytes, there);
-    if (is_wide(bytes[0])) {
-        decode_wide(padded, op);
+    if (there < size) {
+        memset(padded, 0, size);
+        memcpy(padded, bytes, there);
+        bytes = padded;
+    }
+    if (size == INPUT_WIDE_BYTES) {
+        decode_wide(bytes, op);
     } else {
-        decode_short(&input->setup, padded, op);
+        decode_short(&input->setup, bytes, op);
     }
     op_fold(&input->setup, input->lane_count, op);
     return there;

@@ -99,9 +99,21 @@ static void edit_few_times(struct mutator *mutator)
     }
 }
 
+/* Whether it fits whatever form its ops take; how many bytes each of them does take costs as much
+ * as an edit. */
+static bool fits_surely(const struct input *input, size_t bytes_max)
+{
+    const size_t count = input->ops.count;
+    return count <= MUTATE_OP_COUNT_MAX &&
+           input_head_bytes(input) + count * INPUT_WIDE_BYTES + input->choice_count <= bytes_max;
+}
+
 /* Ops go at the end, so that half of the bytes are left for choices at most; then choices. */
 static void cut_input(struct input *input, size_t bytes_max)
 {
+    if (fits_surely(input, bytes_max)) {
+        return;
+    }
     struct op_list *ops = &input->ops;
     const size_t choices = input->choice_count < bytes_max / 2 ? input->choice_count
                                                                : bytes_max / 2;

@@ -272,6 +272,7 @@ void run_judge_promises_only(struct run *run)
 {
     CHECK(run->setup.host_count >= 1);
     run->promises_only = true;
+    run->judge.looks_back = run->setup.has_regret_max;
 }
 
 void run_go_on(struct run *run)

@@ -33,7 +33,6 @@ static struct run *begin_run(const struct target *target, const struct setup *se
     struct run *run = run_create(target, setup, reason);
     if (run != NULL) {
         run_judge_promises_only(run);
-        run->judge.looks_back = setup->has_regret_max;
         run_go_on(run);
     }
     return run;

@@ -32,8 +32,7 @@ static void *replay_list(void *context)
     struct trial again;
     char reason[RUN_REASON_BYTES] = "";
     host_memory_guard(true);
-    const bool ran = trial_repeat(replaying->target, &trial->setup, &trial->ops, NULL, &again,
-                                  reason);
+    const bool ran = trial_confirm(replaying->target, &trial->setup, &trial->ops, &again, reason);
     host_memory_guard(false);
     replaying->is_not_modelled = ran && again.totals.not_modelled > 0;
     const bool same = ran && again.digest == trial->digest &&
@@ -73,11 +72,10 @@ struct leftovers {
     uint64_t least_bytes; /* that one of them left behind */
 };
 
-static void leftovers_begin(struct leftovers *leftovers)
+static void leftovers_begin(struct leftovers *leftovers, uint32_t thread_count)
 {
-    *leftovers = (struct leftovers){.thread_count = process_thread_count(),
-                                    .least_bytes = UINT64_MAX};
-    leftovers->is_known = process_memory_look(leftovers->thread_count, &leftovers->last);
+    *leftovers = (struct leftovers){.thread_count = thread_count, .least_bytes = UINT64_MAX};
+    leftovers->is_known = process_memory_look(thread_count, &leftovers->last);
 }
 
 static void leftovers_take_run(struct leftovers *leftovers)
@@ -99,31 +97,48 @@ static void leftovers_take_run(struct leftovers *leftovers)
                                                                   : leftovers->least_bytes;
 }
 
-bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken)
+/* Runs until one leaves nothing behind, or enough of them did. */
+static bool breaks_after_growth(struct replaying *replaying, uint32_t thread_count)
 {
     struct leftovers leftovers;
-    struct replaying replaying = {.target = target, .trial = trial, .broken = broken};
-    broken->kind = VERDICT_NONE;
-    leftovers_begin(&leftovers);
+    leftovers_begin(&leftovers, thread_count);
     for (unsigned i = 0; i < REPLAY_COUNT_MAX && leftovers.run_count < REPLAY_COUNT; i++) {
-        replay_in_thread(&replaying);
-        if (broken->kind != VERDICT_NONE) {
+        replay_in_thread(replaying);
+        if (replaying->broken->kind != VERDICT_NONE) {
             return true;
         }
         leftovers_take_run(&leftovers);
-        if (replaying.is_not_modelled || !leftovers.is_known || leftovers.least_bytes == 0) {
+        if (replaying->is_not_modelled || !leftovers.is_known || leftovers.least_bytes == 0) {
             return false;
         }
     }
     if (leftovers.run_count < REPLAY_COUNT) {
         return false;
     }
-    *broken = (struct verdict){
-        .kind = VERDICT_BROKEN, .rule = RULE_HOST_MEMORY, .op = (uint32_t)trial->ops.count};
-    snprintf(broken->reason, sizeof broken->reason,
+    *replaying->broken = (struct verdict){.kind = VERDICT_BROKEN,
+                                          .rule = RULE_HOST_MEMORY,
+                                          .op = (uint32_t)replaying->trial->ops.count};
+    snprintf(replaying->broken->reason, sizeof replaying->broken->reason,
              "each of %d runs left at least %" PRIu64 " bytes of the process's memory behind",
              REPLAY_COUNT, leftovers.least_bytes);
     return true;
+}
+
+/* Looks take as long as some thousand ops: they are for lists after which malloc's count grew, as
+ * it also does while caches fill. */
+bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken)
+{
+    struct replaying replaying = {.target = target, .trial = trial, .broken = broken};
+    broken->kind = VERDICT_NONE;
+    const uint32_t thread_count = process_thread_count();
+    const uint64_t before_bytes = process_memory_glance();
+    replay_in_thread(&replaying);
+    if (broken->kind != VERDICT_NONE) {
+        return true;
+    }
+    return !replaying.is_not_modelled &&
+           (before_bytes == 0 || process_memory_glance() > before_bytes) &&
+           breaks_after_growth(&replaying, thread_count);
 }
 
 /* Runs the list once, as chance decides; one->ops has the schedule.  False: the target refused. */

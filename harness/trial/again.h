@@ -8,8 +8,8 @@
 #include "harness/run/trial.h"
 
 /* Nothing ended the trial, whatever else it found.  Runs its list again in this process: once, and
- * while each run leaves memory behind up to 4 times that can be compared
- * (harness/trial/process_memory.h), 8 in all.  No other thread of the process may allocate
+ * where malloc's count grew while each run leaves memory behind up to 4 times more that can be
+ * compared (harness/trial/process_memory.h), 9 in all.  No other thread of the process may allocate
  * meanwhile.  True when that breaks a promise: then *broken is the verdict. */
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
 

@@ -45,7 +45,7 @@ static void *note_stack(void *context)
     return NULL;
 }
 
-/* Runs a thread on a stack of that size; false: there is none. */
+/* Runs a thread on a stack of that size, 0 = what threads have; false: there is none. */
 static bool run_thread(size_t stack_bytes, uintptr_t *page)
 {
     pthread_attr_t attributes;
@@ -53,7 +53,8 @@ static bool run_thread(size_t stack_bytes, uintptr_t *page)
     if (pthread_attr_init(&attributes) != 0) {
         return false;
     }
-    const bool has_run = pthread_attr_setstacksize(&attributes, stack_bytes) == 0 &&
+    const bool has_run = (stack_bytes == 0 ||
+                          pthread_attr_setstacksize(&attributes, stack_bytes) == 0) &&
                          pthread_create(&thread, &attributes, note_stack, page) == 0 &&
                          pthread_join(thread, NULL) == 0;
     (void)pthread_attr_destroy(&attributes);
@@ -89,6 +90,12 @@ static bool release_stacks(void)
 
 #if __GLIBC_PREREQ(2, 33)
 
+static uint64_t glance(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
+}
+
 /* Small pieces that a thread gives back stay its own, a few of each size, and count as in use. */
 enum { SMALL_STEP_BYTES = 16, SMALL_SIZE_COUNT = 64, SMALL_PIECE_COUNT = 64 };
 
@@ -111,11 +118,10 @@ static uint64_t measure_held_bytes(void)
         pieces[i / SMALL_PIECE_COUNT][i % SMALL_PIECE_COUNT] = take_small(i / SMALL_PIECE_COUNT,
                                                                           &taken_bytes);
     }
-    const struct mallinfo2 info = mallinfo2();
+    const uint64_t used_bytes = glance();
     for (unsigned i = 0; i < SMALL_SIZE_COUNT * SMALL_PIECE_COUNT; i++) {
         free(pieces[i / SMALL_PIECE_COUNT][i % SMALL_PIECE_COUNT]);
     }
-    const uint64_t used_bytes = (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
     CHECK(used_bytes >= taken_bytes);
     return used_bytes - taken_bytes;
 }
@@ -154,6 +160,11 @@ static bool measure(struct process_memory *memory)
 #else
 
 /* An older one counts in 32 bits. */
+static uint64_t glance(void)
+{
+    return 0;
+}
+
 static bool measure(struct process_memory *memory)
 {
     (void)memory;
@@ -173,4 +184,16 @@ bool process_memory_look(uint32_t thread_count, struct process_memory *memory)
         return true;
     }
     return measure(memory);
+}
+
+/* The thread sees to it that a stack is kept, with what belongs to it, before as after. */
+uint64_t process_memory_glance(void)
+{
+    uintptr_t page = 0;
+    if (!run_thread(0, &page)) {
+        return 0;
+    }
+    return __sanitizer_get_current_allocated_bytes != NULL
+               ? (uint64_t)__sanitizer_get_current_allocated_bytes()
+               : glance();
 }

@@ -313,6 +313,7 @@ static bool record_plain(const struct target *target, const struct trial *trial,
     }
     run_expect(run, &trial->ops);
     plain->contract = *model_contract(run_model(run, 0));
+    run_judge_promises_only(run);
     run_go_on(run);
     for (size_t i = 0; i < trial->ops.count && !run_is_broken(run); i++) {
         const struct op *op = &trial->ops.ops[i];
@@ -375,6 +376,9 @@ static struct run *create_other(const struct target *target, const struct setup 
         return NULL;
     }
     struct run *run = run_create(target, &scaled, reason);
+    if (run != NULL) {
+        run_judge_promises_only(run);
+    }
     if (run != NULL && related == RELATED_NAMES) {
         run_rename(run);
     }

@@ -174,19 +174,27 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
     return true;
 }
 
+/* NULL: the target refused. */
+static struct run *open_given(const struct target *target, const struct setup *setup,
+                              const struct op_list *ops, char reason[RUN_REASON_BYTES])
+{
+    struct run *run = run_create(target, setup, reason);
+    if (run != NULL) {
+        run_expect(run, ops);
+        run_go_on(run);
+    }
+    return run;
+}
+
 /* Runs the first *count of a list without lanes; trial->ops is empty where they are what was
  * recorded. */
-static bool run_given(const struct target *target, const struct setup *setup,
-                      const struct op_list *ops, const struct run_listener *listener,
-                      struct trial *trial, size_t *count, char reason[RUN_REASON_BYTES])
+static bool run_given(struct run *run, const struct op_list *ops,
+                      const struct run_listener *listener, struct trial *trial, size_t *count)
 {
     memset(trial, 0, sizeof *trial);
-    struct run *run = run_create(target, setup, reason);
     if (run == NULL) {
         return false;
     }
-    run_expect(run, ops);
-    run_go_on(run);
     for (size_t i = 0; i < ops->count && take_verdict(run, run_step(run, &ops->ops[i]), listener);
          i++) {
     }
@@ -200,8 +208,23 @@ bool trial_repeat(const struct target *target, const struct setup *setup, const 
                   char reason[RUN_REASON_BYTES])
 {
     size_t count = 0;
-    return lanes_are_in(ops) ? lanes_replay(target, setup, ops, listener, trial, reason)
-                             : run_given(target, setup, ops, listener, trial, &count, reason);
+    return lanes_are_in(ops)
+               ? lanes_replay(target, setup, ops, listener, trial, reason)
+               : run_given(open_given(target, setup, ops, reason), ops, listener, trial, &count);
+}
+
+bool trial_confirm(const struct target *target, const struct setup *setup,
+                   const struct op_list *ops, struct trial *trial, char reason[RUN_REASON_BYTES])
+{
+    if (lanes_are_in(ops)) {
+        return lanes_replay(target, setup, ops, NULL, trial, reason);
+    }
+    size_t count = 0;
+    struct run *run = open_given(target, setup, ops, reason);
+    if (run != NULL) {
+        run_judge_promises_only(run);
+    }
+    return run_given(run, ops, NULL, trial, &count);
 }
 
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
@@ -212,7 +235,7 @@ bool trial_replay(const struct target *target, const struct setup *setup, const 
         return lanes_replay(target, setup, ops, listener, trial, reason);
     }
     size_t count = 0;
-    if (!run_given(target, setup, ops, listener, trial, &count, reason)) {
+    if (!run_given(open_given(target, setup, ops, reason), ops, listener, trial, &count)) {
         return false;
     }
     if (trial->ops.count == 0) {

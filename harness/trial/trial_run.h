@@ -38,5 +38,9 @@ bool trial_replay(const struct target *target, const struct setup *setup, const 
 bool trial_repeat(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES]);
+/* The same for who asks what it breaks and what is observed: without lanes its totals lack probes,
+ * regrets and standstills. */
+bool trial_confirm(const struct target *target, const struct setup *setup,
+                   const struct op_list *ops, struct trial *trial, char reason[RUN_REASON_BYTES]);
 
 #endif

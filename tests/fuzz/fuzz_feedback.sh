@@ -32,10 +32,16 @@ section_bytes() { # FILE SECTION
     done
     echo "$total"
 }
-# No cell is noted by code that the engine follows, too.
-check_not_followed() { # FOLDER
+# No cell is noted by code that the engine follows, too, nor does it follow what judges; it follows what is under test.
+check_followed() { # FOLDER
     local object
-    for object in "$1"/fuzz/CMakeFiles/fuzz.dir/feedback.c.o "$1"/fuzz/CMakeFiles/fuzz_feedback_*.dir/feedback_*.c.o; do
+    object=$1/allocator/CMakeFiles/hbm.dir/heap.c.o
+    nm "$object" >"$scratch/symbols"
+    if [ "$(section_bytes "$object" __sancov_cntrs)" -eq 0 ] && ! grep -q ' __afl_area_ptr' "$scratch/symbols"; then
+        fail "$object is not instrumented"
+    fi
+    for object in "$1"/harness/rules/CMakeFiles/harness_rules.dir/judge_call.c.o \
+        "$1"/fuzz/CMakeFiles/fuzz.dir/feedback.c.o "$1"/fuzz/CMakeFiles/fuzz_feedback_*.dir/feedback_*.c.o; do
         [ -f "$object" ] || fail "$object is not there"
         [ "$(section_bytes "$object" __sancov_cntrs)" -eq 0 ] || fail "$object is instrumented itself"
         nm "$object" >"$scratch/symbols"
@@ -89,12 +95,12 @@ for folder in "$@"; do
     fuzzer="$folder/fuzz/fuzz_schedule"
     [ -x "$fuzzer" ] || continue
     if [ -f "$folder/fuzz/CMakeFiles/fuzz_feedback_libfuzzer.dir/feedback_libfuzzer.c.o" ]; then
-        check_not_followed "$folder"
+        check_followed "$folder"
         check_libfuzzer "$fuzzer"
         looked=$((looked + 1))
     elif [ -f "$folder/fuzz/CMakeFiles/fuzz_feedback_afl.dir/feedback_afl.c.o" ] &&
         command -v afl-showmap >/dev/null; then
-        check_not_followed "$folder"
+        check_followed "$folder"
         check_afl "$fuzzer" "$folder/fuzz/CMakeFiles/fuzz_feedback_afl.dir/feedback_afl.c.o"
         looked=$((looked + 1))
     fi

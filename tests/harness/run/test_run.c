@@ -113,6 +113,10 @@ START_TEST(a_run_keeps_the_list_that_it_is_given_until_it_differs)
     ck_assert(trial_repeat(target_find("hbm"), &trial.setup, &trial.ops, NULL, &same, reason));
     ck_assert_uint_eq(same.digest, trial.digest);
     ck_assert_uint_eq(same.ops.count, 0);
+    trial_deinit(&same);
+    ck_assert(trial_confirm(target_find("hbm"), &trial.setup, &trial.ops, &same, reason));
+    ck_assert_uint_eq(same.digest, trial.digest);
+    ck_assert_uint_eq(same.findings.count, trial.findings.count);
     struct op_list unresolved;
     size_t at = trial.ops.count * 3 / 4;
     op_list_init(&unresolved);
