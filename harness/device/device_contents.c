@@ -113,6 +113,7 @@ void contents_put(struct contents *contents, const struct contents_piece *piece,
     CHECK_COSTLY(to <= UINT64_MAX - bytes);
     CHECK_COSTLY(piece->spans != NULL || piece->count == 0);
     write_details(contents);
+    contents->is_exact = false;
     span_map_erase(&contents->map, to, to + bytes);
     for (size_t i = 0; i < piece->count; i++) {
         struct span span;
@@ -127,6 +128,7 @@ void contents_put(struct contents *contents, const struct contents_piece *piece,
 void contents_erase(struct contents *contents, uint64_t start, uint64_t end)
 {
     write_details(contents);
+    contents->is_exact = false;
     if (start < end) {
         span_map_erase(&contents->map, start, end);
     }
@@ -172,8 +174,13 @@ void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes,
     }
     CHECK_COSTLY(owner < contents->record_capacity);
     contents->records[owner] = (struct contents_record){address, bytes};
-    if (contents->is_detailed) {
-        put_owner(contents, address, bytes, owner);
+    if (!contents->is_detailed) {
+        return;
+    }
+    put_owner(contents, address, bytes, owner);
+    if (contents->is_exact && ++contents->idle_count > contents->record_capacity) {
+        span_map_clear(&contents->map);
+        contents->is_detailed = false;
     }
 }
 
@@ -236,6 +243,7 @@ void contents_lose_half(struct contents *contents, uint32_t owner)
     struct span_cursor cursor;
     struct span span;
     write_details(contents);
+    contents->is_exact = false;
     bool found = span_map_first(&contents->map, &cursor);
     while (found) {
         span_map_get(&contents->map, &cursor, &span);
@@ -249,6 +257,12 @@ void contents_lose_half(struct contents *contents, uint32_t owner)
             found = span_map_next(&contents->map, &cursor);
         }
     }
+}
+
+void contents_keep(struct contents *contents)
+{
+    contents->is_exact = true;
+    contents->idle_count = 0;
 }
 
 void contents_settle(struct contents *contents)

@@ -160,3 +160,47 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
     free(spans);
     return true;
 }
+
+static void take_range(struct model *model, uint32_t slot, uint64_t address)
+{
+    const struct block *block = &model->blocks[slot];
+    span_map_insert(&model->map, &(struct span){address, address + block->size_bytes, slot, 0});
+}
+
+static void leave_range(struct model *model, uint32_t slot, uint64_t address)
+{
+    span_map_erase(&model->map, address, address + model->blocks[slot].size_bytes);
+}
+
+bool model_relocate_some(struct model *model, const uint32_t *slots, const uint64_t *addresses,
+                         size_t count)
+{
+    size_t placed = 0;
+    uint32_t other = SLOT_NONE;
+    for (size_t i = 0; i < count; i++) {
+        CHECK(!model->blocks[slots[i]].is_absent);
+        leave_range(model, slots[i], model->blocks[slots[i]].address);
+    }
+    while (placed < count && model_claim(model, slots[placed],
+                                         &(struct target_block){
+                                             .address = addresses[placed],
+                                             .size_bytes = model->blocks[slots[placed]].size_bytes},
+                                         &other)) {
+        placed++;
+    }
+    if (placed < count) {
+        while (placed-- > 0) {
+            leave_range(model, slots[placed], addresses[placed]);
+        }
+        for (size_t i = 0; i < count; i++) {
+            take_range(model, slots[i], model->blocks[slots[i]].address);
+        }
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        model->blocks[slots[i]].address = addresses[i];
+    }
+    CHECK_COSTLY(model_invariants_hold(model));
+    model->holes_known = false;
+    return true;
+}

@@ -64,6 +64,10 @@ void model_complete(struct model *model, uint64_t event);
  * in ascending order.  False: the new ranges intersect; then *slot names one of them and nothing
  * changed. */
 bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *slot);
+/* The same for count blocks alone: those in slots, each of which has a range.  O(count log ranges).
+ */
+bool model_relocate_some(struct model *model, const uint32_t *slots, const uint64_t *addresses,
+                         size_t count);
 /* The block's contents are in host memory alone: it is absent.  It counts as before, and takes no
  * range. */
 void model_strand(struct model *model, uint32_t slot);

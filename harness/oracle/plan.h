@@ -24,5 +24,8 @@ enum plan_result {
  * to the planner until it is used again. */
 enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
                               struct proof_plan *plan);
+/* The same for what the plan costs: it has no moves, and none is staged. */
+enum plan_result planner_price(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
+                               struct proof_plan *plan);
 
 #endif

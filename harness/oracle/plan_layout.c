@@ -3,6 +3,7 @@
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/oracle/private/plan_slide.h"
 #include "harness/oracle/private/sums.h"
 
 #include <stdlib.h>
@@ -10,9 +11,6 @@
 
 /* So many of the cheapest windows are tried, unless more blocks lie there. */
 enum { WINDOW_COUNT_MAX = 16, EVACUATED_COUNT_MAX = 1024 };
-/* Insertions are priced until so many blocks were looked at, a few milliseconds; the best until
- * then is taken. */
-enum { SLIDE_STEPS_MAX = 1 << 20 };
 
 void layout_deinit(struct layout *layout)
 {
@@ -36,160 +34,6 @@ static void reserve_layout(struct layout *layout, size_t count)
                                       layout->capacity * sizeof *layout->evacuated);
     /* Every range ends a hole, and evacuating one makes at most one more. */
     layout->holes = array_resized(layout->holes, layout->capacity * 2 * sizeof *layout->holes);
-}
-
-static uint64_t clamp_window(uint64_t value, uint64_t low, uint64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
-static void keep_all(const struct reach *reach, uint64_t *to)
-{
-    for (size_t i = 0; i < reach->range_count; i++) {
-        to[i] = reach->ranges[i].start;
-    }
-}
-
-static uint64_t cost_of(const struct reach *reach, const uint64_t *to)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < reach->range_count; i++) {
-        const struct reach_range *range = &reach->ranges[i];
-        const bool is_moved = to[i] != range->start && range->start != OOM_IN_HOST_MEMORY;
-        bytes += is_moved ? range->size_bytes : 0;
-    }
-    return bytes;
-}
-
-/* --- sliding --- */
-
-/* A place for the request between the movable ranges of a gap. */
-struct insertion {
-    struct reach_gap gap;
-    size_t before; /* it lies below this range and above the one before */
-    uint64_t start;
-    uint64_t cost_bytes;
-};
-
-/* Blocks that begin below the gap (below the stack, that is) go up, and push others. */
-static void push_out_of_stack(const struct reach *reach, const struct reach_gap *gap, uint64_t *to)
-{
-    uint64_t floor = gap->start;
-    for (size_t i = gap->first; i < gap->last && to[i] < floor; i++) {
-        to[i] = align_up(floor, reach->ranges[i].align_bytes);
-        floor = to[i] + reach->ranges[i].size_bytes;
-    }
-}
-
-/* What the insertion moves, beyond what lay in the stack; no further than cost_max.  to: moved when
- * is_applied. */
-static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
-                               const struct insertion *insertion, uint64_t cost_max,
-                               bool is_applied)
-{
-    uint64_t *to = layout->to;
-    const struct reach_gap *gap = &insertion->gap;
-    uint64_t cost = 0;
-    uint64_t limit = insertion->start;
-    for (size_t i = insertion->before; i-- > gap->first && cost < cost_max;) {
-        const struct reach_range *range = &reach->ranges[i];
-        if (to[i] + range->size_bytes <= limit) {
-            break;
-        }
-        limit = align_down(limit - range->size_bytes, range->align_bytes);
-        cost += range->size_bytes;
-        layout->steps++;
-        to[i] = is_applied ? limit : to[i];
-    }
-    limit = insertion->start + reach->need;
-    for (size_t i = insertion->before; i < gap->last && cost < cost_max; i++) {
-        const struct reach_range *range = &reach->ranges[i];
-        if (to[i] >= limit) {
-            break;
-        }
-        const uint64_t start = align_up(limit, range->align_bytes);
-        limit = start + range->size_bytes;
-        cost += range->size_bytes;
-        layout->steps++;
-        to[i] = is_applied ? start : to[i];
-    }
-    return cost;
-}
-
-/* Keeps the cheaper one of *best and an insertion that begins as near to `wanted` as low and high
- * allow. */
-static void consider_window(struct layout *layout, const struct reach *reach,
-                            const struct reach_gap *gap, size_t before, uint64_t start,
-                            struct insertion *best)
-{
-    struct insertion insertion = {.gap = *gap, .before = before, .start = start};
-    /* A step is counted only for an insertion that has a price: there is a best one then. */
-    if (layout->steps > SLIDE_STEPS_MAX) {
-        return;
-    }
-    insertion.cost_bytes = insertion_cost(layout, reach, &insertion, best->cost_bytes, false);
-    if (insertion.cost_bytes < best->cost_bytes) {
-        *best = insertion;
-    }
-}
-
-/* Every place in the order of the gap's blocks, next to the lower neighbour and next to the upper
- * one. */
-static void consider_gap(struct layout *layout, const struct reach *reach,
-                         const struct reach_gap *gap, struct insertion *best)
-{
-    const uint64_t *to = layout->to;
-    uint64_t bottom = gap->start; /* where the lower ones end when pushed down */
-    for (size_t i = gap->first; best->cost_bytes > 0; i++) {
-        const uint64_t low = reach_aligned_up(reach, bottom);
-        if (low <= reach->tops[i] && reach->need <= reach->tops[i] - low) {
-            const uint64_t high = reach_aligned_down(reach, reach->tops[i] - reach->need);
-            const uint64_t lower_end = i > gap->first ? to[i - 1] + reach->ranges[i - 1].size_bytes
-                                                      : gap->start;
-            const uint64_t upper_start = i < gap->last ? to[i] : gap->end;
-            const uint64_t below_upper = upper_start > reach->need
-                                             ? reach_aligned_down(reach, upper_start - reach->need)
-                                             : low;
-            consider_window(layout, reach, gap, i,
-                            clamp_window(reach_aligned_up(reach, lower_end), low, high), best);
-            consider_window(layout, reach, gap, i, clamp_window(below_upper, low, high), best);
-        }
-        if (i == gap->last) {
-            return;
-        }
-        bottom = align_up(bottom, reach->ranges[i].align_bytes) + reach->ranges[i].size_bytes;
-    }
-}
-
-/* The cheapest layout by sliding alone; false: there is none. */
-static bool find_by_sliding(struct layout *layout, const struct reach *reach)
-{
-    struct reach_gap gap = reach_before_all;
-    struct insertion best = {.cost_bytes = UINT64_MAX};
-    bool is_lowest = true;
-    keep_all(reach, layout->to);
-    layout->steps = 0;
-    while (reach_next_gap(reach, &gap)) {
-        if (is_lowest && !reach_gap_slides(reach, &gap, 0, 1)) {
-            return false;
-        }
-        if (is_lowest) {
-            push_out_of_stack(reach, &gap, layout->to);
-        }
-        is_lowest = false;
-        if (reach->need > 0 && reach_gap_slides(reach, &gap, reach->need, reach->align)) {
-            consider_gap(layout, reach, &gap, &best);
-        }
-    }
-    if (reach->need > 0 && best.cost_bytes == UINT64_MAX) {
-        return false;
-    }
-    layout->address = reach->need > 0 ? best.start : UINT64_MAX;
-    if (reach->need > 0) {
-        insertion_cost(layout, reach, &best, UINT64_MAX, true);
-    }
-    layout->moved_bytes = cost_of(reach, layout->to);
-    return true;
 }
 
 /* --- emptying a window --- */
@@ -256,7 +100,7 @@ static bool evacuate_window(struct layout *layout, const struct reach *reach, ui
 {
     size_t hole_count = find_holes(layout, reach, start, end);
     size_t count = 0;
-    keep_all(reach, layout->candidate);
+    layout_keep_all(reach, layout->candidate);
     for (size_t i = 0; i < reach->range_count; i++) {
         if (must_leave(reach, &reach->ranges[i], start, end)) {
             if (count == EVACUATED_COUNT_MAX) {
@@ -338,7 +182,7 @@ static void find_by_evacuation(struct layout *layout, const struct reach *reach)
         if (!evacuate_window(layout, reach, windows[i].start, windows[i].start + reach->need)) {
             continue;
         }
-        const uint64_t cost = cost_of(reach, layout->candidate);
+        const uint64_t cost = layout_cost(reach, layout->candidate);
         if (cost < layout->moved_bytes) {
             memcpy(layout->to, layout->candidate, reach->range_count * sizeof *layout->to);
             layout->moved_bytes = cost;
@@ -363,14 +207,14 @@ static enum plan_result find_by_packing(struct layout *layout, const struct reac
         return plan_result_of(answer.result);
     }
     size_t item = 0;
-    keep_all(reach, layout->to);
+    layout_keep_all(reach, layout->to);
     for (size_t i = 0; i < reach->range_count; i++) {
         if (reach->ranges[i].is_movable) {
             layout->to[i] = packing_address(repack->packing, item++);
         }
     }
     layout->address = reach->need > 0 ? packing_address(repack->packing, item) : UINT64_MAX;
-    layout->moved_bytes = cost_of(reach, layout->to);
+    layout->moved_bytes = layout_cost(reach, layout->to);
     return PLAN_FOUND;
 }
 
@@ -379,7 +223,7 @@ static enum plan_result find_by_packing(struct layout *layout, const struct reac
 static enum plan_result find_by_sums(struct layout *layout, const struct reach *reach)
 {
     reserve_layout(layout, reach->range_count + 1);
-    keep_all(reach, layout->to);
+    layout_keep_all(reach, layout->to);
     layout->address = UINT64_MAX;
     layout->moved_bytes = 0;
     return sums_judge(reach) == SUMS_FIT ? PLAN_FOUND : PLAN_NONE;
@@ -401,7 +245,7 @@ enum plan_result layout_find(struct layout *layout, const struct reach *reach,
         CHECK(reach->defrag == DEFRAG_REPACK);
         return find_by_packing(layout, reach, repack, nodes_max);
     }
-    const bool slides = find_by_sliding(layout, reach);
+    const bool slides = slide_find(layout, reach);
     if (reach->defrag != DEFRAG_REPACK || (slides && layout->moved_bytes == 0)) {
         return slides ? PLAN_FOUND : PLAN_NONE;
     }

@@ -30,6 +30,7 @@ struct planner {
     uint32_t *evicted; /* blocks of the plan */
     bool *stays;       /* by block */
     size_t candidate_count, capacity;
+    bool orders_moves; /* of the plan; else it has a price alone */
 };
 
 struct planner *planner_create(void)
@@ -76,7 +77,7 @@ static void fill_plan(struct planner *planner, struct proof_plan *plan)
 {
     const struct oom *oom = planner->reach.oom;
     planner->order.move_count = planner->order.staged_count = 0;
-    if (oom->placement == PLACEMENT_RANGES) {
+    if (oom->placement == PLACEMENT_RANGES && planner->orders_moves) {
         move_order_find(&planner->order, &planner->reach, planner->layout.to);
     }
     *plan = (struct proof_plan){
@@ -329,8 +330,8 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
 
 /* --- all together --- */
 
-enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
-                              struct proof_plan *plan)
+static enum plan_result find_plan(struct planner *planner, const struct oom *oom,
+                                  uint64_t nodes_max, struct proof_plan *plan)
 {
     reserve_planner(planner, oom->block_count + 1);
     const uint64_t drain_ns = reach_drain_ns(oom);
@@ -347,4 +348,18 @@ enum plan_result planner_find(struct planner *planner, const struct oom *oom, ui
         return moved;
     }
     return find_by_evicting(planner, oom, drain_ns, nodes_max, plan);
+}
+
+enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
+                              struct proof_plan *plan)
+{
+    planner->orders_moves = true;
+    return find_plan(planner, oom, nodes_max, plan);
+}
+
+enum plan_result planner_price(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
+                               struct proof_plan *plan)
+{
+    planner->orders_moves = false;
+    return find_plan(planner, oom, nodes_max, plan);
 }

@@ -54,7 +54,7 @@ struct regret regret_judge(struct planner *planner, const struct oom *before,
                                .moved_bytes = spent->moved_bytes};
     }
     struct proof_plan plan;
-    if (planner_find(planner, before, REGRET_NODES_MAX, &plan) != PLAN_FOUND) {
+    if (planner_price(planner, before, REGRET_NODES_MAX, &plan) != PLAN_FOUND) {
         return (struct regret){.is_unknown = true};
     }
     return compare_plans(&plan, spent);

@@ -26,6 +26,9 @@ void judge_deinit(struct judge *judge)
     free(judge->costs);
     free(judge->places.addresses);
     free(judge->places.stranded);
+    free(judge->places.met);
+    free(judge->places.met_slots);
+    free(judge->places.met_addresses);
     free(judge->holes.holes);
     judge->oracle = NULL;
     judge->groups = NULL;

@@ -39,6 +39,13 @@ struct judge_places {
     uint64_t *addresses; /* capacity of each */
     uint32_t *stranded;
     size_t capacity;
+    struct judge_met {
+        uint64_t from; /* where the block was before the op */
+        uint32_t slot;
+    } * met;             /* met_capacity of each */
+    uint32_t *met_slots; /* the same blocks */
+    uint64_t *met_addresses;
+    size_t met_capacity;
 };
 
 /* What a run that goes on heard of already: each is told once. */
@@ -120,6 +127,8 @@ struct judge {
     struct reach reach; /* scratch of sums */
     struct relations relations;
     struct judge_places places;
+    /* by host: of blocks that were looked at since all were: see judge_moves.h */
+    uint64_t looked_counts[OP_HOST_COUNT_MAX];
     /* by host: of host memory, in bytes, after the last wake, and 1 more; 0 = since then something
      * else was called, or a call of the sleep failed */
     uint64_t woken_bytes[OP_HOST_COUNT_MAX];

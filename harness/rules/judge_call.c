@@ -10,6 +10,7 @@
 #include "harness/rules/private/judge_failed.h"
 #include "harness/rules/private/judge_host.h"
 #include "harness/rules/private/judge_moved.h"
+#include "harness/rules/private/judge_moves.h"
 #include "harness/rules/private/judge_oom.h"
 #include "harness/rules/private/judge_order.h"
 #include "harness/rules/private/judge_plain.h"
@@ -53,11 +54,13 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     if (ends) {
         judge_take_end(host, call);
     }
-    if ((looks || failed) && !judge_places(judge, host, call, moved)) {
-        return false;
-    }
-    if (looks && !judge_held(judge, host, call)) {
-        return false;
+    if (!moved || !judge_moves(judge, host, call)) {
+        if ((looks || failed) && !judge_places(judge, host, call, moved)) {
+            return false;
+        }
+        if (looks && !judge_held(judge, host, call)) {
+            return false;
+        }
     }
     if (!failed && !ends && !judge_take_success(judge, host, call)) {
         return false;
@@ -215,6 +218,14 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call,
     judge_whole_call(judge, host, call);
     if (host->has_cost) {
         judge_op_cost(judge, host, call);
+    }
+}
+
+void judge_look_again(struct judge *judge, struct host *host)
+{
+    const struct call none = {.op = op_make(OP_REPORT), .number = OP_NONE, .slot = SLOT_NONE};
+    if (judge->looked_counts[host->index] > 0) {
+        (void)judge_places(judge, host, &none, false);
     }
 }
 

@@ -18,6 +18,8 @@ enum judge_road judge_short(struct judge *judge, struct host *host, const struct
  * rule, judges an OOM; sets *judge->verdict. */
 void judge_call(struct judge *judge, struct host *host, const struct call *call,
                 enum judge_road road);
+/* At the end of a run: looks at all blocks, if some were not looked at after the last moves. */
+void judge_look_again(struct judge *judge, struct host *host);
 /* After everything was freed, before close: one hole of the whole heap. */
 void judge_empty_heap(struct judge *judge, struct host *host);
 /* After close: the host memory of the target. */

@@ -31,7 +31,9 @@ struct placing {
     struct judge *judge;
     struct host *host;
     const struct call *call;
-    bool moved;          /* something was copied or staged */
+    bool moved;   /* something was copied or staged */
+    bool is_late; /* not all blocks were looked at after the ops before: this need not have moved
+                     them */
     uint64_t *addresses; /* of the blocks that stay in the map, in its order; count of them */
     size_t count;
     bool has_changes;   /* of address */
@@ -59,10 +61,11 @@ static bool check_place(const struct evidence *place)
            rule_judge(RULE_OVERLAP, place);
 }
 
-static bool check_move(const struct evidence *place)
+static bool check_move(const struct placing *placing, const struct evidence *place)
 {
     /* Where calls overlapped, each move was held against its own instant. */
-    return rule_judge(RULE_FAILED_CHANGED, place) && rule_judge(RULE_MOVED_UNASKED, place) &&
+    return (placing->is_late || rule_judge(RULE_FAILED_CHANGED, place)) &&
+           rule_judge(RULE_MOVED_UNASKED, place) &&
            (place->judge->is_overlapping || rule_judge(RULE_HELD_MOVED, place)) &&
            check_place(place);
 }
@@ -78,7 +81,7 @@ static bool check_address(const struct placing *placing, uint32_t slot, uint64_t
     struct evidence place = seen_block(placing, slot, SIGHT_PLACE);
     place.address = address;
     place.below_address = below_address;
-    if (has_moved && !check_move(&place)) {
+    if (has_moved && !check_move(placing, &place)) {
         return false;
     }
     place.sight = SIGHT_NEIGHBOUR;
@@ -186,6 +189,8 @@ static bool place_all(struct placing *placing)
 bool judge_places(struct judge *judge, struct host *host, const struct call *call, bool moved)
 {
     const size_t count = model_map(host->model)->count;
+    const bool is_late = judge->looked_counts[host->index] > 0;
+    judge->looked_counts[host->index] = 0;
     struct judge_places *scratch = &judge->places;
     if (count > scratch->capacity) {
         scratch->capacity = 2 * count;
@@ -200,6 +205,7 @@ bool judge_places(struct judge *judge, struct host *host, const struct call *cal
                               .host = host,
                               .call = call,
                               .moved = moved,
+                              .is_late = is_late,
                               .addresses = scratch->addresses,
                               .stranded = scratch->stranded};
     return place_all(&placing);

@@ -548,12 +548,25 @@ static bool drop_recordings(struct run *run, struct host *host)
     return true;
 }
 
+/* Where the blocks are that no move met, as far as that is not known yet. */
+static bool look_again(struct run *run, struct host *host)
+{
+    begin_verdict(run, (uint32_t)run->ops.count);
+    judge_look_again(&run->judge, host);
+    if (run->verdict.kind == VERDICT_BROKEN) {
+        run->totals.broken++;
+        run->message[0] = '\0';
+        note_finding(run);
+    }
+    return !run->is_broken;
+}
+
 static void finish_host(struct run *run, struct host *host)
 {
     CHECK_COSTLY(!run->is_broken);
     CHECK_COSTLY(host->index < run->setup.host_count);
-    if (!wake_up(run, host) || !release_all(run, host) || !free_all(run, host) ||
-        !drop_recordings(run, host)) {
+    if (!look_again(run, host) || !wake_up(run, host) || !release_all(run, host) ||
+        !free_all(run, host) || !drop_recordings(run, host)) {
         return;
     }
     begin_verdict(run, (uint32_t)run->ops.count);

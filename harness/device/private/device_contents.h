@@ -12,6 +12,8 @@ struct contents {
     size_t record_capacity;
     struct span_map map; /* range by range, while is_detailed */
     bool is_detailed;
+    bool is_exact;        /* while is_detailed: the records say the same */
+    size_t idle_count;    /* stamps since then */
     struct span *scratch; /* extents of the copy under way */
     size_t scratch_capacity;
 };
@@ -24,6 +26,9 @@ bool contents_hold(const struct contents *contents, uint64_t address, uint64_t b
                    uint32_t owner);
 void contents_scrub(struct contents *contents, uint32_t owner);
 void contents_settle(struct contents *contents);
+/* Nothing but what the records say is in memory, once those are stamped anew whose bytes went
+ * elsewhere.  It goes on range by range until as many were stamped as there are records. */
+void contents_keep(struct contents *contents);
 /* The first half of what the owner was last stamped with is gone, wherever its bytes are now. */
 void contents_lose_half(struct contents *contents, uint32_t owner);
 
