@@ -4,6 +4,7 @@
 #include "allocator/private/counters.h"
 #include "allocator/private/failure.h"
 #include "allocator/private/heap.h"
+#include "allocator/private/heap_fast.h"
 #include "allocator/private/life.h"
 #include "allocator/private/mitigate.h"
 
@@ -14,7 +15,8 @@ static inline bool is_align_valid(uint64_t align_bytes)
     return (align_bytes & (align_bytes - 1)) == 0 && align_bytes <= HBM_ALIGN_BYTES_MAX;
 }
 
-static enum hbm_result refuse_request(const struct hbm *hbm, const struct hbm_request *request)
+HBM_RARE static enum hbm_result refuse_request(const struct hbm *hbm,
+                                               const struct hbm_request *request)
 {
     if (request->size_bytes - 1 >= HBM_SIZE_BYTES_MAX) {
         return hbm_fail_invalid(hbm, "a size must be 1 to 2^63 bytes");
@@ -28,12 +30,16 @@ static enum hbm_result refuse_request(const struct hbm *hbm, const struct hbm_re
     return hbm_fail_invalid(hbm, "the shape is not valid");
 }
 
+static inline bool is_request_valid(const struct hbm_request *request)
+{
+    return request->size_bytes - 1 < HBM_SIZE_BYTES_MAX && is_align_valid(request->align_bytes) &&
+           request->kind <= HBM_KIND_OUTPUT &&
+           (request->shape == NULL || hbm_shape_is_valid(request->shape));
+}
+
 enum hbm_result hbm_request_check(const struct hbm *hbm, const struct hbm_request *request)
 {
-    const bool valid = request->size_bytes - 1 < HBM_SIZE_BYTES_MAX &&
-                       is_align_valid(request->align_bytes) && request->kind <= HBM_KIND_OUTPUT &&
-                       (request->shape == NULL || hbm_shape_is_valid(request->shape));
-    return __builtin_expect(valid, 1) ? HBM_OK : refuse_request(hbm, request);
+    return is_request_valid(request) ? HBM_OK : refuse_request(hbm, request);
 }
 
 static inline uint32_t find_align_shift(const struct hbm *hbm, const struct hbm_request *request)
@@ -44,10 +50,17 @@ static inline uint32_t find_align_shift(const struct hbm *hbm, const struct hbm_
     return (uint32_t)__builtin_ctzll(request->align_bytes);
 }
 
+static inline enum hbm_role find_role(const struct hbm_request *request)
+{
+    static_assert(HBM_ROLE_OUTPUT - HBM_ROLE_BUFFER == HBM_KIND_OUTPUT - HBM_KIND_BUFFER,
+                  "roles are in the order of kinds");
+    return (enum hbm_role)(HBM_ROLE_BUFFER + (unsigned)request->kind);
+}
+
 /* ---- taking ---- */
 
-static enum hbm_result intern_shape(struct hbm *hbm, const struct hbm_request *request,
-                                    uint32_t *shape)
+HBM_RARE static enum hbm_result intern_shape(struct hbm *hbm, const struct hbm_request *request,
+                                             uint32_t *shape)
 {
     *shape = HBM_POOL_NONE;
     if (request->shape == NULL) {
@@ -59,21 +72,39 @@ static enum hbm_result intern_shape(struct hbm *hbm, const struct hbm_request *r
                                    : hbm_fail_unavailable(hbm, "no host memory for a shape");
 }
 
-static inline void describe_block(struct hbm_block *block, const struct hbm_request *request,
-                                  uint32_t shape)
+HBM_APART static void describe_in_cold(struct hbm *hbm, struct hbm_block *block,
+                                       const struct hbm_request *request, uint32_t shape)
 {
-    HBM_CHECK(request->kind <= HBM_KIND_OUTPUT);
-    HBM_CHECK(block->size_bytes >= request->size_bytes);
-    block->role = request->kind == HBM_KIND_OUTPUT ? HBM_ROLE_OUTPUT : HBM_ROLE_BUFFER;
-    block->used.unpadded_bytes = request->unpadded_bytes != 0 ? request->unpadded_bytes
-                                                              : request->size_bytes;
-    block->used.tag_name = request->tag_name;
-    block->used.tag = request->tag;
-    block->used.shape = shape;
+    struct hbm_block_cold *cold = hbm_heap_cold(&hbm->heap, hbm_heap_number(&hbm->heap, block));
+    block->described = true;
+    block->shaped = shape != HBM_POOL_NONE;
+    cold->used.unpadded_bytes = request->unpadded_bytes != 0 ? request->unpadded_bytes
+                                                             : request->size_bytes;
+    cold->used.tag_name = request->tag_name;
+    cold->used.tag = request->tag;
+    cold->used.shape = shape;
 }
 
-static enum hbm_result take_after_mitigation(struct hbm *hbm, const struct hbm_request *request,
-                                             uint64_t size_bytes, uint32_t *number)
+/* Of a block that has no description yet.  What a plain request says fits the hot record. */
+HBM_HOT void describe_block(struct hbm *hbm, struct hbm_block *block,
+                            const struct hbm_request *request, uint32_t shape)
+{
+    HBM_CHECK_COSTLY(block->size_bytes >= request->size_bytes);
+    HBM_CHECK_COSTLY(!block->described && !block->shaped);
+    const uint64_t unpadded_bytes = request->unpadded_bytes != 0 ? request->unpadded_bytes
+                                                                 : request->size_bytes;
+    const uint64_t padding_bytes = block->size_bytes - unpadded_bytes;
+    if ((padding_bytes >> HBM_PADDING_BITS | (uint32_t)request->tag | shape) != 0 ||
+        request->tag_name != NULL) {
+        describe_in_cold(hbm, block, request, shape);
+        return;
+    }
+    block->padding_bytes = padding_bytes & HBM_PADDING_MAX;
+}
+
+HBM_RARE static enum hbm_result take_after_mitigation(struct hbm *hbm,
+                                                      const struct hbm_request *request,
+                                                      uint64_t size_bytes, uint32_t *number)
 {
     HBM_CHECK(size_bytes >= request->size_bytes);
     if (size_bytes > hbm->options.capacity_bytes) {
@@ -94,40 +125,70 @@ static enum hbm_result take_after_mitigation(struct hbm *hbm, const struct hbm_r
     return result;
 }
 
+/* Wherever a block for it is found.  False: result says why there is none. */
+HBM_APART static struct hbm_block *take_anyhow(struct hbm *hbm, const struct hbm_request *request,
+                                               uint64_t size_bytes, enum hbm_result *result)
+{
+    bool host_refused = false;
+    uint32_t number = hbm_heap_take(&hbm->heap, size_bytes, find_align_shift(hbm, request),
+                                    find_role(request), &host_refused);
+    *result = HBM_OK;
+    if (number == HBM_POOL_NONE) {
+        *result = take_after_mitigation(hbm, request, size_bytes, &number);
+    }
+    if (*result != HBM_OK) {
+        return NULL;
+    }
+    struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    block->role = find_role(request) & HBM_ROLE_MAX;
+    return block;
+}
+
+/* NULL: *result says why; otherwise it is left alone. */
+HBM_HOT struct hbm_block *take_buffer(struct hbm *hbm, const struct hbm_request *request,
+                                      enum hbm_result *result)
+{
+    uint32_t shape = HBM_POOL_NONE;
+    if (__builtin_expect(request->shape != NULL, 0)) {
+        *result = intern_shape(hbm, request, &shape);
+        if (*result != HBM_OK) {
+            return NULL;
+        }
+    }
+    const uint64_t mask = hbm->options.granule_bytes - 1u;
+    const uint64_t size_bytes = (request->size_bytes + mask) & ~mask;
+    struct hbm_block *block = NULL;
+    if (request->align_bytes <= mask + 1u) {
+        block = hbm_heap_take_plain(&hbm->heap, size_bytes, find_role(request));
+    }
+    if (__builtin_expect(block == NULL, 0)) {
+        block = take_anyhow(hbm, request, size_bytes, result);
+        if (block == NULL) {
+            hbm_shapes_give(&hbm->shapes, shape);
+            return NULL;
+        }
+    }
+    describe_block(hbm, block, request, shape);
+    return block;
+}
+
 enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *request,
                                 uint32_t *number)
 {
-    uint32_t shape;
-    bool host_refused = false;
-    enum hbm_result result = intern_shape(hbm, request, &shape);
-    if (result != HBM_OK) {
-        return result;
+    enum hbm_result result = HBM_OK;
+    const struct hbm_block *block = take_buffer(hbm, request, &result);
+    if (block != NULL) {
+        *number = hbm_heap_number(&hbm->heap, block);
     }
-    const uint64_t size_bytes = hbm_align_up(request->size_bytes, hbm->heap.granule_shift);
-    *number = hbm_heap_take(&hbm->heap, size_bytes, find_align_shift(hbm, request), &host_refused);
-    if (*number == HBM_POOL_NONE) {
-        result = take_after_mitigation(hbm, request, size_bytes, number);
-        if (result != HBM_OK) {
-            hbm_shapes_give(&hbm->shapes, shape);
-            return result;
-        }
-    }
-    struct hbm_block *block = hbm_heap_at(&hbm->heap, *number);
-    HBM_CHECK(block->place == HBM_PLACE_DEVICE);
-    HBM_CHECK(block->size_bytes == size_bytes);
-    block->dying = false;
-    block->used.hold_count = 0;
-    block->used.use_count = 0;
-    describe_block(block, request, shape);
-    return HBM_OK;
+    return result;
 }
 
 void hbm_buffer_untake(struct hbm *hbm, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     HBM_CHECK(!block->dying);
-    HBM_CHECK(block->used.hold_count == 1);
-    block->used.hold_count = 0;
+    HBM_CHECK(block->hold_count == 1);
+    block->hold_count = 0;
     hbm_block_free(hbm, number);
 }
 
@@ -136,19 +197,16 @@ void hbm_buffer_untake(struct hbm *hbm, uint32_t number)
 enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
                              struct hbm_buffer **out)
 {
-    uint32_t number;
-    enum hbm_result result = hbm_request_check(hbm, request);
-    if (result != HBM_OK) {
-        return result;
+    enum hbm_result result = HBM_OK;
+    if (!__builtin_expect(is_request_valid(request), 1)) {
+        return refuse_request(hbm, request);
     }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    result = hbm_buffer_take(hbm, request, &number);
-    if (result == HBM_OK) {
-        struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
-        HBM_CHECK(block->size_bytes >= request->size_bytes);
+    struct hbm_block *block = take_buffer(hbm, request, &result);
+    if (__builtin_expect(block != NULL, 1)) {
         hbm_largest_note(hbm, block->size_bytes);
-        hbm_peaks_note(hbm);
+        hbm_peak_in_use_note(hbm);
         *out = (struct hbm_buffer *)block;
     }
     hbm_lock_give(&hbm->lock);
@@ -159,10 +217,14 @@ void hbm_free(struct hbm *hbm, struct hbm_buffer *buffer)
 {
     struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
-    HBM_CHECK(block->role == HBM_ROLE_BUFFER || block->role == HBM_ROLE_OUTPUT);
-    HBM_CHECK(!block->dying);
     hbm_collect(hbm);
-    hbm_block_free(hbm, hbm_heap_number(&hbm->heap, block));
+    if (__builtin_expect(hbm_block_ends_plainly(block), 1)) {
+        hbm->room_count++;
+        hbm_heap_give_block(&hbm->heap, block);
+    } else {
+        HBM_CHECK(block->role == HBM_ROLE_BUFFER || block->role == HBM_ROLE_OUTPUT);
+        hbm_block_free(hbm, hbm_heap_number(&hbm->heap, block));
+    }
     hbm_lock_give(&hbm->lock);
 }
 
@@ -173,13 +235,14 @@ static enum hbm_result add_block_use(struct hbm *hbm, struct hbm_block *block, u
     if (services->event_done(services->context, event)) {
         return HBM_OK;
     }
-    if (block->used.use_count == UINT32_MAX || !hbm_pending_reserve(&hbm->pending, 1)) {
+    const uint32_t number = hbm_heap_number(&hbm->heap, block);
+    if (hbm_block_use_count(&hbm->heap, number) == UINT32_MAX ||
+        !hbm_pending_reserve(&hbm->pending, 1)) {
         return hbm_fail_unavailable(hbm, "no host memory to remember an event");
     }
     HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
-    hbm_pending_add(&hbm->pending, event, hbm_heap_number(&hbm->heap, block));
-    block->used.use_count++;
-    HBM_CHECK(block->used.use_count != 0);
+    hbm_pending_add(&hbm->pending, event, number);
+    hbm_block_use(&hbm->heap, number);
     return HBM_OK;
 }
 
@@ -187,11 +250,11 @@ static enum hbm_result add_block_use(struct hbm *hbm, struct hbm_block *block, u
  * already. */
 static void collect_in_place(struct hbm *hbm, struct hbm_block *block)
 {
-    const bool full = block->used.hold_count == UINT32_MAX;
-    block->used.hold_count += !full;
+    const bool full = block->hold_count == UINT32_MAX;
+    block->hold_count += !full;
     hbm_collect(hbm);
-    HBM_CHECK(full || block->used.hold_count != 0);
-    block->used.hold_count -= !full;
+    HBM_CHECK(full || block->hold_count != 0);
+    block->hold_count -= !full;
 }
 
 enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t event)
@@ -228,8 +291,8 @@ enum hbm_result hbm_hold(struct hbm *hbm, struct hbm_buffer *buffer)
     struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    const bool full = block->used.hold_count == UINT32_MAX;
-    block->used.hold_count += !full;
+    const bool full = block->hold_count == UINT32_MAX;
+    block->hold_count += !full;
     hbm_lock_give(&hbm->lock);
     return full ? hbm_fail_invalid(hbm, "too many external references") : HBM_OK;
 }
@@ -239,9 +302,9 @@ enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
     struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    const bool held = block->used.hold_count != 0;
+    const bool held = block->hold_count != 0;
     if (held) {
-        block->used.hold_count--;
+        block->hold_count--;
         hbm->room_count++;
         hbm_block_settle(hbm, hbm_heap_number(&hbm->heap, block));
     }
@@ -256,7 +319,7 @@ static bool can_donate(const struct hbm_block *block, const struct hbm_request *
     if (block->dying || block->role == HBM_ROLE_PROGRAM) {
         return false;
     }
-    if (request->size_bytes > block->size_bytes || block->used.hold_count != 0) {
+    if (request->size_bytes > block->size_bytes || block->hold_count != 0) {
         return false;
     }
     return request->align_bytes <= 1 || (block->address & (request->align_bytes - 1)) == 0;
@@ -275,14 +338,19 @@ enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block
     return HBM_OK;
 }
 
-void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request,
+void hbm_buffer_become(struct hbm *hbm, uint32_t number, const struct hbm_request *request,
                        uint32_t shape)
 {
+    struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     HBM_CHECK(block->role == HBM_ROLE_BUFFER || block->role == HBM_ROLE_OUTPUT);
     HBM_CHECK(block->size_bytes >= request->size_bytes);
-    hbm_shapes_give(&hbm->shapes, block->used.shape);
-    describe_block(block, request, shape);
-    block->align_shift = (uint8_t)find_align_shift(hbm, request);
+    if (block->shaped) {
+        hbm_shapes_give(&hbm->shapes, hbm_heap_cold(&hbm->heap, number)->used.shape);
+    }
+    block->described = block->shaped = false;
+    block->role = find_role(request) & HBM_ROLE_MAX;
+    describe_block(hbm, block, request, shape);
+    block->align_shift = find_align_shift(hbm, request) & HBM_ALIGN_SHIFT_MAX;
 }
 
 enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer,
@@ -301,7 +369,7 @@ enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer,
         result = intern_shape(hbm, request, &shape);
     }
     if (result == HBM_OK) {
-        hbm_buffer_become(hbm, block, request, shape);
+        hbm_buffer_become(hbm, hbm_heap_number(&hbm->heap, block), request, shape);
         *out = buffer;
     }
     hbm_lock_give(&hbm->lock);

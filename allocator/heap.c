@@ -3,14 +3,11 @@
 #include <string.h>
 
 #include "allocator/private/align.h"
-#include "allocator/private/bins.h"
 #include "allocator/private/check.h"
+#include "allocator/private/heap_fast.h"
 
-/* 1024 blocks of one line each: 64 KiB a slab. */
-#define BLOCK_SLAB_SHIFT 10u
-/* A stack that shrinks may need a record for the hole it leaves, and must not fail: one record is
- * always kept free beyond those that a call needs itself. */
-#define SPARE_RECORDS 1u
+/* Of host memory, for each bin. */
+#define BIN_BYTES (sizeof(struct hbm_bin) + sizeof(uint32_t))
 
 static uint32_t count_rows(uint64_t granule_count)
 {
@@ -25,6 +22,7 @@ static void make_heap_empty(struct hbm_heap *heap, uint64_t stack_bytes)
     heap->stack = hbm_pool_take(&heap->pool);
     *hbm_heap_at(heap, heap->stack) = (struct hbm_block){.size_bytes = stack_bytes,
                                                          .role = HBM_ROLE_STACK};
+    heap->reserved_bytes = stack_bytes;
     hbm_heap_relink(heap, NULL, 0);
 }
 
@@ -36,12 +34,14 @@ bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capaci
     heap->row_count = count_rows(capacity_bytes >> granule_shift);
     HBM_CHECK(heap->row_count <= HBM_BIN_ROWS);
     const size_t bin_count = (size_t)heap->row_count << HBM_BIN_SHIFT;
-    heap->bins = hbm_host_array(host, bin_count, sizeof *heap->bins);
+    heap->bins = hbm_host_array(host, bin_count, BIN_BYTES);
     if (heap->bins == NULL) {
         return false;
     }
-    if (!hbm_pool_init(&heap->pool, host, sizeof(struct hbm_block), BLOCK_SLAB_SHIFT)) {
-        hbm_host_free(host, heap->bins, bin_count, sizeof *heap->bins);
+    heap->roots = (uint32_t *)(void *)(heap->bins + bin_count);
+    if (!hbm_pool_init_split(&heap->pool, host, sizeof(struct hbm_block),
+                             sizeof(struct hbm_block_cold), HBM_BLOCK_SLAB_SHIFT)) {
+        hbm_host_free(host, heap->bins, bin_count, BIN_BYTES);
         return false;
     }
     make_heap_empty(heap, 0);
@@ -55,7 +55,7 @@ void hbm_heap_deinit(struct hbm_heap *heap)
     HBM_CHECK(heap->pool.slab_count != 0);
     struct hbm_host *host = heap->pool.host;
     hbm_pool_deinit(&heap->pool);
-    hbm_host_free(host, heap->bins, (size_t)heap->row_count << HBM_BIN_SHIFT, sizeof *heap->bins);
+    hbm_host_free(host, heap->bins, (size_t)heap->row_count << HBM_BIN_SHIFT, BIN_BYTES);
     heap->bins = NULL;
 }
 
@@ -67,21 +67,23 @@ static inline void link_block_after(struct hbm_heap *heap, uint32_t number, stru
     HBM_CHECK(number != before);
     HBM_CHECK_COSTLY(hbm_heap_at(heap, number) == block);
     struct hbm_block *previous = hbm_heap_at(heap, before);
-    block->previous = before;
-    block->next = previous->next;
-    if (previous->next != HBM_POOL_NONE) {
-        hbm_heap_at(heap, previous->next)->previous = number;
+    const uint32_t next = previous->next;
+    hbm_block_set_previous(block, before);
+    hbm_block_set_next(block, next);
+    if (next != HBM_POOL_NONE) {
+        hbm_block_set_previous(hbm_heap_at(heap, next), number);
     }
-    previous->next = number;
+    hbm_block_set_next(previous, number);
 }
 
 static inline void unlink_block(struct hbm_heap *heap, const struct hbm_block *block)
 {
     HBM_CHECK(block->previous != HBM_POOL_NONE);
     HBM_CHECK_COSTLY(hbm_heap_at(heap, hbm_heap_at(heap, block->previous)->next) == block);
-    hbm_heap_at(heap, block->previous)->next = block->next;
-    if (block->next != HBM_POOL_NONE) {
-        hbm_heap_at(heap, block->next)->previous = block->previous;
+    const uint32_t previous = block->previous, next = block->next;
+    hbm_block_set_next(hbm_heap_at(heap, previous), next);
+    if (next != HBM_POOL_NONE) {
+        hbm_block_set_previous(hbm_heap_at(heap, next), previous);
     }
 }
 
@@ -96,6 +98,8 @@ static uint32_t make_hole(struct hbm_heap *heap, uint64_t address, uint64_t size
     hole->address = address;
     hole->size_bytes = size_bytes;
     hole->role = HBM_ROLE_HOLE;
+    hole->dying = false;
+    hole->in_use = false;
     link_block_after(heap, number, hole, before);
     hbm_bins_insert(heap, number, hole);
     return number;
@@ -130,63 +134,45 @@ static uint32_t find_aligned_hole(const struct hbm_heap *heap, uint64_t size_byt
     return hbm_bins_scan(heap, size_bytes, enough, has_room_aligned, &fit);
 }
 
-/* Takes [address, address + size_bytes) out of a hole; the hole keeps what is below. */
-static uint32_t carve_block(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
-                            uint64_t size_bytes)
+/* Takes [address, address + size_bytes) of a hole.  HBM_POOL_NONE: no host memory. */
+static uint32_t take_of_hole(struct hbm_heap *heap, struct hbm_carving *carving)
 {
-    struct hbm_block *hole = hbm_heap_at(heap, hole_number);
-    const uint64_t hole_end = hole->address + hole->size_bytes;
-    HBM_CHECK(size_bytes <= hole_end - address);
-    HBM_CHECK(address >= hole->address);
-    const uint64_t below_bytes = address - hole->address;
-    hbm_bins_remove(heap, hole_number, hole);
-    uint32_t number = hole_number;
-    struct hbm_block *block = hole;
-    if (below_bytes != 0) {
-        hole->size_bytes = below_bytes;
-        hbm_bins_insert(heap, hole_number, hole);
-        number = hbm_pool_take(&heap->pool);
-        block = hbm_heap_at(heap, number);
-        link_block_after(heap, number, block, hole_number);
+    if (!hbm_pool_reserve(&heap->pool, HBM_CARVE_RECORDS)) {
+        return HBM_POOL_NONE;
     }
-    block->address = address;
-    block->size_bytes = size_bytes;
-    block->place = HBM_PLACE_DEVICE;
-    if (address + size_bytes != hole_end) {
-        (void)make_hole(heap, address + size_bytes, hole_end - address - size_bytes, number);
+    carving->hole = hbm_heap_at(heap, carving->number);
+    carving->bin = hbm_bin_index(hbm_hole_granules(heap, carving->hole));
+    const uint64_t hole_end = carving->hole->address + carving->hole->size_bytes;
+    const uint64_t end = carving->address + carving->size_bytes;
+    const struct hbm_block *block = hbm_heap_carve(heap, carving);
+    const uint32_t number = hbm_heap_number(heap, block);
+    HBM_CHECK(end <= hole_end);
+    if (end != hole_end) {
+        (void)make_hole(heap, end, hole_end - end, number);
     }
-    heap->used_bytes += size_bytes;
-    heap->used_count++;
-    HBM_CHECK(heap->used_bytes <= heap->capacity_bytes);
     return number;
 }
 
 uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift,
-                       bool *host_refused)
+                       enum hbm_role role, bool *host_refused)
 {
     HBM_CHECK(size_bytes != 0);
     HBM_CHECK(align_shift >= heap->granule_shift);
-    /* Holes may come to more: bytes of a block that is stranded on the host stay its own, wherever
-     * they are. */
-    if (size_bytes > heap->capacity_bytes - heap->used_bytes - hbm_heap_reserved(heap)) {
+    if (size_bytes > heap->capacity_bytes - heap->used_bytes - heap->reserved_bytes) {
         return HBM_POOL_NONE;
     }
-    const uint32_t hole_number = align_shift == heap->granule_shift
-                                     ? hbm_bins_find(heap, size_bytes)
-                                     : find_aligned_hole(heap, size_bytes, align_shift);
-    if (hole_number == HBM_POOL_NONE) {
+    struct hbm_carving carving = {
+        .size_bytes = size_bytes, .role = role, .align_shift = align_shift};
+    carving.number = align_shift == heap->granule_shift
+                         ? hbm_bins_find(heap, size_bytes)
+                         : find_aligned_hole(heap, size_bytes, align_shift);
+    if (carving.number == HBM_POOL_NONE) {
         return HBM_POOL_NONE;
     }
-    if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS)) {
-        *host_refused = true;
-        return HBM_POOL_NONE;
-    }
-    const struct hbm_block *hole = hbm_heap_at(heap, hole_number);
-    const uint64_t address = hbm_align_down(hole->address + hole->size_bytes - size_bytes,
-                                            align_shift);
-    HBM_CHECK(address >= hole->address);
-    const uint32_t number = carve_block(heap, hole_number, address, size_bytes);
-    hbm_heap_at(heap, number)->align_shift = (uint8_t)align_shift;
+    const struct hbm_block *hole = hbm_heap_at(heap, carving.number);
+    carving.address = hbm_align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
+    const uint32_t number = take_of_hole(heap, &carving);
+    *host_refused |= number == HBM_POOL_NONE;
     return number;
 }
 
@@ -205,53 +191,36 @@ uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uin
 }
 
 uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
-                          uint64_t size_bytes)
+                          uint64_t size_bytes, enum hbm_role role)
 {
     HBM_CHECK(size_bytes != 0);
     HBM_CHECK(hbm_heap_at(heap, hole_number)->role == HBM_ROLE_HOLE);
-    if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS)) {
-        return HBM_POOL_NONE;
-    }
-    const uint32_t number = carve_block(heap, hole_number, address, size_bytes);
-    hbm_heap_at(heap, number)->align_shift = (uint8_t)heap->granule_shift;
-    return number;
+    struct hbm_carving carving = {.address = address,
+                                  .size_bytes = size_bytes,
+                                  .number = hole_number,
+                                  .role = role,
+                                  .align_shift = heap->granule_shift};
+    return take_of_hole(heap, &carving);
 }
 
 /* ---- give ---- */
+
+void hbm_heap_shrink_records(struct hbm_heap *heap)
+{
+    HBM_CHECK(heap->used_count == 0);
+    if (heap->pool.slab_count > 1) {
+        const uint64_t stack_bytes = heap->reserved_bytes;
+        hbm_pool_reset(&heap->pool);
+        make_heap_empty(heap, stack_bytes);
+    }
+}
 
 void hbm_heap_give(struct hbm_heap *heap, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(heap, number);
     HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
-    HBM_CHECK(heap->used_bytes >= block->size_bytes);
     HBM_CHECK(heap->used_count != 0);
-    heap->used_bytes -= block->size_bytes;
-    heap->used_count--;
-    struct hbm_block *previous = hbm_heap_at(heap, block->previous);
-    struct hbm_block *next = block->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, block->next);
-    if (next != NULL && next->role == HBM_ROLE_HOLE) {
-        const uint32_t next_number = block->next;
-        hbm_bins_remove(heap, next_number, next);
-        unlink_block(heap, next);
-        block->size_bytes += next->size_bytes;
-        hbm_pool_give(&heap->pool, next_number);
-    }
-    if (previous->role == HBM_ROLE_HOLE) {
-        const uint32_t previous_number = block->previous;
-        hbm_bins_remove(heap, previous_number, previous);
-        unlink_block(heap, block);
-        previous->size_bytes += block->size_bytes;
-        hbm_pool_give(&heap->pool, number);
-        hbm_bins_insert(heap, previous_number, previous);
-    } else {
-        block->role = HBM_ROLE_HOLE;
-        hbm_bins_insert(heap, number, block);
-    }
-    if (heap->used_count == 0 && heap->pool.slab_count > 1) {
-        const uint64_t stack_bytes = hbm_heap_reserved(heap);
-        hbm_pool_reset(&heap->pool);
-        make_heap_empty(heap, stack_bytes);
-    }
+    hbm_heap_give_block(heap, block);
 }
 
 /* ---- the stack ---- */
@@ -261,7 +230,7 @@ static void shrink_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_
     HBM_CHECK(size_bytes < stack->size_bytes);
     const uint64_t freed_bytes = stack->size_bytes - size_bytes;
     struct hbm_block *above = stack->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, stack->next);
-    stack->size_bytes = size_bytes;
+    stack->size_bytes = heap->reserved_bytes = size_bytes;
     if (above == NULL || above->role != HBM_ROLE_HOLE) {
         (void)make_hole(heap, size_bytes, freed_bytes, heap->stack);
         return;
@@ -287,7 +256,7 @@ static bool grow_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t 
     }
     HBM_CHECK(above->address == stack->size_bytes);
     hbm_bins_remove(heap, number, above);
-    stack->size_bytes = size_bytes;
+    stack->size_bytes = heap->reserved_bytes = size_bytes;
     if (above->size_bytes == more_bytes) {
         unlink_block(heap, above);
         hbm_pool_give(&heap->pool, number);
@@ -337,14 +306,14 @@ static void drop_holes(struct hbm_heap *heap)
     }
     heap->rows = 0;
     memset(heap->columns, 0, sizeof heap->columns);
-    memset(heap->bins, 0, ((size_t)heap->row_count << HBM_BIN_SHIFT) * sizeof *heap->bins);
+    memset(heap->bins, 0, ((size_t)heap->row_count << HBM_BIN_SHIFT) * BIN_BYTES);
 }
 
 void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t count)
 {
     drop_holes(heap);
     struct hbm_block *stack = hbm_heap_at(heap, heap->stack);
-    stack->next = HBM_POOL_NONE;
+    hbm_block_set_next(stack, HBM_POOL_NONE);
     uint32_t last = heap->stack;
     uint64_t end = stack->size_bytes;
     for (size_t i = 0; i < count; i++) {
@@ -368,7 +337,7 @@ bool hbm_heap_relink_reserve(struct hbm_heap *heap, size_t count)
 {
     HBM_CHECK(count != 0);
     return count < UINT32_MAX / 2 &&
-           hbm_pool_reserve(&heap->pool, (uint32_t)count + 1 + SPARE_RECORDS);
+           hbm_pool_reserve(&heap->pool, (uint32_t)count + 1 + HBM_SPARE_RECORDS);
 }
 
 /* ---- blocks whose contents are on the host ---- */
@@ -379,8 +348,8 @@ void hbm_heap_strand(struct hbm_heap *heap, uint32_t number)
     HBM_CHECK(hbm_block_is_stranded(block));
     HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
     block->address = HBM_ADDRESS_NONE;
-    block->previous = HBM_POOL_NONE;
-    block->next = number;
+    hbm_block_set_previous(block, HBM_POOL_NONE);
+    hbm_block_set_next(block, number);
 }
 
 bool hbm_heap_return(struct hbm_heap *heap, uint32_t number)
@@ -392,7 +361,7 @@ bool hbm_heap_return(struct hbm_heap *heap, uint32_t number)
     heap->used_bytes -= block->size_bytes;
     heap->used_count--;
     const uint32_t taken_number = hbm_heap_take(heap, block->size_bytes, block->align_shift,
-                                                &host_refused);
+                                                HBM_ROLE_BUFFER, &host_refused);
     if (taken_number == HBM_POOL_NONE) {
         heap->used_bytes += block->size_bytes;
         heap->used_count++;
@@ -442,7 +411,8 @@ bool hbm_heap_invariants_hold(const struct hbm_heap *heap)
 {
     uint64_t hole_count = 0, used_bytes = 0;
     const struct hbm_block *previous = hbm_heap_at(heap, heap->stack);
-    if (previous->role != HBM_ROLE_STACK || previous->address != 0) {
+    if (previous->role != HBM_ROLE_STACK || previous->address != 0 ||
+        previous->size_bytes != heap->reserved_bytes) {
         return false;
     }
     for (uint32_t number = previous->next; number != HBM_POOL_NONE;) {

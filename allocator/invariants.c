@@ -22,7 +22,8 @@ static bool is_program_sound(const struct hbm *hbm, const struct hbm_program *pr
         return !program->unloading;
     }
     const struct hbm_block *block = hbm_heap_at(&hbm->heap, program->block);
-    return block->role == HBM_ROLE_PROGRAM && block->used.program == program &&
+    return block->role == HBM_ROLE_PROGRAM &&
+           hbm_block_program(&hbm->heap, program->block) == program &&
            block->dying == program->unloading;
 }
 
@@ -55,7 +56,20 @@ static bool has_sound_uses(const struct hbm *hbm, uint64_t use_sum)
         }
         number = event->next;
     }
-    return count == use_sum && count == hbm->pending.uses.used_count;
+    return count == use_sum && count == hbm_pool_used_count(&hbm->pending.uses);
+}
+
+/* What the flags of a block say agrees with its cold record, and a dying one is held. */
+static bool has_sound_flags(const struct hbm *hbm, uint32_t number, const struct hbm_block *block)
+{
+    const struct hbm_block_cold *cold = hbm_heap_cold(&hbm->heap, number);
+    if (block->in_use && cold->use_count == 0) {
+        return false;
+    }
+    if (block->described ? block->shaped != (cold->used.shape != HBM_POOL_NONE) : block->shaped) {
+        return false;
+    }
+    return !block->dying || hbm_block_is_held(block);
 }
 
 static bool has_sound_blocks(const struct hbm *hbm)
@@ -66,20 +80,21 @@ static bool has_sound_blocks(const struct hbm *hbm)
         const struct hbm_block *block = hbm_heap_at(&hbm->heap, absent->block);
         count++;
         bytes += block->size_bytes;
-        use_sum += block->used.use_count;
+        use_sum += hbm_block_use_count(&hbm->heap, absent->block);
         dying += block->dying;
     }
-    const struct hbm_block *block = hbm_heap_at(&hbm->heap, hbm->heap.stack);
-    while (block->next != HBM_POOL_NONE) {
-        block = hbm_heap_at(&hbm->heap, block->next);
+    uint32_t number = hbm_heap_at(&hbm->heap, hbm->heap.stack)->next;
+    for (uint32_t next; number != HBM_POOL_NONE; number = next) {
+        const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+        next = block->next;
         if (block->role == HBM_ROLE_HOLE) {
             continue;
         }
         count++;
         bytes += block->size_bytes;
-        use_sum += block->used.use_count;
+        use_sum += hbm_block_use_count(&hbm->heap, number);
         dying += block->dying;
-        if (block->dying && block->used.use_count == 0 && block->used.hold_count == 0) {
+        if (!has_sound_flags(hbm, number, block)) {
             return false;
         }
     }

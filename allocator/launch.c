@@ -80,7 +80,7 @@ static enum hbm_result hold_inputs(struct launching *launching)
     const struct hbm_launch *launch = launching->launch;
     for (; launching->held_count < launch->input_count; launching->held_count++) {
         struct hbm_block *block = hbm_block_of(launch->inputs[launching->held_count]);
-        if (block->dying || block->used.hold_count == UINT32_MAX) {
+        if (block->dying || block->hold_count == UINT32_MAX) {
             return hbm_fail_invalid(launching->hbm,
                                     "an input is freed, or has too many references");
         }
@@ -88,7 +88,7 @@ static enum hbm_result hold_inputs(struct launching *launching)
             return hbm_fail_unavailable(launching->hbm,
                                         "the contents of an input are stranded on the host");
         }
-        block->used.hold_count++;
+        block->hold_count++;
     }
     HBM_CHECK(launching->held_count == launch->input_count);
     return HBM_OK;
@@ -100,7 +100,7 @@ static void release_inputs(struct launching *launching)
     struct hbm *hbm = launching->hbm;
     while (launching->held_count != 0) {
         struct hbm_block *block = hbm_block_of(launching->launch->inputs[--launching->held_count]);
-        block->used.hold_count--;
+        block->hold_count--;
         hbm_block_settle(hbm, hbm_heap_number(&hbm->heap, block));
     }
     HBM_CHECK(launching->held_count == 0);
@@ -119,7 +119,7 @@ static enum hbm_result prepare_output(struct launching *launching, size_t output
         const enum hbm_result result = hbm_buffer_take(hbm, request, &launching->numbers[output]);
         HBM_CHECK(result != HBM_OK || launching->numbers[output] != HBM_POOL_NONE);
         if (result == HBM_OK) {
-            hbm_heap_at(&hbm->heap, launching->numbers[output])->used.hold_count = 1;
+            hbm_heap_at(&hbm->heap, launching->numbers[output])->hold_count = 1;
         }
         return result;
     }
@@ -165,13 +165,11 @@ static void undo_launch(struct launching *launching)
 static void start_block_use(struct hbm *hbm, uint32_t number, uint64_t event, bool done)
 {
     HBM_CHECK(number != HBM_POOL_NONE);
-    struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     if (done) {
         return;
     }
     hbm_pending_add(&hbm->pending, event, number);
-    block->used.use_count++;
-    HBM_CHECK(block->used.use_count != 0);
+    hbm_block_use(&hbm->heap, number);
 }
 
 static void commit_launch(struct launching *launching, struct hbm_buffer **outputs)
@@ -191,10 +189,11 @@ static void commit_launch(struct launching *launching, struct hbm_buffer **outpu
         struct hbm_block *block = hbm_heap_at(&hbm->heap, launching->numbers[i]);
         outputs[i] = (struct hbm_buffer *)block;
         if (find_donated_input(launch, i) != HBM_NOT_DONATED) {
-            hbm_buffer_become(hbm, block, &launch->outputs[i], launching->shapes[i]);
+            hbm_buffer_become(hbm, launching->numbers[i], &launch->outputs[i],
+                              launching->shapes[i]);
             continue;
         }
-        block->used.hold_count = 0;
+        block->hold_count = 0;
         start_block_use(hbm, launching->numbers[i], launch->event, done);
         hbm_largest_note(hbm, block->size_bytes);
     }

@@ -9,12 +9,11 @@
 static void end_block(struct hbm *hbm, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
-    HBM_CHECK(block->used.hold_count == 0);
-    HBM_CHECK(block->used.use_count == 0);
-    struct hbm_program *program = block->role == HBM_ROLE_PROGRAM ? block->used.program : NULL;
+    HBM_CHECK(!hbm_block_is_held(block));
+    struct hbm_program *program = hbm_block_program(&hbm->heap, number);
     hbm->room_count++;
-    if (block->used.shape != HBM_POOL_NONE) {
-        hbm_shapes_give(&hbm->shapes, block->used.shape);
+    if (block->shaped) {
+        hbm_shapes_give(&hbm->shapes, hbm_heap_cold(&hbm->heap, number)->used.shape);
     }
     if (block->dying) {
         HBM_CHECK(hbm->dying_count != 0);
@@ -43,12 +42,12 @@ void hbm_block_free(struct hbm *hbm, uint32_t number)
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     HBM_CHECK(!block->dying);
     HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
-    if (block->used.use_count == 0 && block->used.hold_count == 0) {
+    if (!hbm_block_is_held(block)) {
         end_block(hbm, number);
         return;
     }
     block->dying = true;
-    block->dying_order = hbm->dying_order++;
+    hbm_heap_cold(&hbm->heap, number)->dying_order = hbm->dying_order++;
     hbm->dying_count++;
 }
 
@@ -57,7 +56,7 @@ void hbm_block_settle(struct hbm *hbm, uint32_t number)
     const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     HBM_CHECK(!block->dying || hbm->dying_count != 0);
     HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
-    if (block->dying && block->used.use_count == 0 && block->used.hold_count == 0) {
+    if (block->dying && !hbm_block_is_held(block)) {
         end_block(hbm, number);
     }
 }
@@ -70,9 +69,7 @@ static void finish_event(struct hbm *hbm, uint32_t number)
     HBM_CHECK(use != HBM_POOL_NONE);
     while (use != HBM_POOL_NONE) {
         const uint32_t block_number = hbm_pending_use(&hbm->pending, use)->block;
-        struct hbm_block *block = hbm_heap_at(&hbm->heap, block_number);
-        HBM_CHECK(block->used.use_count != 0);
-        block->used.use_count--;
+        hbm_block_unuse(&hbm->heap, block_number);
         use = hbm_pending_use_end(&hbm->pending, use);
         hbm_block_settle(hbm, block_number);
     }
@@ -90,7 +87,7 @@ static void poll_events(struct hbm *hbm)
             finish_event(hbm, number);
         }
     }
-    HBM_CHECK(hbm->pending.first != HBM_POOL_NONE || hbm->pending.uses.used_count == 0);
+    HBM_CHECK(hbm->pending.first != HBM_POOL_NONE || hbm_pool_used_count(&hbm->pending.uses) == 0);
     hbm_pending_trim(&hbm->pending);
     hbm_stack_settle(hbm);
 }

@@ -20,14 +20,12 @@ static void describe_image(struct hbm *hbm, struct hbm_program *program, uint32_
     HBM_CHECK(program->block == HBM_POOL_NONE);
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     HBM_CHECK(block->size_bytes >= program->image_bytes);
-    block->role = HBM_ROLE_PROGRAM;
-    block->dying = false;
-    block->used.unpadded_bytes = program->image_bytes;
-    block->used.program = program;
-    block->used.shape = HBM_POOL_NONE;
-    block->used.tag = 0;
-    block->used.hold_count = 0;
-    block->used.use_count = 0;
+    block->described = true;
+    struct hbm_block_cold *cold = hbm_heap_cold(&hbm->heap, number);
+    cold->used.unpadded_bytes = program->image_bytes;
+    cold->used.program = program;
+    cold->used.shape = HBM_POOL_NONE;
+    cold->used.tag = 0;
     program->block = number;
 }
 
@@ -179,8 +177,8 @@ void hbm_program_start(struct hbm *hbm, struct hbm_program *program, uint64_t ev
     const struct hbm_services *services = &hbm->host.services;
     if (!services->event_done(services->context, event)) {
         hbm_pending_add(&hbm->pending, event, program->block);
-        hbm_heap_at(&hbm->heap, program->block)->used.use_count++;
-        HBM_CHECK(hbm_heap_at(&hbm->heap, program->block)->used.use_count != 0);
+        hbm_block_use(&hbm->heap, program->block);
+        HBM_CHECK(hbm_heap_at(&hbm->heap, program->block)->in_use);
     }
     note_program(hbm, program);
 }

@@ -29,6 +29,7 @@ static bool place_without_mitigation(struct hbm_call *call, uint32_t *number)
         return true;
     }
     *number = hbm_heap_take(heap, call->demand.size_bytes, call->demand.align_shift,
+                            call->program != NULL ? HBM_ROLE_PROGRAM : HBM_ROLE_BUFFER,
                             &call->refused);
     if (*number != HBM_POOL_NONE) {
         return true;
@@ -66,10 +67,13 @@ static uint32_t find_earliest_dying(const struct hbm *hbm, const struct hbm_even
     for (uint32_t use = event->uses; use != HBM_POOL_NONE;) {
         const struct hbm_use *record = hbm_pending_use(&hbm->pending, use);
         const struct hbm_block *block = hbm_heap_at(&hbm->heap, record->block);
-        const uint32_t distance = block->dying_order - (hbm->dying_order - UINT32_MAX / 2);
-        if (block->dying && block->used.hold_count == 0 && distance < earliest) {
-            earliest = distance;
+        if (!block->dying || block->hold_count != 0) {
+            use = record->next;
+            continue;
         }
+        const uint32_t order = hbm_heap_cold(&hbm->heap, record->block)->dying_order;
+        const uint32_t distance = order - (hbm->dying_order - UINT32_MAX / 2);
+        earliest = distance < earliest ? distance : earliest;
         use = record->next;
     }
     return earliest;

@@ -68,7 +68,7 @@ bool hbm_pending_reserve(struct hbm_pending *pending, uint32_t count)
         return false;
     }
     /* Longer chains are only slower, so a refusal here is no failure. */
-    if (pending->events.used_count + count > pending->bucket_count &&
+    if (hbm_pool_used_count(&pending->events) + count > pending->bucket_count &&
         pending->bucket_count < 1u << 30) {
         (void)make_event_buckets(pending, pending->bucket_count * 2);
     }
@@ -150,7 +150,7 @@ uint32_t hbm_pending_remove(struct hbm_pending *pending, uint32_t number)
 uint32_t hbm_pending_use_end(struct hbm_pending *pending, uint32_t use)
 {
     HBM_CHECK(use != HBM_POOL_NONE);
-    HBM_CHECK(pending->uses.used_count != 0);
+    HBM_CHECK(hbm_pool_used_count(&pending->uses) != 0);
     const uint32_t next = hbm_pending_use(pending, use)->next;
     hbm_pool_give(&pending->uses, use);
     return next;
@@ -161,7 +161,7 @@ void hbm_pending_trim(struct hbm_pending *pending)
     if (pending->first != HBM_POOL_NONE) {
         return;
     }
-    HBM_CHECK(pending->uses.used_count == 0);
+    HBM_CHECK(hbm_pool_used_count(&pending->uses) == 0);
     if (pending->events.slab_count > 1) {
         hbm_pool_reset(&pending->events);
     }

@@ -6,12 +6,15 @@
 
 #define CACHE_LINE_BYTES 64u
 #define SLAB_TABLE_FIRST 8u
+/* The links of blocks have so many bits. */
+#define RECORD_NUMBER_MAX ((1u << 28) - 1u)
 
 /* Each slab is over-allocated by one line so that records can start on a line; the word before the
  * first record remembers how far. */
 static size_t count_slab_bytes(const struct hbm_pool *pool)
 {
-    return ((size_t)pool->record_bytes << pool->slab_shift) + 2 * CACHE_LINE_BYTES;
+    return ((size_t)(pool->record_bytes + pool->cold_bytes) << pool->slab_shift) +
+           2 * CACHE_LINE_BYTES;
 }
 
 static char *create_slab(struct hbm_pool *pool)
@@ -59,7 +62,7 @@ static bool grow_slab_table(struct hbm_pool *pool)
 bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
 {
     while (pool->free_count < count) {
-        if (pool->slab_count >= (UINT32_MAX >> pool->slab_shift)) {
+        if (pool->slab_count >= RECORD_NUMBER_MAX >> pool->slab_shift) {
             return false;
         }
         if (pool->slab_count == pool->slab_capacity && !grow_slab_table(pool)) {
@@ -85,21 +88,29 @@ static void forget_records(struct hbm_pool *pool)
     pool->free_head = HBM_POOL_NONE;
     pool->first_fresh = HBM_POOL_NONE + 1;
     pool->free_count = (1u << pool->slab_shift) - 1;
-    pool->used_count = 0;
 }
 
-bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
-                   uint32_t slab_shift)
+bool hbm_pool_init_split(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
+                         uint32_t cold_bytes, uint32_t slab_shift)
 {
     HBM_CHECK(record_bytes % sizeof(uint32_t) == 0);
     HBM_CHECK(slab_shift < 20);
-    *pool = (struct hbm_pool){.host = host, .record_bytes = record_bytes, .slab_shift = slab_shift};
+    *pool = (struct hbm_pool){.host = host,
+                              .record_bytes = record_bytes,
+                              .cold_bytes = cold_bytes,
+                              .slab_shift = slab_shift};
     if (!hbm_pool_grow(pool, 1)) {
         hbm_pool_deinit(pool);
         return false;
     }
     forget_records(pool);
     return true;
+}
+
+bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
+                   uint32_t slab_shift)
+{
+    return hbm_pool_init_split(pool, host, record_bytes, 0, slab_shift);
 }
 
 void hbm_pool_deinit(struct hbm_pool *pool)

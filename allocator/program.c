@@ -75,7 +75,7 @@ uint64_t hbm_stack_needed(const struct hbm *hbm)
         if (program->block == HBM_POOL_NONE || program->stack_bytes <= needed_bytes) {
             continue;
         }
-        if (hbm_heap_at(&hbm->heap, program->block)->used.use_count != 0) {
+        if (hbm_heap_at(&hbm->heap, program->block)->in_use) {
             needed_bytes = program->stack_bytes;
         }
     }

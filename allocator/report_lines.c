@@ -19,39 +19,49 @@ static enum hbm_state find_block_state(const struct hbm_block *block)
     if (block->dying) {
         return HBM_STATE_DYING;
     }
-    const bool held = block->used.hold_count != 0 || block->used.use_count != 0;
+    const bool held = hbm_block_is_held(block);
     if (block->role == HBM_ROLE_PROGRAM) {
         return held ? HBM_STATE_PROGRAM_BUSY : HBM_STATE_PROGRAM_IDLE;
     }
     return held ? HBM_STATE_HELD : HBM_STATE_MOVABLE;
 }
 
-static struct hbm_report_entry make_report_entry(const struct hbm *hbm,
-                                                 const struct hbm_block *block)
+static void describe_entry(const struct hbm *hbm, const struct hbm_block_cold *cold,
+                           struct hbm_report_entry *entry)
 {
+    entry->unpadded_bytes = cold->used.unpadded_bytes;
+    entry->tag = cold->used.tag;
+    entry->shape = hbm_shapes_at(&hbm->shapes, cold->used.shape);
+    if (entry->kind != HBM_KIND_PROGRAM) {
+        entry->tag_name = cold->used.tag_name;
+        return;
+    }
+    const struct hbm_program *program = cold->used.program;
+    entry->program_id = program->id;
+    entry->handle = program;
+    entry->tag_name = program->name[0] != '\0' ? program->name : NULL;
+}
+
+static struct hbm_report_entry make_report_entry(const struct hbm *hbm, uint32_t number)
+{
+    const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     struct hbm_report_entry entry = {
         .address = hbm_block_address(block),
         .size_bytes = block->size_bytes,
-        .unpadded_bytes = block->used.unpadded_bytes,
+        .unpadded_bytes = block->size_bytes - block->padding_bytes,
         .align_bytes = (uint64_t)1 << block->align_shift,
         .kind = (enum hbm_kind)(block->role - HBM_ROLE_BUFFER),
         .state = find_block_state(block),
-        .hold_count = block->used.hold_count,
-        .use_count = block->used.use_count,
-        .tag = block->used.tag,
-        .shape = hbm_shapes_at(&hbm->shapes, block->used.shape),
+        .hold_count = block->hold_count,
+        .use_count = hbm_block_use_count(&hbm->heap, number),
         .handle = block->role == HBM_ROLE_RETIRED ? NULL : block,
     };
+    if (block->described) {
+        describe_entry(hbm, hbm_heap_cold(&hbm->heap, number), &entry);
+    }
     if (entry.unpadded_bytes < entry.size_bytes) {
         entry.padding_bytes = entry.size_bytes - entry.unpadded_bytes;
     }
-    if (block->role != HBM_ROLE_PROGRAM) {
-        entry.tag_name = block->used.tag_name;
-        return entry;
-    }
-    entry.program_id = block->used.program->id;
-    entry.handle = block->used.program;
-    entry.tag_name = block->used.program->name[0] != '\0' ? block->used.program->name : NULL;
     return entry;
 }
 
@@ -64,7 +74,7 @@ static bool is_reported_before(const void *context, uint32_t left, uint32_t righ
 static void visit_number(const struct hbm *hbm, uint32_t number, hbm_report_visitor *visit,
                          void *context)
 {
-    const struct hbm_report_entry entry = make_report_entry(hbm, hbm_heap_at(&hbm->heap, number));
+    const struct hbm_report_entry entry = make_report_entry(hbm, number);
     visit(context, &entry);
 }
 

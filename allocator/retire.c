@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "allocator/private/check.h"
 #include "allocator/private/counters.h"
 #include "allocator/private/failure.h"
@@ -23,17 +21,14 @@ static enum hbm_result retire_with_lock(struct hbm *hbm, uint64_t address, uint6
         return hbm_fail_unavailable(hbm,
                                     "contents that are stranded on the host may need the place");
     }
-    const uint32_t number = hbm_heap_take_at(&hbm->heap, hole, address, size_bytes);
+    const uint32_t number = hbm_heap_take_at(&hbm->heap, hole, address, size_bytes,
+                                             HBM_ROLE_RETIRED);
     if (number == HBM_POOL_NONE) {
         return hbm_fail_unavailable(hbm, "no host memory for the record of what is retired");
     }
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     HBM_CHECK(block->size_bytes == size_bytes);
     HBM_CHECK(block->address == address);
-    block->role = HBM_ROLE_RETIRED;
-    block->dying = false;
-    memset(&block->used, 0, sizeof block->used);
-    block->used.unpadded_bytes = size_bytes;
     hbm_largest_note(hbm, size_bytes);
     hbm_peaks_note(hbm);
     return HBM_OK;

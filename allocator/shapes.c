@@ -57,7 +57,7 @@ bool hbm_shapes_init(struct hbm_shapes *shapes, struct hbm_host *host)
         return false;
     }
     if (make_shape_buckets(shapes, BUCKETS_FIRST)) {
-        HBM_CHECK(shapes->pool.used_count == 0);
+        HBM_CHECK(hbm_pool_used_count(&shapes->pool) == 0);
         return true;
     }
     hbm_pool_deinit(&shapes->pool);
@@ -86,7 +86,8 @@ uint32_t hbm_shapes_take(struct hbm_shapes *shapes, const struct hbm_shape *shap
     if (!hbm_pool_reserve(&shapes->pool, 1)) {
         return HBM_POOL_NONE;
     }
-    if (shapes->pool.used_count >= shapes->bucket_count && shapes->bucket_count < 1u << 30) {
+    if (hbm_pool_used_count(&shapes->pool) >= shapes->bucket_count &&
+        shapes->bucket_count < 1u << 30) {
         (void)make_shape_buckets(shapes, shapes->bucket_count * 2);
     }
     const uint32_t number = hbm_pool_take(&shapes->pool);
@@ -114,7 +115,7 @@ void hbm_shapes_give(struct hbm_shapes *shapes, uint32_t number)
     }
     *link = record->hash_next;
     hbm_pool_give(&shapes->pool, number);
-    if (shapes->pool.used_count == 0) {
+    if (hbm_pool_used_count(&shapes->pool) == 0) {
         if (shapes->pool.slab_count > 1) {
             hbm_pool_reset(&shapes->pool);
         }

@@ -2,10 +2,11 @@
 
 #include "allocator/private/check.h"
 
-static bool is_item_evictable(const struct hbm_call *evicting, const struct hbm_block *block)
+static bool is_item_evictable(const struct hbm_call *evicting, uint32_t number,
+                              const struct hbm_block *block)
 {
     return evicting != NULL && block->role == HBM_ROLE_PROGRAM && !block->dying &&
-           hbm_call_may_evict(evicting, block->used.program);
+           hbm_call_may_evict(evicting, hbm_block_program(&evicting->hbm->heap, number));
 }
 
 bool hbm_snapshot(struct hbm *hbm, const struct hbm_call *evicting, struct hbm_plan *plan)
@@ -28,7 +29,7 @@ bool hbm_snapshot(struct hbm *hbm, const struct hbm_call *evicting, struct hbm_p
     }
     for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
-        if (block->role != HBM_ROLE_HOLE && !is_item_evictable(evicting, block)) {
+        if (block->role != HBM_ROLE_HOLE && !is_item_evictable(evicting, number, block)) {
             HBM_CHECK(plan->item_count < plan->item_room);
             plan->items[plan->item_count++] = (struct hbm_item){
                 .address = block->address,

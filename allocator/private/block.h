@@ -26,18 +26,47 @@ enum hbm_place {
     HBM_PLACE_HOST, /* they are stranded on the host; the range, if it has one, is kept for them */
 };
 
-/* One range; one cache line.  Invariant: previous and next are the neighbours in address order;
- * two holes are never neighbours. */
+/* Numbers of records have so many bits; the rest of their words says what a block is. */
+#define HBM_NUMBER_BITS 28u
+#define HBM_NUMBER_MAX ((1u << HBM_NUMBER_BITS) - 1u)
+#define HBM_PADDING_BITS 16u
+#define HBM_PADDING_MAX ((1u << HBM_PADDING_BITS) - 1u)
+#define HBM_ALIGN_SHIFT_MAX 31u
+#define HBM_ROLE_MAX 7u
+
+/* One range: what placing and freeing read of it, two to a cache line.  Invariant: previous and
+ * next are the neighbours in address order; two holes are never neighbours. */
 struct hbm_block {
     uint64_t address; /* HBM_ADDRESS_NONE: stranded on the host, and no range is kept */
     uint64_t size_bytes;
-    uint32_t previous;
-    uint32_t next; /* its own number when it has no address and so no neighbours */
+    uint32_t previous : HBM_NUMBER_BITS;
+    uint32_t role : 3; /* enum hbm_role */
+    uint32_t dying : 1;
+    uint32_t next : HBM_NUMBER_BITS; /* its own number when it has no address, so no neighbours */
+    uint32_t place : 3;              /* enum hbm_place */
+    uint32_t in_use : 1;             /* it has unfinished uses: the cold record counts them */
     union {
         struct {
             uint32_t previous; /* in the list or ring */
             uint32_t next;
-            uint32_t child[2];
+        } hole;
+        struct {                 /* of a block */
+            uint32_t hold_count; /* external references */
+            /* Bytes of the block that were not asked for, where it is not described. */
+            uint32_t padding_bytes : HBM_PADDING_BITS;
+            uint32_t align_shift : 5;
+            uint32_t described : 1; /* the cold record says what it is for */
+            uint32_t shaped : 1;    /* and it has a shape */
+        };
+    };
+};
+static_assert(sizeof(struct hbm_block) == 32, "two blocks share one cache line");
+
+/* The rest of a range, apart from it.  Of a block only what its flags say is meaningful. */
+struct hbm_block_cold {
+    union {
+        struct {
+            uint32_t child[2]; /* in the trie */
             uint32_t parent;
         } hole;
         struct {
@@ -48,22 +77,16 @@ struct hbm_block {
             };
             uint32_t shape; /* number in the shape table, or 0 */
             int32_t tag;
-            uint32_t hold_count; /* external references */
-            uint32_t use_count;  /* unfinished uses */
         } used;
     };
+    uint32_t use_count;   /* unfinished uses; meaningful while in_use */
     uint32_t dying_order; /* when it was freed; meaningful while dying */
-    uint8_t role;         /* enum hbm_role */
-    uint8_t place;        /* enum hbm_place */
-    uint8_t align_shift;
-    bool dying;
 };
-static_assert(sizeof(struct hbm_block) == 64, "a block is one cache line");
+static_assert(sizeof(struct hbm_block_cold) == 32, "cold records are as large as hot ones");
 
 struct hbm_bin {
     uint32_t head;  /* of the list */
     uint32_t count; /* in the list, at most HBM_BIN_LIST_MAX */
-    uint32_t root;  /* of the trie */
 };
 
 /* 32 bins for each power of two waste at most 3 % of a hole's size by good fit. */
@@ -79,19 +102,32 @@ struct hbm_heap {
     uint64_t capacity_bytes;
     uint64_t used_bytes;
     uint64_t used_count;
+    uint64_t reserved_bytes; /* the size of the stack's range */
     uint32_t granule_shift;
     uint32_t stack;     /* number of the stack's range */
     uint32_t row_count; /* rows of bins that this capacity needs */
     uint64_t rows;      /* bit r: row r has a hole */
     uint32_t columns[HBM_BIN_ROWS];
     struct hbm_bin *bins; /* [row_count << HBM_BIN_SHIFT] */
+    uint32_t *roots;      /* of the tries, one for each bin; in the memory of the bins */
 };
+
+/* 1024 records a slab: 32 KiB of hot ones, and behind them as much of cold ones. */
+#define HBM_BLOCK_SLAB_SHIFT 10u
+#define HBM_BLOCK_SLAB_COUNT (1u << HBM_BLOCK_SLAB_SHIFT)
 
 static inline struct hbm_block *hbm_heap_at(const struct hbm_heap *heap, uint32_t number)
 {
-    return (struct hbm_block *)(void *)(heap->pool.slabs[number >> heap->pool.slab_shift] +
-                                        (size_t)(number & ((1u << heap->pool.slab_shift) - 1u)) *
-                                            sizeof(struct hbm_block));
+    return (struct hbm_block *)(void *)heap->pool.slabs[number >> HBM_BLOCK_SLAB_SHIFT] +
+           (number & (HBM_BLOCK_SLAB_COUNT - 1u));
+}
+
+static inline struct hbm_block_cold *hbm_heap_cold(const struct hbm_heap *heap, uint32_t number)
+{
+    struct hbm_block *slab = (struct hbm_block *)(void *)
+                                 heap->pool.slabs[number >> HBM_BLOCK_SLAB_SHIFT];
+    return (struct hbm_block_cold *)(void *)(slab + HBM_BLOCK_SLAB_COUNT) +
+           (number & (HBM_BLOCK_SLAB_COUNT - 1u));
 }
 
 /* The number of a block in address order, by way of its neighbour. */
@@ -103,7 +139,7 @@ static inline uint32_t hbm_heap_number(const struct hbm_heap *heap, const struct
 
 static inline uint64_t hbm_heap_reserved(const struct hbm_heap *heap)
 {
-    return hbm_heap_at(heap, heap->stack)->size_bytes;
+    return heap->reserved_bytes;
 }
 
 /* ---- what a block may do ---- */
@@ -113,16 +149,54 @@ static inline bool hbm_block_is_stranded(const struct hbm_block *block)
     return block->place == HBM_PLACE_HOST;
 }
 
+/* Whether an external reference or an unfinished use keeps it in place. */
+static inline bool hbm_block_is_held(const struct hbm_block *block)
+{
+    return block->in_use || block->hold_count != 0;
+}
+
 static inline bool hbm_block_is_movable(const struct hbm_block *block)
 {
-    return !block->dying && block->used.hold_count == 0 && block->used.use_count == 0 &&
-           block->role != HBM_ROLE_RETIRED && !hbm_block_is_stranded(block);
+    return !block->dying && !hbm_block_is_held(block) && block->role != HBM_ROLE_RETIRED &&
+           !hbm_block_is_stranded(block);
 }
 
 /* What the caller sees. */
 static inline uint64_t hbm_block_address(const struct hbm_block *block)
 {
     return hbm_block_is_stranded(block) ? HBM_ADDRESS_NONE : block->address;
+}
+
+/* ---- what the cold record says of a block ---- */
+
+static inline uint32_t hbm_block_use_count(const struct hbm_heap *heap, uint32_t number)
+{
+    return hbm_heap_at(heap, number)->in_use ? hbm_heap_cold(heap, number)->use_count : 0;
+}
+
+/* Counts an unfinished use up; the caller has seen that there is one less than UINT32_MAX. */
+static inline void hbm_block_use(struct hbm_heap *heap, uint32_t number)
+{
+    const uint32_t count = hbm_block_use_count(heap, number) + 1u;
+    HBM_CHECK(count != 0);
+    hbm_heap_cold(heap, number)->use_count = count;
+    hbm_heap_at(heap, number)->in_use = true;
+}
+
+/* Counts one down. */
+static inline void hbm_block_unuse(struct hbm_heap *heap, uint32_t number)
+{
+    HBM_CHECK(hbm_heap_at(heap, number)->in_use);
+    const uint32_t count = --hbm_heap_cold(heap, number)->use_count;
+    hbm_heap_at(heap, number)->in_use = count != 0;
+}
+
+/* NULL: the block is no program. */
+static inline struct hbm_program *hbm_block_program(const struct hbm_heap *heap, uint32_t number)
+{
+    return hbm_heap_at(heap, number)->role == HBM_ROLE_PROGRAM
+               ? hbm_heap_cold(heap, number)->used.program
+               : NULL;
 }
 
 #endif

@@ -19,7 +19,7 @@ enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *reque
 void hbm_buffer_untake(struct hbm *hbm, uint32_t number);
 
 /* Lets a request take over a block in place; cannot fail once the shape is interned. */
-void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request,
+void hbm_buffer_become(struct hbm *hbm, uint32_t number, const struct hbm_request *request,
                        uint32_t shape);
 
 /* Whether a donation of this block to this request is possible; the error text is set if not. */

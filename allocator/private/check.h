@@ -15,6 +15,13 @@
 #define HBM_CHECK_COSTLY(condition) ((void)(0 && (condition)))
 #endif
 
-_Noreturn void hbm_check_failed(const char *condition, const char *file, int line);
+/* A function that is part of its callers, which are few and hot. */
+#define HBM_HOT static inline __attribute__((always_inline))
+/* One that is kept out of them, so that their own code stays short; and one that is called rarely,
+ * too. */
+#define HBM_APART __attribute__((noinline))
+#define HBM_RARE __attribute__((cold, noinline))
+
+HBM_RARE _Noreturn void hbm_check_failed(const char *condition, const char *file, int line);
 
 #endif

@@ -4,8 +4,24 @@
 
 #include "allocator/private/state.h"
 
+/* Raises the peak of what is in use to the present state. */
+static inline void hbm_peak_in_use_note(struct hbm *hbm)
+{
+    if (hbm->heap.used_bytes > hbm->totals.peak_bytes_in_use) {
+        hbm->totals.peak_bytes_in_use = hbm->heap.used_bytes;
+    }
+}
+
 /* Raises peaks to the present state. */
-void hbm_peaks_note(struct hbm *hbm);
+static inline void hbm_peaks_note(struct hbm *hbm)
+{
+    const uint64_t reserved_bytes = hbm_heap_reserved(&hbm->heap);
+    HBM_CHECK(hbm->heap.used_bytes <= hbm->options.capacity_bytes - reserved_bytes);
+    hbm_peak_in_use_note(hbm);
+    if (reserved_bytes > hbm->totals.peak_bytes_reserved) {
+        hbm->totals.peak_bytes_reserved = reserved_bytes;
+    }
+}
 
 /* Remembers the size of a new block if it is the largest so far. */
 static inline void hbm_largest_note(struct hbm *hbm, uint64_t size_bytes)

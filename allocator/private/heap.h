@@ -16,19 +16,18 @@ bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capaci
 void hbm_heap_deinit(struct hbm_heap *heap);
 
 /* Finds a hole for size_bytes (a granule multiple) at a multiple of 1 << align_shift (the granule's
- * shift or more) and makes the block at its highest such address.  The caller sets role and the
- * rest.  HBM_POOL_NONE: no hole, or no host memory, in which case *host_refused is set.
+ * shift or more) and makes the block at its highest such address, without a description.
+ * HBM_POOL_NONE: no hole, or no host memory, in which case *host_refused is set.
  * O(log holes) for granule alignment. */
 uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift,
-                       bool *host_refused);
+                       enum hbm_role role, bool *host_refused);
 
 /* The hole that [address, address + size_bytes) lies in, or HBM_POOL_NONE.  O(blocks). */
 uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uint64_t size_bytes);
 
-/* Makes a block of that range of a hole; the caller sets role and the rest.  HBM_POOL_NONE: no host
- * memory. */
+/* Makes a block of that range of a hole, without a description.  HBM_POOL_NONE: no host memory. */
 uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
-                          uint64_t size_bytes);
+                          uint64_t size_bytes, enum hbm_role role);
 
 /* Gives a block's range back; its number may be reused at once. */
 void hbm_heap_give(struct hbm_heap *heap, uint32_t number);

@@ -4,7 +4,7 @@
 
 #include "allocator/private/stranded.h"
 
-void hbm_collect_completed(struct hbm *hbm);
+HBM_APART void hbm_collect_completed(struct hbm *hbm);
 
 /* Collects completed events; called first in every public call that only reads, with the lock held.
  */
@@ -23,6 +23,13 @@ static inline void hbm_collect(struct hbm *hbm)
     if (__builtin_expect(hbm->stranded != NULL, 0)) {
         hbm_stranded_retry(hbm);
     }
+}
+
+/* Whether it is a live buffer or output whose end is that of its range, and nothing else. */
+static inline bool hbm_block_ends_plainly(const struct hbm_block *block)
+{
+    return (block->role == HBM_ROLE_BUFFER || block->role == HBM_ROLE_OUTPUT) && !block->dying &&
+           block->place == HBM_PLACE_DEVICE && !hbm_block_is_held(block) && !block->shaped;
 }
 
 /* Frees a live block: at once, or when it is no longer held. */

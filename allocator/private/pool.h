@@ -16,21 +16,26 @@ struct hbm_pool {
     char **slabs;        /* [slab_capacity], each aligned to a cache line */
     uint32_t slab_shift; /* records per slab, as a power of two */
     uint32_t record_bytes;
+    uint32_t cold_bytes; /* of the cold part of each record, behind all records of its slab */
     uint32_t slab_count;
     uint32_t slab_capacity;
     uint32_t free_head;
     uint32_t first_fresh;
     uint32_t free_count; /* fresh ones too */
-    uint32_t used_count;
 };
 
 /* Holds one slab from the start.  False when host memory is refused; nothing is held then. */
 bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
                    uint32_t slab_shift);
+
+/* The same where each record has a second part, which the owner finds from the slab's start: rarely
+ * used bytes that would only fill the cache if they lay between the others. */
+bool hbm_pool_init_split(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
+                         uint32_t cold_bytes, uint32_t slab_shift);
 void hbm_pool_deinit(struct hbm_pool *pool);
 
 /* Adds slabs until at least `count` records are free.  False when host memory is refused. */
-bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count);
+HBM_RARE bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count);
 
 /* Forgets all records and gives back all slabs but the first. */
 void hbm_pool_reset(struct hbm_pool *pool);
@@ -39,6 +44,12 @@ static inline void *hbm_pool_at(const struct hbm_pool *pool, uint32_t number)
 {
     const size_t offset = number & ((1u << pool->slab_shift) - 1u);
     return pool->slabs[number >> pool->slab_shift] + offset * pool->record_bytes;
+}
+
+/* Records in use; number 0 exists, but is none. */
+static inline uint32_t hbm_pool_used_count(const struct hbm_pool *pool)
+{
+    return (pool->slab_count << pool->slab_shift) - 1u - pool->free_count;
 }
 
 static inline bool hbm_pool_reserve(struct hbm_pool *pool, uint32_t count)
@@ -57,7 +68,6 @@ static inline uint32_t hbm_pool_take(struct hbm_pool *pool)
         pool->free_head = *(const uint32_t *)hbm_pool_at(pool, number);
     }
     pool->free_count--;
-    pool->used_count++;
     HBM_CHECK_COSTLY(number < pool->slab_count << pool->slab_shift);
     return number;
 }
@@ -65,11 +75,10 @@ static inline uint32_t hbm_pool_take(struct hbm_pool *pool)
 static inline void hbm_pool_give(struct hbm_pool *pool, uint32_t number)
 {
     HBM_CHECK(number != HBM_POOL_NONE);
-    HBM_CHECK(pool->used_count != 0);
+    HBM_CHECK_COSTLY(hbm_pool_used_count(pool) != 0);
     *(uint32_t *)hbm_pool_at(pool, number) = pool->free_head;
     pool->free_head = number;
     pool->free_count++;
-    pool->used_count--;
 }
 
 #endif

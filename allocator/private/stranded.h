@@ -2,10 +2,11 @@
 #ifndef ALLOCATOR_PRIVATE_STRANDED_H
 #define ALLOCATOR_PRIVATE_STRANDED_H
 
+#include "allocator/private/check.h"
 #include "allocator/private/state.h"
 
 /* Tries to bring stranded blocks back, by way of moves if there is no hole. */
-void hbm_stranded_retry(struct hbm *hbm);
+HBM_RARE void hbm_stranded_retry(struct hbm *hbm);
 
 /* Forgets the contents of a stranded block, which ends. */
 void hbm_stranded_drop(struct hbm *hbm, uint32_t number);

@@ -174,6 +174,29 @@ START_TEST(an_aligned_request_gets_a_hole_with_room_for_any_shift)
 }
 END_TEST
 
+/* Holes of few granules have a bin of their size alone: its trie is one ring. */
+START_TEST(any_number_of_small_holes_of_one_size_is_found)
+{
+    enum { COUNT = 2 * HBM_BIN_LIST_MAX };
+    struct hbm_rig rig;
+    struct hbm_buffer *buffers[COUNT];
+    rig_start(&rig, 4 * COUNT, HBM_DEFRAG_NONE);
+    for (size_t i = 0; i < COUNT; i++) {
+        buffers[i] = rig_buffer(&rig, 3);
+        (void)rig_buffer(&rig, 1);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        hbm_free(rig.hbm, buffers[i]);
+        ck_assert(hbm_invariants_hold(rig.hbm));
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)rig_buffer(&rig, 3);
+    }
+    ck_assert_uint_eq(hbm_bins_largest(&rig.hbm->heap), HBM_POOL_NONE);
+    rig_stop(&rig);
+}
+END_TEST
+
 Suite *suite_of_hbm_bins(void)
 {
     Suite *suite = suite_create("hbm_bins");
@@ -181,6 +204,7 @@ Suite *suite_of_hbm_bins(void)
     tcase_add_test(tests, a_request_gets_the_smallest_of_many_holes_that_takes_it);
     tcase_add_test(tests, the_largest_of_many_holes_is_found);
     tcase_add_test(tests, an_aligned_request_gets_a_hole_with_room_for_any_shift);
+    tcase_add_test(tests, any_number_of_small_holes_of_one_size_is_found);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -444,6 +444,39 @@ START_TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
 }
 END_TEST
 
+static void note_unpadded(void *context, const struct hbm_report_entry *entry)
+{
+    uint64_t *found = context;
+    ck_assert_uint_eq(entry->padding_bytes, entry->unpadded_bytes < entry->size_bytes
+                                                ? entry->size_bytes - entry->unpadded_bytes
+                                                : 0);
+    ck_assert_ptr_null(entry->tag_name);
+    ck_assert_ptr_null(entry->shape);
+    ck_assert_int_eq(entry->tag, 0);
+    *found = entry->unpadded_bytes;
+}
+
+/* Whether a plain block has a description of its own depends on how much of it is padding. */
+START_TEST(report_has_the_unpadded_bytes_that_were_asked_for)
+{
+    const uint64_t size_bytes = 1000 * RIG_GRANULE;
+    const uint64_t asked[] = {
+        0, 1, size_bytes - 65536, size_bytes - 65535, size_bytes, size_bytes + 1, UINT64_MAX};
+    rig_start(&rig, 1000, HBM_DEFRAG_NONE);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const struct hbm_request request = {.size_bytes = size_bytes - 1,
+                                            .unpadded_bytes = asked[i]};
+        struct hbm_buffer *buffer;
+        uint64_t found = 0;
+        ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &buffer), HBM_OK);
+        ck_assert_int_eq(hbm_report_visit(rig.hbm, note_unpadded, &found), HBM_OK);
+        ck_assert_uint_eq(found, asked[i] != 0 ? asked[i] : size_bytes - 1);
+        hbm_free(rig.hbm, buffer);
+    }
+    rig_stop(&rig);
+}
+END_TEST
+
 Suite *suite_of_hbm_text(void)
 {
     Suite *suite = suite_create("hbm_text");
@@ -461,6 +494,7 @@ Suite *suite_of_hbm_text(void)
     tcase_add_test(test_case, published_padded_sizes_hold);
     tcase_add_test(test_case, report_says_of_each_block_where_and_what_it_is);
     tcase_add_test(test_case, report_lists_each_block_once_largest_first_and_agrees_with_counters);
+    tcase_add_test(test_case, report_has_the_unpadded_bytes_that_were_asked_for);
     suite_add_tcase(suite, test_case);
     return suite;
 }
