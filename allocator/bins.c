@@ -263,6 +263,40 @@ uint32_t hbm_bins_largest(const struct hbm_heap *heap)
     return best;
 }
 
+struct largest_ones {
+    const struct hbm_heap *heap;
+    uint32_t *numbers;
+    size_t count, count_max;
+};
+
+/* True, which ends the scan, once there are enough. */
+static bool note_largest(const struct hbm_block *hole, const void *context)
+{
+    struct largest_ones *ones = *(struct largest_ones *const *)context;
+    HBM_CHECK(ones->count < ones->count_max);
+    ones->numbers[ones->count++] = hbm_heap_number(ones->heap, hole);
+    return ones->count == ones->count_max;
+}
+
+size_t hbm_bins_largest_ones(const struct hbm_heap *heap, uint32_t *numbers, size_t count_max)
+{
+    struct largest_ones ones = {heap, numbers, 0, count_max};
+    struct largest_ones *pointer = &ones;
+    const struct scan scan = {0, UINT64_MAX, note_largest, &pointer};
+    uint64_t rows = heap->rows;
+    while (rows != 0 && ones.count < count_max) {
+        const uint32_t row = hbm_highest_bit(rows);
+        uint32_t columns = heap->columns[row];
+        while (columns != 0 && ones.count < count_max) {
+            const uint32_t column = hbm_highest_bit(columns);
+            (void)scan_bin(heap, &heap->bins[(row << HBM_BIN_SHIFT) + column], &scan);
+            columns &= ~(1u << column);
+        }
+        rows &= ~((uint64_t)1 << row);
+    }
+    return ones.count;
+}
+
 /* ---- invariants ---- */
 
 struct hole_audit {

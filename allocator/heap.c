@@ -333,6 +333,56 @@ void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t coun
     HBM_CHECK_COSTLY(hbm_heap_invariants_hold(heap));
 }
 
+/* Gives the holes between two ranges back, and links their other neighbours with each other. */
+static void drop_holes_between(struct hbm_heap *heap, uint32_t before, uint32_t after)
+{
+    for (uint32_t number = hbm_heap_at(heap, before)->next; number != after;) {
+        struct hbm_block *block = hbm_heap_at(heap, number);
+        const uint32_t next = block->next;
+        if (block->role == HBM_ROLE_HOLE) {
+            hbm_bins_remove(heap, number, block);
+            unlink_block(heap, block);
+            hbm_pool_give(&heap->pool, number);
+        }
+        number = next;
+    }
+}
+
+void hbm_heap_relink_between(struct hbm_heap *heap, uint32_t before, uint32_t after)
+{
+    HBM_CHECK(before != HBM_POOL_NONE);
+    HBM_CHECK(before != after);
+    drop_holes_between(heap, before, after);
+    for (uint32_t last = before; last != after;) {
+        const struct hbm_block *block = hbm_heap_at(heap, last);
+        const uint64_t end = block->address + block->size_bytes;
+        const uint32_t next = block->next;
+        const uint64_t start = next == HBM_POOL_NONE ? heap->capacity_bytes
+                                                     : hbm_heap_at(heap, next)->address;
+        HBM_CHECK(start >= end);
+        if (start != end) {
+            (void)make_hole(heap, end, start - end, last);
+        }
+        last = next;
+    }
+}
+
+void hbm_heap_swap_places(struct hbm_heap *heap, uint32_t left_number, uint32_t right_number)
+{
+    struct hbm_block *left = hbm_heap_at(heap, left_number);
+    struct hbm_block *right = hbm_heap_at(heap, right_number);
+    HBM_CHECK(left->size_bytes == right->size_bytes);
+    HBM_CHECK(left->next != right_number && right->next != left_number);
+    const uint32_t left_before = left->previous, right_before = right->previous;
+    const uint64_t left_address = left->address;
+    unlink_block(heap, left);
+    unlink_block(heap, right);
+    left->address = right->address;
+    right->address = left_address;
+    link_block_after(heap, left_number, left, right_before);
+    link_block_after(heap, right_number, right, left_before);
+}
+
 bool hbm_heap_relink_reserve(struct hbm_heap *heap, size_t count)
 {
     HBM_CHECK(count != 0);

@@ -7,6 +7,7 @@
 #include "allocator/private/resume.h"
 #include "allocator/private/room.h"
 #include "allocator/private/snapshot.h"
+#include "allocator/private/vacate.h"
 
 /* Each round either places the demand, or changes something (an event completed, a program was
  * evicted), or is the last.  The bound is a guard against other threads that keep undoing it. */
@@ -41,10 +42,11 @@ static bool place_without_mitigation(struct hbm_call *call, uint32_t *number)
 
 /* ---- the three mitigations: each true when the demand is placed ---- */
 
-static bool try_defragment(struct hbm_call *call, uint32_t *number)
+/* With a plan of all blocks. */
+static bool move_by_plan(struct hbm_call *call)
 {
     struct hbm_plan plan;
-    if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !hbm_room_begin(call, false, &plan)) {
+    if (!hbm_room_begin(call, false, &plan)) {
         return false;
     }
     bool moved = hbm_room_plan(call->hbm, &plan);
@@ -56,6 +58,21 @@ static bool try_defragment(struct hbm_call *call, uint32_t *number)
     }
     HBM_CHECK(plan.item_count <= plan.item_room);
     hbm_snapshot_free(call->hbm, &plan);
+    return moved;
+}
+
+/* Few blocks that lie together make room most often; only where none do are all looked at. */
+static bool try_defragment(struct hbm_call *call, uint32_t *number)
+{
+    if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !hbm_call_may_fit(call)) {
+        return false;
+    }
+    const enum hbm_vacate_result result = hbm_vacate(call);
+    if (result == HBM_VACATE_REFUSED) {
+        call->refused = true;
+        return false;
+    }
+    const bool moved = result == HBM_VACATE_DONE || move_by_plan(call);
     return moved && place_without_mitigation(call, number);
 }
 

@@ -43,6 +43,7 @@ struct moving {
     size_t ready_count;
     size_t done_count;
     size_t staged_count;
+    bool keeps_order; /* of all blocks, at each moment */
 };
 
 static bool is_target_lower(const void *context, uint32_t left, uint32_t right)
@@ -389,7 +390,9 @@ static void commit_moves(struct moving *moving)
         }
     }
     HBM_CHECK(placed_count <= plan->item_count);
-    hbm_sort(moving->blocks, placed_count, is_address_lower, heap);
+    if (!moving->keeps_order) {
+        hbm_sort(moving->blocks, placed_count, is_address_lower, heap);
+    }
     hbm_heap_relink(heap, moving->blocks, placed_count);
     for (size_t i = 0; i < moving->count; i++) {
         const struct move *move = &moving->moves[i];
@@ -421,7 +424,8 @@ static bool run_moving(struct moving *moving)
     if (moving->count == 0) {
         return true;
     }
-    const bool all = is_order_kept(plan) ? run_moves_in_order(moving) : run_moves_any_order(moving);
+    moving->keeps_order = is_order_kept(plan);
+    const bool all = moving->keeps_order ? run_moves_in_order(moving) : run_moves_any_order(moving);
     HBM_CHECK(!all || moving->done_count == moving->count);
     return_staged_blocks(moving);
     commit_moves(moving);

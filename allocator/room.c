@@ -25,6 +25,16 @@ bool hbm_room_begin(struct hbm_call *call, bool without_idle, struct hbm_plan *p
     return false;
 }
 
+bool hbm_call_may_fit(struct hbm_call *call)
+{
+    hbm_call_refresh(call);
+    const struct hbm_heap *heap = &call->hbm->heap;
+    const uint64_t stack_bytes = hbm_call_stack_wanted(call);
+    HBM_CHECK(heap->used_bytes <= heap->capacity_bytes);
+    const uint64_t room_bytes = heap->capacity_bytes - heap->used_bytes;
+    return stack_bytes <= room_bytes && call->demand.size_bytes <= room_bytes - stack_bytes;
+}
+
 /* The sizes alone rule most hopeless demands out before anything is planned. */
 static bool may_fit_by_sums(const struct hbm_plan *plan)
 {

@@ -196,6 +196,9 @@ uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_
 /* The largest hole, or HBM_POOL_NONE. */
 uint32_t hbm_bins_largest(const struct hbm_heap *heap);
 
+/* The largest holes, bin by bin: at most count_max of them, and how many they are. */
+size_t hbm_bins_largest_ones(const struct hbm_heap *heap, uint32_t *numbers, size_t count_max);
+
 /* The number of holes in all bins, and whether each is where its size says. */
 bool hbm_bins_invariants_hold(const struct hbm_heap *heap, uint64_t hole_count);
 

@@ -4,6 +4,9 @@
 
 #include "allocator/private/call.h"
 
+/* False: what is free comes to less than the call demands, wherever it is.  O(1). */
+bool hbm_call_may_fit(struct hbm_call *call);
+
 /* Starts a plan for the call; without_idle leaves out what could be evicted.  False: no host
  * memory, which the call remembers as a refusal.  Ended with hbm_snapshot_free. */
 bool hbm_room_begin(struct hbm_call *call, bool without_idle, struct hbm_plan *plan);

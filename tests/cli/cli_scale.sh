@@ -123,8 +123,10 @@ searched=(scale --chip v4 --until 20 -S leak=none -S batch=4,5)
 expect_exit 1 "${searched[@]}" --target plant_premature_moved_unretried
 [ "$(grep -c '^1 *v4 *none *[45] *fits ' out.txt)" = 2 ] || fail "the rows do not fit: $(cat out.txt)"
 expect_text out.txt "leak=none batch=8: a promise was broken:"
+# With a batch of 5 one request moves three blocks, which is what the plant dies of.
+searched=(scale --chip v4 --until 20 -S leak=none -S batch=6,7)
 expect_exit 1 "${searched[@]}" --target plant_crash_segv --json
-expect_text out.txt '"trouble":"hosts=1 chip=v4 leak=none batch=9","why":"the target ended its process: SIGSEGV'
+expect_text out.txt '"trouble":"hosts=1 chip=v4 leak=none batch=14","why":"the target ended its process: SIGSEGV'
 expect_exit 0 "${searched[@]}" --target plant_crash_segv --search 0
 expect_exit 0 scale --hosts 1,2 -S tensor=2 --until 20 --search 0
 expect_text out.txt "hosts=1 chip=v4 tensor=2: not accepted: tensor * pipeline is 2, and --hosts 1 is no multiple of it"
