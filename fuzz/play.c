@@ -46,7 +46,7 @@ static void check_again(const char *fuzz_target, const struct run *run)
     struct trial trial = {.first = {.kind = VERDICT_NONE}};
     struct verdict verdict;
     trial_collect(&trial, run);
-    if (again_breaks(subject(), &trial, &verdict) ||
+    if (again_breaks_soon(subject(), &trial, &verdict) ||
         (trial.digest % RELATED_ONE_IN == 0 && related_breaks(subject(), &trial, &verdict))) {
         end_trial(fuzz_target, &trial, &verdict);
     }

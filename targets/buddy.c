@@ -206,10 +206,10 @@ static uint64_t round_to_power(uint64_t bytes)
     return bytes <= 1 ? 1 : UINT64_C(2) << (63 - __builtin_clzll(bytes - 1));
 }
 
-/* The smallest free node of at least so many bytes that is aligned. */
-static struct node *find_node(const struct buddy *buddy, uint64_t size_bytes, uint64_t align_bytes)
+static struct node *find_aligned(const struct buddy *buddy, int order, int end,
+                                 uint64_t align_bytes)
 {
-    for (int order = __builtin_ctzll(size_bytes); order < ORDER_COUNT; order++) {
+    for (; order < end; order++) {
         for (struct node *node = buddy->free[order]; node != NULL; node = node->next) {
             if (node->offset % align_bytes == 0) {
                 return node;
@@ -217,6 +217,16 @@ static struct node *find_node(const struct buddy *buddy, uint64_t size_bytes, ui
         }
     }
     return NULL;
+}
+
+/* A free node of at least so many bytes that is aligned.  Of those that are as large as the
+ * alignment each is, so the smallest is found at once; the others are looked at one by one. */
+static struct node *find_node(const struct buddy *buddy, uint64_t size_bytes, uint64_t align_bytes)
+{
+    const int order = __builtin_ctzll(size_bytes);
+    const int surely = __builtin_ctzll(align_bytes) > order ? __builtin_ctzll(align_bytes) : order;
+    struct node *node = find_aligned(buddy, surely, ORDER_COUNT, align_bytes);
+    return node != NULL ? node : find_aligned(buddy, order, surely, align_bytes);
 }
 
 static struct node *take_node(struct buddy *buddy, uint64_t size_bytes, uint64_t align_bytes)

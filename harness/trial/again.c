@@ -98,7 +98,7 @@ static void leftovers_take_run(struct leftovers *leftovers)
 }
 
 /* Runs until one leaves nothing behind, or enough of them did. */
-static bool breaks_after_growth(struct replaying *replaying, uint32_t thread_count)
+static bool breaks_again(struct replaying *replaying, uint32_t thread_count)
 {
     struct leftovers leftovers;
     leftovers_begin(&leftovers, thread_count);
@@ -124,9 +124,15 @@ static bool breaks_after_growth(struct replaying *replaying, uint32_t thread_cou
     return true;
 }
 
-/* Looks take as long as some thousand ops: they are for lists after which malloc's count grew, as
- * it also does while caches fill. */
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken)
+{
+    struct replaying replaying = {.target = target, .trial = trial, .broken = broken};
+    broken->kind = VERDICT_NONE;
+    return breaks_again(&replaying, process_thread_count());
+}
+
+bool again_breaks_soon(const struct target *target, const struct trial *trial,
+                       struct verdict *broken)
 {
     struct replaying replaying = {.target = target, .trial = trial, .broken = broken};
     broken->kind = VERDICT_NONE;
@@ -138,7 +144,7 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
     }
     return !replaying.is_not_modelled &&
            (before_bytes == 0 || process_memory_glance() > before_bytes) &&
-           breaks_after_growth(&replaying, thread_count);
+           breaks_again(&replaying, thread_count);
 }
 
 /* Runs the list once, as chance decides; one->ops has the schedule.  False: the target refused. */

@@ -8,10 +8,15 @@
 #include "harness/run/trial.h"
 
 /* Nothing ended the trial, whatever else it found.  Runs its list again in this process: once, and
- * where malloc's count grew while each run leaves memory behind up to 4 times more that can be
- * compared (harness/trial/process_memory.h), 9 in all.  No other thread of the process may allocate
+ * while each run leaves memory behind up to 4 times that can be compared
+ * (harness/trial/process_memory.h), 8 in all.  No other thread of the process may allocate
  * meanwhile.  True when that breaks a promise: then *broken is the verdict. */
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
+/* The same for a fuzzer, which runs thousands of lists a second: looks at the heap, which take as
+ * long as some thousand ops, only where malloc's count grew.  What a list leaves behind while
+ * something else goes, such as what is kept of an ended thread, is not seen. */
+bool again_breaks_soon(const struct target *target, const struct trial *trial,
+                       struct verdict *broken);
 
 /* The same for a trial of which many schedules were searched, and which no finding ended: one more
  * is drawn, run and then repeated.  What that finds is among the trial's findings. */

@@ -24,7 +24,7 @@ uint32_t process_thread_count(void);
 bool process_memory_look(uint32_t thread_count, struct process_memory *memory);
 
 /* Malloc's count at a glance, with what the C library keeps: where a run did not make it grow, it
- * left nothing behind; where one did, looks tell.  0: not known. */
+ * hardly left anything behind; where one did, looks tell.  0: not known. */
 uint64_t process_memory_glance(void);
 
 #endif

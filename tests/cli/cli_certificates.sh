@@ -40,7 +40,7 @@ expect_kept() { # DIR COUNT: of so many premature findings
 expect_kept slide 1
 # Several in one trial: each has its own.
 expect_exit 1 run fragmentation_storm --target plant_classes_leaking --seed 1 --seeds 1 --shrink-budget 100 --out several
-expect_kept several 2
+expect_kept several 3
 expect_exit 1 run fragmentation_storm --target first_fit --target-option defrag=slide --capacity 64M --seed 1 --out whole \
     --shrink-budget 0 --ops 3000
 expect_exit 0 check whole/certificates/*.json

@@ -103,7 +103,7 @@ expect_exit 0 infer hbm --json
 expect_text out.txt '"field":"drains","member":true,"declared":"true","inferred":"true","verdict":"kept"'
 expect_text out.txt '"field":"thread_safe","member":true,"declared":"true","inferred":null,"verdict":"open"'
 expect_text out.txt '{"type":"option","key":"log_allocations_on_oom","values":["yes","no"],"changes":["output"]'
-[ "$(grep -c '^{"type":"option"' out.txt)" = 12 ] || fail "libhbm has 12 options, and $(grep -c '^{"type":"option"' out.txt) lines"
+[ "$(grep -c '^{"type":"option"' out.txt)" = 14 ] || fail "libhbm has 14 options, and $(grep -c '^{"type":"option"' out.txt) lines"
 
 # The contract is C: it compiles as it is printed.
 expect_exit 0 infer null

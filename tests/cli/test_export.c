@@ -30,11 +30,13 @@ START_TEST(the_table_has_a_row_for_all_that_became_of_a_block)
         "4,free_completed,32768,16384,16384,0,0,\"\",36864,16384\n"
         "5,moved_out,12288,4096,4096,0,0,\"jit_step\",57344,8192\n"
         "5,moved_out,16384,16384,16384,0,0,\"\",57344,8192\n"
-        "5,moved_in,8192,4096,4096,0,0,\"jit_step\",57344,8192\n"
-        "5,moved_in,12288,16384,16384,0,0,\"\",57344,8192\n"
+        "5,moved_in,0,4096,4096,0,0,\"jit_step\",57344,8192\n"
+        "5,moved_in,4096,16384,16384,0,0,\"\",57344,8192\n"
         "5,alloc,28672,20480,20480,0,0,\"\",57344,8192\n"
-        "6,evicted,8192,4096,4096,0,0,\"jit_step\",63488,2048\n"
-        "6,alloc,2048,10240,10240,0,0,\"\",63488,2048\n"
+        "6,evicted,0,4096,4096,0,0,\"jit_step\",63488,2048\n"
+        "6,moved_out,4096,16384,16384,0,0,\"\",63488,2048\n"
+        "6,moved_in,0,16384,16384,0,0,\"\",63488,2048\n"
+        "6,alloc,18432,10240,10240,0,0,\"\",63488,2048\n"
         "7,failed,,6144,6144,0,0,\"jit_step\",63488,2048\n"
         "8,free_requested,49152,16384,16000,0,0,\"we,ights\",63488,2048\n"
         "10,free_completed,49152,16384,16000,0,0,\"we,ights\",47104,16384\n"
@@ -42,9 +44,9 @@ START_TEST(the_table_has_a_row_for_all_that_became_of_a_block)
         "11,free_requested,28672,20480,20480,0,0,\"\",47104,16384\n"
         "11,free_completed,28672,20480,20480,0,0,\"\",47104,16384\n"
         "11,alloc,28672,20480,10240,0,0,\"\",47104,16384\n"
-        "12,retired,0,512,512,0,0,\"\",47616,16384\n"
+        "12,retired,16384,512,512,0,0,\"\",47616,16384\n"
         "13,failed,,61440,61440,0,0,\"\",47616,16384\n"
-        "14,free_requested,12288,16384,16384,0,0,\"\",47616,16384\n";
+        "14,free_requested,0,16384,16384,0,0,\"\",47616,16384\n";
     struct told told;
     char *text = told_export(told_list, &exporter_csv, &told);
     ck_assert_str_eq(text, expected);
@@ -57,7 +59,7 @@ START_TEST(the_list_comes_out_as_it_was_run)
 {
     struct told told;
     char *text = told_export(told_list, &exporter_ops, &told);
-    ck_assert_ptr_nonnull(strstr(text, "12: retire size=512 address=0\n"));
+    ck_assert_ptr_nonnull(strstr(text, "12: retire size=512 address=16K\n"));
     ck_assert_ptr_nonnull(strstr(text, "granule 512\n"));
     free(text);
     told_deinit(&told);

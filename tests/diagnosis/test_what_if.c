@@ -275,7 +275,7 @@ START_TEST(what_the_device_refused_takes_no_room)
     run_text(
         "capacity 64M\n0: fault call=host_memory\n1: alloc size=40M\n2: alloc size=40M\n3: alloc size=32M\n",
         &what_if, &list);
-    ck_assert_uint_eq(what_if.rows[what_if.count - 1].capacity_bytes, 72 << 20);
+    ck_assert_uint_eq(what_if.rows[what_if.count - 1].capacity_bytes, 80 << 20);
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }

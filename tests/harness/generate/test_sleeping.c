@@ -43,16 +43,19 @@ static void run_trial(const char *sleep, const struct scenario *scenario, uint64
 START_TEST(a_target_that_sleeps_keeps_its_word_in_every_scenario)
 {
     static const char *const contracts[] = {"keeps", "discards"};
-    uint64_t sleeps = 0;
+    uint64_t sleeps = 0, ops = 0;
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
         struct trial trial;
         run_trial(contracts[seed % 2], scenarios[_i], seed, &trial);
         sleeps += trial.totals.by_kind[OP_SLEEP];
+        ops += trial.totals.ops;
         ck_assert_uint_le(trial.totals.skipped_by_kind[OP_SLEEP], 0);
         ck_assert_uint_le(trial.totals.skipped_by_kind[OP_WAKE], 0);
         trial_deinit(&trial);
     }
-    ck_assert_msg(sleeps > 0, "%s: nobody slept", scenarios[_i]->name);
+    /* A game that is over after some hundred ops may have none. */
+    ck_assert_msg(sleeps > 0 || ops < 10 * SLEEPING_PERIOD, "%s: nobody slept",
+                  scenarios[_i]->name);
 }
 END_TEST
 
