@@ -283,7 +283,7 @@ static void observe_device(struct run *run, struct host *host, const struct call
 }
 
 /* What is neither observed nor judged of a call that was made. */
-static void count_call(struct run *run, struct host *host, const struct call *call)
+static SELDOM void count_call(struct run *run, struct host *host, const struct call *call)
 {
     count_hit_probes(run, host, call);
     count_standstill(run, host, call);
@@ -309,11 +309,6 @@ static SELDOM void take_whole_call(struct run *run, struct host *host, const str
     end_taken_op(run, host, call);
 }
 
-static SELDOM void count_plain_call(struct run *run, struct host *host, const struct call *call)
-{
-    count_call(run, host, call);
-}
-
 /* Of a call that had the device do nothing.  One by one: what is 0 need not be read again for the
  * digest. */
 static void observe_plain(struct run *run, const struct host *host, const struct call *call)
@@ -336,7 +331,7 @@ static void take_plain_call(struct run *run, struct host *host, const struct cal
     run->is_verdict_clear = true;
     if (run->standstills != NULL || run->setup.shared_hosts != 0 ||
         probes_may_be_hit(&run->watch, host->model)) {
-        count_plain_call(run, host, call);
+        count_call(run, host, call);
     }
     model_end_op(host->model, TARGET_OK, false);
     sample_growth(run, host, call);
