@@ -1,6 +1,7 @@
 #include "checker/private/check.h"
 #include "checker/private/history.h"
 #include "checker/private/json.h"
+#include "checker/private/within.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,11 +66,13 @@ static const char *name_comparison(const struct certificate_history *history)
                                    : "; the state is that of the list and its observations";
 }
 
-enum certificate_result certificate_check_with(const char *text, size_t length,
-                                               const struct certificate_history *history,
-                                               char reason[CERTIFICATE_REASON_BYTES])
+enum certificate_result certificate_check_within(const char *text, size_t length,
+                                                 const struct certificate_history *history,
+                                                 uint64_t pattern_steps_max,
+                                                 char reason[CERTIFICATE_REASON_BYTES])
 {
-    struct check check = {.result = CERTIFICATE_VALID, .reason = reason};
+    struct check check = {
+        .result = CERTIFICATE_VALID, .reason = reason, .pattern_steps_max = pattern_steps_max};
     json_error_t error;
     check.root = json_read(text, length, &error);
     check_require(&check, check.root != NULL, "line %d, column %d: this is not JSON", error.line,
@@ -93,4 +96,11 @@ enum certificate_result certificate_check_with(const char *text, size_t length,
     free(check.regions.ranges);
     json_decref(check.root);
     return check.result;
+}
+
+enum certificate_result certificate_check_with(const char *text, size_t length,
+                                               const struct certificate_history *history,
+                                               char reason[CERTIFICATE_REASON_BYTES])
+{
+    return certificate_check_within(text, length, history, PATTERN_STEPS_MAX, reason);
 }

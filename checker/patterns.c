@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-enum { SETS_MAX = 1 << 23 };               /* so that there is memory for them */
-static const uint64_t steps_max = 1 << 27; /* so that there is time for them */
+enum { SETS_MAX = 1 << 23 }; /* so that there is memory for them */
 
 /* A set of items is a number with one digit for each type.  Sets are in layers, one for each span
  * that is filled, and a set may be in several. */
@@ -38,7 +37,8 @@ static void reach_set(struct check *check, struct patterns *patterns, uint64_t s
 static void fill_span(struct check *check, struct patterns *patterns, size_t t, uint64_t set,
                       uint64_t code, uint64_t weight, json_int_t room)
 {
-    if (!check_require(check, ++patterns->steps <= steps_max, "proof: it takes too many steps")) {
+    if (!check_require(check, ++patterns->steps <= check->pattern_steps_max,
+                       "proof: it takes too many steps")) {
         return;
     }
     if (t == check->item_count) {

@@ -150,6 +150,10 @@ static enum inference_field blame_rule(const struct trace *trace, const struct r
         return FIELD_regions;
     case RULE_OUTSIDE:
         return trace->contract.header_bytes > 0 ? FIELD_header_bytes : FIELD_COUNT;
+    case RULE_COST:
+        return FIELD_cost;
+    case RULE_LATENCY:
+        return FIELD_latency;
     case RULE_FAILED_CHANGED:
         return FIELD_survives_failures;
     default:

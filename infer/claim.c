@@ -6,8 +6,8 @@
 static enum claim claim_now;
 static const struct target *target_now;
 
-/* The member that the claim is about. */
-static bool *find_member(enum claim claim, struct target_contract *contract)
+/* The flag that the claim is about. */
+static bool *find_flag(enum claim claim, struct target_contract *contract)
 {
     switch (claim) {
     case CLAIM_QUEUED_FREES:
@@ -20,6 +20,7 @@ static bool *find_member(enum claim claim, struct target_contract *contract)
         return &contract->stream_ordered;
     case CLAIM_RECORDS:
         return &contract->records;
+    case CLAIM_ACCESSES:
     case CLAIM_NONE:
         break;
     }
@@ -29,7 +30,17 @@ static bool *find_member(enum claim claim, struct target_contract *contract)
 bool claim_is_declared(enum claim claim, const struct target_contract *contract)
 {
     struct target_contract copy = *contract;
-    return *find_member(claim, &copy);
+    return claim == CLAIM_ACCESSES ? contract->cost.accesses != TARGET_GROWTH_UNDECLARED
+                                   : *find_flag(claim, &copy);
+}
+
+static void declare_claim(enum claim claim, struct target_contract *contract)
+{
+    if (claim == CLAIM_ACCESSES) {
+        contract->cost.accesses = TARGET_GROWTH_LINEAR;
+    } else {
+        *find_flag(claim, contract) = true;
+    }
 }
 
 static enum target_result open_claiming(const struct target_setup *setup,
@@ -41,7 +52,7 @@ static enum target_result open_claiming(const struct target_setup *setup,
     const enum target_result result = target_now->open(setup, services, instance, contract, reason,
                                                        reason_bytes);
     if (result == TARGET_OK) {
-        *find_member(claim_now, contract) = true;
+        declare_claim(claim_now, contract);
     }
     return result;
 }

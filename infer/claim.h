@@ -13,7 +13,8 @@ enum claim {
     CLAIM_MESSAGES,     /* documented_messages */
     CLAIM_RESUMES,      /* resumes */
     CLAIM_STREAMS,      /* stream_ordered */
-    CLAIM_RECORDS       /* records */
+    CLAIM_RECORDS,      /* records */
+    CLAIM_ACCESSES      /* cost.accesses: linear, so that they are counted */
 };
 
 /* Whether the contract makes the claim by itself. */

@@ -83,6 +83,8 @@ enum claim experiment_claim(enum experiment_number number)
         return CLAIM_STREAMS;
     case EXPERIMENT_recordings:
         return CLAIM_RECORDS;
+    case EXPERIMENT_many_blocks:
+        return CLAIM_ACCESSES;
     default:
         return CLAIM_NONE;
     }

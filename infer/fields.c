@@ -239,6 +239,8 @@ static void weaken(struct inference_line *line, enum inference_field field)
                           : field == FIELD_header_bytes  ? "0"
                           : field == FIELD_regions       ? "{.grows = false}"
                           : field == FIELD_sleeps        ? "SLEEP_NONE"
+                          : field == FIELD_cost          ? "{0}"
+                          : field == FIELD_latency       ? "{0}"
                                                          : "false");
     } else if (field == FIELD_survives_failures) {
         field_infer(line, "not all");

@@ -55,6 +55,7 @@ void lab_close(struct lab *lab)
     if (!run_is_broken(lab->run)) {
         (void)run_finish(lab->run);
     }
+    lab->trace->costs = run_totals(lab->run)->costs;
     run_findings_copy(&lab->trace->findings, run_findings(lab->run));
     op_list_copy(&lab->trace->ops, run_ops(lab->run));
     run_destroy(lab->run);

@@ -137,6 +137,9 @@ EXPERIMENT(partial_unload, EXPERIMENT_PROGRAMS,
 EXPERIMENT(donation, 0,
            "does an output take over a block where it lies?",
            "one block, donated at its size and at half of it")
+EXPERIMENT(many_blocks, EXPERIMENT_FINDS_LIMITS,
+           "does an op cost more the more blocks there are?",
+           "the powers of two from 8 to 512 blocks that fill the device, every second one freed, and requests of two blocks")
 EXPERIMENT(host_memory, 0,
            "does its own memory grow with the blocks, and shrink with them?",
            "one full device, emptied again")

@@ -45,9 +45,10 @@ enum fact {
 struct trace {
     struct target_contract contract; /* as the target declared it, or as it was claimed */
     uint64_t facts[FACT_COUNT];
-    uint32_t is_opened; /* 0: the target refused the setup; why says so */
-    uint32_t is_dead;   /* the target took the process with it, or hung; why says how */
-    uint32_t asked;     /* the op whose answer the experiment is about; OP_NONE: it was not made */
+    struct op_costs costs; /* of its ops, as the rule `cost` counts them */
+    uint32_t is_opened;    /* 0: the target refused the setup; why says so */
+    uint32_t is_dead;      /* the target took the process with it, or hung; why says how */
+    uint32_t asked; /* the op whose answer the experiment is about; OP_NONE: it was not made */
     char why[TRACE_WHY_BYTES]; /* why the experiment was not made, or not to its end; "" = it was */
     struct run_findings findings;
     struct op_list ops;

@@ -2,6 +2,7 @@
 
 #include "harness/base/json.h"
 #include "harness/op/rounding.h"
+#include "reports/costs.h"
 #include "reports/refusals.h"
 
 #include <string.h>
@@ -375,6 +376,7 @@ void json_line_result(struct writing *text, const struct report_result *result)
     json_add_number(text, "stagings", result->totals.stagings);
     json_add_number(text, "evictions", result->totals.evictions);
     append_regret(text, &result->totals);
+    costs_add(text, &result->totals);
     append_kinds(text, "by_kind", result->totals.by_kind);
     append_kinds(text, "skipped_by_kind", result->totals.skipped_by_kind);
     if (result->findings_only_counted > 0) {
@@ -481,6 +483,7 @@ static void append_end(struct writing *text, const struct report_end *end,
     json_add_number(text, "relations_checked", end->totals.relations_checked);
     json_add_number(text, "certificates_checked", end->certificates_checked);
     append_regret(text, &end->totals);
+    costs_add(text, &end->totals);
     append_probes(text, &end->totals);
     if (end->verdicts_omitted > 0) {
         json_add_number(text, "verdicts_omitted", end->verdicts_omitted);

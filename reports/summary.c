@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/json.h"
+#include "reports/costs.h"
 #include "reports/json_lines.h"
 #include "reports/refusals.h"
 
@@ -70,6 +71,7 @@ static void append_job(struct writing *text, const struct report_result *result)
     json_add_number(text, "findings", result->finding_count);
     json_add_seconds(text, "seconds", result->elapsed_ns);
     json_add_boolean(text, "finished", result->is_finished);
+    costs_add(text, &result->totals);
     append_optional(text, "note", result->note);
     json_unnest(text, '}');
 }

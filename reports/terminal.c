@@ -1,11 +1,14 @@
 #include "reports/terminal.h"
 
+#include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/op/rounding.h"
+#include "reports/costs.h"
 #include "reports/refusals.h"
 #include "reports/table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void append_size(struct writing *text, uint64_t size_bytes)
@@ -301,6 +304,12 @@ static void put_mitigation_row(struct table *table, const struct report_result *
     table_put_number(table, result->totals.evictions);
 }
 
+static void put_cost_row(struct table *table, const struct report_result *result)
+{
+    table_put(table, result->name);
+    costs_put_row(table, &result->totals);
+}
+
 static void print_table(struct writing *text, const char *const *titles, size_t title_count,
                         const struct report_result *results, size_t count,
                         void (*put_row)(struct table *table, const struct report_result *result))
@@ -322,6 +331,24 @@ static void print_table(struct writing *text, const char *const *titles, size_t 
     }
     table_print(&table, 0, text);
     table_deinit(&table);
+}
+
+/* The jobs in which the target called the device; nothing where it did in none. */
+static void print_costs(struct writing *text, const struct report_result *results, size_t count)
+{
+    struct report_result *seen = calloc(count + 1, sizeof *seen);
+    size_t seen_count = 0;
+    CHECK(seen != NULL);
+    for (size_t i = 0; i < count; i++) {
+        if (costs_are_seen(&results[i].totals)) {
+            seen[seen_count++] = results[i];
+        }
+    }
+    if (seen_count > 0) {
+        print_table(text, costs_titles, COSTS_COLUMN_COUNT, seen, seen_count, put_cost_row);
+        writing_append(text, "\n");
+    }
+    free(seen);
 }
 
 /* One line, or none when nothing was refused too early; name NULL: of the whole run. */
@@ -430,6 +457,7 @@ void terminal_results(struct writing *text, const struct report_result *results,
     print_table(text, mitigation_titles, sizeof mitigation_titles / sizeof *mitigation_titles,
                 results, count, put_mitigation_row);
     writing_append(text, "\n");
+    print_costs(text, results, count);
     for (size_t i = 0; i < count; i++) {
         append_note(text, results, count, i);
         append_notes(text, &results[i]);

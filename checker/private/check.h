@@ -54,6 +54,7 @@ struct check {
         letter; /* letter: the next one of the log */
     int is_plain;
     struct regions regions;
+    uint64_t pattern_steps_max; /* of a proof by patterns */
 };
 
 static inline json_int_t round_up(json_int_t value, json_int_t unit)

@@ -14,6 +14,7 @@
 #include "harness/oracle/regret.h"
 #include "harness/oracle/relations.h"
 #include "harness/oracle/verdict.h"
+#include "harness/rules/cost_class.h"
 
 /* What the sums of a host's state say of a request: see rules_spmd.c. */
 enum judge_sums { JUDGE_SUMS_DO_NOT_DECIDE = 0, JUDGE_SUMS_FIT, JUDGE_SUMS_DO_NOT_FIT };
@@ -68,14 +69,6 @@ struct judge_holes {
 
 struct counter_history;
 struct cost_history;
-
-/* What an op cost. */
-struct judge_cost {
-    uint64_t calls;   /* of the device, looks among them */
-    uint64_t effects; /* of them: moves, evictions, waits in which something completed */
-    uint64_t moved_bytes;
-    uint64_t accesses; /* to memory, of code compiled for races */
-};
 
 /* What judging one run needs beside the host. */
 struct judge {
@@ -138,7 +131,8 @@ struct judge {
     /* host_count of them once the cost of an op was judged */
     struct cost_history *costs;
     uint32_t cost_count;
-    struct judge_cost cost;   /* of the op under way, where it is judged */
+    struct op_cost cost;      /* of the op under way, where it is counted */
+    bool is_cost_counted;     /* the last op is one of those whose cost is judged */
     struct judge_holes holes; /* before the op under way, while a block is in host memory */
 };
 void judge_init(struct judge *judge);

@@ -184,6 +184,7 @@ enum judge_road judge_short(struct judge *judge, struct host *host, const struct
         return JUDGE_ROAD_LONG;
     }
     forget_answer(judge);
+    judge->cost.calls = device_call_total(host->device);
     judge_ask_stats(host);
     if (!judge_plain_stats(judge, host, &host->stats)) {
         return JUDGE_ROAD_REPORTS;
@@ -199,17 +200,14 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call,
     begin_call(judge);
     if (road == JUDGE_ROAD_REPORTS) {
         judge->had_absent = false;
+        judge_take_plain_cost(judge, call);
         judge_reports(judge, host, call);
         return;
     }
-    if (host->has_cost) {
-        judge_note_cost(judge, host);
-    }
+    judge_note_cost(judge, host, call);
     judge->had_absent = model_absent_count(host->model) > 0;
     judge_whole_call(judge, host, call);
-    if (host->has_cost) {
-        judge_op_cost(judge, host, call);
-    }
+    judge_op_cost(judge, host, call);
 }
 
 void judge_look_again(struct judge *judge, struct host *host)

@@ -17,12 +17,24 @@ static bool has_completed(const struct host *host, const struct device_call *cal
     return after > calls[wait].completed_before;
 }
 
-void judge_note_cost(struct judge *judge, const struct host *host)
+static uint64_t asked_bytes(const struct call *call)
+{
+    return call->result == TARGET_OK && judge_is_request(&call->op) ? call->op.size_bytes : 0;
+}
+
+void judge_take_plain_cost(struct judge *judge, const struct call *call)
+{
+    judge->cost = (struct op_cost){.calls = judge->cost.calls, .asked_bytes = asked_bytes(call)};
+    judge->is_cost_counted = true;
+}
+
+void judge_note_cost(struct judge *judge, const struct host *host, const struct call *call)
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(host->device, &count);
-    judge->cost = (struct judge_cost){.calls = device_call_total(host->device),
-                                      .accesses = host->access_count};
+    judge->cost = (struct op_cost){.calls = device_call_total(host->device),
+                                   .accesses = host->has_cost ? host->access_count : 0,
+                                   .asked_bytes = asked_bytes(call)};
     for (size_t i = 0; i < count; i++) {
         const enum device_call_kind kind = calls[i].kind;
         const bool is_move = kind == DEVICE_CALL_COPY || kind == DEVICE_CALL_STAGE_OUT;
@@ -88,35 +100,33 @@ static struct cost_history *find_costs(struct judge *judge, const struct host *h
 
 /* --- judging --- */
 
-static bool is_beyond(const struct target_latency *latency, const struct judge_cost *cost)
+static bool is_beyond(const struct target_latency *latency, const struct op_cost *cost)
 {
     return latency->per_mille > 0 &&
            ((latency->calls_max > 0 && cost->calls > latency->calls_max) ||
             (latency->moved_bytes_max > 0 && cost->moved_bytes > latency->moved_bytes_max));
 }
 
-static void add_cost(struct cost_history *costs, const struct judge *judge, const struct host *host,
-                     const struct call *call)
+static void add_cost(struct cost_history *costs, const struct judge *judge, const struct host *host)
 {
     const uint64_t block_count = model_counters(host->model)->block_count;
-    const bool asks = call->result == TARGET_OK && judge_is_request(&call->op);
     if (cost_history_wants_holes(costs)) {
         cost_history_see_holes(costs, model_hole_count(host->model), block_count);
     }
     cost_history_add(costs, &(const struct cost_sample){
                                 .cost = judge->cost,
-                                .asked_bytes = asks ? call->op.size_bytes : 0,
                                 .block_count = block_count,
                                 .is_beyond = is_beyond(&host->contract.latency, &judge->cost)});
 }
 
 void judge_op_cost(struct judge *judge, const struct host *host, const struct call *call)
 {
-    if (!is_counted(judge, host, call)) {
+    judge->is_cost_counted = is_counted(judge, host, call);
+    if (!judge->is_cost_counted || !host->has_cost) {
         return;
     }
     struct cost_history *costs = find_costs(judge, host);
-    add_cost(costs, judge, host, call);
+    add_cost(costs, judge, host);
     if (judge->cost.calls == 0 && judge->cost.accesses == 0) {
         return;
     }

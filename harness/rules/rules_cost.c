@@ -13,7 +13,7 @@ static const char *print_mean(const struct cost_class *class, enum cost_measure 
                               char text[MEAN_BYTES])
 {
     const uint64_t spent = class->spent[measure];
-    const uint64_t units = class->units[measure];
+    const uint64_t units = cost_class_units(class, measure);
     CHECK(units > 0);
     (void)snprintf(text, MEAN_BYTES, "%" PRIu64 ".%u", spent / units,
                    (unsigned)((unsigned __int128)(spent % units) * 10 / units));
@@ -67,7 +67,7 @@ static void describe_excess(const struct evidence *evidence, bool is_of_calls, c
                             size_t text_bytes)
 {
     const struct target_latency *latency = &evidence->host->contract.latency;
-    const struct judge_cost *cost = &evidence->judge->cost;
+    const struct op_cost *cost = &evidence->judge->cost;
     (void)snprintf(text, text_bytes, "%" PRIu64 " %s, of which %" PRIu64 " are allowed",
                    is_of_calls ? cost->calls : cost->moved_bytes,
                    measure_words[is_of_calls ? COST_CALLS : COST_MOVED_BYTES],

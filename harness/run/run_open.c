@@ -148,6 +148,7 @@ static struct run *begin_run(struct run *run, const struct target *target,
     }
     run->standstills = run->promises_only ? NULL : standstill_watch_create(&run->setup);
     run->digest = HASH_START;
+    run->plain = (struct plain_costs){.class = &run->totals.costs.classes[0]};
     if (!open_hosts(run, target, guard, reason)) {
         run_destroy(run);
         return NULL;

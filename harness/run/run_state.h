@@ -8,6 +8,13 @@
 #include "harness/run/probe_watch.h"
 #include "harness/run/run.h"
 
+/* Where the cost of plain ops is counted while the heap has from blocks_low to blocks_low +
+ * blocks_above blocks: a class of run->totals. */
+struct plain_costs {
+    struct cost_class *class;
+    uint64_t blocks_low, blocks_above;
+};
+
 struct run {
     struct setup setup;
     struct timeline *timelines[OP_HOST_COUNT_MAX]; /* of each host; or the first, of all */
@@ -25,6 +32,7 @@ struct run {
     const struct op_list
         *given; /* ops has its memory: they are equal so far.  NULL: ops owns its */
     struct run_totals totals;
+    struct plain_costs plain;
     struct run_findings findings;
     struct waits waits;
     struct hang_watch *hangs;             /* NULL: one host */

@@ -221,6 +221,41 @@ static void count_op(struct run *run, const struct call *call)
     CHECK_COSTLY(run->totals.by_kind[kind] <= run->totals.ops);
 }
 
+static SELDOM void find_cost_class(struct run *run, uint64_t block_count)
+{
+    const uint8_t index = cost_class_of(block_count);
+    run->plain = (struct plain_costs){.class = &run->totals.costs.classes[index],
+                                      .blocks_low = (UINT64_C(1) << index) - 1,
+                                      .blocks_above = (UINT64_C(1) << index) - 1};
+}
+
+/* The device did nothing for it, but may have been asked how things stand. */
+static void count_plain_cost(struct run *run, const struct host *host, const struct call *call)
+{
+    const uint64_t block_count = model_counters(host->model)->block_count;
+    const uint64_t calls = run->judge.cost.calls;
+    if (block_count - run->plain.blocks_low > run->plain.blocks_above) {
+        find_cost_class(run, block_count);
+    }
+    struct cost_class *class = run->plain.class;
+    class->op_count++;
+    if (call->op.kind == OP_ALLOC) {
+        class->asked_bytes += call->op.size_bytes;
+    }
+    if (calls > 0) {
+        class->spent[COST_CALLS] += calls;
+        cost_spread_add(&run->totals.costs.calls, calls);
+    }
+}
+
+static void count_whole_cost(struct run *run, const struct host *host)
+{
+    if (run->judge.is_cost_counted && !run->promises_only) {
+        op_costs_add(&run->totals.costs, &run->judge.cost,
+                     model_counters(host->model)->block_count);
+    }
+}
+
 static void sample_growth(struct run *run, const struct host *host, const struct call *call)
 {
     if (!run->promises_only && call->number >= run->growth[host->index].next_op) {
@@ -303,6 +338,7 @@ static SELDOM void take_whole_call(struct run *run, struct host *host, const str
     } else {
         judge_call(&run->judge, host, call, road);
         count_regret(run);
+        count_whole_cost(run, host);
         count_verdict(run, call, run->judge.oom_kind);
         count_call(run, host, call);
     }
@@ -332,6 +368,9 @@ static void take_plain_call(struct run *run, struct host *host, const struct cal
     if (run->standstills != NULL || run->setup.shared_hosts != 0 ||
         probes_may_be_hit(&run->watch, host->model)) {
         count_call(run, host, call);
+    }
+    if (!run->promises_only) {
+        count_plain_cost(run, host, call);
     }
     model_end_op(host->model, TARGET_OK, false);
     sample_growth(run, host, call);

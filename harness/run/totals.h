@@ -6,6 +6,7 @@
 #include "harness/op/op.h"
 #include "harness/oracle/regret.h"
 #include "harness/oracle/verdict.h"
+#include "harness/run/op_costs.h"
 #include "harness/run/probe.h"
 
 #include <stdint.h>
@@ -42,6 +43,7 @@ struct run_totals {
     uint64_t probes[PROBE_COUNT]; /* ops that hit them */
     uint64_t probe_pairs[PROBE_PAIR_COUNT];  /* ops that hit both; by probe_pair_index */
     uint64_t not_checked[NOT_CHECKED_COUNT]; /* runs on a contract that leaves it open */
+    struct op_costs costs;                   /* not of lanes, nor where a fault struck */
 };
 void run_totals_add(struct run_totals *to, const struct run_totals *from);
 

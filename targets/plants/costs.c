@@ -1,4 +1,5 @@
 #include "targets/plants/private/plant.h"
+#include "targets/plants/private/walk.h"
 
 /* --- costs that grow with the blocks --- */
 
@@ -35,6 +36,31 @@ static enum target_result free_closing_up(struct plant *plant, uint64_t handle, 
         (void)plant_inner_defragment(plant);
     }
     return result;
+}
+
+enum { WALK_COUNT_MAX = 1024 };
+
+/* The first look is at nothing, and shows that accesses are counted. */
+static void declare_accesses(struct plant *plant, struct target_contract *contract)
+{
+    contract->cost.accesses = TARGET_GROWTH_CONSTANT;
+    (void)walk_find_latest(plant, 0);
+}
+
+/* It looks for the block that was used last before it looks for a place, and before a block goes.
+ */
+static enum target_result alloc_after_walk(struct plant *plant,
+                                           const struct target_request *request,
+                                           struct target_block *block)
+{
+    (void)walk_find_latest(plant, WALK_COUNT_MAX);
+    return plant_inner_alloc(plant, request, block);
+}
+
+static enum target_result free_after_walk(struct plant *plant, uint64_t handle, uint64_t event)
+{
+    (void)walk_find_latest(plant, WALK_COUNT_MAX);
+    return plant_inner_free(plant, handle, event);
 }
 
 /* --- single calls that take long --- */

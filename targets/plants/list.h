@@ -248,6 +248,9 @@ PLANT(costs, cost_polls, "cost",
 PLANT(costs, cost_closes_up, "cost",
       "declares that moved bytes grow with the logarithm, but moves all blocks together at each free",
       .declare = declare_moves, .free = free_closing_up)
+PLANT(costs, cost_walks, "cost",
+      "declares that memory accesses do not grow, but looks at each block in each alloc and free",
+      .declare = declare_accesses, .alloc = alloc_after_walk, .free = free_after_walk)
 PLANT(costs, latency_spins, "latency",
       "declares at most 64 device calls for 990 ops of 1,000, and makes 100 in each 16th request",
       .declare = declare_few_calls, .alloc = alloc_spinning)

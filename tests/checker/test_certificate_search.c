@@ -1,6 +1,7 @@
 /* The proofs that nothing can be packed, against every placement of small cases: what is accepted
  * is true, and the log of a walk that tried everything is accepted. */
 #include "checker/certificate_check.h"
+#include "checker/private/within.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
@@ -549,33 +550,50 @@ static enum certificate_result check_sets(const struct packing *packing, int64_t
     return check_proof(packing, proof);
 }
 
-START_TEST(a_table_is_accepted_with_its_number_of_sets_and_never_when_there_is_a_packing)
+/* A proof that is a number of sets. */
+struct counted {
+    enum certificate_result (*check)(const struct packing *packing, int64_t sets);
+    int (*count)(const struct packing *packing, bool *has_found);
+    int item_max;     /* without alignments; with them 6 */
+    bool sees_aligns; /* else a packing may be found where there is none */
+};
+
+/* The right number is accepted, and no other one; no number is where there is a packing. */
+static void expect_right_count_alone(const struct counted *proof, bool is_aligned)
 {
     int accepted = 0, packable = 0;
-    random_state = 17 + (uint64_t)_i;
     for (uint64_t round = 0; round < draws_count(ROUND_COUNT, 1); round++) {
-        const struct packing packing = make_packing(_i == 0, _i == 0 ? 6 : 7, 13);
+        const struct packing packing = make_packing(is_aligned, is_aligned ? 6 : proof->item_max,
+                                                    13);
         bool has_found = false;
         if (packing.slack < 0) {
             continue;
         }
         const bool has_packing = can_pack(&packing);
-        const int count = count_sets(&packing, &has_found);
-        ck_assert_int_eq(has_found, has_packing);
+        const int count = proof->count(&packing, &has_found);
+        ck_assert(is_aligned && !proof->sees_aligns ? has_found || !has_packing
+                                                    : has_found == has_packing);
         for (int more = -1; more <= 1; more++) {
-            const enum certificate_result result = check_sets(&packing, count + more);
+            const enum certificate_result result = proof->check(&packing, count + more);
             ck_assert_msg(result ==
-                              (has_packing || more != 0 ? CERTIFICATE_REFUTED : CERTIFICATE_VALID),
+                              (has_found || more != 0 ? CERTIFICATE_REFUTED : CERTIFICATE_VALID),
                           "%d of %d sets: %s\n%.2000s", count + more, count, reason, text);
         }
         for (int sets = 0; has_packing && sets < 40; sets++) {
-            ck_assert_int_eq(check_sets(&packing, sets), CERTIFICATE_REFUTED);
+            ck_assert_int_eq(proof->check(&packing, sets), CERTIFICATE_REFUTED);
         }
         packable += has_packing;
-        accepted += !has_packing;
+        accepted += !has_found;
     }
     ck_assert_int_gt(accepted, 10);
     ck_assert_int_gt(packable, 10);
+}
+
+START_TEST(a_table_is_accepted_with_its_number_of_sets_and_never_when_there_is_a_packing)
+{
+    static const struct counted table = {check_sets, count_sets, 7, true};
+    random_state = 17 + (uint64_t)_i;
+    expect_right_count_alone(&table, _i == 0);
 }
 END_TEST
 
@@ -672,32 +690,9 @@ static enum certificate_result check_pattern_sets(const struct packing *packing,
 
 START_TEST(patterns_are_accepted_with_their_number_of_sets_and_never_when_there_is_a_packing)
 {
-    int accepted = 0, packable = 0;
+    static const struct counted patterns = {check_pattern_sets, count_pattern_sets, 6, false};
     random_state = 31 + (uint64_t)_i;
-    for (uint64_t round = 0; round < draws_count(ROUND_COUNT, 1); round++) {
-        const struct packing packing = make_packing(_i == 0, 6, 13);
-        bool has_found = false;
-        if (packing.slack < 0) {
-            continue;
-        }
-        const bool has_packing = can_pack(&packing);
-        const int count = count_pattern_sets(&packing, &has_found);
-        /* Alignments do not count: then a packing may be found where there is none. */
-        ck_assert(_i == 0 ? has_found || !has_packing : has_found == has_packing);
-        for (int more = -1; more <= 1; more++) {
-            const enum certificate_result result = check_pattern_sets(&packing, count + more);
-            ck_assert_msg(result ==
-                              (has_found || more != 0 ? CERTIFICATE_REFUTED : CERTIFICATE_VALID),
-                          "%d of %d sets: %s\n%.2000s", count + more, count, reason, text);
-        }
-        for (int sets = 0; has_packing && sets < 40; sets++) {
-            ck_assert_int_eq(check_pattern_sets(&packing, sets), CERTIFICATE_REFUTED);
-        }
-        packable += has_packing;
-        accepted += !has_found;
-    }
-    ck_assert_int_gt(accepted, 10);
-    ck_assert_int_gt(packable, 10);
+    expect_right_count_alone(&patterns, _i == 0);
 }
 END_TEST
 
@@ -724,6 +719,31 @@ START_TEST(patterns_that_are_not_right_say_why)
     ck_assert_int_eq(
         check_proof(&three_fours, "{\"kind\": \"patterns\", \"sets\": 1, \"unit\": 1}"),
         CERTIFICATE_UNREADABLE);
+}
+END_TEST
+
+/* The last step that is allowed is taken, and no other one. */
+START_TEST(patterns_take_steps_up_to_a_limit)
+{
+    enum certificate_result result = CERTIFICATE_REFUTED;
+    uint64_t steps_max = 0;
+    struct packing packing = three_fours;
+    bool has_found = true;
+    int sets = 0;
+    random_state = 31;
+    while (has_found || packing.slack < 0 || sets < 3) {
+        packing = make_packing(false, 6, 13);
+        sets = count_pattern_sets(&packing, &has_found);
+    }
+    ck_assert_int_eq(check_pattern_sets(&packing, sets), CERTIFICATE_VALID);
+    while (result != CERTIFICATE_VALID) {
+        ck_assert_uint_lt(steps_max, 10000);
+        result = certificate_check_within(text, text_length, NULL, ++steps_max, reason);
+        ck_assert_str_eq(reason, result == CERTIFICATE_VALID ? "justified, patterns"
+                                                             : "proof: it takes too many steps");
+    }
+    ck_assert_uint_gt(steps_max, 2);
+    ck_assert_int_eq(PATTERN_STEPS_MAX, 1 << 27); /* docs/certificate.md */
 }
 END_TEST
 
@@ -939,6 +959,7 @@ Suite *suite_of_certificate_search(void)
         patterns, patterns_are_accepted_with_their_number_of_sets_and_never_when_there_is_a_packing,
         0, 2);
     tcase_add_test(patterns, patterns_that_are_not_right_say_why);
+    tcase_add_test(patterns, patterns_take_steps_up_to_a_limit);
     tcase_add_test(patterns, patterns_of_too_many_sets_are_refused);
     suite_add_tcase(suite, patterns);
     TCase *fills = tcase_create("fills");

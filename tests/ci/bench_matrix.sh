@@ -42,6 +42,11 @@ says "it was made otherwise" err.txt
 runs 2 "$tree/bench/matrix/measure" "$hbmstress" --plants plant_none
 says "--plants: there is no 'plant_none'" err.txt
 
+runs 0 "$tree/bench/matrix/measure" "$hbmstress" --plants race_limit_checked --generators small --lane-ops 40 --out lanes
+grep -qE '^race_limit_checked,overlap,small,40,schedules,[0-9]+,$' lanes/cells.csv || fail "not found: $(cat lanes/cells.csv)"
+runs 2 "$tree/bench/matrix/measure" "$hbmstress" --explored nowhere.so --out lanes
+says "--explored: cannot read nowhere.so" err.txt
+
 runs 0 "$tree/bench/matrix/page" --page matrix.md --commit none
 says '| `plant_misaligned` | misaligned | `exact_edge` |' matrix.md
 grep -qE '^\| `plant_misaligned` \| misaligned \| - \| \*\*[0-9]+\*\* \|$' matrix.md || fail "no row: $(cat matrix.md)"

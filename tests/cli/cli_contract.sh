@@ -73,6 +73,7 @@ breaks "ownership: used_bytes" training_step plant_ownership_forgets
 keeps fragmentation_storm hbm cost=constant latency=1000000
 keeps deep_aligned first_fit cost=constant
 breaks "cost: device calls against blocks" fragmentation_storm plant_cost_polls
+breaks "cost: memory accesses against blocks" fragmentation_storm plant_cost_walks
 breaks "cost: moved bytes against blocks" queued_free_race plant_cost_closes_up
 breaks "latency: device calls" crowded plant_latency_spins
 breaks "latency: moved bytes" crowded plant_latency_moves

@@ -20,6 +20,15 @@ run() {
         --seed 1 --ops 601 --shrink-budget 1 --out "$out/run" >"$out/text" 2>&1
 }
 
+# infers PLUGIN GROWTH: of its memory accesses, which it does not declare
+infers() {
+    "$hbmstress" infer "$1" >"$out/text" 2>&1 || fail "infer refutes something"
+    tr -s ' \n' ' ' <"$out/text" | grep -q "not declared cost = {0}, kept so far: [^}]*.accesses = TARGET_GROWTH_$2}" ||
+        fail "the accesses are not $2"
+}
+
+infers "$hbm" CONSTANT
+infers "$first_fit" LINEAR
 run "$hbm" logarithmic || fail "libhbm grows faster"
 run "$first_fit" linear || fail "first fit grows faster than linear"
 rm -rf "$out/run"

@@ -50,7 +50,8 @@ expect 0 "${scenario[@]}" --target "$poll" --lanes 2 --free-running --schedules 
 
 for backend in threads fibers; do
     expect 3 "${scenario[@]}" --target "$futex" --lanes 3 --ops 1000 --backend "$backend" --workers 1 --json
-    [[ $(grep -c 'was not modelled: lane [0-9]* (op [-0-9]*) waits in futex at enter_door+0x' "$out/errors") == 1 ]] ||
+    # An optimiser makes several functions of one: enter_door.part.0.
+    [[ $(grep -c 'was not modelled: lane [0-9]* (op [-0-9]*) waits in futex at enter_door[.a-z0-9]*+0x' "$out/errors") == 1 ]] ||
         fail "not told once who waits where"
     grep '"type":"end"' "$out/text" >"$out/end"
     grep -q '"not_modelled":[1-9]' "$out/end" || fail "not counted"

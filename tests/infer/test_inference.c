@@ -163,6 +163,13 @@ static const struct {
     {"plant_premature_reserve", NULL, "premature"},
     {"plant_premature_last_hole", NULL, "premature"},
     {"plant_retry", NULL, "retry"},
+    {"hbm", "cost=constant", ""},
+    {"hbm", "latency=1", "latency"},
+    {"plant_cost_polls", NULL, "cost"},
+    {"plant_cost_closes_up", NULL, "cost"},
+    {"plant_cost_walks", NULL, "cost"},
+    {"plant_latency_spins", NULL, "latency"},
+    {"plant_latency_moves", NULL, "latency"},
 };
 
 START_TEST(what_is_not_kept_is_refuted_and_nothing_else)
@@ -315,6 +322,55 @@ START_TEST(sleep_is_kept_only_where_it_was_seen)
 }
 END_TEST
 
+static const char calls_alone[] = "{.calls = TARGET_GROWTH_CONSTANT}";
+
+START_TEST(the_slowest_growth_and_a_bound_are_inferred_without_a_promise)
+{
+    struct studied studied;
+    study(&studied, "first_fit", NULL);
+    expect_line(&studied, FIELD_cost, INFERENCE_UNDECLARED, calls_alone);
+    expect_line(&studied, FIELD_latency, INFERENCE_UNDECLARED,
+                "{.per_mille = 1000, .calls_max = 2}");
+    forget(&studied);
+    study(&studied, "first_fit", "cost=linear");
+    expect_line(&studied, FIELD_cost, INFERENCE_KEPT,
+                "{.calls = TARGET_GROWTH_LINEAR, .accesses = TARGET_GROWTH_LINEAR}");
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(what_moves_has_a_growth_of_moved_bytes_and_no_bound_for_all_capacities)
+{
+    struct studied studied;
+    study(&studied, "hbm", NULL);
+    expect_line(&studied, FIELD_cost, INFERENCE_UNDECLARED,
+                "{.calls = TARGET_GROWTH_CONSTANT, .moved_bytes = TARGET_GROWTH_CONSTANT}");
+    expect_line(&studied, FIELD_latency, INFERENCE_OPEN, "");
+    ck_assert_ptr_nonnull(strstr(studied.lines[FIELD_latency].seen, "of one capacity"));
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(a_refuted_growth_is_replaced_by_the_one_that_was_seen)
+{
+    struct studied studied;
+    study(&studied, "plant_cost_polls", NULL);
+    expect_line(&studied, FIELD_cost, INFERENCE_REFUTED,
+                "{.calls = TARGET_GROWTH_LINEAR, .moved_bytes = TARGET_GROWTH_CONSTANT}");
+    forget(&studied);
+}
+END_TEST
+
+START_TEST(a_device_of_few_blocks_shows_no_growth)
+{
+    struct studied studied;
+    study(&studied, "null", NULL);
+    expect_line(&studied, FIELD_cost, INFERENCE_OPEN, "");
+    expect_line(&studied, FIELD_latency, INFERENCE_OPEN, "");
+    forget(&studied);
+}
+END_TEST
+
 /* A target that promises one thing more than it keeps. */
 static const struct boast {
     const char *target, *refuted;
@@ -447,6 +503,10 @@ Suite *suite_of_inference(void)
     tcase_add_test(tests, streams_and_recordings_are_inferred_without_a_promise);
     tcase_add_test(tests, a_stream_ordered_target_drains_for_another_stream);
     tcase_add_test(tests, regions_are_inferred_from_those_that_are_taken);
+    tcase_add_test(tests, the_slowest_growth_and_a_bound_are_inferred_without_a_promise);
+    tcase_add_test(tests, what_moves_has_a_growth_of_moved_bytes_and_no_bound_for_all_capacities);
+    tcase_add_test(tests, a_refuted_growth_is_replaced_by_the_one_that_was_seen);
+    tcase_add_test(tests, a_device_of_few_blocks_shows_no_growth);
     tcase_add_test(tests, sleep_is_kept_only_where_it_was_seen);
     tcase_add_loop_test(tests, each_promise_too_much_is_refuted, 0, sizeof boasts / sizeof *boasts);
     tcase_add_test(tests, a_refuted_promise_is_not_copied);

@@ -355,6 +355,70 @@ struct closing {
     const char *line;
 };
 
+/* 1,000 ops with 10 blocks, of which 20 made 6 device calls each and moved 64K, and 200 ops with
+ * 100 blocks. */
+static struct run_totals cost_totals(void)
+{
+    struct run_totals totals = {.ops = 1200};
+    for (unsigned i = 0; i < 1200; i++) {
+        const struct op_cost cost = {.calls = i < 20 ? 6 : 0,
+                                     .effects = i < 20,
+                                     .moved_bytes = i < 20 ? 65536 : 0,
+                                     .asked_bytes = 512};
+        op_costs_add(&totals.costs, &cost, i < 1000 ? 10 : 100);
+    }
+    return totals;
+}
+
+START_TEST(costs_are_told_in_full_to_programs_and_in_short_to_people)
+{
+    const struct report_result results[2] = {{.name = "storm", .totals = cost_totals()},
+                                             {.name = "quiet", .totals = {.ops = 9}}};
+    struct writing text;
+    writing_init(&text);
+    json_line_result(&text, &results[0]);
+    json_t *line = read_line(&text);
+    const json_t *costs = json_object_get(line, "costs"), *calls = json_object_get(costs, "calls");
+    const json_t *classes = json_object_get(costs, "by_blocks"), *few = json_array_get(classes, 0);
+    ck_assert_int_eq(read_number(costs, "ops"), 1200);
+    ck_assert_int_eq(read_number(calls, "p50"), 0);
+    ck_assert_int_eq(read_number(calls, "p99"), 6);
+    ck_assert_int_eq(read_number(calls, "p99.9"), 6);
+    ck_assert_int_eq(read_number(calls, "max"), 6);
+    ck_assert_str_eq(json_string_value(json_object_get(calls, "growth")), "constant");
+    ck_assert_int_eq(read_number(json_object_get(costs, "moved_bytes"), "max"), 65536);
+    ck_assert_uint_eq(json_array_size(classes), 2);
+    ck_assert_int_eq(read_number(few, "from"), 7);
+    ck_assert_int_eq(read_number(few, "to"), 14);
+    ck_assert_int_eq(read_number(few, "ops"), 1000);
+    ck_assert_int_eq(read_number(few, "effects"), 20);
+    ck_assert_int_eq(read_number(few, "calls"), 120);
+    ck_assert_int_eq(read_number(few, "moved_bytes"), 20 * 65536);
+    ck_assert_int_eq(read_number(few, "asked_bytes"), 512000);
+    json_decref(line);
+    terminal_results(&text, results, 2);
+    ck_assert_ptr_nonnull(strstr(
+        writing_string(&text),
+        "\ndevice calls an op  p99  p99.9  max    growth  moved p99  p99.9    max    growth\n"
+        "storm                 6      6    6  constant      64.0K  64.0K  64.0K  constant\n"
+        "\n"));
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(where_the_device_is_not_called_no_costs_are_told)
+{
+    const struct report_result result = {.name = "quiet", .totals = {.ops = 9}};
+    struct writing text;
+    writing_init(&text);
+    json_line_result(&text, &result);
+    terminal_results(&text, &result, 1);
+    ck_assert_ptr_null(strstr(writing_string(&text), "costs"));
+    ck_assert_ptr_null(strstr(writing_string(&text), "device calls an op"));
+    writing_deinit(&text);
+}
+END_TEST
+
 START_TEST(the_closing_line_claims_no_more_than_is_true)
 {
     const struct closing closings[] = {
@@ -441,6 +505,8 @@ Suite *suite_of_cli_reports(void)
     tcase_add_test(tests, the_share_of_premature_refusals_is_told_when_there_are_some);
     tcase_add_test(tests, a_refusal_says_what_would_have_been_served);
     tcase_add_test(tests, regret_is_told_by_kind_and_not_at_all_when_there_was_none);
+    tcase_add_test(tests, costs_are_told_in_full_to_programs_and_in_short_to_people);
+    tcase_add_test(tests, where_the_device_is_not_called_no_costs_are_told);
     tcase_add_test(tests, the_closing_line_claims_no_more_than_is_true);
     tcase_add_test(tests, what_is_unknown_and_allowed_has_its_members);
     tcase_add_test(tests, a_rate_needs_no_wide_numbers);

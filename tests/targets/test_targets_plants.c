@@ -120,6 +120,7 @@ static const struct ground grounds[] = {
     {"plant_held_back", "mesh_skew"},
     {"plant_cost_polls", "fragmentation_storm"},
     {"plant_cost_closes_up", "fragmentation_storm"},
+    {"plant_cost_walks", "fragmentation_storm"},
     {"plant_latency_spins", "crowded"},
     {"plant_latency_moves", "crowded"},
     {"plant_stream_crossed", "crowded"},

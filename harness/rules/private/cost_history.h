@@ -3,18 +3,10 @@
 #ifndef HARNESS_RULES_PRIVATE_COST_HISTORY_H
 #define HARNESS_RULES_PRIVATE_COST_HISTORY_H
 
+#include "harness/rules/cost_class.h"
 #include "harness/rules/judge.h"
 
-enum cost_measure { COST_CALLS = 0, COST_MOVED_BYTES, COST_ACCESSES, COST_MEASURE_COUNT };
 enum cost_axis { COST_BLOCKS = 0, COST_HOLES, COST_AXIS_COUNT };
-
-/* Class i: from 2^i - 1 to 2^(i+1) - 2 of them. */
-enum { COST_CLASS_COUNT = 32 };
-struct cost_class {
-    uint64_t op_count;
-    uint64_t spent[COST_MEASURE_COUNT];
-    uint64_t units[COST_MEASURE_COUNT]; /* for each of which something may be spent */
-};
 
 /* An open value; all zero but for run is a start. */
 struct cost_history {
@@ -31,8 +23,7 @@ struct cost_history {
 
 /* One op, and how the heap is after it. */
 struct cost_sample {
-    struct judge_cost cost;
-    uint64_t asked_bytes; /* of a request that was granted; else 0 */
+    struct op_cost cost;
     uint64_t block_count;
     bool is_beyond; /* a bound of contract.latency */
 };

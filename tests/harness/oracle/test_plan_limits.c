@@ -159,6 +159,32 @@ START_TEST(places_that_cost_more_are_not_priced_to_the_end)
 }
 END_TEST
 
+/* Blocks of one granule at even places: each has a free granule behind it, and may go up by no less
+ * than two.  A request of three costs the last block, which is of two.  By their free bytes the
+ * places before it cost as much, and each costs all blocks above it: only so many are priced. */
+START_TEST(so_many_places_are_priced_that_look_cheap)
+{
+    static const struct {
+        uint64_t count;
+        bool is_least;
+    } rows[] = {{1000, true}, {2000, false}, {4000, false}};
+    struct planner *planner = planner_create();
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        const uint64_t count = rows[row].count;
+        struct oom oom = begin_oom(2 * count + 2, 3);
+        struct proof_plan plan;
+        oom.defrag = DEFRAG_SLIDE;
+        for (uint64_t i = 0; i < count; i++) {
+            add_block(&oom, 2 * i, i + 1 == count ? 2 : 1, BLOCK_BUFFER)->align_bytes = 2 * GRANULE;
+        }
+        find_plan(planner, &oom, NODES_MAX, &plan);
+        ck_assert_int_eq(plan.moved_bytes == 2 * GRANULE, rows[row].is_least);
+        ck_assert_uint_lt(plan.moved_bytes, count * GRANULE);
+    }
+    planner_destroy(planner);
+}
+END_TEST
+
 /* The budget that is left makes a search share it otherwise: a choice of programs that does with 50
  * steps less those of the choices before it does not do with 50.  Drawn lists come to this once in
  * several thousand. */
@@ -202,6 +228,7 @@ Suite *suite_of_plan_limits(void)
     tcase_add_test(tests, programs_that_went_before_do_not_go_again);
     tcase_add_test(tests, no_more_than_1024_blocks_leave_a_window);
     tcase_add_test(tests, places_that_cost_more_are_not_priced_to_the_end);
+    tcase_add_test(tests, so_many_places_are_priced_that_look_cheap);
     tcase_add_test(tests, all_programs_go_where_a_choice_that_did_does_not_do_again);
     suite_add_tcase(suite, tests);
     return suite;

@@ -119,9 +119,9 @@ START_TEST(moved_bytes_are_counted_for_each_byte_asked_for_and_against_holes_too
     for (uint64_t holes = 0; holes < 200; holes++) {
         ck_assert(holes > 0 || cost_history_wants_holes(&costs));
         cost_history_see_holes(&costs, holes, 0);
-        cost_history_add(&costs, &(const struct cost_sample){.cost = {.moved_bytes = holes * 100},
-                                                             .asked_bytes = 10,
-                                                             .block_count = 1});
+        cost_history_add(
+            &costs, &(const struct cost_sample){
+                        .cost = {.moved_bytes = holes * 100, .asked_bytes = 10}, .block_count = 1});
     }
     ck_assert(!cost_history_wants_holes(&costs));
     ck_assert(cost_history_find_growth(&costs, &declared, &growth));
@@ -148,9 +148,9 @@ START_TEST(sums_beyond_all_numbers_decide_nothing)
     struct cost_growth growth;
     costs = (struct cost_history){0};
     add_ops(8, 7, 1);
-    costs.classes[COST_BLOCKS][3].units[COST_CALLS] = UINT64_MAX;
+    costs.classes[COST_BLOCKS][3].op_count = UINT64_MAX;
     add_ops(40, 64, UINT64_MAX / 64);
-    costs.classes[COST_BLOCKS][6].units[COST_CALLS] = UINT64_MAX;
+    costs.classes[COST_BLOCKS][6].op_count = UINT64_MAX;
     ck_assert(!grows(TARGET_GROWTH_LINEAR, &growth));
 }
 END_TEST

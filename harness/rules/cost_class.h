@@ -1,0 +1,66 @@
+/* What ops cost by how many blocks, or holes, the heap had: sums alone, so that the same ops give
+ * the same answer everywhere; and how the means grow from one class to the next. */
+#ifndef HARNESS_RULES_COST_CLASS_H
+#define HARNESS_RULES_COST_CLASS_H
+
+#include "harness/target.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cost_measure { COST_CALLS = 0, COST_MOVED_BYTES, COST_ACCESSES, COST_MEASURE_COUNT };
+
+/* What one op cost. */
+struct op_cost {
+    uint64_t calls;   /* of the device, looks among them */
+    uint64_t effects; /* of them: moves, evictions, waits in which something completed */
+    uint64_t moved_bytes;
+    uint64_t accesses;    /* to memory, of code compiled for races; 0 where nobody asks for them */
+    uint64_t asked_bytes; /* of a request that was granted; else 0 */
+};
+
+/* Class i: from 2^i - 1 to 2^(i+1) - 2 of them. */
+enum { COST_CLASS_COUNT = 32 };
+struct cost_class {
+    uint64_t op_count;
+    uint64_t effects;     /* of their device calls: moves, evictions, waits that ended */
+    uint64_t asked_bytes; /* of the requests that were granted */
+    uint64_t spent[COST_MEASURE_COUNT];
+};
+static inline uint8_t cost_class_of(uint64_t count)
+{
+    const int log2 = 63 - __builtin_clzll(count + 1);
+    return (uint8_t)(log2 < COST_CLASS_COUNT ? log2 : COST_CLASS_COUNT - 1);
+}
+static inline void cost_class_add(struct cost_class *class, const struct op_cost *cost)
+{
+    class->op_count++;
+    class->effects += cost->effects;
+    class->asked_bytes += cost->asked_bytes;
+    class->spent[COST_CALLS] += cost->calls;
+    class->spent[COST_MOVED_BYTES] += cost->moved_bytes;
+    class->spent[COST_ACCESSES] += cost->accesses;
+}
+/* For each of which the measure may be spent: ops and effects, or bytes that were asked for. */
+uint64_t cost_class_units(const struct cost_class *class, enum cost_measure measure);
+
+/* Whether the mean in the class `to` is more than growth allows, against that in *from, the first
+ * such class.  False where too few ops tell. */
+bool cost_classes_exceed(const struct cost_class classes[COST_CLASS_COUNT],
+                         enum cost_measure measure, enum target_growth growth, uint32_t to,
+                         uint32_t *from);
+
+/* The slowest growth that all classes keep to. */
+enum cost_fit {
+    COST_FIT_UNSEEN = 0, /* too few classes had enough ops */
+    COST_FIT_CONSTANT,
+    COST_FIT_LOGARITHMIC,
+    COST_FIT_LINEAR,
+    COST_FIT_FASTER, /* than linear */
+    COST_FIT_COUNT
+};
+enum cost_fit cost_classes_fit(const struct cost_class classes[COST_CLASS_COUNT],
+                               enum cost_measure measure);
+const char *cost_fit_name(enum cost_fit fit); /* "unseen", "constant", ... */
+
+#endif
