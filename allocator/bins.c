@@ -168,8 +168,9 @@ uint32_t hbm_bins_find_in_trie(const struct hbm_heap *heap, const struct hbm_bin
 uint32_t hbm_bins_find(const struct hbm_heap *heap, uint64_t size_bytes)
 {
     const uint32_t own = hbm_bin_index(size_bytes >> heap->granule_shift);
-    return own >> HBM_BIN_SHIFT < heap->row_count ? hbm_bins_search(heap, size_bytes).number
-                                                  : HBM_POOL_NONE;
+    struct hbm_found found;
+    const bool has_bin = own >> HBM_BIN_SHIFT < heap->row_count;
+    return has_bin && hbm_bins_search(heap, size_bytes, &found) ? found.number : HBM_POOL_NONE;
 }
 
 struct scan {
@@ -234,33 +235,46 @@ uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_
     return HBM_POOL_NONE;
 }
 
+/* The largest hole of a list from its hole `number` on. */
+static uint32_t find_largest_listed(const struct hbm_heap *heap, uint32_t number)
+{
+    const struct hbm_block *largest = hbm_heap_at(heap, number);
+    uint32_t best = number;
+    for (number = largest->hole.next; number != HBM_POOL_NONE;) {
+        const struct hbm_block *hole = hbm_heap_at(heap, number);
+        if (hole->size_bytes > largest->size_bytes) {
+            best = number;
+            largest = hole;
+        }
+        number = hole->hole.next;
+    }
+    return best;
+}
+
+/* The larger of the hole `best` and the largest of a trie, which is on the way to its upper end. */
+static uint32_t find_largest_in_trie(const struct hbm_heap *heap, uint32_t number, uint32_t best)
+{
+    uint64_t best_bytes = hbm_heap_at(heap, best)->size_bytes;
+    while (number != HBM_POOL_NONE) {
+        const uint64_t size_bytes = hbm_heap_at(heap, number)->size_bytes;
+        const uint32_t *child = hbm_heap_cold(heap, number)->hole.child;
+        best = size_bytes > best_bytes ? number : best;
+        best_bytes = size_bytes > best_bytes ? size_bytes : best_bytes;
+        number = child[1] != HBM_POOL_NONE ? child[1] : child[0];
+    }
+    return best;
+}
+
 uint32_t hbm_bins_largest(const struct hbm_heap *heap)
 {
     if (heap->rows == 0) {
         return HBM_POOL_NONE;
     }
     const uint32_t row = hbm_highest_bit(heap->rows);
-    const struct hbm_bin
-        *bin = &heap->bins[(row << HBM_BIN_SHIFT) + hbm_highest_bit(heap->columns[row])];
-    uint32_t best = bin->head != HBM_POOL_NONE ? bin->head : *find_root(heap, bin);
-    uint64_t best_bytes = hbm_heap_at(heap, best)->size_bytes;
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t number = pass == 0 ? bin->head : *find_root(heap, bin);
-             number != HBM_POOL_NONE;) {
-            const struct hbm_block *hole = hbm_heap_at(heap, number);
-            if (hole->size_bytes > best_bytes) {
-                best = number;
-                best_bytes = hole->size_bytes;
-            }
-            if (pass == 0) {
-                number = hole->hole.next;
-                continue;
-            }
-            const uint32_t *child = hbm_heap_cold(heap, number)->hole.child;
-            number = child[1] != HBM_POOL_NONE ? child[1] : child[0];
-        }
-    }
-    return best;
+    const uint32_t bin = (row << HBM_BIN_SHIFT) + hbm_highest_bit(heap->columns[row]);
+    const uint32_t head = heap->bins[bin].head, root = heap->roots[bin];
+    const uint32_t best = head != HBM_POOL_NONE ? find_largest_listed(heap, head) : root;
+    return root == HBM_POOL_NONE ? best : find_largest_in_trie(heap, root, best);
 }
 
 struct largest_ones {

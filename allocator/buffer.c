@@ -57,6 +57,12 @@ static inline enum hbm_role find_role(const struct hbm_request *request)
     return (enum hbm_role)(HBM_ROLE_BUFFER + (unsigned)request->kind);
 }
 
+static inline uint64_t round_size(const struct hbm *hbm, const struct hbm_request *request)
+{
+    const uint64_t mask = hbm->options.granule_bytes - 1u;
+    return (request->size_bytes + mask) & ~mask;
+}
+
 /* ---- taking ---- */
 
 HBM_RARE static enum hbm_result intern_shape(struct hbm *hbm, const struct hbm_request *request,
@@ -85,17 +91,28 @@ HBM_APART static void describe_in_cold(struct hbm *hbm, struct hbm_block *block,
     cold->used.shape = shape;
 }
 
-/* Of a block that has no description yet.  What a plain request says fits the hot record. */
-HBM_HOT void describe_block(struct hbm *hbm, struct hbm_block *block,
-                            const struct hbm_request *request, uint32_t shape)
+/* Bytes of a block of size_bytes that the request does not ask for. */
+static inline uint64_t count_padding(const struct hbm_request *request, uint64_t size_bytes)
 {
-    HBM_CHECK_COSTLY(block->size_bytes >= request->size_bytes);
-    HBM_CHECK_COSTLY(!block->described && !block->shaped);
-    const uint64_t unpadded_bytes = request->unpadded_bytes != 0 ? request->unpadded_bytes
-                                                                 : request->size_bytes;
-    const uint64_t padding_bytes = block->size_bytes - unpadded_bytes;
-    if ((padding_bytes >> HBM_PADDING_BITS | (uint32_t)request->tag | shape) != 0 ||
-        request->tag_name != NULL) {
+    return size_bytes -
+           (request->unpadded_bytes != 0 ? request->unpadded_bytes : request->size_bytes);
+}
+
+/* Whether the hot record says all that a request without a shape does. */
+static inline bool is_hot_enough(const struct hbm_request *request, uint64_t padding_bytes)
+{
+    return (padding_bytes >> HBM_PADDING_BITS | (uint32_t)request->tag) == 0 &&
+           request->tag_name == NULL;
+}
+
+/* Of a block that has no description yet. */
+static void describe_block(struct hbm *hbm, struct hbm_block *block,
+                           const struct hbm_request *request, uint32_t shape)
+{
+    HBM_CHECK(block->size_bytes >= request->size_bytes);
+    HBM_CHECK(!block->described && !block->shaped);
+    const uint64_t padding_bytes = count_padding(request, block->size_bytes);
+    if (shape != HBM_POOL_NONE || !is_hot_enough(request, padding_bytes)) {
         describe_in_cold(hbm, block, request, shape);
         return;
     }
@@ -144,29 +161,19 @@ HBM_APART static struct hbm_block *take_anyhow(struct hbm *hbm, const struct hbm
     return block;
 }
 
-/* NULL: *result says why; otherwise it is left alone. */
-HBM_HOT struct hbm_block *take_buffer(struct hbm *hbm, const struct hbm_request *request,
-                                      enum hbm_result *result)
+/* Of a request with a shape, too.  NULL: *result says why. */
+static struct hbm_block *take_described(struct hbm *hbm, const struct hbm_request *request,
+                                        enum hbm_result *result)
 {
-    uint32_t shape = HBM_POOL_NONE;
-    if (__builtin_expect(request->shape != NULL, 0)) {
-        *result = intern_shape(hbm, request, &shape);
-        if (*result != HBM_OK) {
-            return NULL;
-        }
+    uint32_t shape;
+    *result = intern_shape(hbm, request, &shape);
+    if (*result != HBM_OK) {
+        return NULL;
     }
-    const uint64_t mask = hbm->options.granule_bytes - 1u;
-    const uint64_t size_bytes = (request->size_bytes + mask) & ~mask;
-    struct hbm_block *block = NULL;
-    if (request->align_bytes <= mask + 1u) {
-        block = hbm_heap_take_plain(&hbm->heap, size_bytes, find_role(request));
-    }
-    if (__builtin_expect(block == NULL, 0)) {
-        block = take_anyhow(hbm, request, size_bytes, result);
-        if (block == NULL) {
-            hbm_shapes_give(&hbm->shapes, shape);
-            return NULL;
-        }
+    struct hbm_block *block = take_anyhow(hbm, request, round_size(hbm, request), result);
+    if (block == NULL) {
+        hbm_shapes_give(&hbm->shapes, shape);
+        return NULL;
     }
     describe_block(hbm, block, request, shape);
     return block;
@@ -175,8 +182,8 @@ HBM_HOT struct hbm_block *take_buffer(struct hbm *hbm, const struct hbm_request 
 enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *request,
                                 uint32_t *number)
 {
-    enum hbm_result result = HBM_OK;
-    const struct hbm_block *block = take_buffer(hbm, request, &result);
+    enum hbm_result result;
+    const struct hbm_block *block = take_described(hbm, request, &result);
     if (block != NULL) {
         *number = hbm_heap_number(&hbm->heap, block);
     }
@@ -194,23 +201,78 @@ void hbm_buffer_untake(struct hbm *hbm, uint32_t number)
 
 /* ---- public ---- */
 
-enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
-                             struct hbm_buffer **out)
+/* Whether it is valid, wants no more than granule alignment, and has no shape. */
+static inline bool is_request_plain(const struct hbm *hbm, const struct hbm_request *request)
 {
-    enum hbm_result result = HBM_OK;
-    if (!__builtin_expect(is_request_valid(request), 1)) {
-        return refuse_request(hbm, request);
+    return request->size_bytes - 1 < HBM_SIZE_BYTES_MAX && request->kind <= HBM_KIND_OUTPUT &&
+           (request->align_bytes & (request->align_bytes - 1)) == 0 &&
+           request->align_bytes <= hbm->options.granule_bytes && request->shape == NULL;
+}
+
+/* NULL: no hole, or no records. */
+HBM_HOT struct hbm_block *take_plain(struct hbm *hbm, const struct hbm_request *request,
+                                     uint64_t size_bytes)
+{
+    const uint64_t padding_bytes = count_padding(request, size_bytes);
+    struct hbm_block *block = hbm_heap_take_plain(&hbm->heap, size_bytes, find_role(request),
+                                                  padding_bytes);
+    if (block != NULL && !is_hot_enough(request, padding_bytes)) {
+        describe_in_cold(hbm, block, request, HBM_POOL_NONE);
     }
-    hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
-    struct hbm_block *block = take_buffer(hbm, request, &result);
-    if (__builtin_expect(block != NULL, 1)) {
-        hbm_largest_note(hbm, block->size_bytes);
-        hbm_peak_in_use_note(hbm);
-        *out = (struct hbm_buffer *)block;
+    return block;
+}
+
+static inline void give_new_block(struct hbm *hbm, struct hbm_block *block, struct hbm_buffer **out)
+{
+    hbm_largest_note(hbm, block->size_bytes);
+    hbm_peak_in_use_note(hbm);
+    *out = (struct hbm_buffer *)block;
+}
+
+/* With the lock, which is given back. */
+HBM_APART static enum hbm_result allocate_anyhow(struct hbm *hbm, const struct hbm_request *request,
+                                                 struct hbm_buffer **out)
+{
+    enum hbm_result result;
+    struct hbm_block *block = take_described(hbm, request, &result);
+    if (block != NULL) {
+        give_new_block(hbm, block, out);
     }
     hbm_lock_give(&hbm->lock);
     return result;
+}
+
+HBM_APART static enum hbm_result allocate_described(struct hbm *hbm,
+                                                    const struct hbm_request *request,
+                                                    struct hbm_buffer **out)
+{
+    const enum hbm_result result = hbm_request_check(hbm, request);
+    if (result != HBM_OK) {
+        return result;
+    }
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    return allocate_anyhow(hbm, request, out);
+}
+
+/* What nearly every request does is here; no address of a variable is taken, so that all of them
+ * stay in registers. */
+enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
+                             struct hbm_buffer **out)
+{
+    if (!__builtin_expect(is_request_plain(hbm, request), 1)) {
+        return allocate_described(hbm, request, out);
+    }
+    const uint64_t size_bytes = round_size(hbm, request);
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    struct hbm_block *block = take_plain(hbm, request, size_bytes);
+    if (__builtin_expect(block == NULL, 0)) {
+        return allocate_anyhow(hbm, request, out);
+    }
+    give_new_block(hbm, block, out);
+    hbm_lock_give(&hbm->lock);
+    return HBM_OK;
 }
 
 void hbm_free(struct hbm *hbm, struct hbm_buffer *buffer)

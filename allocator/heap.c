@@ -19,10 +19,11 @@ static void make_heap_empty(struct hbm_heap *heap, uint64_t stack_bytes)
 {
     HBM_CHECK(heap->used_count == 0);
     HBM_CHECK(stack_bytes <= heap->capacity_bytes);
+    *hbm_heap_at(heap, HBM_POOL_NONE) = (struct hbm_block){.role = HBM_ROLE_STACK};
     heap->stack = hbm_pool_take(&heap->pool);
     *hbm_heap_at(heap, heap->stack) = (struct hbm_block){.size_bytes = stack_bytes,
                                                          .role = HBM_ROLE_STACK};
-    heap->reserved_bytes = stack_bytes;
+    heap->above_stack_bytes = heap->capacity_bytes - stack_bytes;
     hbm_heap_relink(heap, NULL, 0);
 }
 
@@ -70,9 +71,7 @@ static inline void link_block_after(struct hbm_heap *heap, uint32_t number, stru
     const uint32_t next = previous->next;
     hbm_block_set_previous(block, before);
     hbm_block_set_next(block, next);
-    if (next != HBM_POOL_NONE) {
-        hbm_block_set_previous(hbm_heap_at(heap, next), number);
-    }
+    hbm_block_set_previous(hbm_heap_at(heap, next), number);
     hbm_block_set_next(previous, number);
 }
 
@@ -82,9 +81,7 @@ static inline void unlink_block(struct hbm_heap *heap, const struct hbm_block *b
     HBM_CHECK_COSTLY(hbm_heap_at(heap, hbm_heap_at(heap, block->previous)->next) == block);
     const uint32_t previous = block->previous, next = block->next;
     hbm_block_set_next(hbm_heap_at(heap, previous), next);
-    if (next != HBM_POOL_NONE) {
-        hbm_block_set_previous(hbm_heap_at(heap, next), previous);
-    }
+    hbm_block_set_previous(hbm_heap_at(heap, next), previous);
 }
 
 static uint32_t make_hole(struct hbm_heap *heap, uint64_t address, uint64_t size_bytes,
@@ -96,10 +93,7 @@ static uint32_t make_hole(struct hbm_heap *heap, uint64_t address, uint64_t size
     const uint32_t number = hbm_pool_take(&heap->pool);
     struct hbm_block *hole = hbm_heap_at(heap, number);
     hole->address = address;
-    hole->size_bytes = size_bytes;
-    hole->role = HBM_ROLE_HOLE;
-    hole->dying = false;
-    hole->in_use = false;
+    hbm_block_set_hole(hole, size_bytes, HBM_POOL_NONE, HBM_POOL_NONE);
     link_block_after(heap, number, hole, before);
     hbm_bins_insert(heap, number, hole);
     return number;
@@ -134,7 +128,7 @@ static uint32_t find_aligned_hole(const struct hbm_heap *heap, uint64_t size_byt
     return hbm_bins_scan(heap, size_bytes, enough, has_room_aligned, &fit);
 }
 
-/* Takes [address, address + size_bytes) of a hole.  HBM_POOL_NONE: no host memory. */
+/* HBM_POOL_NONE: no host memory. */
 static uint32_t take_of_hole(struct hbm_heap *heap, struct hbm_carving *carving)
 {
     if (!hbm_pool_reserve(&heap->pool, HBM_CARVE_RECORDS)) {
@@ -143,8 +137,8 @@ static uint32_t take_of_hole(struct hbm_heap *heap, struct hbm_carving *carving)
     carving->hole = hbm_heap_at(heap, carving->number);
     carving->bin = hbm_bin_index(hbm_hole_granules(heap, carving->hole));
     const uint64_t hole_end = carving->hole->address + carving->hole->size_bytes;
-    const uint64_t end = carving->address + carving->size_bytes;
     const struct hbm_block *block = hbm_heap_carve(heap, carving);
+    const uint64_t end = block->address + block->size_bytes;
     const uint32_t number = hbm_heap_number(heap, block);
     HBM_CHECK(end <= hole_end);
     if (end != hole_end) {
@@ -158,7 +152,7 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
 {
     HBM_CHECK(size_bytes != 0);
     HBM_CHECK(align_shift >= heap->granule_shift);
-    if (size_bytes > heap->capacity_bytes - heap->used_bytes - heap->reserved_bytes) {
+    if (size_bytes > heap->above_stack_bytes - heap->used_bytes) {
         return HBM_POOL_NONE;
     }
     struct hbm_carving carving = {
@@ -170,7 +164,8 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
         return HBM_POOL_NONE;
     }
     const struct hbm_block *hole = hbm_heap_at(heap, carving.number);
-    carving.address = hbm_align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
+    const uint64_t highest = hole->address + hole->size_bytes - size_bytes;
+    carving.below_bytes = hbm_align_down(highest, align_shift) - hole->address;
     const uint32_t number = take_of_hole(heap, &carving);
     *host_refused |= number == HBM_POOL_NONE;
     return number;
@@ -195,7 +190,7 @@ uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t 
 {
     HBM_CHECK(size_bytes != 0);
     HBM_CHECK(hbm_heap_at(heap, hole_number)->role == HBM_ROLE_HOLE);
-    struct hbm_carving carving = {.address = address,
+    struct hbm_carving carving = {.below_bytes = address - hbm_heap_at(heap, hole_number)->address,
                                   .size_bytes = size_bytes,
                                   .number = hole_number,
                                   .role = role,
@@ -209,7 +204,7 @@ void hbm_heap_shrink_records(struct hbm_heap *heap)
 {
     HBM_CHECK(heap->used_count == 0);
     if (heap->pool.slab_count > 1) {
-        const uint64_t stack_bytes = heap->reserved_bytes;
+        const uint64_t stack_bytes = hbm_heap_reserved(heap);
         hbm_pool_reset(&heap->pool);
         make_heap_empty(heap, stack_bytes);
     }
@@ -230,7 +225,8 @@ static void shrink_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_
     HBM_CHECK(size_bytes < stack->size_bytes);
     const uint64_t freed_bytes = stack->size_bytes - size_bytes;
     struct hbm_block *above = stack->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, stack->next);
-    stack->size_bytes = heap->reserved_bytes = size_bytes;
+    stack->size_bytes = size_bytes;
+    heap->above_stack_bytes = heap->capacity_bytes - size_bytes;
     if (above == NULL || above->role != HBM_ROLE_HOLE) {
         (void)make_hole(heap, size_bytes, freed_bytes, heap->stack);
         return;
@@ -256,7 +252,8 @@ static bool grow_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t 
     }
     HBM_CHECK(above->address == stack->size_bytes);
     hbm_bins_remove(heap, number, above);
-    stack->size_bytes = heap->reserved_bytes = size_bytes;
+    stack->size_bytes = size_bytes;
+    heap->above_stack_bytes = heap->capacity_bytes - size_bytes;
     if (above->size_bytes == more_bytes) {
         unlink_block(heap, above);
         hbm_pool_give(&heap->pool, number);
@@ -461,8 +458,11 @@ bool hbm_heap_invariants_hold(const struct hbm_heap *heap)
 {
     uint64_t hole_count = 0, used_bytes = 0;
     const struct hbm_block *previous = hbm_heap_at(heap, heap->stack);
+    if (hbm_heap_at(heap, HBM_POOL_NONE)->role == HBM_ROLE_HOLE) {
+        return false;
+    }
     if (previous->role != HBM_ROLE_STACK || previous->address != 0 ||
-        previous->size_bytes != heap->reserved_bytes) {
+        previous->size_bytes != hbm_heap_reserved(heap)) {
         return false;
     }
     for (uint32_t number = previous->next; number != HBM_POOL_NONE;) {

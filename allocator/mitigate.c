@@ -275,7 +275,8 @@ static enum hbm_result run_rounds(struct hbm_call *call, uint32_t *number)
     }
     /* Where the way back from the host was refused, the room that is left was not of our choosing.
      */
-    return call->refused || call->hbm->return_refused ? HBM_UNAVAILABLE : HBM_NO_MEMORY;
+    const bool return_refused = call->hbm->stranded != NULL && call->hbm->return_refused;
+    return call->refused || return_refused ? HBM_UNAVAILABLE : HBM_NO_MEMORY;
 }
 
 enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number)

@@ -32,8 +32,15 @@ static char *create_slab(struct hbm_pool *pool)
     return slab;
 }
 
-static void destroy_slab(struct hbm_pool *pool, char *slab)
+/* What must be added to the first record of the slab `index` for its origin. */
+static uintptr_t count_bytes_before(const struct hbm_pool *pool, uint32_t index)
 {
+    return ((uintptr_t)index << pool->slab_shift) * pool->record_bytes;
+}
+
+static void destroy_slab(struct hbm_pool *pool, uint32_t index)
+{
+    char *slab = (char *)(pool->origins[index] + count_bytes_before(pool, index));
     char *raw;
     memcpy(&raw, slab - sizeof raw, sizeof raw);
     HBM_CHECK(raw < slab);
@@ -45,15 +52,15 @@ static bool grow_slab_table(struct hbm_pool *pool)
 {
     HBM_CHECK(pool->slab_count == pool->slab_capacity);
     const uint32_t capacity = pool->slab_capacity == 0 ? SLAB_TABLE_FIRST : pool->slab_capacity * 2;
-    char **slabs = hbm_host_array(pool->host, capacity, sizeof *slabs);
-    if (slabs == NULL) {
+    uintptr_t *origins = hbm_host_array(pool->host, capacity, sizeof *origins);
+    if (origins == NULL) {
         return false;
     }
     if (pool->slab_count != 0) {
-        memcpy(slabs, pool->slabs, pool->slab_count * sizeof *slabs);
+        memcpy(origins, pool->origins, pool->slab_count * sizeof *origins);
     }
-    hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *slabs);
-    pool->slabs = slabs;
+    hbm_host_free(pool->host, pool->origins, pool->slab_capacity, sizeof *origins);
+    pool->origins = origins;
     pool->slab_capacity = capacity;
     HBM_CHECK(pool->slab_count < pool->slab_capacity);
     return true;
@@ -73,7 +80,9 @@ bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
             return false;
         }
         HBM_CHECK(pool->slab_count < pool->slab_capacity);
-        pool->slabs[pool->slab_count++] = slab;
+        pool->origins[pool->slab_count] = (uintptr_t)slab -
+                                          count_bytes_before(pool, pool->slab_count);
+        pool->slab_count++;
         pool->free_count += 1u << pool->slab_shift;
     }
     HBM_CHECK(pool->free_count >= count);
@@ -118,9 +127,9 @@ void hbm_pool_deinit(struct hbm_pool *pool)
     HBM_CHECK(pool->host != NULL);
     HBM_CHECK(pool->slab_count <= pool->slab_capacity);
     for (uint32_t i = 0; i < pool->slab_count; i++) {
-        destroy_slab(pool, pool->slabs[i]);
+        destroy_slab(pool, i);
     }
-    hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *pool->slabs);
+    hbm_host_free(pool->host, pool->origins, pool->slab_capacity, sizeof *pool->origins);
     *pool = (struct hbm_pool){.host = pool->host};
 }
 
@@ -132,13 +141,13 @@ static void shrink_slab_table(struct hbm_pool *pool)
     if (pool->slab_capacity == SLAB_TABLE_FIRST) {
         return;
     }
-    char **slabs = hbm_host_array(pool->host, SLAB_TABLE_FIRST, sizeof *slabs);
-    if (slabs == NULL) {
+    uintptr_t *origins = hbm_host_array(pool->host, SLAB_TABLE_FIRST, sizeof *origins);
+    if (origins == NULL) {
         return;
     }
-    slabs[0] = pool->slabs[0];
-    hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *slabs);
-    pool->slabs = slabs;
+    origins[0] = pool->origins[0];
+    hbm_host_free(pool->host, pool->origins, pool->slab_capacity, sizeof *origins);
+    pool->origins = origins;
     pool->slab_capacity = SLAB_TABLE_FIRST;
 }
 
@@ -146,7 +155,7 @@ void hbm_pool_reset(struct hbm_pool *pool)
 {
     HBM_CHECK(pool->slab_count != 0);
     while (pool->slab_count > 1) {
-        destroy_slab(pool, pool->slabs[--pool->slab_count]);
+        destroy_slab(pool, --pool->slab_count);
     }
     shrink_slab_table(pool);
     forget_records(pool);

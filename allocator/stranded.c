@@ -60,6 +60,7 @@ static uint32_t return_all_stranded(struct hbm *hbm)
 void hbm_stranded_retry(struct hbm *hbm)
 {
     HBM_CHECK(hbm->stranded != NULL);
+    hbm->return_refused = false;
     const uint32_t lacking = return_all_stranded(hbm);
     if (lacking == HBM_POOL_NONE) {
         return;

@@ -4,32 +4,15 @@
 #include "allocator/private/check.h"
 #include "allocator/private/heap.h"
 #include "allocator/private/resume.h"
-#include "allocator/private/window.h"
+#include "allocator/private/windows.h"
 
 /* No more blocks leave one window, the largest that may. */
 #define LEAVING_COUNT_MAX 256
-/* After so many windows whose blocks could not leave, blocks only close up.  A small heap, where a
- * window costs little to find, has more tries. */
-#define TRIES_MAX 8
-#define TRIES_MAX_SMALL 24
-/* So often all holes are counted on to be filled, in a heap that is not small. */
-#define HOPEFUL_TRIES_MAX 1
-/* So many sizes of blocks that may leave are tried at once, each a quarter of the one before. */
-#define SIZE_COUNT 4
-/* Each try adds at most two, and the first also those sizes. */
-#define CANDIDATE_COUNT_MAX (2 * TRIES_MAX_SMALL + SIZE_COUNT)
-
 /* A block of the window that goes to a place elsewhere. */
 struct leaving {
     uint32_t block;
     uint32_t place; /* the block that keeps the place until then; HBM_POOL_NONE: it has none */
     uint64_t size_bytes;
-};
-
-/* A window that was found, and what was assumed of its blocks. */
-struct candidate {
-    struct hbm_window_wish wish;
-    struct hbm_window window;
 };
 
 /* Invariant: leaving[] is in descending order of size. */
@@ -41,9 +24,6 @@ struct vacating {
     size_t count;
     bool is_aligned; /* the demand or a block of the window wants more than granule alignment */
     uint64_t misfit_bytes; /* of the first of them that had no place; 0: each had one */
-    struct candidate candidates[CANDIDATE_COUNT_MAX];
-    size_t candidate_count;
-    size_t try_count; /* of windows whose blocks could not leave */
     bool refused;
 };
 
@@ -262,105 +242,9 @@ static bool reserve_records(struct vacating *vacating)
     return !vacating->refused;
 }
 
-static void add_candidate(struct vacating *vacating, const struct hbm_window_wish *wish)
+static enum hbm_vacate_result try_windows(struct vacating *vacating, struct hbm_windows *windows)
 {
-    HBM_CHECK(vacating->candidate_count < CANDIDATE_COUNT_MAX);
-    struct candidate *candidate = &vacating->candidates[vacating->candidate_count];
-    candidate->wish = *wish;
-    vacating->candidate_count += hbm_window_find(wish, &candidate->window);
-}
-
-static void choose_cheapest(struct vacating *vacating)
-{
-    struct candidate *candidates = vacating->candidates;
-    size_t best = 0;
-    for (size_t i = 1; i < vacating->candidate_count; i++) {
-        if (candidates[i].window.block_bytes < candidates[best].window.block_bytes) {
-            best = i;
-        }
-    }
-    vacating->wish = candidates[best].wish;
-    vacating->window = candidates[best].window;
-    candidates[best] = candidates[--vacating->candidate_count];
-}
-
-/* How many bytes of blocks of at most some size holes have room for: in each that is as large, half
- * such a block is lost. */
-struct estimate {
-    uint64_t sizes[SIZE_COUNT];
-    uint64_t bytes[SIZE_COUNT];
-};
-
-static bool add_hole(const struct hbm_block *hole, const void *context)
-{
-    struct estimate *estimate = *(struct estimate *const *)context;
-    for (int i = 0; i < SIZE_COUNT; i++) {
-        const bool is_useful = hole->size_bytes >= estimate->sizes[i];
-        estimate->bytes[i] += is_useful ? hole->size_bytes - estimate->sizes[i] / 2 : 0;
-    }
-    return false;
-}
-
-/* Windows whose blocks of up to several sizes leave, as far as all holes have room for such. */
-static void add_estimated_candidates(struct vacating *vacating)
-{
-    struct hbm_heap *heap = &vacating->hbm->heap;
-    const uint64_t free_bytes = hbm_window_free_bytes(heap);
-    struct hbm_window_wish wish = vacating->wish;
-    struct estimate estimate = {.sizes = {vacating->misfit_bytes - 1}};
-    struct estimate *pointer = &estimate;
-    for (int i = 1; i < SIZE_COUNT; i++) {
-        estimate.sizes[i] = estimate.sizes[i - 1] / 4;
-    }
-    (void)hbm_bins_scan(heap, (uint64_t)1 << heap->granule_shift, UINT64_MAX, add_hole, &pointer);
-    for (int i = 0; i < SIZE_COUNT && estimate.sizes[i] >> heap->granule_shift != 0; i++) {
-        wish.leaving_bytes_max = estimate.sizes[i];
-        wish.filled_share = (uint32_t)(estimate.bytes[i] /
-                                       (free_bytes / HBM_WINDOW_SHARE_WHOLE + 1));
-        add_candidate(vacating, &wish);
-    }
-}
-
-/* All blocks stay in the window, as they can wherever a slide suffices. */
-static void add_last_candidate(struct vacating *vacating)
-{
-    struct hbm_window_wish wish = vacating->wish;
-    vacating->candidate_count = 0;
-    wish.leaving_bytes_max = wish.above_bytes = wish.above_address = 0;
-    add_candidate(vacating, &wish);
-}
-
-/* After a window whose blocks could not leave: the next cheapest, one whose block without a place
- * stays, or one that counts on less of the holes. */
-static void add_more_candidates(struct vacating *vacating, bool is_small)
-{
-    struct hbm_window_wish wish = vacating->wish;
-    if (vacating->try_count == 1 && vacating->misfit_bytes != 0) {
-        add_estimated_candidates(vacating);
-    }
-    if (wish.filled_share != HBM_WINDOW_SHARE_WHOLE) {
-        wish.filled_share -= (wish.filled_share + 3) / 4;
-        add_candidate(vacating, &wish);
-        return;
-    }
-    if (!is_small && vacating->try_count > HOPEFUL_TRIES_MAX) {
-        return;
-    }
-    wish.above_bytes = vacating->window.block_bytes;
-    wish.above_address = vacating->window.address;
-    add_candidate(vacating, &wish);
-    if (vacating->misfit_bytes != 0) {
-        wish.leaving_bytes_max = vacating->misfit_bytes - 1;
-        add_candidate(vacating, &wish);
-    }
-}
-
-static enum hbm_vacate_result try_windows(struct vacating *vacating)
-{
-    const bool is_small = hbm_pool_used_count(&vacating->hbm->heap.pool) <= HBM_WINDOW_SMALL_COUNT;
-    const size_t tries_max = is_small ? TRIES_MAX_SMALL : TRIES_MAX;
-    while (vacating->candidate_count != 0) {
-        choose_cheapest(vacating);
+    while (hbm_windows_next(windows, &vacating->wish, &vacating->window)) {
         /* A hole suits, and was refused its record or became free meanwhile. */
         if (vacating->window.block_bytes == 0) {
             return HBM_VACATE_DONE;
@@ -372,14 +256,9 @@ static enum hbm_vacate_result try_windows(struct vacating *vacating)
         if (vacating->refused) {
             return HBM_VACATE_REFUSED;
         }
-        if (vacating->wish.leaving_bytes_max == 0) {
+        if (!hbm_windows_go_on(windows, &vacating->wish, &vacating->window,
+                               vacating->misfit_bytes)) {
             break;
-        }
-        if (++vacating->try_count < tries_max) {
-            add_more_candidates(vacating, is_small);
-        }
-        if (vacating->try_count == tries_max || vacating->candidate_count == 0) {
-            add_last_candidate(vacating);
         }
     }
     return HBM_VACATE_NONE;
@@ -394,16 +273,16 @@ enum hbm_vacate_result hbm_vacate(struct hbm_call *call)
         hbm_call_stack_wanted(call) != hbm_heap_reserved(heap)) {
         return HBM_VACATE_NONE;
     }
-    struct vacating vacating;
-    vacating.hbm = hbm;
-    vacating.refused = false;
-    vacating.candidate_count = vacating.try_count = 0;
     const bool repacks = hbm->options.defrag == HBM_DEFRAG_REPACK;
     const struct hbm_window_wish wish = {.heap = heap,
                                          .size_bytes = call->demand.size_bytes,
                                          .align_shift = call->demand.align_shift,
                                          .leaving_bytes_max = repacks ? hbm_heap_largest(heap) : 0,
                                          .filled_share = HBM_WINDOW_SHARE_WHOLE};
-    add_candidate(&vacating, &wish);
-    return try_windows(&vacating);
+    struct hbm_windows windows;
+    struct vacating vacating;
+    vacating.hbm = hbm;
+    vacating.refused = false;
+    hbm_windows_begin(&windows, &wish);
+    return try_windows(&vacating, &windows);
 }

@@ -49,12 +49,14 @@ static inline void hbm_bins_unmark(struct hbm_heap *heap, uint32_t index)
     }
 }
 
-HBM_HOT void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole)
+/* Into the bin `index`; its place is HBM_PLACE_LIST, as that of each hole in no bin. */
+HBM_HOT void hbm_bins_insert_into(struct hbm_heap *heap, uint32_t index, uint32_t number,
+                                  struct hbm_block *hole)
 {
     HBM_CHECK_COSTLY(hole->size_bytes != 0);
-    HBM_CHECK_COSTLY(hole->role == HBM_ROLE_HOLE);
+    HBM_CHECK_COSTLY(hole->role == HBM_ROLE_HOLE && hole->place == HBM_PLACE_LIST);
     HBM_CHECK_COSTLY(hbm_heap_at(heap, number) == hole);
-    const uint32_t index = hbm_bin_index(hbm_hole_granules(heap, hole));
+    HBM_CHECK_COSTLY(index == hbm_bin_index(hbm_hole_granules(heap, hole)));
     struct hbm_bin *bin = &heap->bins[index];
     const uint32_t head = bin->head;
     if (__builtin_expect(bin->count >= HBM_BIN_LIST_MAX, 0)) {
@@ -63,7 +65,6 @@ HBM_HOT void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_
     }
     bin->count++;
     bin->head = number;
-    hole->place = HBM_PLACE_LIST;
     hole->hole.previous = HBM_POOL_NONE;
     hole->hole.next = head;
     if (head != HBM_POOL_NONE) {
@@ -72,6 +73,11 @@ HBM_HOT void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_
     }
     heap->columns[index >> HBM_BIN_SHIFT] |= 1u << (index & (HBM_BIN_COLUMNS - 1u));
     heap->rows |= (uint64_t)1 << (index >> HBM_BIN_SHIFT);
+}
+
+HBM_HOT void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole)
+{
+    hbm_bins_insert_into(heap, hbm_bin_index(hbm_hole_granules(heap, hole)), number, hole);
 }
 
 /* Of the list of the bin `index`. */
@@ -105,6 +111,7 @@ HBM_HOT void hbm_bins_remove_from(struct hbm_heap *heap, uint32_t index, uint32_
         return;
     }
     hbm_bins_remove_from_trie(heap, &heap->bins[index], number, hole);
+    hole->place = HBM_PLACE_LIST;
     if (heap->bins[index].head == HBM_POOL_NONE && heap->roots[index] == HBM_POOL_NONE) {
         hbm_bins_unmark(heap, index);
     }
@@ -119,15 +126,14 @@ HBM_HOT void hbm_bins_remove(struct hbm_heap *heap, uint32_t number, struct hbm_
 HBM_HOT void hbm_bins_resize(struct hbm_heap *heap, uint32_t index, uint32_t number,
                              struct hbm_block *hole, uint64_t size_bytes)
 {
-    const bool stays = heap->bins[index].head == number &&
-                       hbm_bin_index(size_bytes >> heap->granule_shift) == index;
-    if (stays) { /* it would come back to where it is */
-        hole->size_bytes = size_bytes;
+    const uint32_t index_then = hbm_bin_index(size_bytes >> heap->granule_shift);
+    if (index == index_then && heap->bins[index].head == number) {
+        hole->size_bytes = size_bytes; /* it would come back to where it is */
         return;
     }
     hbm_bins_remove_from(heap, index, number, hole);
     hole->size_bytes = size_bytes;
-    hbm_bins_insert(heap, number, hole);
+    hbm_bins_insert_into(heap, index_then, number, hole);
 }
 
 /* The first bin from `bin` on that has a hole, or UINT32_MAX. */
@@ -152,36 +158,49 @@ static inline uint32_t hbm_bins_next(const struct hbm_heap *heap, uint32_t bin)
 /* A hole, and the bin that it is in. */
 struct hbm_found {
     struct hbm_block *hole;
-    uint32_t number; /* HBM_POOL_NONE: there is none */
+    uint32_t number;
     uint32_t bin;
 };
 
-/* As hbm_bins_find, for a size of at most the capacity. */
-HBM_HOT struct hbm_found hbm_bins_search(const struct hbm_heap *heap, uint64_t size_bytes)
+/* A hole of the request's own bin wastes least. */
+HBM_HOT bool hbm_bins_search_own(const struct hbm_heap *heap, uint64_t size_bytes,
+                                 struct hbm_found *found)
 {
     const uint64_t size = size_bytes >> heap->granule_shift;
-    const uint32_t own = hbm_bin_index(size);
-    /* A hole of the request's own bin wastes least; every hole of a later one is large enough. */
-    for (uint32_t number = heap->bins[own].head; number != HBM_POOL_NONE;) {
-        struct hbm_block *hole = hbm_heap_at(heap, number);
-        if (hole->size_bytes >= size_bytes) {
-            return (struct hbm_found){hole, number, own};
-        }
-        number = hole->hole.next;
-    }
-    if (__builtin_expect(heap->roots[own] != HBM_POOL_NONE, 0)) {
-        const uint32_t number = hbm_bins_find_in_trie(heap, &heap->bins[own], size);
-        if (number != HBM_POOL_NONE) {
-            return (struct hbm_found){hbm_heap_at(heap, number), number, own};
+    found->bin = hbm_bin_index(size);
+    for (found->number = heap->bins[found->bin].head; found->number != HBM_POOL_NONE;
+         found->number = found->hole->hole.next) {
+        found->hole = hbm_heap_at(heap, found->number);
+        if (found->hole->size_bytes >= size_bytes) {
+            return true;
         }
     }
-    const uint32_t later = hbm_bins_next(heap, own + 1);
-    if (later == UINT32_MAX) {
-        return (struct hbm_found){NULL, HBM_POOL_NONE, later};
+    if (__builtin_expect(heap->roots[found->bin] != HBM_POOL_NONE, 0)) {
+        found->number = hbm_bins_find_in_trie(heap, &heap->bins[found->bin], size);
+        found->hole = hbm_heap_at(heap, found->number);
+        return found->number != HBM_POOL_NONE;
     }
-    const uint32_t head = heap->bins[later].head;
-    const uint32_t number = head != HBM_POOL_NONE ? head : heap->roots[later];
-    return (struct hbm_found){hbm_heap_at(heap, number), number, later};
+    return false;
+}
+
+/* Every hole of a bin later than found->bin is large enough. */
+HBM_HOT bool hbm_bins_search_later(const struct hbm_heap *heap, struct hbm_found *found)
+{
+    found->bin = hbm_bins_next(heap, found->bin + 1);
+    if (found->bin == UINT32_MAX) {
+        return false;
+    }
+    const uint32_t head = heap->bins[found->bin].head;
+    found->number = head != HBM_POOL_NONE ? head : heap->roots[found->bin];
+    found->hole = hbm_heap_at(heap, found->number);
+    return true;
+}
+
+/* As hbm_bins_find, for a size of at most the capacity.  False: there is none. */
+HBM_HOT bool hbm_bins_search(const struct hbm_heap *heap, uint64_t size_bytes,
+                             struct hbm_found *found)
+{
+    return hbm_bins_search_own(heap, size_bytes, found) || hbm_bins_search_later(heap, found);
 }
 
 /* A hole of at least size_bytes (good fit), or HBM_POOL_NONE if there is none.  O(log holes). */

@@ -31,20 +31,27 @@ enum hbm_place {
 #define HBM_NUMBER_MAX ((1u << HBM_NUMBER_BITS) - 1u)
 #define HBM_PADDING_BITS 16u
 #define HBM_PADDING_MAX ((1u << HBM_PADDING_BITS) - 1u)
-#define HBM_ALIGN_SHIFT_MAX 31u
+#define HBM_ALIGN_SHIFT_MAX 63u
 #define HBM_ROLE_MAX 7u
+#define HBM_PLACE_MAX 7u
 
 /* One range: what placing and freeing read of it, two to a cache line.  Invariant: previous and
  * next are the neighbours in address order; two holes are never neighbours. */
 struct hbm_block {
     uint64_t address; /* HBM_ADDRESS_NONE: stranded on the host, and no range is kept */
     uint64_t size_bytes;
-    uint32_t previous : HBM_NUMBER_BITS;
-    uint32_t role : 3; /* enum hbm_role */
-    uint32_t dying : 1;
-    uint32_t next : HBM_NUMBER_BITS; /* its own number when it has no address, so no neighbours */
-    uint32_t place : 3;              /* enum hbm_place */
-    uint32_t in_use : 1;             /* it has unfinished uses: the cold record counts them */
+    union {
+        struct {
+            uint32_t previous : HBM_NUMBER_BITS;
+            uint32_t role : 3; /* enum hbm_role */
+            uint32_t dying : 1;
+            /* Its own number when it has no address, so no neighbours. */
+            uint32_t next : HBM_NUMBER_BITS;
+            uint32_t place : 3;  /* enum hbm_place */
+            uint32_t in_use : 1; /* it has unfinished uses: the cold record counts them */
+        };
+        uint64_t links; /* all of these */
+    };
     union {
         struct {
             uint32_t previous; /* in the list or ring */
@@ -54,10 +61,12 @@ struct hbm_block {
             uint32_t hold_count; /* external references */
             /* Bytes of the block that were not asked for, where it is not described. */
             uint32_t padding_bytes : HBM_PADDING_BITS;
-            uint32_t align_shift : 5;
+            uint32_t align_shift : 6;
             uint32_t described : 1; /* the cold record says what it is for */
             uint32_t shaped : 1;    /* and it has a shape */
+            uint32_t unused : 8;
         };
+        uint64_t holds; /* all of these */
     };
 };
 static_assert(sizeof(struct hbm_block) == 32, "two blocks share one cache line");
@@ -82,7 +91,8 @@ struct hbm_block_cold {
     uint32_t use_count;   /* unfinished uses; meaningful while in_use */
     uint32_t dying_order; /* when it was freed; meaningful while dying */
 };
-static_assert(sizeof(struct hbm_block_cold) == 32, "cold records are as large as hot ones");
+static_assert(sizeof(struct hbm_block_cold) == sizeof(struct hbm_block),
+              "a cold record is as far from its hot one as any other");
 
 struct hbm_bin {
     uint32_t head;  /* of the list */
@@ -95,14 +105,14 @@ struct hbm_bin {
 /* Long enough that the trie is rare in normal running, short enough to walk when it must be. */
 #define HBM_BIN_LIST_MAX 128u
 
-/* Invariant: used_count blocks hold used_bytes; the bit of a bin is set exactly when it has a hole.
- */
+/* Invariant: used_count blocks hold used_bytes; the bit of a bin is set exactly when it has a hole;
+ * the record HBM_POOL_NONE is no hole, so the last range has a neighbour to look at and link. */
 struct hbm_heap {
     struct hbm_pool pool;
     uint64_t capacity_bytes;
     uint64_t used_bytes;
+    uint64_t above_stack_bytes; /* all but the stack's range */
     uint64_t used_count;
-    uint64_t reserved_bytes; /* the size of the stack's range */
     uint32_t granule_shift;
     uint32_t stack;     /* number of the stack's range */
     uint32_t row_count; /* rows of bins that this capacity needs */
@@ -118,16 +128,13 @@ struct hbm_heap {
 
 static inline struct hbm_block *hbm_heap_at(const struct hbm_heap *heap, uint32_t number)
 {
-    return (struct hbm_block *)(void *)heap->pool.slabs[number >> HBM_BLOCK_SLAB_SHIFT] +
-           (number & (HBM_BLOCK_SLAB_COUNT - 1u));
+    const uintptr_t origin = heap->pool.origins[number >> HBM_BLOCK_SLAB_SHIFT];
+    return (struct hbm_block *)(origin + (uintptr_t)number * sizeof(struct hbm_block));
 }
 
 static inline struct hbm_block_cold *hbm_heap_cold(const struct hbm_heap *heap, uint32_t number)
 {
-    struct hbm_block *slab = (struct hbm_block *)(void *)
-                                 heap->pool.slabs[number >> HBM_BLOCK_SLAB_SHIFT];
-    return (struct hbm_block_cold *)(void *)(slab + HBM_BLOCK_SLAB_COUNT) +
-           (number & (HBM_BLOCK_SLAB_COUNT - 1u));
+    return (struct hbm_block_cold *)(void *)(hbm_heap_at(heap, number) + HBM_BLOCK_SLAB_COUNT);
 }
 
 /* The number of a block in address order, by way of its neighbour. */
@@ -139,7 +146,7 @@ static inline uint32_t hbm_heap_number(const struct hbm_heap *heap, const struct
 
 static inline uint64_t hbm_heap_reserved(const struct hbm_heap *heap)
 {
-    return heap->reserved_bytes;
+    return heap->capacity_bytes - heap->above_stack_bytes;
 }
 
 /* ---- what a block may do ---- */

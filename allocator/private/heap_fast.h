@@ -43,74 +43,96 @@ HBM_HOT void hbm_block_set_next(struct hbm_block *block, uint32_t number)
     block->next = number & HBM_NUMBER_MAX;
 }
 
+/* Makes a hole of a record that is in no bin. */
+HBM_HOT void hbm_block_set_hole(struct hbm_block *block, uint64_t size_bytes, uint32_t previous,
+                                uint32_t next)
+{
+    block->size_bytes = size_bytes;
+    block->previous = previous & HBM_NUMBER_MAX;
+    block->role = HBM_ROLE_HOLE;
+    block->dying = false;
+    block->next = next & HBM_NUMBER_MAX;
+    block->place = HBM_PLACE_LIST;
+    block->in_use = false;
+}
+
 /* What is made of a hole. */
 struct hbm_carving {
-    uint64_t address;
-    uint64_t size_bytes;
     struct hbm_block *hole;
+    uint64_t below_bytes; /* of the hole, which stay one; less than all */
+    uint64_t size_bytes;
     uint32_t number; /* of the hole */
     uint32_t bin;    /* it is in */
     enum hbm_role role;
     uint32_t align_shift;
+    uint64_t padding_bytes; /* beyond HBM_PADDING_MAX: will be described elsewhere */
 };
 
-/* Makes a block of [address, address + size_bytes) of the hole, without flags, references and
- * description, and links it as if that were the hole's end; the hole keeps what is below, if
- * anything.  HBM_CARVE_RECORDS are reserved. */
+/* All but the address and the links. */
+HBM_HOT void hbm_block_set(struct hbm_block *block, const struct hbm_carving *carving)
+{
+    block->size_bytes = carving->size_bytes;
+    block->role = carving->role & HBM_ROLE_MAX;
+    block->dying = false;
+    block->place = HBM_PLACE_DEVICE;
+    block->in_use = false;
+    block->hold_count = 0;
+    block->padding_bytes = carving->padding_bytes & HBM_PADDING_MAX;
+    block->align_shift = carving->align_shift & HBM_ALIGN_SHIFT_MAX;
+    block->described = false;
+    block->shaped = false;
+    block->unused = 0;
+}
+
+/* Makes a block of size_bytes of the hole, without flags, references and description, and links it
+ * as if it ended where the hole does; the hole keeps what is below, if anything.  HBM_CARVE_RECORDS
+ * are reserved. */
 HBM_HOT struct hbm_block *hbm_heap_carve(struct hbm_heap *heap, const struct hbm_carving *carving)
 {
-    struct hbm_block *hole = carving->hole, *block = hole;
-    const uint64_t below_bytes = carving->address - hole->address;
-    const uint32_t next = hole->next;
-    uint32_t previous = carving->number;
-    HBM_CHECK(below_bytes < hole->size_bytes);
-    if (__builtin_expect(below_bytes != 0, 1)) {
-        const uint32_t number = hbm_heap_take_record(heap);
-        block = hbm_heap_at(heap, number);
-        hbm_bins_resize(heap, carving->bin, carving->number, hole, below_bytes);
-        hbm_block_set_next(hole, number);
-        if (next != HBM_POOL_NONE) {
-            hbm_block_set_previous(hbm_heap_at(heap, next), number);
-        }
-    } else {
-        hbm_bins_remove_from(heap, carving->bin, carving->number, hole);
-        previous = hole->previous;
-    }
-    *block = (struct hbm_block){.address = carving->address,
-                                .size_bytes = carving->size_bytes,
-                                .previous = previous & HBM_NUMBER_MAX,
-                                .role = carving->role & HBM_ROLE_MAX,
-                                .next = next & HBM_NUMBER_MAX,
-                                .place = HBM_PLACE_DEVICE,
-                                .align_shift = carving->align_shift & HBM_ALIGN_SHIFT_MAX};
+    struct hbm_block *hole = carving->hole;
+    HBM_CHECK(carving->below_bytes < hole->size_bytes);
     heap->used_bytes += carving->size_bytes;
     heap->used_count++;
+    if (carving->below_bytes == 0) {
+        hbm_bins_remove_from(heap, carving->bin, carving->number, hole);
+        hbm_block_set(hole, carving);
+        return hole;
+    }
+    const uint32_t number = hbm_heap_take_record(heap), next = hole->next;
+    struct hbm_block *block = hbm_heap_at(heap, number);
+    hbm_bins_resize(heap, carving->bin, carving->number, hole, carving->below_bytes);
+    hbm_block_set_next(hole, number);
+    hbm_block_set_previous(hbm_heap_at(heap, next), number);
+    block->address = hole->address + carving->below_bytes;
+    hbm_block_set_previous(block, carving->number);
+    hbm_block_set_next(block, next);
+    hbm_block_set(block, carving);
     return block;
 }
 
-/* hbm_heap_take for granule alignment, where records are there.  NULL: no hole, or no records, and
- * nothing changed. */
+/* hbm_heap_take for granule alignment, where records are there, of a block with so many bytes that
+ * were not asked for.  NULL: no hole, or no records, and nothing changed. */
 HBM_HOT struct hbm_block *hbm_heap_take_plain(struct hbm_heap *heap, uint64_t size_bytes,
-                                              enum hbm_role role)
+                                              enum hbm_role role, uint64_t padding_bytes)
 {
     /* Holes may come to more: bytes of a block that is stranded on the host stay its own, wherever
      * they are. */
-    if (size_bytes > heap->capacity_bytes - heap->used_bytes - heap->reserved_bytes ||
+    if (size_bytes > heap->above_stack_bytes - heap->used_bytes ||
         heap->pool.free_count < HBM_CARVE_RECORDS) {
         return NULL;
     }
-    const struct hbm_found found = hbm_bins_search(heap, size_bytes);
-    if (found.number == HBM_POOL_NONE) {
+    struct hbm_found found;
+    if (!hbm_bins_search(heap, size_bytes, &found)) {
         return NULL;
     }
-    const uint64_t hole_end = found.hole->address + found.hole->size_bytes;
-    const struct hbm_carving carving = {.address = hole_end - size_bytes,
+    const struct hbm_carving carving = {.hole = found.hole,
+                                        .below_bytes = found.hole->size_bytes - size_bytes,
                                         .size_bytes = size_bytes,
-                                        .hole = found.hole,
                                         .number = found.number,
                                         .bin = found.bin,
                                         .role = role,
-                                        .align_shift = heap->granule_shift};
+                                        .align_shift = heap->granule_shift,
+                                        .padding_bytes = padding_bytes};
     return hbm_heap_carve(heap, &carving);
 }
 
@@ -128,7 +150,7 @@ HBM_HOT void hbm_heap_give_block(struct hbm_heap *heap, struct hbm_block *block)
     HBM_CHECK_COSTLY(hbm_heap_at(heap, number) == block);
     HBM_CHECK(heap->used_bytes >= size_bytes);
     heap->used_bytes -= size_bytes;
-    if (next_number != HBM_POOL_NONE && next->role == HBM_ROLE_HOLE) {
+    if (next->role == HBM_ROLE_HOLE) {
         hbm_bins_remove(heap, next_number, next);
         size_bytes += next->size_bytes;
         beyond = next->next;
@@ -140,16 +162,12 @@ HBM_HOT void hbm_heap_give_block(struct hbm_heap *heap, struct hbm_block *block)
         hbm_bins_resize(heap, hbm_bin_index(hbm_hole_granules(heap, previous)), previous_number,
                         previous, previous->size_bytes + size_bytes);
         number = previous_number;
-        block = previous;
+        hbm_block_set_next(previous, beyond);
     } else {
-        block->role = HBM_ROLE_HOLE;
-        block->size_bytes = size_bytes;
+        hbm_block_set_hole(block, size_bytes, previous_number, beyond);
         hbm_bins_insert(heap, number, block);
     }
-    hbm_block_set_next(block, beyond);
-    if (beyond != HBM_POOL_NONE) {
-        hbm_block_set_previous(next, number);
-    }
+    hbm_block_set_previous(next, number);
     if (__builtin_expect(--heap->used_count == 0, 0)) {
         hbm_heap_shrink_records(heap);
     }

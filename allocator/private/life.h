@@ -19,17 +19,25 @@ static inline void hbm_collect_events(struct hbm *hbm)
 static inline void hbm_collect(struct hbm *hbm)
 {
     hbm_collect_events(hbm);
-    hbm->return_refused = false;
     if (__builtin_expect(hbm->stranded != NULL, 0)) {
         hbm_stranded_retry(hbm);
     }
 }
 
-/* Whether it is a live buffer or output whose end is that of its range, and nothing else. */
+/* Whether it is a live buffer or output whose end is that of its range, and nothing else.  It has
+ * no references, unfinished uses or shape, and its contents are on the device. */
 static inline bool hbm_block_ends_plainly(const struct hbm_block *block)
 {
-    return (block->role == HBM_ROLE_BUFFER || block->role == HBM_ROLE_OUTPUT) && !block->dying &&
-           block->place == HBM_PLACE_DEVICE && !hbm_block_is_held(block) && !block->shaped;
+    static_assert((HBM_ROLE_BUFFER | 1) == HBM_ROLE_OUTPUT, "the two differ in one bit");
+    const uint64_t asked = (struct hbm_block){.role = HBM_ROLE_MAX & ~1u,
+                                              .dying = 1,
+                                              .place = HBM_PLACE_MAX,
+                                              .in_use = 1}
+                               .links;
+    const uint64_t plain = (struct hbm_block){.role = HBM_ROLE_BUFFER, .place = HBM_PLACE_DEVICE}
+                               .links;
+    const uint64_t none_of = (struct hbm_block){.hold_count = UINT32_MAX, .shaped = 1}.holds;
+    return (block->links & asked) == plain && (block->holds & none_of) == 0;
 }
 
 /* Frees a live block: at once, or when it is no longer held. */

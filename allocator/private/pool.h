@@ -13,7 +13,9 @@
  * held.  The first four bytes of a record on the free list are the number of the next one. */
 struct hbm_pool {
     struct hbm_host *host;
-    char **slabs;        /* [slab_capacity], each aligned to a cache line */
+    /* [slab_capacity], each aligned to a cache line: the address that record 0 would have if its
+     * slab began with it, so that a number needs no rest to be taken. */
+    uintptr_t *origins;
     uint32_t slab_shift; /* records per slab, as a power of two */
     uint32_t record_bytes;
     uint32_t cold_bytes; /* of the cold part of each record, behind all records of its slab */
@@ -42,8 +44,8 @@ void hbm_pool_reset(struct hbm_pool *pool);
 
 static inline void *hbm_pool_at(const struct hbm_pool *pool, uint32_t number)
 {
-    const size_t offset = number & ((1u << pool->slab_shift) - 1u);
-    return pool->slabs[number >> pool->slab_shift] + offset * pool->record_bytes;
+    const uintptr_t origin = pool->origins[number >> pool->slab_shift];
+    return (void *)(origin + (uintptr_t)number * pool->record_bytes);
 }
 
 /* Records in use; number 0 exists, but is none. */

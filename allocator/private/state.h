@@ -15,17 +15,17 @@ struct hbm_stranded {
 };
 
 struct hbm {
-    struct hbm_lock lock; /* guards all that follows */
+    struct hbm_heap heap; /* first, so that its address is that of the whole */
+    struct hbm_lock lock; /* guards all but itself */
     struct hbm_host host;
     struct hbm_options options;
-    struct hbm_heap heap;
     struct hbm_pending pending;
     struct hbm_shapes shapes;
     struct hbm_program *program_first;
     struct hbm_program *program_last;
     struct hbm_stranded *stranded;
     bool return_refused; /* a service refused what the last attempt to bring a stranded block back
-                            needed */
+                            needed; meaningful while there is one */
     struct hbm_stats totals; /* the fields that are history: peaks, largest_alloc_size, ... */
     uint64_t call_count;
     uint64_t room_count; /* grows when a block ends or moves, and when a hold or a pin that kept one

@@ -42,10 +42,13 @@ struct hbm_window {
 
 /* The window with the fewest bytes of blocks among those whose holes and leaving blocks come to the
  * demanded bytes.  It is looked for around the largest holes, and in the whole heap where that is
- * small or they have none.  False: there is none, or (only where no block may leave) a block that
- * was seen wants more than granule alignment, or the demand does: the answer is then no proof.  Far
- * from walls O(largest holes * blocks that move), else O(ranges). */
-bool hbm_window_find(const struct hbm_window_wish *wish, struct hbm_window *window);
+ * small or they have none.  With a limit other than UINT64_MAX only windows that cost less are
+ * looked for, in a heap that is not small only around holes.  False: there is none, or (only where
+ * no block may leave) a block that was seen wants more than granule alignment, or the demand does:
+ * the answer is then no proof.  Far from walls O(largest holes * blocks that move), else O(ranges).
+ */
+bool hbm_window_find(const struct hbm_window_wish *wish, uint64_t limit_bytes,
+                     struct hbm_window *window);
 
 /* Whether a free range [low, high) has an aligned place for the wish. */
 bool hbm_window_has_place(const struct hbm_window_wish *wish, uint64_t low, uint64_t high);

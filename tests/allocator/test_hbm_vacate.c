@@ -3,6 +3,9 @@
  * request is met that can be. */
 #include <check.h>
 
+#include "allocator/private/heap.h"
+#include "allocator/private/state.h"
+#include "allocator/private/window.h"
 #include "tests/allocator/hbm_rig.h"
 #include "tests/helpers/suite.h"
 
@@ -235,12 +238,61 @@ START_TEST(a_request_in_a_large_full_heap_is_met_whenever_enough_is_free)
 }
 END_TEST
 
+/* ---- limits ---- */
+
+/* Looks for a window for the size without a limit, and with limits at its cost and above. */
+static bool check_limits(const struct hbm_window_wish *wish)
+{
+    struct hbm_window cheapest, window;
+    if (!hbm_window_find(wish, UINT64_MAX, &cheapest)) {
+        ck_assert(!hbm_window_find(wish, wish->heap->capacity_bytes, &window));
+        return false;
+    }
+    const uint64_t bytes = cheapest.block_bytes;
+    ck_assert(!hbm_window_find(wish, bytes, &window));
+    if (hbm_window_find(wish, bytes + RIG_GRANULE, &window)) {
+        ck_assert_uint_eq(window.address, cheapest.address);
+        ck_assert_uint_eq(window.block_bytes, bytes);
+        return true;
+    }
+    /* Holes far from the largest are looked at only where nothing is known. */
+    ck_assert_uint_gt(hbm_pool_used_count(&wish->heap->pool), HBM_WINDOW_SMALL_COUNT);
+    return false;
+}
+
+START_TEST(a_window_is_found_below_a_limit_when_it_costs_less)
+{
+    struct crowd crowd = {.is_mixed = false};
+    int found_count = 0;
+    random_state = 7;
+    rig_start(&rig, MANY_GRANULES, HBM_DEFRAG_REPACK);
+    for (int step = 0; step < STEP_COUNT; step++) {
+        const size_t i = draw_below(MANY);
+        crowd_free(&crowd, i);
+        crowd_request(&crowd, i);
+        const struct hbm_heap *heap = &rig.hbm->heap;
+        const struct hbm_window_wish wish = {.heap = heap,
+                                             .size_bytes = (1 + draw_below(64)) * RIG_GRANULE,
+                                             .align_shift = heap->granule_shift,
+                                             .leaving_bytes_max = hbm_heap_largest(heap),
+                                             .filled_share = HBM_WINDOW_SHARE_WHOLE};
+        found_count += check_limits(&wish);
+    }
+    ck_assert_int_gt(found_count, STEP_COUNT / 2);
+    for (size_t i = 0; i < MANY; i++) {
+        crowd_free(&crowd, i);
+    }
+    rig_stop(&rig);
+}
+END_TEST
+
 Suite *suite_of_hbm_vacate(void)
 {
     Suite *suite = suite_create("hbm_vacate");
     TCase *tests = tcase_create("vacate");
     tcase_add_test(tests, requests_move_at_most_a_tenth_more_than_the_fewest_bytes_that_do);
     tcase_add_loop_test(tests, a_request_in_a_large_full_heap_is_met_whenever_enough_is_free, 0, 3);
+    tcase_add_test(tests, a_window_is_found_below_a_limit_when_it_costs_less);
     suite_add_tcase(suite, tests);
     return suite;
 }
