@@ -94,6 +94,8 @@ function(hbmstress_test_properties name)
     endif()
     # libcheck gives each case 4 s by default, which a sanitized build on a busy machine may need.
     set(environment "CK_DEFAULT_TIMEOUT=300" "UBSAN_OPTIONS=print_stacktrace=1")
+    # Undefined behaviour that traps, as in ci/test, is told with its place, too.
+    list(APPEND environment "ASAN_OPTIONS=handle_sigill=1")
     if(test_SUITE)
         string(REGEX REPLACE "^test_" "" suite ${name})
         list(APPEND environment "CK_RUN_SUITE=${suite}")

@@ -29,9 +29,9 @@ enum scheduler_outcome {
     SCHEDULER_RACE, /* two lanes touched the same memory, one of them wrote, and nothing orders them
                      */
     SCHEDULER_MISUSE, /* an unlock by who does not hold it, a destroy of what is in use */
-    SCHEDULER_STUCK,  /* the lane reached no step for 10 s of processor time (10 s of the clock when
-                         it used none): it waits for, or  spins on, what the scheduler does not see
-                       */
+    SCHEDULER_STUCK,  /* the lane reached no step for stuck_after_ms of processor time (of the clock
+                         when it used none): it waits for, or spins on, what the scheduler does not
+                         see */
     SCHEDULER_NOT_MODELLED, /* the lane has slept in the kernel for half a second: it waits for what
                                the scheduler does not see.  Nobody did anything wrong */
     SCHEDULER_STOPPED       /* scheduler_stop() */
@@ -70,7 +70,9 @@ struct scheduler_plan {
     uint8_t client_count; /* lanes [0, client_count) are for scheduler_client_start(); 0 = only lane
                              0 */
     uint64_t step_count_max; /* fairness bound; 0 = 100000 */
-    struct order *order;     /* checks that plain accesses are ordered; NULL: does not */
+    uint32_t
+        stuck_after_ms;  /* STUCK: a lane may reach no step for so long; from 100 on; 0 = 10000 */
+    struct order *order; /* checks that plain accesses are ordered; NULL: does not */
     const struct scheduler_trace *trace; /* NULL: nobody is told */
 };
 

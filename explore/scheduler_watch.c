@@ -16,7 +16,7 @@
 
 /* A search of a hard packing, which reaches no point either, takes some seconds: computing is
  * allowed for long.  Nothing of the harness sleeps in a lane. */
-enum { STUCK_AFTER_MS = 10000, ASLEEP_AFTER_MS = 500, LOOK_MS = 100, IDLE_MS_PER_LOOK = 1 };
+enum { STUCK_AFTER_MS_DEFAULT = 10000, ASLEEP_AFTER_MS = 500, LOOK_MS = 100, IDLE_MS_PER_LOOK = 1 };
 
 /* What the watch thinks of the lane that runs. */
 enum accused { ACCUSED_NONE = 0, ACCUSED_STUCK, ACCUSED_ASLEEP };
@@ -122,10 +122,11 @@ static void note_look(struct quiet *quiet, bool is_quiet, uint64_t spent)
 
 /* A lane that spins spends processor time, and one that computes as long is taken for it; one that
  * waits spends none. One that a busy machine does not let run spends little: it gets longer. */
-static bool is_lane_stuck(const struct quiet *quiet)
+static bool is_lane_stuck(const struct quiet *quiet, uint32_t stuck_after_ms)
 {
-    return quiet->spent_ms - quiet->began_ms >= STUCK_AFTER_MS ||
-           quiet->idle_looks >= STUCK_AFTER_MS / LOOK_MS;
+    EXPLORE_CHECK(stuck_after_ms >= LOOK_MS);
+    return quiet->spent_ms - quiet->began_ms >= stuck_after_ms ||
+           quiet->idle_looks >= stuck_after_ms / LOOK_MS;
 }
 
 /* What a lane writes may wait for whoever reads it, a pager, say: it waits for no other lane, and
@@ -150,9 +151,9 @@ static enum accused look_at_lanes(struct scheduler *scheduler, uint64_t *seen, s
     note_look(quiet, is_same && atomic_load(&scheduler->is_watched), measure_spent_ms(scheduler));
     note_sleep(scheduler, quiet, is_same);
     *seen = steps;
-    return quiet->asleep_looks > ASLEEP_AFTER_MS / LOOK_MS ? ACCUSED_ASLEEP
-           : is_lane_stuck(quiet)                          ? ACCUSED_STUCK
-                                                           : ACCUSED_NONE;
+    return quiet->asleep_looks > ASLEEP_AFTER_MS / LOOK_MS                 ? ACCUSED_ASLEEP
+           : is_lane_stuck(quiet, atomic_load(&scheduler->stuck_after_ms)) ? ACCUSED_STUCK
+                                                                           : ACCUSED_NONE;
 }
 
 static void *watch_lanes(void *context)
@@ -175,6 +176,10 @@ static void *watch_lanes(void *context)
 
 void scheduler_watch_begin(struct scheduler *scheduler)
 {
+    const uint32_t stuck_after_ms = scheduler->plan->stuck_after_ms;
+    atomic_store_explicit(&scheduler->stuck_after_ms,
+                          stuck_after_ms == 0 ? STUCK_AFTER_MS_DEFAULT : stuck_after_ms,
+                          memory_order_relaxed);
     if (!scheduler->has_watch) {
         const struct sigaction action = {.sa_sigaction = leave_stuck_lane,
                                          .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};

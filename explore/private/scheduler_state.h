@@ -48,6 +48,7 @@ struct scheduler {
     _Atomic uint64_t step_total;
     _Atomic bool is_running; /* a run is under way */
     _Atomic bool is_watched; /* and no step may take long */
+    _Atomic uint32_t stuck_after_ms;
     pthread_t watch, running_thread;
     _Atomic(_Atomic int *) running_task; /* the kernel's number of that thread */
     _Atomic uint32_t accused;            /* enum accused: what the signal is for */

@@ -30,14 +30,15 @@ static struct decision coin_choose(void *state, const struct choice *choice)
 static const struct strategy_kind coin_kind = {
     .name = "coin", .summary = "Any lane.", .choose = coin_choose};
 
-void rig_run(enum scheduler_backend backend, uint32_t run_count, void (*body)(void *context),
-             struct outcomes *outcomes)
+static void run_plan(enum scheduler_backend backend, uint32_t run_count, struct scheduler_plan plan,
+                     struct outcomes *outcomes)
 {
     static struct scheduler_report report;
     struct scheduler *scheduler = scheduler_create(backend);
     struct coin coin = {.hash = 1};
-    const struct scheduler_plan plan = {
-        .strategy = &coin_kind, .strategy_state = &coin, .body = body, .step_count_max = 20000};
+    plan.strategy = &coin_kind;
+    plan.strategy_state = &coin;
+    plan.step_count_max = 20000;
     memset(outcomes, 0, sizeof *outcomes);
     for (uint32_t i = 0; i < run_count; i++) {
         coin.chance = chance_of(i, 0);
@@ -50,6 +51,19 @@ void rig_run(enum scheduler_backend backend, uint32_t run_count, void (*body)(vo
     }
     outcomes->decisions_hash = coin.hash;
     scheduler_destroy(scheduler);
+}
+
+void rig_run(enum scheduler_backend backend, uint32_t run_count, void (*body)(void *context),
+             struct outcomes *outcomes)
+{
+    run_plan(backend, run_count, (struct scheduler_plan){.body = body}, outcomes);
+}
+
+void rig_run_stuck(enum scheduler_backend backend, uint32_t stuck_after_ms,
+                   void (*body)(void *context), struct outcomes *outcomes)
+{
+    run_plan(backend, 1, (struct scheduler_plan){.body = body, .stuck_after_ms = stuck_after_ms},
+             outcomes);
 }
 
 void rig_check_finishes(uint32_t run_count, void (*body)(void *context))

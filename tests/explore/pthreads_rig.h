@@ -14,6 +14,9 @@ struct outcomes {
 /* Runs it run_count times, with the seeds 0, 1, 2 ... */
 void rig_run(enum scheduler_backend backend, uint32_t run_count, void (*body)(void *context),
              struct outcomes *outcomes);
+/* The same once, for a body that reaches no step: the plan's stuck_after_ms, 0 for the default. */
+void rig_run_stuck(enum scheduler_backend backend, uint32_t stuck_after_ms,
+                   void (*body)(void *context), struct outcomes *outcomes);
 /* Every schedule of both backends finishes, and both take the same steps and decisions. */
 void rig_check_finishes(uint32_t run_count, void (*body)(void *context));
 /* Some schedule, with either backend, has this outcome, and no schedule another one but FINISHED.
