@@ -176,14 +176,13 @@ static enum import_result follow_all(struct lives *lives)
 static enum import_result put_life(struct lives *lives, struct span_map *map, uint32_t begun)
 {
     const struct torch_event *event = &lives->snapshot->events[begun];
-    const struct span span = {
-        .start = event->address, .end = event->address + event->taken_bytes, .owner = begun};
+    const struct span_claim claim = span_map_claim(map, event->address,
+                                                   event->address + event->taken_bytes, begun);
     struct span other;
-    struct span_cursor cursor;
-    if (span_map_insert_if_free(map, &span, &cursor)) {
+    if (claim.is_free) {
         return IMPORT_OK;
     }
-    span_map_get(map, &cursor, &other);
+    span_map_get(map, &claim.cursor, &other);
     return torch_fail_event(lives->error, event,
                             "its block of %" PRIu64 " bytes at %" PRIu64
                             " overlaps the live one at %" PRIu64,

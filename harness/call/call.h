@@ -17,7 +17,8 @@ struct call {
     bool is_pinned;   /* no event completes and no fault strikes during it: OP_RETRY */
     bool is_deferred; /* a free that the harness keeps back until its event is done */
     bool is_spoiled;  /* the block that the call ends, or reads, did not hold its stamps */
-    bool is_plain;    /* an alloc or free of a plain host, made on the short road and granted */
+    bool is_plain;    /* an alloc or free of a plain host, made on the short road and granted; the
+                         device was quiet */
     enum target_result result;
     struct target_block block; /* zero unless the call sets one and returned OK */
 };

@@ -495,7 +495,7 @@ void driver_end_call(struct host *host, struct call *call)
 static bool is_plain_op(const struct host *host, const struct op *op)
 {
     return host->is_plain && op->flags == 0 && (op->kind == OP_ALLOC || op->kind == OP_FREE) &&
-           host->clients == NULL && !model_is_asleep(host->model);
+           host->clients == NULL && model_is_plain(host->model);
 }
 
 static void free_plain(struct host *host, struct call *call)
@@ -514,12 +514,23 @@ static void free_plain(struct host *host, struct call *call)
     }
 }
 
-/* As the long road does it for such an op, which has no limits to keep if it is a free. */
+static void begin_plain(struct call *call, const struct op *op, uint32_t number)
+{
+    const struct op copy = *op;
+    zero_often(call, sizeof *call);
+    call->op = copy;
+    call->number = number;
+    call->slot = SLOT_NONE;
+    call->result = TARGET_OK;
+}
+
+/* As the long road does it for such an op, which has no limits to keep if it is a free, and meets
+ * no other call. */
 static void call_plain(struct host *host, const struct setup *setup, const struct op *op,
                        uint32_t number, struct call *call)
 {
-    *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
-    host_begin_call(host);
+    begin_plain(call, op, number);
+    device_begin_op(host->device, host_device_calls_max(host));
     if (op->kind == OP_FREE) {
         free_plain(host, call);
     } else if (limits_are_exceeded(&host->target->limits, op)) {
@@ -527,12 +538,12 @@ static void call_plain(struct host *host, const struct setup *setup, const struc
     } else {
         call->result = call_alloc(host, setup, call);
     }
-    host_end_call(host);
+    const bool was_quiet = device_end_op(host->device);
     note_refusal(host, call);
     if (call->result != TARGET_OK) {
         call->block = (struct target_block){0};
     }
-    call->is_plain = call->result == TARGET_OK && !call->skipped && !call->is_deferred;
+    call->is_plain = was_quiet && call->result == TARGET_OK && !call->skipped && !call->is_deferred;
 }
 
 static SELDOM void call_whole(struct host *host, const struct setup *setup, const struct op *op,

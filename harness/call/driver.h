@@ -11,7 +11,15 @@
  * they are.  Clears fields that the kind does not have. */
 void driver_resolve(const struct host *host, struct op *op);
 /* Whether the op is an alloc or free, no retry, that would stay as it is. */
-bool driver_is_resolved(const struct op *op);
+static inline bool driver_is_resolved(const struct op *op)
+{
+    if (op->flags != 0 || op->event != OP_NONE || op->group != 0) {
+        return false;
+    }
+    return op->kind == OP_ALLOC ? op->ref == OP_NONE && op->align_log2 <= OP_ALIGN_LOG2_MAX
+                                : op->kind == OP_FREE && op->size_bytes == 0 && op->delay_ns == 0 &&
+                                      op->tag == 0 && op->align_log2 == 0;
+}
 
 /* Executes a resolved op; setup gives hosts and tag names. */
 void driver_call(struct host *host, const struct setup *setup, const struct op *op, uint32_t number,

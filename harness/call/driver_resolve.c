@@ -43,16 +43,6 @@ static void resolve_fault(struct op *op)
     op->size_bytes = op->size_bytes > UINT32_MAX ? UINT32_MAX : op->size_bytes;
 }
 
-bool driver_is_resolved(const struct op *op)
-{
-    if (op->flags != 0 || op->event != OP_NONE || op->group != 0) {
-        return false;
-    }
-    return op->kind == OP_ALLOC ? op->ref == OP_NONE && op->align_log2 <= OP_ALIGN_LOG2_MAX
-                                : op->kind == OP_FREE && op->size_bytes == 0 && op->delay_ns == 0 &&
-                                      op->tag == 0 && op->align_log2 == 0;
-}
-
 void driver_resolve(const struct host *host, struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);

@@ -20,19 +20,7 @@
 /* The first ABI version whose contract has a rounding. */
 #define ABI_VERSION_OF_ROUNDING 3u
 
-/* What one op may do to the device.  An honest mitigation moves each block, awaits each event and
- * evicts each program about once, and may start over after each eviction; 64 times all of that is
- * far beyond it. */
-enum { DEVICE_CALLS_FACTOR = 64, DEVICE_CALLS_MIN = 4096 };
-
 enum { LATENCY_PER_MILLE_MAX = 1000 };
-
-static uint64_t device_calls_max(const struct host *host)
-{
-    const uint64_t blocks = host->model == NULL ? 0 : model_counters(host->model)->block_count;
-    const uint64_t events = host->model == NULL ? 0 : model_event_count(host->model);
-    return DEVICE_CALLS_MIN + DEVICE_CALLS_FACTOR * (blocks + events);
-}
 
 /* --- life --- */
 
@@ -376,7 +364,8 @@ bool host_share(struct host *host, struct device_pool *pool, char *reason, size_
 void host_close(struct host *host)
 {
     if (host->instance != NULL) {
-        device_begin_op(host->device, device_calls_max(host));
+        device_begin_op(host->device,
+                        host->model == NULL ? HOST_DEVICE_CALLS_MIN : host_device_calls_max(host));
         progress_begin(PROGRESS_CLOSE, OP_KIND_COUNT, 0);
         host->target->close(host->instance);
         progress_end();
@@ -409,9 +398,9 @@ void host_set_clients(struct host *host, const struct clients *clients)
 void host_begin_call(struct host *host)
 {
     if (host->call_count++ == 0) {
-        device_begin_op(host->device, device_calls_max(host));
+        device_begin_op(host->device, host_device_calls_max(host));
     } else {
-        device_join_op(host->device, device_calls_max(host));
+        device_join_op(host->device, host_device_calls_max(host));
     }
     if (host->has_cost) {
         host->access_count = accesses_count();
@@ -425,6 +414,6 @@ void host_end_call(struct host *host)
         host->access_count = accesses_count() - host->access_count;
     }
     if (--host->call_count == 0) {
-        device_end_op(host->device);
+        (void)device_end_op(host->device);
     }
 }

@@ -3,6 +3,7 @@
 #define HARNESS_CALL_HOST_H
 
 #include "harness/device/device.h"
+#include "harness/device/timeline.h"
 #include "harness/model/model.h"
 #include "harness/op/setup.h"
 #include "harness/target.h"
@@ -65,5 +66,16 @@ void host_set_clients(struct host *host, const struct clients *clients);
  * the device; between a begin and its end of the caller's own, all calls of others have. */
 void host_begin_call(struct host *host);
 void host_end_call(struct host *host);
+
+/* What one op may do to the device.  An honest mitigation moves each block, awaits each event and
+ * evicts each program about once, and may start over after each eviction; 64 times all of that is
+ * far beyond it. */
+enum { HOST_DEVICE_CALLS_FACTOR = 64, HOST_DEVICE_CALLS_MIN = 4096 };
+static inline uint64_t host_device_calls_max(const struct host *host)
+{
+    const uint64_t blocks = model_counters(host->model)->block_count;
+    const uint64_t events = timeline_pending_count(host->timeline);
+    return HOST_DEVICE_CALLS_MIN + HOST_DEVICE_CALLS_FACTOR * (blocks + events);
+}
 
 #endif

@@ -58,8 +58,8 @@ void device_begin_op(struct device *device, uint64_t call_count_max);
  * come on top of the bound. */
 void device_join_op(struct device *device, uint64_t call_count_max);
 /* The op's call has returned: until the next op the clock does not jump (FAULT_CLOCK_JUMP,
- * FAULT_POLL_JUMP). */
-void device_end_op(struct device *device);
+ * FAULT_POLL_JUMP).  Returns device_was_quiet(). */
+bool device_end_op(struct device *device);
 const struct device_call *device_calls(const struct device *device, size_t *count);
 /* How many completions the target must have seen: after each call of the device it has to look
  * again, but what completed between its last looks (FAULT_POLL_JUMP) came too late.  Until the next
@@ -74,6 +74,9 @@ bool device_was_quiet(const struct device *device);
 /* Bytes of host memory that the target holds now. */
 uint64_t device_host_bytes(const struct device *device);
 struct host_memory *device_host_memory(struct device *device);
+/* After so many blocks, events and programs: it holds no more than it may, and wrote nowhere else.
+ */
+bool device_keeps_host_memory(struct device *device, uint64_t item_count);
 /* A call of this op left the device's address range, or what of it is mapped. */
 bool device_left_range(const struct device *device);
 /* Bytes of the device with memory behind them: all of them but what the target gave back. */

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an owner was last stamped on; bytes 0 = nothing. */
-struct contents_record {
-    uint64_t address, bytes;
-};
-
 void contents_init(struct contents *contents)
 {
     *contents = (struct contents){0};
@@ -82,11 +77,9 @@ static SELDOM void put_owner(struct contents *contents, uint64_t address, uint64
 {
     CHECK_COSTLY(contents->is_detailed);
     CHECK_COSTLY(bytes > 0);
-    const struct span span = {address, address + bytes, owner, 0};
-    struct span_cursor cursor;
-    if (!span_map_insert_if_free(&contents->map, &span, &cursor)) {
+    if (!span_map_claim(&contents->map, address, address + bytes, owner).is_free) {
         span_map_erase(&contents->map, address, address + bytes);
-        span_map_insert(&contents->map, &span);
+        span_map_insert(&contents->map, &(struct span){address, address + bytes, owner, 0});
     }
 }
 
@@ -155,8 +148,9 @@ struct contents_piece contents_take(struct contents *contents, uint64_t from, ui
 
 /* --- owners --- */
 
-static SELDOM void grow_records(struct contents *contents, uint32_t owner)
+SELDOM void contents_grow(struct contents *contents, uint32_t owner)
 {
+    CHECK_COSTLY(owner != UINT32_MAX);
     const size_t capacity = (size_t)owner * 2 + 64;
     contents->records = realloc(contents->records, capacity * sizeof *contents->records);
     CHECK(contents->records != NULL);
@@ -165,18 +159,10 @@ static SELDOM void grow_records(struct contents *contents, uint32_t owner)
     contents->record_capacity = capacity;
 }
 
-void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
+SELDOM void contents_put_range(struct contents *contents, uint64_t address, uint64_t bytes,
+                               uint32_t owner)
 {
-    CHECK_COSTLY(owner != UINT32_MAX);
     CHECK_COSTLY(address <= UINT64_MAX - bytes);
-    if (owner >= contents->record_capacity) {
-        grow_records(contents, owner);
-    }
-    CHECK_COSTLY(owner < contents->record_capacity);
-    contents->records[owner] = (struct contents_record){address, bytes};
-    if (!contents->is_detailed) {
-        return;
-    }
     put_owner(contents, address, bytes, owner);
     if (contents->is_exact && ++contents->idle_count > contents->record_capacity) {
         span_map_clear(&contents->map);
@@ -216,23 +202,11 @@ bool contents_hold(const struct contents *contents, uint64_t address, uint64_t b
            contents->records[owner].bytes >= bytes;
 }
 
-static SELDOM void erase_record(struct contents *contents, const struct contents_record *record,
-                                uint32_t owner)
+SELDOM void contents_erase_range(struct contents *contents, const struct contents_record *record,
+                                 uint32_t owner)
 {
+    CHECK_COSTLY(record->address <= UINT64_MAX - record->bytes);
     span_map_erase_owner(&contents->map, record->address, record->address + record->bytes, owner);
-}
-
-void contents_scrub(struct contents *contents, uint32_t owner)
-{
-    if (owner >= contents->record_capacity) {
-        return;
-    }
-    const struct contents_record record = contents->records[owner];
-    CHECK_COSTLY(record.address <= UINT64_MAX - record.bytes);
-    contents->records[owner].bytes = 0;
-    if (contents->is_detailed && record.bytes > 0) {
-        erase_record(contents, &record, owner);
-    }
     CHECK_COSTLY(span_map_invariants_hold(&contents->map));
 }
 

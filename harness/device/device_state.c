@@ -74,11 +74,19 @@ void device_join_op(struct device *device, uint64_t call_count_max)
     CHECK_COSTLY(device->call_count_max >= call_count_max);
 }
 
-void device_end_op(struct device *device)
+static inline bool was_quiet(const struct device *device)
+{
+    return (device->total_count | device->call_count | device->faults.fired |
+            device->faults.struck | device->unmapped.count | device->hung | device->left_range |
+            (device->unseen_from ^ UINT64_MAX)) == 0;
+}
+
+bool device_end_op(struct device *device)
 {
     CHECK_COSTLY(device->call_count <= device->call_capacity);
     CHECK_COSTLY(!device->is_runaway || device->hung);
     device->is_in_op = false;
+    return was_quiet(device);
 }
 
 const struct device_call *device_calls(const struct device *device, size_t *count)
@@ -106,9 +114,7 @@ uint64_t device_call_total(const struct device *device)
 
 bool device_was_quiet(const struct device *device)
 {
-    return (device->total_count | device->call_count | device->faults.fired |
-            device->faults.struck | device->unmapped.count) == 0 &&
-           !device->hung && !device->left_range && device->unseen_from == UINT64_MAX;
+    return was_quiet(device);
 }
 
 uint64_t device_seen_count(const struct device *device)
@@ -132,6 +138,13 @@ uint64_t device_host_bytes(const struct device *device)
 struct host_memory *device_host_memory(struct device *device)
 {
     return &device->host_memory;
+}
+
+bool device_keeps_host_memory(struct device *device, uint64_t item_count)
+{
+    struct host_memory *memory = &device->host_memory;
+    host_memory_allow(memory, item_count);
+    return memory->fault[0] == '\0' && memory->held_bytes <= host_memory_bytes_max(memory);
 }
 
 /* --- faults --- */

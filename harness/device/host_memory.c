@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 enum { MARGIN_BYTES = 16, MARGIN_BYTE = 0xA5, TABLE_COUNT_MIN = 64 };
-#define BYTES_AT_LEAST (UINT64_C(1) << 20)
-#define BYTES_PER_ITEM (UINT64_C(4) << 10)
 
 /* A piece that lives; user NULL = a free place of the table. */
 struct host_piece {
@@ -246,17 +244,4 @@ void host_memory_opened(struct host_memory *memory)
 {
     CHECK(memory->item_count_max == 0);
     memory->opened_bytes = memory->held_bytes;
-}
-
-void host_memory_allow(struct host_memory *memory, uint64_t item_count)
-{
-    CHECK_COSTLY(memory->count <= memory->capacity);
-    memory->item_count_max = item_count > memory->item_count_max ? item_count
-                                                                 : memory->item_count_max;
-    CHECK_COSTLY(memory->item_count_max >= item_count);
-}
-
-uint64_t host_memory_bytes_max(const struct host_memory *memory)
-{
-    return memory->opened_bytes + BYTES_AT_LEAST + BYTES_PER_ITEM * memory->item_count_max;
 }

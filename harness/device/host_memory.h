@@ -37,8 +37,16 @@ void host_memory_check(struct host_memory *memory);
  * The first notes that open has taken what it took, the second that there are so many of the
  * latter. */
 void host_memory_opened(struct host_memory *memory);
-void host_memory_allow(struct host_memory *memory, uint64_t item_count);
-uint64_t host_memory_bytes_max(const struct host_memory *memory);
+static inline void host_memory_allow(struct host_memory *memory, uint64_t item_count)
+{
+    memory->item_count_max = item_count > memory->item_count_max ? item_count
+                                                                 : memory->item_count_max;
+}
+static inline uint64_t host_memory_bytes_max(const struct host_memory *memory)
+{
+    return memory->opened_bytes + (UINT64_C(1) << 20) +
+           (UINT64_C(4) << 10) * memory->item_count_max;
+}
 
 /* Pieces taken from now on in this process are guarded: the very write beyond one ends the process.
  */

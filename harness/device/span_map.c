@@ -311,8 +311,7 @@ static void get_entry(const struct span_map *map, uint32_t entry, struct span *s
     *span = (struct span){is->start, is->end, is->owner, is->offset};
 }
 
-bool span_map_insert_if_free(struct span_map *map, const struct span *span,
-                             struct span_cursor *cursor)
+static struct span_claim insert_if_free(struct span_map *map, const struct span *span)
 {
     CHECK(span->start < span->end);
     if (map->root == 0) {
@@ -321,22 +320,23 @@ bool span_map_insert_if_free(struct span_map *map, const struct span *span,
     const struct place place = find_place(map, span->start);
     /* Only the neighbours on both sides can be in the way. */
     if (map->entries[place.before].end > span->start) {
-        cursor->entry = place.before;
-        return false;
+        return (struct span_claim){{place.before}, false};
     }
     if (map->entries[place.after].start < span->end) {
-        cursor->entry = place.after;
-        return false;
+        return (struct span_claim){{place.after}, false};
     }
-    cursor->entry = insert_at(map, &place, span);
-    return true;
+    return (struct span_claim){{insert_at(map, &place, span)}, true};
+}
+
+OFTEN struct span_claim span_map_claim(struct span_map *map, uint64_t start, uint64_t end,
+                                       uint64_t owner)
+{
+    return insert_if_free(map, &(struct span){start, end, owner, 0});
 }
 
 void span_map_insert(struct span_map *map, const struct span *span)
 {
-    struct span_cursor cursor;
-    const bool is_free = span_map_insert_if_free(map, span, &cursor);
-    CHECK(is_free);
+    CHECK(insert_if_free(map, span).is_free);
 }
 
 /* --- reading --- */
@@ -400,10 +400,10 @@ static void remove_entry(struct span_map *map, uint32_t entry)
     map->spare_entry = entry;
 }
 
-void span_map_remove(struct span_map *map, const struct span_cursor *cursor)
+void span_map_remove(struct span_map *map, struct span_cursor cursor)
 {
-    CHECK(cursor->entry > 0 && cursor->entry < map->entry_count);
-    remove_entry(map, cursor->entry);
+    CHECK(cursor.entry > 0 && cursor.entry < map->entry_count);
+    remove_entry(map, cursor.entry);
 }
 
 void span_map_erase(struct span_map *map, uint64_t start, uint64_t end)

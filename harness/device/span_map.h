@@ -45,12 +45,16 @@ void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, ui
 struct span_cursor {
     uint32_t entry;
 };
-/* Adds a range, which is *cursor then.  False: it intersects others, of which *cursor is one, and
- * nothing changed.  One search instead of two. */
-bool span_map_insert_if_free(struct span_map *map, const struct span *span,
-                             struct span_cursor *cursor);
+/* Adds a range from its owner's beginning on, which is the cursor then.  Not is_free: it intersects
+ * others, of which the cursor is one, and nothing changed.  One search instead of two. */
+struct span_claim {
+    struct span_cursor cursor;
+    bool is_free;
+};
+struct span_claim span_map_claim(struct span_map *map, uint64_t start, uint64_t end,
+                                 uint64_t owner);
 /* Takes the whole range away, without a search. */
-void span_map_remove(struct span_map *map, const struct span_cursor *cursor);
+void span_map_remove(struct span_map *map, struct span_cursor cursor);
 /* The first range that ends above address.  False: there is none. */
 bool span_map_find(const struct span_map *map, uint64_t address, struct span_cursor *cursor);
 bool span_map_first(const struct span_map *map, struct span_cursor *cursor);

@@ -36,15 +36,15 @@ struct due {
 };
 
 struct timeline {
-    uint64_t now_ns;
+    struct timeline_counts counts; /* first: timeline_counts() */
     struct event_table *table;
     uint8_t clock;    /* its number among those that share the table */
     struct due *heap; /* smallest (due, id) first; entries of events that changed are stale */
     size_t heap_count, heap_capacity;
     uint64_t *pending;
-    size_t pending_count, pending_capacity;
+    size_t pending_capacity;
     uint64_t *completed;
-    uint64_t completed_count, completed_capacity;
+    uint64_t completed_capacity;
 };
 
 static struct timeline *create_on(struct event_table *table)
@@ -85,7 +85,7 @@ void timeline_destroy(struct timeline *timeline)
     }
     struct event_table *table = timeline->table;
     CHECK_COSTLY(table->pieces != NULL || table->piece_count == 0);
-    CHECK_COSTLY(timeline->pending_count <= timeline->pending_capacity);
+    CHECK_COSTLY(timeline->counts.pending_count <= timeline->pending_capacity);
     if (--table->timeline_count == 0) {
         destroy_table(table);
     }
@@ -108,11 +108,6 @@ static bool is_own(const struct timeline *timeline, uint64_t event)
     const uint64_t piece = event / EVENT_PIECE_COUNT;
     return piece < table->piece_count && table->pieces[piece] != NULL &&
            event_at(timeline, event)->clock == timeline->clock;
-}
-
-uint64_t timeline_now_ns(const struct timeline *timeline)
-{
-    return timeline->now_ns;
 }
 
 static bool is_due_before(const struct due *a, const struct due *b)
@@ -155,7 +150,7 @@ static void heap_pop(struct timeline *timeline)
 
 static uint64_t compute_due(const struct timeline *timeline, uint64_t delay_ns)
 {
-    return delay_after_ns(timeline->now_ns, delay_ns);
+    return delay_after_ns(timeline->counts.now_ns, delay_ns);
 }
 
 static void set_due(struct timeline *timeline, uint64_t event, uint64_t due_ns)
@@ -165,7 +160,7 @@ static void set_due(struct timeline *timeline, uint64_t event, uint64_t due_ns)
         return;
     }
     event_at(timeline, event)->due_ns = due_ns;
-    CHECK_COSTLY(due_ns >= timeline->now_ns);
+    CHECK_COSTLY(due_ns >= timeline->counts.now_ns);
     if (due_ns != DELAY_NEVER) {
         heap_push(timeline, (struct due){due_ns, event});
     }
@@ -192,13 +187,13 @@ static void add_pending(struct timeline *timeline, uint64_t event)
     CHECK(event >= 1);
     make_piece(timeline->table, event);
     CHECK(event_at(timeline, event)->state == EVENT_UNKNOWN);
-    timeline->pending = array_grown(timeline->pending, timeline->pending_count,
+    timeline->pending = array_grown(timeline->pending, timeline->counts.pending_count,
                                     &timeline->pending_capacity, sizeof *timeline->pending);
     struct event *added = event_at(timeline, event);
     added->state = EVENT_PENDING;
     added->clock = timeline->clock;
-    added->index = (uint32_t)timeline->pending_count;
-    timeline->pending[timeline->pending_count++] = event;
+    added->index = (uint32_t)timeline->counts.pending_count;
+    timeline->pending[timeline->counts.pending_count++] = event;
 }
 
 void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
@@ -223,7 +218,7 @@ static bool are_in_one_stream(const struct timeline *timeline, uint64_t event, u
 static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
 {
     uint64_t due_ns = 0;
-    for (size_t i = 0; i < timeline->pending_count; i++) {
+    for (size_t i = 0; i < timeline->counts.pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         if (other < event && are_in_one_stream(timeline, event, other) &&
             event_at(timeline, other)->due_ns > due_ns) {
@@ -237,7 +232,8 @@ static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
 static void delay_successors(struct timeline *timeline, uint64_t event)
 {
     const uint64_t due_ns = event_at(timeline, event)->due_ns;
-    for (size_t i = 0; event_at(timeline, event)->is_enqueued && i < timeline->pending_count; i++) {
+    for (size_t i = 0; event_at(timeline, event)->is_enqueued && i < timeline->counts.pending_count;
+         i++) {
         const uint64_t other = timeline->pending[i];
         if (other > event && are_in_one_stream(timeline, event, other) &&
             event_at(timeline, other)->due_ns < due_ns) {
@@ -268,7 +264,7 @@ uint32_t timeline_stream(const struct timeline *timeline, uint64_t event)
 uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream)
 {
     uint64_t last = 0;
-    for (size_t i = 0; i < timeline->pending_count; i++) {
+    for (size_t i = 0; i < timeline->counts.pending_count; i++) {
         const struct event *event = event_at(timeline, timeline->pending[i]);
         const bool is_there = event->is_enqueued && event->stream == stream;
         last = is_there && timeline->pending[i] > last ? timeline->pending[i] : last;
@@ -289,7 +285,7 @@ void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns
 void timeline_start_at(struct timeline *timeline, uint64_t event, uint64_t due_ns)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
-    if (due_ns > timeline->now_ns) {
+    if (due_ns > timeline->counts.now_ns) {
         set_due(timeline, event, due_ns);
     } else if (!event_at(timeline, event)->is_lost) {
         timeline_complete(timeline, event);
@@ -332,18 +328,18 @@ uint64_t timeline_due_ns(const struct timeline *timeline, uint64_t event)
 static void complete_alone(struct timeline *timeline, uint64_t event)
 {
     struct event *done = event_at(timeline, event);
-    CHECK(timeline->pending_count > 0);
+    CHECK(timeline->counts.pending_count > 0);
     CHECK(timeline->pending[done->index] == event);
-    const uint64_t last = timeline->pending[--timeline->pending_count];
+    const uint64_t last = timeline->pending[--timeline->counts.pending_count];
     timeline->pending[done->index] = last;
     event_at(timeline, last)->index = done->index;
     done->state = EVENT_DONE;
     done->was_lost = done->due_ns == DELAY_NEVER;
-    CHECK(timeline->completed_count < UINT32_MAX);
-    done->index = (uint32_t)timeline->completed_count;
-    timeline->completed = array_grown(timeline->completed, timeline->completed_count,
+    CHECK(timeline->counts.completed_count < UINT32_MAX);
+    done->index = (uint32_t)timeline->counts.completed_count;
+    timeline->completed = array_grown(timeline->completed, timeline->counts.completed_count,
                                       &timeline->completed_capacity, sizeof event);
-    timeline->completed[timeline->completed_count++] = event;
+    timeline->completed[timeline->counts.completed_count++] = event;
     timeline->table->completed_count++;
 }
 
@@ -351,7 +347,8 @@ static void complete_alone(struct timeline *timeline, uint64_t event)
 static uint64_t find_first_in_stream(const struct timeline *timeline, uint64_t event)
 {
     uint64_t first = event;
-    for (size_t i = 0; event_at(timeline, event)->is_enqueued && i < timeline->pending_count; i++) {
+    for (size_t i = 0; event_at(timeline, event)->is_enqueued && i < timeline->counts.pending_count;
+         i++) {
         const uint64_t other = timeline->pending[i];
         first = other < first && are_in_one_stream(timeline, event, other) ? other : first;
     }
@@ -382,10 +379,10 @@ static void advance_to(struct timeline *timeline, uint64_t to_ns)
             timeline_complete(timeline, due.event);
         }
     }
-    if (to_ns > timeline->now_ns) {
-        timeline->now_ns = to_ns;
+    if (to_ns > timeline->counts.now_ns) {
+        timeline->counts.now_ns = to_ns;
     }
-    CHECK_COSTLY(timeline->now_ns >= to_ns);
+    CHECK_COSTLY(timeline->counts.now_ns >= to_ns);
     CHECK_COSTLY(timeline->heap_count == 0 || timeline->heap[0].due_ns > to_ns);
 }
 
@@ -397,20 +394,10 @@ void timeline_advance(struct timeline *timeline, uint64_t delay_ns)
     }
 }
 
-size_t timeline_pending_count(const struct timeline *timeline)
-{
-    return timeline->pending_count;
-}
-
 uint64_t timeline_pending_at(const struct timeline *timeline, size_t index)
 {
-    CHECK(index < timeline->pending_count);
+    CHECK(index < timeline->counts.pending_count);
     return timeline->pending[index];
-}
-
-uint64_t timeline_completed_count(const struct timeline *timeline)
-{
-    return timeline->completed_count;
 }
 
 uint64_t timeline_completed_beside(const struct timeline *timeline)
@@ -426,8 +413,8 @@ uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t even
 
 void timeline_excuse(struct timeline *timeline, uint64_t index)
 {
-    CHECK(index <= timeline->completed_count);
-    for (; index < timeline->completed_count; index++) {
+    CHECK(index <= timeline->counts.completed_count);
+    for (; index < timeline->counts.completed_count; index++) {
         event_at(timeline, timeline->completed[index])->was_lost = true;
     }
 }
@@ -440,7 +427,7 @@ bool timeline_was_lost(const struct timeline *timeline, uint64_t event)
 
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index)
 {
-    CHECK(index < timeline->completed_count);
+    CHECK(index < timeline->counts.completed_count);
     return timeline->completed[index];
 }
 
@@ -454,7 +441,7 @@ static bool is_coming(const struct timeline *timeline, uint64_t event)
 uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event)
 {
     struct due last = {0};
-    for (size_t i = 0; i < timeline->pending_count; i++) {
+    for (size_t i = 0; i < timeline->counts.pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         const struct due due = {event_at(timeline, other)->due_ns, other};
         if (other != event && is_coming(timeline, other) &&
@@ -475,15 +462,15 @@ static int compare_dues(const void *a, const void *b)
 void timeline_complete_others(struct timeline *timeline, uint64_t event)
 {
     size_t count = 0;
-    struct due *dues = malloc((timeline->pending_count + 1) * sizeof *dues);
+    struct due *dues = malloc((timeline->counts.pending_count + 1) * sizeof *dues);
     CHECK(dues != NULL);
-    for (size_t i = 0; i < timeline->pending_count; i++) {
+    for (size_t i = 0; i < timeline->counts.pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         if (other != event && is_coming(timeline, other)) {
             dues[count++] = (struct due){event_at(timeline, other)->due_ns, other};
         }
     }
-    CHECK_COSTLY(count <= timeline->pending_count);
+    CHECK_COSTLY(count <= timeline->counts.pending_count);
     qsort(dues, count, sizeof *dues, compare_dues);
     for (size_t i = 0; i < count; i++) {
         timeline_complete(timeline, dues[i].event);

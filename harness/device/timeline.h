@@ -4,13 +4,36 @@
 
 #include "harness/op/op.h"
 
+/* Every timeline begins with them: they are read at each op, where a call would cost more than what
+ * it returns. */
+struct timeline_counts {
+    uint64_t now_ns;
+    uint64_t completed_count; /* events that completed, in order, ever */
+    size_t pending_count;
+};
 struct timeline;
+static inline const struct timeline_counts *timeline_counts(const struct timeline *timeline)
+{
+    return (const struct timeline_counts *)(const void *)timeline;
+}
+static inline uint64_t timeline_now_ns(const struct timeline *timeline)
+{
+    return timeline_counts(timeline)->now_ns;
+}
+static inline uint64_t timeline_completed_count(const struct timeline *timeline)
+{
+    return timeline_counts(timeline)->completed_count;
+}
+static inline size_t timeline_pending_count(const struct timeline *timeline)
+{
+    return timeline_counts(timeline)->pending_count;
+}
+
 struct timeline *timeline_create(void);
 /* Another clock of the same run: its events are others, and no two events of a run have one id.
  * What one of these timelines added is unknown to the others.  At most 64 share an origin. */
 struct timeline *timeline_create_beside(struct timeline *timeline);
 void timeline_destroy(struct timeline *timeline); /* NULL: nothing */
-uint64_t timeline_now_ns(const struct timeline *timeline);
 
 /* Events.  An event is named by the op that made it: id = op number + 1, never 0. */
 enum event_state { EVENT_UNKNOWN = 0, EVENT_PENDING, EVENT_DONE };
@@ -51,10 +74,8 @@ void timeline_complete(struct timeline *timeline, uint64_t event);
 /* Lets time pass; events complete in the order of their due times, then of their ids. */
 void timeline_advance(struct timeline *timeline, uint64_t delay_ns);
 /* Pending events, for choosing one: index < timeline_pending_count; order is deterministic. */
-size_t timeline_pending_count(const struct timeline *timeline);
 uint64_t timeline_pending_at(const struct timeline *timeline, size_t index);
-/* Events that completed, in order, ever: [0, completed_count). */
-uint64_t timeline_completed_count(const struct timeline *timeline);
+/* Events that completed: index < timeline_completed_count. */
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index);
 /* How many events of all timelines of the run completed. */
 uint64_t timeline_completed_beside(const struct timeline *timeline);

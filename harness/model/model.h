@@ -7,10 +7,42 @@
 #include "harness/op/op.h"
 #include "harness/target.h"
 
-struct model;
 struct span_map;
 
 #define SLOT_NONE UINT32_MAX /* no slot */
+
+/* What the counters of the target must be.  Bounds of the peak of bytes in use: inside a call the
+ * order of completions and placement is not seen. */
+struct model_counters {
+    uint64_t capacity_bytes;
+    uint64_t block_count, in_use_bytes, largest_block_bytes;
+    uint64_t peak_low_bytes, peak_high_bytes;
+    uint64_t reserved_bytes, peak_reserved_bytes;
+};
+/* Every model begins with them: they are read at each op, where a call would cost more than what it
+ * returns. */
+struct model;
+static inline const struct model_counters *model_counters(const struct model *model)
+{
+    return (const struct model_counters *)(const void *)model;
+}
+static inline uint64_t model_capacity_bytes(const struct model *model)
+{
+    return model_counters(model)->capacity_bytes;
+}
+static inline uint64_t model_in_use_bytes(const struct model *model) /* live, dying, images */
+{
+    return model_counters(model)->in_use_bytes;
+}
+static inline uint64_t model_reserved_bytes(const struct model *model)
+{
+    return model_counters(model)->reserved_bytes;
+}
+static inline uint64_t model_free_bytes(const struct model *model) /* the rest */
+{
+    const struct model_counters *is = model_counters(model);
+    return is->capacity_bytes - is->in_use_bytes - is->reserved_bytes;
+}
 
 enum block_state {
     BLOCK_LIVE = 0,
@@ -75,11 +107,7 @@ const struct device_region *model_regions(const struct model *model, size_t *cou
 const struct device_region *model_region_of(const struct model *model, uint64_t address,
                                             uint64_t size_bytes);
 
-uint64_t model_capacity_bytes(const struct model *model);
 uint64_t model_granule_bytes(const struct model *model);
-uint64_t model_in_use_bytes(const struct model *model); /* live, dying, images */
-uint64_t model_reserved_bytes(const struct model *model);
-uint64_t model_free_bytes(const struct model *model); /* capacity - in use - reserved */
 /* Of a contract that grows: of the regions held, and no hole spans two. */
 uint64_t model_largest_hole_bytes(const struct model *model); /* O(blocks), kept until a change */
 uint64_t model_hole_count(const struct model *model);         /* the same */
@@ -141,14 +169,6 @@ bool model_is_plain(const struct model *model);
 size_t model_absent_count(const struct model *model);
 uint32_t model_absent_slot(const struct model *model, size_t index);
 
-/* Bounds of the peak of bytes in use: inside a call the order of completions and placement is not
- * seen. */
-struct model_counters {
-    uint64_t block_count, in_use_bytes, largest_block_bytes;
-    uint64_t peak_low_bytes, peak_high_bytes;
-    uint64_t reserved_bytes, peak_reserved_bytes;
-};
-const struct model_counters *model_counters(const struct model *model);
 /* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
 uint64_t model_retired_count(const struct model *model);
 uint64_t model_retired_bytes(const struct model *model);

@@ -1,6 +1,7 @@
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 #include "harness/device/timeline.h"
-#include "harness/model/private/model_state.h"
+#include "harness/model/private/model_counting.h"
 #include "harness/op/rounding.h"
 
 /* --- slots --- */
@@ -70,33 +71,34 @@ static uint64_t find_promised_bytes(const struct target_contract *contract,
 }
 
 /* Of a slot that has claimed its range. */
-static struct block make_block(const struct model *model, uint32_t slot,
-                               const struct model_new *what, const struct target_block *at)
+static void make_block(struct model *model, uint32_t slot, const struct model_new *what,
+                       const struct target_block *at)
 {
-    return (struct block){
-        .address = at->address,
-        .size_bytes = at->size_bytes,
-        .handle = at->handle,
-        .requested_bytes = what->requested_bytes,
-        .align_bytes = what->align_bytes,
-        .stack_bytes = what->stack_bytes,
-        .stack_requested_bytes = what->stack_requested_bytes,
-        .promised_bytes = find_promised_bytes(&model->contract, what, at),
-        .op = model->op,
-        .recording = model->open_recording,
-        .place = model->blocks[slot].place,
-        .live_index = SLOT_NONE,
-        .state = BLOCK_LIVE,
-        .kind = (uint8_t)what->kind,
-        .tag = what->tag,
-        .stream = what->stream,
-        .hold_count = what->kind == BLOCK_RETIRED,
-        .is_known = what->kind != BLOCK_RETIRED,
-    };
+    struct block *block = &model->blocks[slot];
+    const uint32_t place = block->place;
+    zero_often(block, sizeof *block);
+    block->address = at->address;
+    block->size_bytes = at->size_bytes;
+    block->handle = at->handle;
+    block->requested_bytes = what->requested_bytes;
+    block->align_bytes = what->align_bytes;
+    block->stack_bytes = what->stack_bytes;
+    block->stack_requested_bytes = what->stack_requested_bytes;
+    block->promised_bytes = find_promised_bytes(&model->contract, what, at);
+    block->op = model->op;
+    block->recording = model->open_recording;
+    block->place = place;
+    block->live_index = SLOT_NONE;
+    block->state = BLOCK_LIVE;
+    block->kind = (uint8_t)what->kind;
+    block->tag = what->tag;
+    block->stream = what->stream;
+    block->hold_count = what->kind == BLOCK_RETIRED;
+    block->is_known = what->kind != BLOCK_RETIRED;
 }
 
-bool model_add(struct model *model, const struct model_new *what, const struct target_block *at,
-               uint32_t *slot, uint32_t *other)
+OFTEN bool model_add(struct model *model, const struct model_new *what,
+                     const struct target_block *at, uint32_t *slot, uint32_t *other)
 {
     const uint32_t taken = take_slot(model);
     CHECK(taken < model->block_count);
@@ -104,7 +106,7 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
         slot_list_add(&model->free_slots, taken);
         return false;
     }
-    model->blocks[taken] = make_block(model, taken, what, at);
+    make_block(model, taken, what, at);
     if (what->kind != BLOCK_RETIRED) {
         op_index_add(&model->slots, model->blocks, taken);
         add_to_list(model, find_list(model, what->kind), taken);
@@ -169,7 +171,7 @@ void model_free(struct model *model, uint32_t slot, uint64_t event)
     model_settle(model, slot);
 }
 
-bool model_end_plain(struct model *model, uint32_t slot)
+OFTEN bool model_end_plain(struct model *model, uint32_t slot)
 {
     struct block *block = &model->blocks[slot];
     CHECK(slot < model->block_count);

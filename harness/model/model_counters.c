@@ -1,55 +1,6 @@
 #include "harness/base/check.h"
 #include "harness/model/private/model_state.h"
 
-void model_count_tag(struct model *model, const struct block *block)
-{
-    model->tag_bytes[block->tag] += block->size_bytes;
-    model->tag_counts[block->tag]++;
-    CHECK_COSTLY(model->tag_bytes[block->tag] >= block->size_bytes);
-    CHECK_COSTLY(model->tag_counts[block->tag] > 0);
-}
-
-void model_uncount_tag(struct model *model, const struct block *block)
-{
-    CHECK(model->tag_counts[block->tag] > 0);
-    CHECK(model->tag_bytes[block->tag] >= block->size_bytes);
-    model->tag_bytes[block->tag] -= block->size_bytes;
-    model->tag_counts[block->tag]--;
-}
-
-void model_count_placed(struct model *model, const struct block *block)
-{
-    struct model_counters *counters = &model->counters;
-    counters->block_count++;
-    counters->in_use_bytes += block->size_bytes;
-    CHECK_COSTLY(counters->in_use_bytes >= block->size_bytes);
-    CHECK_COSTLY(counters->block_count > 0);
-    raise_to(&counters->largest_block_bytes, block->size_bytes);
-    /* The target may have placed the block before it took in what completed meanwhile. */
-    raise_to(&counters->peak_high_bytes, model->in_use_before_bytes + block->size_bytes);
-    raise_to(&counters->peak_high_bytes, counters->in_use_bytes);
-    raise_to(&counters->peak_low_bytes, counters->in_use_bytes);
-    CHECK(counters->peak_low_bytes <= counters->peak_high_bytes);
-    model->holes_known = false;
-    if (block->kind == BLOCK_RETIRED) {
-        model->retired_count++;
-        model->retired_bytes += block->size_bytes;
-        return;
-    }
-    model_count_tag(model, block);
-}
-
-void model_count_displaced(struct model *model, const struct block *block)
-{
-    CHECK(model->counters.block_count > 0);
-    CHECK(model->counters.in_use_bytes >= block->size_bytes);
-    CHECK(block->kind != BLOCK_RETIRED);
-    model->counters.block_count--;
-    model->counters.in_use_bytes -= block->size_bytes;
-    model_uncount_tag(model, block);
-    model->holes_known = false;
-}
-
 void model_count_reserved(struct model *model)
 {
     CHECK_COSTLY(model->busy.count <= model->block_count);
@@ -82,26 +33,6 @@ void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_byt
 }
 
 /* --- reading --- */
-
-const struct model_counters *model_counters(const struct model *model)
-{
-    return &model->counters;
-}
-
-uint64_t model_in_use_bytes(const struct model *model)
-{
-    return model->counters.in_use_bytes;
-}
-
-uint64_t model_reserved_bytes(const struct model *model)
-{
-    return model->counters.reserved_bytes;
-}
-
-uint64_t model_free_bytes(const struct model *model)
-{
-    return model->capacity_bytes - model->counters.in_use_bytes - model->counters.reserved_bytes;
-}
 
 uint64_t model_retired_count(const struct model *model)
 {

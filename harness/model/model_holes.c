@@ -44,7 +44,8 @@ static void update_holes(const struct model *model)
         /* nobody is told where they are: all that is free counts as one */
         add_hole(model_free_bytes(model), &largest, &count);
     } else if (!model->contract.regions.grows) {
-        add_holes(model, model->counters.reserved_bytes, model->capacity_bytes, &largest, &count);
+        add_holes(model, model->counters.reserved_bytes, model->counters.capacity_bytes, &largest,
+                  &count);
     }
     struct model *cache = (struct model *)(uintptr_t)model;
     cache->largest_hole_bytes = largest;
@@ -82,8 +83,8 @@ static bool find_free_above(const struct model *model, uint64_t at, uint64_t *st
         at = span.end;
     }
     *start = at;
-    *end = model->capacity_bytes;
-    return at < model->capacity_bytes;
+    *end = model->counters.capacity_bytes;
+    return at < model->counters.capacity_bytes;
 }
 
 bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end)

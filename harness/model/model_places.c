@@ -1,22 +1,6 @@
-#include "harness/model/private/model_state.h"
+#include "harness/model/private/model_counting.h"
 
 #include <stdlib.h>
-
-bool model_claim(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other)
-{
-    CHECK(slot < model->block_count);
-    const struct span span = {at->address, at->address + at->size_bytes, slot, 0};
-    struct span in_the_way;
-    struct span_cursor cursor;
-    if (span_map_insert_if_free(&model->map, &span, &cursor)) {
-        model->blocks[slot].place = cursor.entry;
-        return true;
-    }
-    span_map_get(&model->map, &cursor, &in_the_way);
-    *other = (uint32_t)in_the_way.owner;
-    CHECK(*other != slot);
-    return false;
-}
 
 void model_displace(struct model *model, uint32_t slot)
 {
@@ -133,10 +117,9 @@ static size_t find_overlap(const struct span *spans, size_t count)
 
 static uint32_t insert_apart(struct span_map *map, const struct span *span)
 {
-    struct span_cursor cursor;
-    const bool is_free = span_map_insert_if_free(map, span, &cursor);
-    CHECK(is_free);
-    return cursor.entry;
+    const struct span_claim claim = span_map_claim(map, span->start, span->end, span->owner);
+    CHECK(claim.is_free);
+    return claim.cursor.entry;
 }
 
 bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *slot)

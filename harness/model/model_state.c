@@ -12,7 +12,7 @@ struct model *model_create(uint64_t capacity_bytes, const struct target_contract
     CHECK(capacity_bytes > 0);
     struct model *model = calloc(1, sizeof *model);
     CHECK(model != NULL);
-    model->capacity_bytes = capacity_bytes;
+    model->counters.capacity_bytes = capacity_bytes;
     model->contract = *contract;
     model->timeline = timeline;
     model->last_op = model->open_recording = OP_NONE;
@@ -53,21 +53,11 @@ void model_begin_op(struct model *model, uint32_t op)
     model->op = op;
 }
 
-void model_end_op(struct model *model, enum target_result result, bool skipped)
-{
-    CHECK(model->op != OP_NONE);
-    CHECK_COSTLY(model->op < OP_NONE);
-    model->last_result = result;
-    model->last_skipped = skipped;
-    model->last_op = model->op;
-    model_end_unseen_op(model, skipped);
-}
-
 /* A walk over all blocks comes once in so many ops that it costs each as much as a walk over these.
  */
 enum { WALKED_BLOCK_COUNT = 32 };
 
-void model_end_unseen_op(struct model *model, bool skipped)
+static inline void end_op(struct model *model, bool skipped)
 {
     CHECK_COSTLY(model->op % (1 + model->counters.block_count / WALKED_BLOCK_COUNT) != 0 ||
                  model_invariants_hold(model));
@@ -77,6 +67,21 @@ void model_end_unseen_op(struct model *model, bool skipped)
     if (!skipped) {
         model->in_use_before_bytes = model->counters.in_use_bytes;
     }
+}
+
+void model_end_op(struct model *model, enum target_result result, bool skipped)
+{
+    CHECK(model->op != OP_NONE);
+    CHECK_COSTLY(model->op < OP_NONE);
+    model->last_result = result;
+    model->last_skipped = skipped;
+    model->last_op = model->op;
+    end_op(model, skipped);
+}
+
+void model_end_unseen_op(struct model *model, bool skipped)
+{
+    end_op(model, skipped);
 }
 
 const struct model_gone *model_gone(const struct model *model, size_t *count)
@@ -206,11 +211,6 @@ const struct span_map *model_map(const struct model *model)
 }
 
 /* --- the device and its time --- */
-
-uint64_t model_capacity_bytes(const struct model *model)
-{
-    return model->capacity_bytes;
-}
 
 uint64_t model_granule_bytes(const struct model *model)
 {

@@ -77,31 +77,12 @@ void limits_keep_setup(const struct target_limits *limits, struct setup *setup)
     }
 }
 
-static bool asks_for_memory(const struct op *op)
-{
-    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
-           op->kind == OP_DONATE;
-}
-
-static bool is_aligned_beyond(const struct target_limits *limits, const struct op *op)
-{
-    return limits->largest_align_bytes != 0 &&
-           (UINT64_C(1) << op->align_log2) > limits->largest_align_bytes;
-}
-
-bool limits_are_exceeded(const struct target_limits *limits, const struct op *op)
-{
-    const bool is_large = limits->largest_size_bytes != 0 &&
-                          op->size_bytes > limits->largest_size_bytes;
-    return asks_for_memory(op) && (is_large || is_aligned_beyond(limits, op));
-}
-
 void limits_keep_op(const struct target_limits *limits, struct op *op)
 {
-    if (!asks_for_memory(op)) {
+    if (!limits_concern(op)) {
         return;
     }
-    while (is_aligned_beyond(limits, op) && op->align_log2 > 0) {
+    while (limits_align_exceeded(limits, op) && op->align_log2 > 0) {
         op->align_log2--;
     }
     if (limits->largest_size_bytes != 0 && (op->flags & OP_FITTED) == 0 &&

@@ -177,11 +177,13 @@ void op_list_deinit(struct op_list *list);
 void op_list_grow(struct op_list *list);
 static inline void op_list_append(struct op_list *list, const struct op *op)
 {
-    const struct op copy = *op; /* op may lie in the list that moves */
     if (list->count == list->capacity) {
+        const struct op copy = *op; /* op may lie in the list that moves */
         op_list_grow(list);
+        list->ops[list->count++] = copy;
+        return;
     }
-    list->ops[list->count++] = copy;
+    list->ops[list->count++] = *op;
 }
 void op_list_clear(struct op_list *list);
 /* Makes *to equal to *from; both initialised. */

@@ -13,7 +13,6 @@
 #include "harness/rules/private/judge_moves.h"
 #include "harness/rules/private/judge_oom.h"
 #include "harness/rules/private/judge_order.h"
-#include "harness/rules/private/judge_plain.h"
 #include "harness/rules/private/judge_regions.h"
 #include "harness/rules/private/judge_reported.h"
 #include "harness/rules/private/judge_sleep.h"
@@ -105,18 +104,6 @@ static void check_polls(struct judge *judge, const struct host *host)
                      &(const struct evidence){.judge = judge, .host = host, .sight = SIGHT_LATER});
 }
 
-/* What the target said of its peak it cannot take back: of a peak that it may have had no more is
- * left open. */
-static void narrow_peak(struct host *host, uint64_t peak_bytes)
-{
-    const struct model_counters *is = model_counters(host->model);
-    if (is->peak_low_bytes != is->peak_high_bytes &&
-        host->contract.counting[TARGET_COUNTER_PEAK_BYTES_IN_USE] == TARGET_COUNT_EXACT &&
-        peak_bytes >= is->peak_low_bytes && peak_bytes <= is->peak_high_bytes) {
-        model_widen_peak(host->model, peak_bytes, peak_bytes);
-    }
-}
-
 /* The target writes into what is the call's alone: between lanes nothing that it can see orders
  * what belongs to the host. */
 static void judge_ask_stats(struct host *host)
@@ -136,23 +123,15 @@ static void judge_reports(struct judge *judge, struct host *host, const struct c
     if (judge_counters(judge, host, &host->stats, in_full) && call->op.kind == OP_REPORT) {
         (void)judge_report(judge, host);
     }
-    narrow_peak(host, host->stats.peak_bytes_in_use);
+    judge_narrow_peak(host, host->stats.peak_bytes_in_use);
     (void)judge_failed(judge, host, call);
     check_polls(judge, host);
 }
 
-/* What is kept of one call alone, and read when it is over. */
-static void forget_answer(struct judge *judge)
-{
-    judge->oom_kind = VERDICT_NONE;
-    judge->sums = JUDGE_SUMS_DO_NOT_DECIDE;
-    judge->hides_oom = false;
-}
-
-/* The same, and what is read while it is judged and counted. */
+/* What is kept of one call alone, and read while it is judged and counted. */
 static void begin_call(struct judge *judge)
 {
-    forget_answer(judge);
+    judge_forget_answer(judge);
     judge->spent = (struct regret_spent){0};
     judge->regret = (struct regret){0};
     judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
@@ -176,21 +155,6 @@ static void judge_whole_call(struct judge *judge, struct host *host, const struc
     }
     judge_ask_stats(host);
     judge_reports(judge, host, call);
-}
-
-enum judge_road judge_short(struct judge *judge, struct host *host, const struct call *call)
-{
-    if (!call->is_plain || !judge_plain(judge, host, call)) {
-        return JUDGE_ROAD_LONG;
-    }
-    forget_answer(judge);
-    judge->cost.calls = device_call_total(host->device);
-    judge_ask_stats(host);
-    if (!judge_plain_stats(judge, host, &host->stats)) {
-        return JUDGE_ROAD_REPORTS;
-    }
-    narrow_peak(host, host->stats.peak_bytes_in_use);
-    return JUDGE_ROAD_SHORT;
 }
 
 void judge_call(struct judge *judge, struct host *host, const struct call *call,

@@ -3,17 +3,8 @@
 #ifndef HARNESS_RULES_JUDGE_CALL_H
 #define HARNESS_RULES_JUDGE_CALL_H
 
-#include "harness/rules/judge.h"
+#include "harness/rules/judge_plain.h"
 
-/* What is left to be judged of a call. */
-enum judge_road {
-    JUDGE_ROAD_LONG = 0, /* all of it */
-    JUDGE_ROAD_REPORTS,  /* the model has taken it in, but not all that the target says is exact */
-    JUDGE_ROAD_SHORT     /* nothing: it was granted, nothing else happened, no rule is broken */
-};
-/* After driver_call: the short road of a call that is plain.  There is nothing to count of a
- * verdict at its end. */
-enum judge_road judge_short(struct judge *judge, struct host *host, const struct call *call);
 /* The rest of it, from where the short road ended.  Brings the models up to date, checks every
  * rule, judges an OOM; sets *judge->verdict. */
 void judge_call(struct judge *judge, struct host *host, const struct call *call,

@@ -3,15 +3,6 @@
 #include "harness/device/host_memory.h"
 #include "harness/rules/private/rules.h"
 
-bool judge_keeps_host_memory(const struct host *host)
-{
-    struct host_memory *memory = device_host_memory(host->device);
-    host_memory_allow(memory, model_counters(host->model)->block_count +
-                                  model_event_count(host->model) +
-                                  model_program_count(host->model));
-    return memory->fault[0] == '\0' && memory->held_bytes <= host_memory_bytes_max(memory);
-}
-
 bool judge_host_memory(struct judge *judge, const struct host *host)
 {
     const struct evidence evidence = {.judge = judge, .host = host, .sight = SIGHT_ANSWER};

@@ -1,6 +1,6 @@
-#include "harness/rules/private/judge_plain.h"
+#include "harness/rules/judge_plain.h"
 
-#include "harness/device/host_memory.h"
+#include "harness/base/often.h"
 #include "harness/op/rounding.h"
 #include "harness/rules/private/judge_host.h"
 #include "harness/rules/private/judge_reported.h"
@@ -8,10 +8,9 @@
 /* --- what is plain --- */
 
 /* Nothing is to be taken in before the answer is. */
-static bool is_plain_host(const struct judge *judge, const struct host *host)
+static bool is_taken_in(const struct judge *judge, const struct host *host)
 {
-    return device_was_quiet(host->device) && model_is_plain(host->model) &&
-           judge->absorbed_counts[host->clock] == timeline_completed_count(host->timeline);
+    return judge->absorbed_counts[host->clock] == timeline_completed_count(host->timeline);
 }
 
 /* --- its answer --- */
@@ -62,9 +61,12 @@ static bool take_end(struct host *host, const struct call *call)
     return true;
 }
 
-bool judge_plain(struct judge *judge, struct host *host, const struct call *call)
+/* True: every rule on the answer is kept, and the model has taken it in.  False: something else
+ * happened, or a rule may be broken; nothing was changed, and the long road (judge_call.c) tells.
+ */
+static bool take_answer(const struct judge *judge, struct host *host, const struct call *call)
 {
-    if (!is_plain_host(judge, host) || !judge_keeps_host_memory(host)) {
+    if (!is_taken_in(judge, host) || !judge_keeps_host_memory(host)) {
         return false;
     }
     return call->op.kind == OP_ALLOC ? take_block(host, call) : take_end(host, call);
@@ -72,8 +74,19 @@ bool judge_plain(struct judge *judge, struct host *host, const struct call *call
 
 /* --- what it says of itself --- */
 
-bool judge_plain_stats(const struct judge *judge, const struct host *host,
-                       const struct target_stats *stats)
+OFTEN enum judge_road judge_short(struct judge *judge, struct host *host, const struct call *call)
 {
-    return !device_hung(host->device) && judge_counters_are_exact(judge, host, stats);
+    struct target_stats *stats = &host->stats;
+    if (!call->is_plain || !take_answer(judge, host, call)) {
+        return JUDGE_ROAD_LONG;
+    }
+    judge_forget_answer(judge);
+    judge->cost.calls = device_call_total(host->device);
+    zero_often(stats, sizeof *stats); /* no lanes share the host: the target may write there */
+    host->target->stats(host->instance, stats);
+    if (device_hung(host->device) || !judge_counters_are_exact(judge, host, stats)) {
+        return JUDGE_ROAD_REPORTS;
+    }
+    judge_narrow_peak(host, stats->peak_bytes_in_use);
+    return JUDGE_ROAD_SHORT;
 }

@@ -83,20 +83,6 @@ static bool is_of_empty_heap(const struct evidence *evidence)
            evidence->with_holes && is_empty(evidence->host->model);
 }
 
-bool judge_counters_are_exact(const struct judge *judge, const struct host *host,
-                              const struct target_stats *stats)
-{
-    const struct model_counters *is = model_counters(host->model);
-    return judge->histories == NULL && stats->bytes_in_use == is->in_use_bytes &&
-           stats->num_allocs == is->block_count &&
-           stats->bytes_limit == model_capacity_bytes(host->model) &&
-           stats->bytes_reserved == is->reserved_bytes &&
-           stats->peak_bytes_reserved == is->peak_reserved_bytes &&
-           stats->peak_bytes_in_use >= is->peak_low_bytes &&
-           stats->peak_bytes_in_use <= is->peak_high_bytes &&
-           stats->largest_alloc_size == is->largest_block_bytes;
-}
-
 bool rules_judge_counters(const struct evidence *evidence)
 {
     const struct host *host = evidence->host;

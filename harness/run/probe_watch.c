@@ -371,14 +371,13 @@ static uint64_t refused_hit(struct probe_watch *watch, const struct probe_sight 
 
 /* --- one op --- */
 
-void probe_watch_begin(struct probe_watch *watch, const struct model *model, const struct op *op)
+void probe_watch_execution(struct probe_watch *watch, const struct model *model,
+                           const struct op *op)
 {
-    CHECK_COSTLY(op->kind < OP_KIND_COUNT);
+    CHECK_COSTLY(op->kind == OP_EXECUTE);
     CHECK_COSTLY(model != NULL);
-    if (op->kind == OP_EXECUTE) {
-        const struct block *program = model_find(model, op->ref);
-        watch->was_evicted = program != NULL && program->state == BLOCK_GONE;
-    }
+    const struct block *program = model_find(model, op->ref);
+    watch->was_evicted = program != NULL && program->state == BLOCK_GONE;
 }
 
 /* Whatever made the device do something, or would have. */

@@ -23,8 +23,16 @@ struct probe_sight {
     const struct judge *judge; /* after judge_call, which broke no rule */
 };
 
-/* Before the call of an op. */
-void probe_watch_begin(struct probe_watch *watch, const struct model *model, const struct op *op);
+/* Before the call of an op; the second is its part for an OP_EXECUTE. */
+void probe_watch_execution(struct probe_watch *watch, const struct model *model,
+                           const struct op *op);
+static inline void probe_watch_begin(struct probe_watch *watch, const struct model *model,
+                                     const struct op *op)
+{
+    if (op->kind == OP_EXECUTE) {
+        probe_watch_execution(watch, model, op);
+    }
+}
 /* Whether an alloc or free that was granted without a device call may hit one: what ended is not
  * held by anybody then. */
 static inline bool probes_may_be_hit(const struct probe_watch *watch, const struct model *model)

@@ -28,6 +28,7 @@ struct run {
     struct probe_watch watch;
     struct verdict verdict;
     struct observation observation;
+    struct call call; /* of the op under way, where ops are executed one by one */
     struct op_list ops;
     const struct op_list
         *given; /* ops has its memory: they are equal so far.  NULL: ops owns its */

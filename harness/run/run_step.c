@@ -432,15 +432,15 @@ void run_count_device_calls(struct run *run, const struct host *host)
 
 static void execute_op(struct run *run, struct host *host, const struct op *op, uint32_t number)
 {
-    struct call call;
+    struct call *call = &run->call;
     model_begin_op(host->model, number);
     probe_watch_begin(&run->watch, host->model, op);
     progress_begin(number < run->ops.count ? PROGRESS_OP : PROGRESS_END, (enum op_kind)op->kind,
                    number);
-    driver_call(host, &run->setup, op, number, &call);
+    driver_call(host, &run->setup, op, number, call);
     progress_end();
-    take_call(run, host, &call,
-              call.result == TARGET_OK ? NULL : host->target->message(host->instance));
+    take_call(run, host, call,
+              call->result == TARGET_OK ? NULL : host->target->message(host->instance));
 }
 
 /* The op before is asked again, whatever has become of it in a shorter list. */

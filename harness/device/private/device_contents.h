@@ -5,7 +5,10 @@
 
 #include "harness/device/span_map.h"
 
-struct contents_record;
+/* What an owner was last stamped on; bytes 0 = nothing. */
+struct contents_record {
+    uint64_t address, bytes;
+};
 struct contents {
     /* by owner, record_capacity of them; what memory holds unless is_detailed */
     struct contents_record *records;
@@ -21,10 +24,37 @@ void contents_init(struct contents *contents);
 void contents_deinit(struct contents *contents);
 size_t contents_footprint_bytes(const struct contents *contents);
 
-void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner);
+/* The parts of the next two that not every op needs. */
+void contents_grow(struct contents *contents, uint32_t owner);
+void contents_put_range(struct contents *contents, uint64_t address, uint64_t bytes,
+                        uint32_t owner);
+void contents_erase_range(struct contents *contents, const struct contents_record *record,
+                          uint32_t owner);
+
+static inline void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes,
+                                  uint32_t owner)
+{
+    if (owner >= contents->record_capacity) {
+        contents_grow(contents, owner);
+    }
+    contents->records[owner] = (struct contents_record){address, bytes};
+    if (contents->is_detailed) {
+        contents_put_range(contents, address, bytes, owner);
+    }
+}
 bool contents_hold(const struct contents *contents, uint64_t address, uint64_t bytes,
                    uint32_t owner);
-void contents_scrub(struct contents *contents, uint32_t owner);
+static inline void contents_scrub(struct contents *contents, uint32_t owner)
+{
+    if (owner >= contents->record_capacity) {
+        return;
+    }
+    const struct contents_record record = contents->records[owner];
+    contents->records[owner].bytes = 0;
+    if (contents->is_detailed && record.bytes > 0) {
+        contents_erase_range(contents, &record, owner);
+    }
+}
 void contents_settle(struct contents *contents);
 /* Nothing but what the records say is in memory, once those are stamped anew whose bytes went
  * elsewhere.  It goes on range by range until as many were stamped as there are records. */

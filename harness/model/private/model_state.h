@@ -31,7 +31,7 @@ struct slot_list {
 };
 
 struct model {
-    uint64_t capacity_bytes;
+    struct model_counters counters; /* first: model_counters() */
     struct target_contract contract;
     const struct timeline *timeline;
     struct block *blocks; /* by slot */
@@ -43,7 +43,6 @@ struct model {
     struct slot_list recordings; /* no slots: OP_RECORDs that ended */
     uint32_t open_recording;
     struct waiter_lists waiters;
-    struct model_counters counters;
     uint64_t retired_count, retired_bytes;
     uint64_t tag_bytes[OP_TAG_COUNT], tag_counts[OP_TAG_COUNT];
     struct model_gone *gone;
@@ -95,14 +94,6 @@ static inline void raise_to(uint64_t *most, uint64_t value)
 /* A dying block with nothing left to wait for gives its room back; a kept one is forgotten. */
 void model_settle(struct model *model, uint32_t slot);
 
-/* Takes the range into the map; false: slot *other lies there. */
-bool model_claim(struct model *model, uint32_t slot, const struct target_block *at,
-                 uint32_t *other);
-/* Takes it out again. */
-static inline void model_unclaim(struct model *model, const struct block *block)
-{
-    span_map_remove(&model->map, &(struct span_cursor){block->place});
-}
 /* The block gives its place back, or its copy in host memory. */
 void model_displace(struct model *model, uint32_t slot);
 
@@ -114,12 +105,6 @@ bool model_has_ended(const struct model *model, const struct block *block);
 /* The block waits for the event, which is pending, or is used until then. */
 void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use);
 
-/* Counts the room that the block has claimed; that it has given back. */
-void model_count_placed(struct model *model, const struct block *block);
-void model_count_displaced(struct model *model, const struct block *block);
-/* The same for its tag alone. */
-void model_count_tag(struct model *model, const struct block *block);
-void model_uncount_tag(struct model *model, const struct block *block);
 /* The busy programs are other ones. */
 void model_count_reserved(struct model *model);
 

@@ -5,7 +5,12 @@
 #include "harness/rules/judge.h"
 
 /* Both rules are kept at this moment, after as many blocks, events and programs as there are. */
-bool judge_keeps_host_memory(const struct host *host);
+static inline bool judge_keeps_host_memory(const struct host *host)
+{
+    return device_keeps_host_memory(host->device, model_counters(host->model)->block_count +
+                                                      timeline_pending_count(host->timeline) +
+                                                      model_program_count(host->model));
+}
 /* After each call, or after calls that overlapped.  False: a rule is broken. */
 bool judge_host_memory(struct judge *judge, const struct host *host);
 /* After close: everything is given back. */

@@ -83,6 +83,32 @@ START_TEST(find_gives_the_first_range_that_ends_above_the_address)
 }
 END_TEST
 
+START_TEST(a_claim_is_the_new_range_or_one_that_is_in_its_way)
+{
+    struct span_map map;
+    struct span span;
+    span_map_init(&map);
+    const struct span_claim first = span_map_claim(&map, 10, 20, 1);
+    ck_assert(first.is_free);
+    ck_assert(span_map_claim(&map, 20, 30, 2).is_free);
+    span_map_get(&map, &first.cursor, &span);
+    ck_assert(span.start == 10 && span.end == 20 && span.owner == 1 && span.offset == 0);
+    static const struct span refused[] = {
+        {5, 11, 1, 0}, {12, 13, 1, 0}, {19, 20, 1, 0}, {29, 40, 2, 0}, {20, 21, 2, 0}};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        const struct span_claim claim = span_map_claim(&map, refused[i].start, refused[i].end, 3);
+        ck_assert(!claim.is_free);
+        span_map_get(&map, &claim.cursor, &span);
+        ck_assert_uint_eq(span.owner, refused[i].owner);
+        ck_assert_uint_eq(map.count, 2);
+    }
+    span_map_remove(&map, first.cursor);
+    ck_assert(span_map_claim(&map, 0, 20, 3).is_free);
+    ck_assert(span_map_invariants_hold(&map));
+    span_map_deinit(&map);
+}
+END_TEST
+
 Suite *suite_of_span_map(void)
 {
     Suite *suite = suite_create("span_map");
@@ -90,6 +116,7 @@ Suite *suite_of_span_map(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, random_inserts_and_erases_equal_an_array_of_bytes, 0, 4);
     tcase_add_test(tests, find_gives_the_first_range_that_ends_above_the_address);
+    tcase_add_test(tests, a_claim_is_the_new_range_or_one_that_is_in_its_way);
     suite_add_tcase(suite, tests);
     return suite;
 }
