@@ -148,6 +148,15 @@ struct regret regret_judge(struct planner *planner, const struct oom *before,
     return (struct regret){0};
 }
 
+bool regret_has_none(const struct model *model, const struct oom_request *request,
+                     uint64_t moved_bytes)
+{
+    (void)model;
+    (void)request;
+    (void)moved_bytes;
+    return false;
+}
+
 /* Defined beside regret_judge, so it is needed here as well. */
 const struct regret_info *regret_info(enum regret_kind kind)
 {

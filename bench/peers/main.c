@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FULL_PERCENT = 70, SEED = 1, LIVE_COUNT_MAX = 1000000, STEP_COUNT_MAX = 10000000 };
+enum { FULL_PERCENT_DEFAULT = 70, SEED = 1, LIVE_COUNT_MAX = 1000000, STEP_COUNT_MAX = 10000000 };
 
 static const char usage[] =
     "usage: bench_peers list\n"
-    "       bench_peers ops SUBJECT LIVE STEPS\n"
+    "       bench_peers ops SUBJECT LIVE STEPS [PERCENT]\n"
     "       bench_peers packing FILE...\n\n"
-    "list prints the subjects.  ops fills a device to 70 % with LIVE blocks, frees a random one and\n"
-    "allocates another one LIVE times, and then STEPS times more, which it measures.  It prints the\n"
-    "subject, LIVE, the ns per op and the share of refused allocs.  packing prints how much memory each\n"
-    "list needs if nothing moves.\n\n"
+    "list prints the subjects.  ops fills a device to PERCENT, 70 by default, with LIVE blocks, frees a\n"
+    "random one and allocates another one LIVE times, and then STEPS times more, which it measures.  It\n"
+    "prints the subject, LIVE, the ns per op and the share of refused allocs.  packing prints how much\n"
+    "memory each list needs if nothing moves.\n\n"
     "Example: bench_peers ops libhbm 10000 100000\n";
 
 static int fail(const char *text, const char *word)
@@ -40,7 +40,8 @@ static bool parse_count(const char *text, uint64_t most, uint32_t *count)
 }
 
 /* The same ops with sizes in whole granules, and the capacity that these fill. */
-static struct peer_list convert_workload(const struct workload *workload, uint32_t live_count)
+static struct peer_list convert_workload(const struct workload *workload, uint32_t live_count,
+                                         uint32_t full_percent)
 {
     struct peer_op *ops = calloc(workload->ops.count, sizeof *ops);
     CHECK(ops != NULL);
@@ -57,18 +58,19 @@ static struct peer_list convert_workload(const struct workload *workload, uint32
     return (struct peer_list){.ops = ops,
                               .count = workload->ops.count,
                               .fill_count = workload->fill_count,
-                              .capacity_bytes = workload_capacity_bytes(live_bytes, FULL_PERCENT),
+                              .capacity_bytes = workload_capacity_bytes(live_bytes, full_percent),
                               .live_count_max = live_count,
                               .workload = workload};
 }
 
-static int print_ops(const struct subject *subject, uint32_t live_count, uint32_t step_count)
+static int print_ops(const struct subject *subject, uint32_t live_count, uint32_t step_count,
+                     uint32_t full_percent)
 {
     struct workload workload;
     /* A device that was only filled has no holes yet. */
     workload_init(&workload, live_count, live_count + step_count, SEED);
     workload.fill_count += 2 * live_count;
-    const struct peer_list list = convert_workload(&workload, live_count);
+    const struct peer_list list = convert_workload(&workload, live_count, full_percent);
     struct played played;
     const bool is_played = subject->play(subject, &list, &played);
     if (is_played) {
@@ -81,10 +83,11 @@ static int print_ops(const struct subject *subject, uint32_t live_count, uint32_
     return is_played ? 0 : fail("no heap of that size: ", subject->name);
 }
 
-static int run_ops(char **argv)
+static int run_ops(int argc, char **argv)
 {
     const struct subject *subject = subject_find(argv[2]);
     uint32_t live_count, step_count;
+    uint32_t full_percent = FULL_PERCENT_DEFAULT;
     if (subject == NULL) {
         return fail("there is no subject ", argv[2]);
     }
@@ -92,7 +95,10 @@ static int run_ops(char **argv)
         !parse_count(argv[4], STEP_COUNT_MAX, &step_count)) {
         return fail("LIVE is a number from 1 to 1000000, STEPS one from 1 to 10000000", "");
     }
-    return print_ops(subject, live_count, step_count);
+    if (argc == 6 && !parse_count(argv[5], 100, &full_percent)) {
+        return fail("PERCENT is a number from 1 to 100", "");
+    }
+    return print_ops(subject, live_count, step_count, full_percent);
 }
 
 int main(int argc, char **argv)
@@ -106,8 +112,8 @@ int main(int argc, char **argv)
         }
         return 0;
     }
-    if (argc == 5 && strcmp(argv[1], "ops") == 0) {
-        return run_ops(argv);
+    if ((argc == 5 || argc == 6) && strcmp(argv[1], "ops") == 0) {
+        return run_ops(argc, argv);
     }
     if (argc >= 3 && strcmp(argv[1], "packing") == 0) {
         return packing_print(argv + 2, argc - 2);

@@ -177,6 +177,42 @@ uint64_t model_in_use_without(const struct model *model, unsigned tag);
 const uint64_t *model_tag_bytes(const struct model *model); /* OP_TAG_COUNT of them */
 uint64_t model_tag_count(const struct model *model, uint8_t tag);
 
+/* --- places that a request could be given --- */
+
+/* A window of size_bytes (>= 1) that begins where a block ends or the stack does, aligned up, and
+ * in which nothing lies that may not be moved: what is there in part or whole has fewer than
+ * taken_bytes (>= 1) together. */
+struct model_window_query {
+    uint64_t size_bytes, align_bytes, taken_bytes;
+    size_t count_max; /* the least ones that are wanted, >= 1 */
+};
+struct model_window {
+    uint64_t start, taken_bytes;
+};
+/* Sets *windows to the count_max of them with the fewest bytes, the lowest first among equals, or
+ * to all if there are fewer.  Dying blocks count as what may not be moved.  False: whoever looked
+ * further would look at a good part of all blocks, and *windows means nothing.  The model keeps
+ * what it learns.  O(log blocks + blocks that came and went since), and more for each place where
+ * size_bytes - taken_bytes are free in 2.5 times size_bytes. */
+bool model_find_windows(const struct model *model, const struct model_window_query *query,
+                        struct model_window *windows, size_t *count);
+/* Where the holes of size_bytes (>= 1) or more begin, the same way; count_max of them. */
+bool model_find_holes(const struct model *model, uint64_t size_bytes, size_t count_max,
+                      struct model_window *holes, size_t *count);
+/* The largest block of which a part lies in the window, and what is above the window up to the next
+ * block that is not in it. */
+uint64_t model_largest_inside(const struct model *model, uint64_t start, uint64_t size_bytes,
+                              uint64_t *free_above_bytes);
+/* False: wherever neighbouring blocks that may be moved have fewer than taken_bytes (>= 1)
+ * together, the holes between and next to them have fewer than size_bytes (>= 1).  True: they have
+ * as much somewhere, or the same as above. */
+bool model_may_slide(const struct model *model, uint64_t size_bytes, uint64_t taken_bytes);
+
+/* No more than so many blocks may not be moved now: for each hold, each unfinished use, and each
+ * dying block one. */
+uint64_t model_pinned_count_max(const struct model *model);
+/* What aligning the blocks may take at most wherever they are moved. */
+uint64_t model_slack_bytes(const struct model *model);
 /* The lowest range at or above address that no block and no stack takes, searched on from the
  * bottom when there is none above.  False: nothing is free. */
 bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end);

@@ -112,6 +112,8 @@ OFTEN bool model_add(struct model *model, const struct model_new *what,
         add_to_list(model, find_list(model, what->kind), taken);
     }
     model_count_placed(model, &model->blocks[taken]);
+    model->pin_count += model->blocks[taken].hold_count;
+    model_note_live(model, &model->blocks[taken], true);
     *slot = taken;
     return true;
 }
@@ -161,6 +163,9 @@ void model_free(struct model *model, uint32_t slot, uint64_t event)
         release_slot(model, slot);
         return;
     }
+    if (!block->is_absent) {
+        model_note_live(model, block, false);
+    }
     block->state = BLOCK_DYING;
     add_to_list(model, &model->dying, slot);
     await_free(model, slot, event);
@@ -181,6 +186,7 @@ OFTEN bool model_end_plain(struct model *model, uint32_t slot)
         return false;
     }
     remove_from_list(model, &model->live, slot);
+    model_note_live(model, block, false);
     model_unclaim(model, block);
     model_count_displaced(model, block);
     block->is_known = false;
@@ -195,6 +201,7 @@ void model_hold(struct model *model, uint32_t slot)
     CHECK(slot < model->block_count);
     CHECK(model->blocks[slot].hold_count < UINT32_MAX);
     model->blocks[slot].hold_count++;
+    model->pin_count++;
 }
 
 void model_release(struct model *model, uint32_t slot)
@@ -202,6 +209,7 @@ void model_release(struct model *model, uint32_t slot)
     CHECK(slot < model->block_count);
     CHECK(model->blocks[slot].hold_count > 0);
     model->blocks[slot].hold_count--;
+    model->pin_count--;
     model_settle(model, slot);
 }
 
@@ -218,6 +226,7 @@ uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new
     block->op = model->op;
     block->handle = at->handle;
     block->requested_bytes = what->requested_bytes;
+    model->slack_bytes += what->align_bytes - block->align_bytes;
     block->align_bytes = what->align_bytes;
     block->kind = (uint8_t)what->kind;
     block->tag = what->tag;

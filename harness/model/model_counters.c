@@ -34,6 +34,16 @@ void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_byt
 
 /* --- reading --- */
 
+uint64_t model_pinned_count_max(const struct model *model)
+{
+    return model->pin_count + model->dying.count;
+}
+
+uint64_t model_slack_bytes(const struct model *model)
+{
+    return model->slack_bytes;
+}
+
 uint64_t model_retired_count(const struct model *model)
 {
     return model->retired_count;

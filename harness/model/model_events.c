@@ -55,6 +55,7 @@ void model_use(struct model *model, uint32_t slot, uint64_t event)
     struct block *block = &model->blocks[slot];
     CHECK(block->use_count < UINT32_MAX);
     model_await(model, slot, event, true);
+    model->pin_count++;
     if (block->use_count++ == 0 && block->kind == BLOCK_PROGRAM) {
         slot_list_add(&model->busy, slot);
         model_count_reserved(model);
@@ -66,6 +67,7 @@ static void end_one_use(struct model *model, uint32_t slot)
     CHECK_COSTLY(slot < model->block_count);
     struct block *block = &model->blocks[slot];
     CHECK(block->use_count > 0);
+    model->pin_count--;
     if (--block->use_count == 0 && block->kind == BLOCK_PROGRAM) {
         slot_list_take(&model->busy, slot);
         model_count_reserved(model);

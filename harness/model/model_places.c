@@ -28,6 +28,9 @@ void model_evict(struct model *model, uint32_t slot)
     struct block *block = &model->blocks[slot];
     CHECK(block->kind == BLOCK_PROGRAM);
     CHECK(block->state == BLOCK_LIVE);
+    if (!block->is_absent) {
+        model_note_live(model, block, false);
+    }
     model_displace(model, slot);
     block->state = BLOCK_GONE;
 }
@@ -45,6 +48,7 @@ bool model_reload(struct model *model, uint32_t slot, const struct target_block 
     block->size_bytes = at->size_bytes;
     block->state = BLOCK_LIVE;
     model_count_placed(model, block);
+    model_note_live(model, block, true);
     return true;
 }
 
@@ -55,6 +59,9 @@ void model_strand(struct model *model, uint32_t slot)
     struct block *block = &model->blocks[slot];
     CHECK(block->state != BLOCK_GONE);
     CHECK(!block->is_absent);
+    if (block->state == BLOCK_LIVE) {
+        model_note_live(model, block, false);
+    }
     model_unclaim(model, block);
     slot_list_add(&model->absent, slot);
     block->is_absent = true;
@@ -74,6 +81,9 @@ bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t
     slot_list_take(&model->absent, slot);
     block->is_absent = false;
     block->address = address;
+    if (block->state == BLOCK_LIVE) {
+        model_note_live(model, block, true);
+    }
     model->holes_known = false;
     return true;
 }
@@ -138,6 +148,7 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
         model->blocks[spans[i].owner].place = insert_apart(&model->map, &spans[i]);
     }
     CHECK(model->map.count == count);
+    free_map_forget(&model->free_map);
     CHECK_COSTLY(model_invariants_hold(model));
     model->holes_known = false;
     free(spans);
@@ -146,13 +157,34 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
 
 static void take_range(struct model *model, uint32_t slot, uint64_t address)
 {
-    const struct block *block = &model->blocks[slot];
-    span_map_insert(&model->map, &(struct span){address, address + block->size_bytes, slot, 0});
+    struct block *block = &model->blocks[slot];
+    const struct span span = {address, address + block->size_bytes, slot, 0};
+    block->place = insert_apart(&model->map, &span);
 }
 
 static void leave_range(struct model *model, uint32_t slot, uint64_t address)
 {
     span_map_erase(&model->map, address, address + model->blocks[slot].size_bytes);
+}
+
+/* What they took counts as free before any of them takes its new place: that may be another's old
+ * one. */
+static void place_again(struct model *model, const uint32_t *slots, const uint64_t *addresses,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct block *block = &model->blocks[slots[i]];
+        if (block->state == BLOCK_LIVE) {
+            model_note_live(model, block, false);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct block *block = &model->blocks[slots[i]];
+        block->address = addresses[i];
+        if (block->state == BLOCK_LIVE) {
+            model_note_live(model, block, true);
+        }
+    }
 }
 
 bool model_relocate_some(struct model *model, const uint32_t *slots, const uint64_t *addresses,
@@ -180,9 +212,7 @@ bool model_relocate_some(struct model *model, const uint32_t *slots, const uint6
         }
         return false;
     }
-    for (size_t i = 0; i < count; i++) {
-        model->blocks[slots[i]].address = addresses[i];
-    }
+    place_again(model, slots, addresses, count);
     CHECK_COSTLY(model_invariants_hold(model));
     model->holes_known = false;
     return true;

@@ -29,6 +29,7 @@ void model_destroy(struct model *model)
     CHECK_COSTLY(model->block_count <= model->block_capacity);
     CHECK_COSTLY(model->waiters.node_count <= model->waiters.node_capacity);
     span_map_deinit(&model->map);
+    free_map_deinit(&model->free_map);
     free(model->blocks);
     free(model->free_slots.slots);
     op_index_deinit(&model->slots);

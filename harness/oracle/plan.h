@@ -12,6 +12,9 @@ struct planner;
 struct planner *planner_create(void);
 void planner_destroy(struct planner *planner);
 
+/* A request gets its place by emptying a window only in so many of those with the fewest bytes. */
+enum { PLAN_WINDOW_COUNT_MAX = 16 };
+
 enum plan_result {
     PLAN_FOUND = 0,
     PLAN_NONE,   /* no mitigation helps */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many of the cheapest windows are tried, unless more blocks lie there. */
-enum { WINDOW_COUNT_MAX = 16, EVACUATED_COUNT_MAX = 1024 };
+/* A window with more blocks is not tried. */
+enum { EVACUATED_COUNT_MAX = 1024 };
 
 void layout_deinit(struct layout *layout)
 {
@@ -133,11 +133,11 @@ static bool evacuate_window(struct layout *layout, const struct reach *reach, ui
 static void add_window(struct layout_window *windows, size_t *count,
                        const struct layout_window *window)
 {
-    if (*count == WINDOW_COUNT_MAX &&
-        windows[WINDOW_COUNT_MAX - 1].cost_bytes <= window->cost_bytes) {
+    if (*count == PLAN_WINDOW_COUNT_MAX &&
+        windows[PLAN_WINDOW_COUNT_MAX - 1].cost_bytes <= window->cost_bytes) {
         return;
     }
-    size_t at = *count < WINDOW_COUNT_MAX ? (*count)++ : WINDOW_COUNT_MAX - 1;
+    size_t at = *count < PLAN_WINDOW_COUNT_MAX ? (*count)++ : PLAN_WINDOW_COUNT_MAX - 1;
     for (; at > 0 && windows[at - 1].cost_bytes > window->cost_bytes; at--) {
         windows[at] = windows[at - 1];
     }
@@ -166,20 +166,55 @@ static void collect_windows(const struct reach *reach, const struct reach_gap *g
         for (; low < high && ranges[low].start + ranges[low].size_bytes <= start; low++) {
             cost -= ranges[low].size_bytes;
         }
-        add_window(windows, count, &(struct layout_window){start, cost});
+        const uint64_t below = low > gap->first ? ranges[low - 1].start + ranges[low - 1].size_bytes
+                                                : gap->start;
+        const uint64_t above = high < gap->last ? ranges[high].start : gap->end;
+        const uint64_t around = start - below > above - start - reach->need
+                                    ? start - below
+                                    : above - start - reach->need;
+        add_window(windows, count, &(struct layout_window){start, cost, low, high, around});
     }
+}
+
+/* The largest of all holes. */
+static uint64_t largest_hole(const struct layout *layout, size_t count)
+{
+    uint64_t largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bytes = layout->holes[i].end - layout->holes[i].start;
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+/* False: a block of the window fits nowhere else, where no hole of the state has more than so
+ * much. */
+static bool may_evacuate(const struct reach *reach, const struct layout_window *window,
+                         uint64_t largest_bytes)
+{
+    const uint64_t most = largest_bytes > window->around_bytes ? largest_bytes
+                                                               : window->around_bytes;
+    size_t i = window->low;
+    while (i < window->high && reach->ranges[i].size_bytes <= most) {
+        i++;
+    }
+    return i == window->high;
 }
 
 static void find_by_evacuation(struct layout *layout, const struct reach *reach)
 {
-    struct layout_window windows[WINDOW_COUNT_MAX] = {0};
+    struct layout_window windows[PLAN_WINDOW_COUNT_MAX] = {0};
     struct reach_gap gap = reach_before_all;
     size_t count = 0;
     while (reach_next_gap(reach, &gap)) {
         collect_windows(reach, &gap, windows, &count);
     }
+    /* Of a window of no bytes at the end, with the blocks that lie in the stack gone. */
+    const uint64_t capacity = reach->oom->capacity_bytes;
+    const uint64_t largest = largest_hole(layout, find_holes(layout, reach, capacity, capacity));
     for (size_t i = 0; i < count && windows[i].cost_bytes < layout->moved_bytes; i++) {
-        if (!evacuate_window(layout, reach, windows[i].start, windows[i].start + reach->need)) {
+        if (!may_evacuate(reach, &windows[i], largest) ||
+            !evacuate_window(layout, reach, windows[i].start, windows[i].start + reach->need)) {
             continue;
         }
         const uint64_t cost = layout_cost(reach, layout->candidate);

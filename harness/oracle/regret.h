@@ -41,4 +41,11 @@ struct regret {
 struct regret regret_judge(struct planner *planner, const struct oom *before,
                            const struct regret_spent *spent);
 
+/* True: regret_judge() regrets nothing of a request that was met by moving so many bytes and
+ * evicting nothing, for no plan from the model's state moves fewer.  False: it is not known.  O(log
+ * blocks + what changed since it was asked last), and more for each place that a cheaper plan might
+ * have. */
+bool regret_has_none(const struct model *model, const struct oom_request *request,
+                     uint64_t moved_bytes);
+
 #endif

@@ -87,6 +87,9 @@ struct judge {
     struct regret regret;      /* of the last op */
     bool looks_back;           /* regrets are judged */
     bool is_spending;          /* before and spent are of the op under way */
+    bool is_cheapest;      /* no plan moves fewer bytes than this op, and before is not taken: see
+                              judge_spending.h */
+    bool is_granule_short; /* is_cheapest: the largest hole was a granule too small */
     bool is_overlapping; /* the call under way met others: where blocks are, and what they hold, is
                             looked at when none is under way any more */
     bool hosts_differ;   /* a fault struck one of them, or it lost memory: their answers may differ

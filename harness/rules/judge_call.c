@@ -16,6 +16,7 @@
 #include "harness/rules/private/judge_regions.h"
 #include "harness/rules/private/judge_reported.h"
 #include "harness/rules/private/judge_sleep.h"
+#include "harness/rules/private/judge_spending.h"
 #include "harness/rules/private/rules.h"
 
 /* What ends with the op is ended first: nobody may be asked about it any more, and others may have
@@ -134,7 +135,8 @@ static void begin_call(struct judge *judge)
     judge_forget_answer(judge);
     judge->spent = (struct regret_spent){0};
     judge->regret = (struct regret){0};
-    judge->is_spending = judge->has_second_opinion = judge->has_wrong_status = false;
+    judge->is_spending = judge->is_cheapest = false;
+    judge->has_second_opinion = judge->has_wrong_status = false;
     judge->relations_checked = 0;
 }
 

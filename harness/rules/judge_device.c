@@ -8,6 +8,7 @@
 #include "harness/rules/private/judge_order.h"
 #include "harness/rules/private/judge_place.h"
 #include "harness/rules/private/judge_regions.h"
+#include "harness/rules/private/judge_spending.h"
 #include "harness/rules/private/rules.h"
 
 /* --- copies and stages --- */
@@ -63,19 +64,6 @@ static bool take_unload(struct judge *judge, struct host *host, const struct cal
 
 /* --- the log --- */
 
-/* The first eviction or move of a request: what it spends is held against the cheapest plan from
- * here. */
-static void begin_spending(struct judge *judge, const struct host *host, const struct call *call)
-{
-    /* What room is kept for an absent block cannot be seen. */
-    if (judge->is_spending || !judge_is_request(&call->op) || model_absent_count(host->model) > 0) {
-        return;
-    }
-    const struct oom_request request = judge_request(host, call);
-    oom_take(&judge->before, host->model, &request, 0);
-    judge->is_spending = true;
-}
-
 static bool absorb_device_call(struct judge *judge, struct host *host, const struct call *call,
                                const struct device_call *made, bool *moved)
 {
@@ -83,10 +71,10 @@ static bool absorb_device_call(struct judge *judge, struct host *host, const str
         .judge = judge, .host = host, .call = call, .made = made, .sight = SIGHT_COPY};
     switch (made->kind) {
     case DEVICE_CALL_UNLOAD:
-        begin_spending(judge, host, call);
+        judge_begin_spending(judge, host, call);
         return take_unload(judge, host, call, made);
     case DEVICE_CALL_STAGE_OUT:
-        begin_spending(judge, host, call);
+        judge_begin_spending(judge, host, call);
         judge->spent.moved_bytes += made->bytes;
         *moved = true;
         return check_source(&copy);
@@ -94,7 +82,7 @@ static bool absorb_device_call(struct judge *judge, struct host *host, const str
         *moved = true;
         return judge_written(&copy, NULL);
     case DEVICE_CALL_COPY:
-        begin_spending(judge, host, call);
+        judge_begin_spending(judge, host, call);
         judge->spent.moved_bytes += made->bytes;
         *moved = true;
         return judge_written(&copy, NULL) && check_source(&copy);

@@ -1,6 +1,5 @@
 #include "harness/rules/private/judge_oom.h"
 
-#include "harness/device/device_pool.h"
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/shortfall.h"
 #include "harness/rules/judge_request.h"
@@ -211,21 +210,5 @@ void judge_loaded_stack(struct judge *judge, const struct host *host, const stru
     if (proof->kind == VERDICT_JUSTIFIED && is_disputed(judge, proof)) {
         *judge->verdict = *proof;
         judge->verdict->op = call->number;
-    }
-}
-
-/* Not when a fault of the device stood in its way, nor where others may have. */
-void judge_look_back(struct judge *judge, const struct host *host, const struct call *call)
-{
-    const bool is_judged = call->result == TARGET_OK || call->result == TARGET_NO_MEMORY;
-    const bool had_fault = device_faults_fired(host->device) != 0 ||
-                           device_faults_struck(host->device) != 0;
-    const bool is_bounded = host->contract.regions.grows && device_pool_of(host->device) != NULL;
-    if (judge->looks_back && judge->is_spending && is_judged && !is_bounded &&
-        model_absent_count(host->model) == 0 && !had_fault && !call->is_pinned &&
-        host->contract.limit == TARGET_LIMIT_DEVICE &&
-        host->contract.placement == PLACEMENT_RANGES) {
-        judge->spent.is_met = call->result == TARGET_OK;
-        judge->regret = regret_judge(judge->planner, &judge->before, &judge->spent);
     }
 }

@@ -392,6 +392,9 @@ static uint64_t device_hit(const struct probe_sight *sight)
     hits |= seen->copy_count + seen->stage_count > 0 ? moves_hit(sight, &log) : 0;
     /* The state before the first move or eviction is one in which nothing fitted, unless that was
      * needless. */
+    if (sight->judge->is_cheapest) {
+        return hits | bit_if(sight->judge->is_granule_short, PROBE_HOLE_ONE_GRANULE_SHORT);
+    }
     return sight->judge->is_spending ? hits | holes_hit(&sight->judge->before) : hits;
 }
 

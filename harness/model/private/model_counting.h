@@ -40,6 +40,7 @@ static inline void model_count_placed(struct model *model, const struct block *b
     raise_to(&counters->peak_low_bytes, counters->in_use_bytes);
     CHECK(counters->peak_low_bytes <= counters->peak_high_bytes);
     model->holes_known = false;
+    model->slack_bytes += block->align_bytes - model->contract.granule_bytes;
     if (block->kind == BLOCK_RETIRED) {
         model->retired_count++;
         model->retired_bytes += block->size_bytes;
@@ -57,6 +58,7 @@ static inline void model_count_displaced(struct model *model, const struct block
     model->counters.block_count--;
     model->counters.in_use_bytes -= block->size_bytes;
     model_uncount_tag(model, block);
+    model->slack_bytes -= block->align_bytes - model->contract.granule_bytes;
     model->holes_known = false;
 }
 

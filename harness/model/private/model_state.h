@@ -1,7 +1,7 @@
 /* The state of a model, as model_*.c share it: its life and what it says of itself (model_state.c),
  * blocks (model_blocks.c) and their places (model_places.c), events and what waits for them
  * (model_events.c), memory that is kept (model_kept.c), counters (model_counters.c), holes
- * (model_holes.c) and invariants (model_invariants.c). */
+ * (model_holes.c), windows (model_windows.c) and invariants (model_invariants.c). */
 #ifndef HARNESS_MODEL_PRIVATE_MODEL_STATE_H
 #define HARNESS_MODEL_PRIVATE_MODEL_STATE_H
 
@@ -9,6 +9,7 @@
 #include "harness/base/number_map.h"
 #include "harness/device/span_map.h"
 #include "harness/model/model_update.h"
+#include "harness/model/private/free_map.h"
 #include "harness/model/private/op_index.h"
 
 #include <string.h>
@@ -50,6 +51,9 @@ struct model {
     struct device_region *regions; /* region_count of them, as model_regions() has them */
     size_t region_count, region_capacity;
     uint64_t largest_hole_bytes, hole_count; /* valid when holes_known */
+    struct free_map free_map;                /* what no live block takes */
+    uint64_t pin_count;                      /* holds and unfinished uses, of all blocks */
+    uint64_t slack_bytes;                    /* alignments of all blocks, beyond the granule */
     uint64_t in_use_before_bytes; /* after this host's last op, for the peak's upper bound */
     uint64_t completed_count;     /* completed events of the timeline that this model took in */
     enum target_result last_result;
@@ -87,6 +91,21 @@ static inline uint32_t slot_list_at(const struct slot_list *list, size_t index)
 static inline void raise_to(uint64_t *most, uint64_t value)
 {
     *most = value > *most ? value : *most;
+}
+
+/* What the block has by its contract; what it has beyond that counts as free. */
+static inline uint64_t model_judged_bytes(const struct block *block)
+{
+    return block->size_bytes < block->promised_bytes ? block->size_bytes : block->promised_bytes;
+}
+
+/* The live block has its place, or has it no more. */
+static inline void model_note_live(struct model *model, const struct block *block, bool is_taken)
+{
+    if (model->free_map.change_limit != 0) {
+        free_map_note(&model->free_map, block->address, block->address + model_judged_bytes(block),
+                      is_taken);
+    }
 }
 
 /* --- what the parts do for each other --- */

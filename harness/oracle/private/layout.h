@@ -11,6 +11,8 @@ struct layout_hole {
 /* A place for the request that costs the moves of the blocks that lie there. */
 struct layout_window {
     uint64_t start, cost_bytes;
+    size_t low, high;      /* ranges low..high (not included) */
+    uint64_t around_bytes; /* free next to the window once they are gone, on the larger side */
 };
 
 /* Zero is a valid start; memory stays from one layout to the next. */

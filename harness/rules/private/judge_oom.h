@@ -1,5 +1,4 @@
-/* The judgement on requests: an out-of-memory, a stack that was granted, and what a request cost
- * beyond what it had to. */
+/* The judgement on requests: an out-of-memory, and a stack that was granted. */
 #ifndef HARNESS_RULES_PRIVATE_JUDGE_OOM_H
 #define HARNESS_RULES_PRIVATE_JUDGE_OOM_H
 
@@ -15,7 +14,5 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
  * DISPUTED: our judges disagree, and *judge->verdict says so.  judge->oom is that state. */
 void judge_loaded_stack(struct judge *judge, const struct host *host, const struct call *call,
                         uint64_t stack_bytes, struct verdict *proof);
-/* What the op regrets goes to judge->regret. */
-void judge_look_back(struct judge *judge, const struct host *host, const struct call *call);
 
 #endif
