@@ -14,7 +14,7 @@ enum { WORKER_COUNT_MAX = 256, SHARD_COUNT_MAX = 1000000, UNTIL_STEP_MAX = 10000
 
 void run_options_init(struct run_options *options)
 {
-    *options = (struct run_options){.replay_sample = 16,
+    *options = (struct run_options){.replay_sample = 32,
                                     .shrink_budget = 20000,
                                     .results_limit_bytes = UINT64_C(64) << 20,
                                     .trial_timeout_ns = UINT64_C(600) * 1000000000,
@@ -432,7 +432,7 @@ const struct run_option_row run_option_rows[] = {
      .set = set_baseline},
     {.name = "--replay-sample",
      .argument = "N",
-     .summary = "run every N-th trial twice and compare (default 16, 0 = never)",
+     .summary = "run one trial in N of each part twice and compare (default 32, 0 = never)",
      .set = set_replay_sample},
     {.name = "--shrink-budget",
      .argument = "N",

@@ -26,7 +26,7 @@ struct run_options {
     uint32_t scenario_option_count; /* keys unique */
     uint64_t until_step;            /* --until */
     uint64_t capacity_bytes, seed, op_count_max, duration_ns;
-    uint64_t replay_sample;       /* default 16; 0 = never */
+    uint64_t replay_sample;       /* default 32; 0 = never */
     uint64_t shrink_budget;       /* default 20,000 replays; 0 = keep the whole list */
     uint64_t results_limit_bytes; /* default 64 MiB */
     uint64_t trial_timeout_ns;    /* default 10 min */

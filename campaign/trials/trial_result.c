@@ -435,8 +435,8 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     }
 }
 
-/* Of the trials that are run again so many have their related lists run: three runs more. */
-enum { RELATED_PERIOD = 4 };
+/* Of the trials that are run again so many have their list run at twice the size: two runs more. */
+enum { TWICE_PERIOD = 2 };
 
 /* A trial with lanes is represented by one more run of its list, as its schedule is by default. */
 static bool is_broken_when_fresh(const struct target *target, struct trial *trial,
@@ -467,8 +467,9 @@ static bool is_broken_again(const struct target *target, struct trial *trial,
     if (trial->totals.schedules > 0) {
         return again_breaks_lanes(target, trial, broken);
     }
-    return again_breaks(target, trial, broken) ||
-           (trial->setup.seed % RELATED_PERIOD == 0 && related_breaks(target, trial, broken));
+    return again_breaks_renamed(target, trial, broken) ||
+           (trial->setup.seed % TWICE_PERIOD == 0 && related_sizes_scale(&trial->setup) &&
+            related_breaks_one(target, trial, RELATED_SIZES, broken, NULL));
 }
 
 /* Lanes that ran freely pass no points, and nothing repeats them. */
@@ -693,10 +694,8 @@ static void note_death(const struct last_words *words, struct trial_result_head 
     snprintf(head->first.reason, sizeof head->first.reason, "%s", head->reason);
     death_signature(death, head->signature);
     head->findings.count = 1;
-    head->findings.findings[0].count = 1;
-    head->findings.findings[0].verdict = head->first;
+    head->findings.findings[0] = (struct run_finding){.count = 1, .verdict = head->first};
     memcpy(head->findings.findings[0].signature, head->signature, sizeof head->signature);
-    head->findings.findings[0].message[0] = '\0';
     head->totals.broken = 1;
 }
 

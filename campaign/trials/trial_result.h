@@ -45,12 +45,11 @@ struct saved_oom {
     uint64_t diagnosis_start, diagnosis_bytes;     /* in diagnoses; the same */
 };
 
-/* The part that travels as it is. */
+/* The part that travels as it is; of its last two arrays what there is. */
 struct trial_result_head {
     struct task task;
     enum trial_result_end end;
-    /* what it found, the gravest first.  Of the one that is selected there are also: */
-    struct run_findings findings;
+    /* of the finding that is selected: */
     struct verdict first;                    /* the promise that broke, or NONE */
     char signature[SIGNATURE_BYTES];         /* of first; "" = none */
     char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
@@ -68,15 +67,16 @@ struct trial_result_head {
      * did there; "" = nobody did, or it has lanes */
     char hang[TRIAL_RESULT_HANG_BYTES];
     char reason[RUN_REASON_BYTES];
-    /* saved_count of them, in the order of their ops */
-    struct saved_oom saved[TRIAL_RESULT_SAVED_COUNT_MAX];
-    uint64_t saved_count;
+    uint64_t saved_count, finding_count; /* the latter: as it travels */
     uint64_t ooms_seen, certificates_checked;
     uint64_t until_oom_count; /* of ops: up to the last saved OOM that is justified or unknown */
     uint64_t op_count, oom_op_count, all_bytes, notable_bytes, certificates_bytes;
     uint64_t diagnoses_bytes;
     uint64_t log_bytes[JOB_LOG_COUNT];              /* of logs */
     uint64_t list_op_counts[RUN_FINDING_COUNT_MAX]; /* of lists */
+    struct run_findings findings;                   /* what it found, the gravest first */
+    /* saved_count of them, in the order of their ops */
+    struct saved_oom saved[TRIAL_RESULT_SAVED_COUNT_MAX];
 };
 struct trial_result {
     struct trial_result_head head;
@@ -158,7 +158,7 @@ void trial_result_make_dead(const struct task *task, const struct last_words *wo
 
 /* To bytes: they lie where they are in trial_result, in so many pieces, and are copied nowhere.
  * Returns how many pieces there are. */
-enum { TRIAL_RESULT_PIECE_COUNT_MAX = 9 + RUN_FINDING_COUNT_MAX };
+enum { TRIAL_RESULT_PIECE_COUNT_MAX = 11 + RUN_FINDING_COUNT_MAX };
 size_t trial_result_pack(struct trial_result *trial_result,
                          struct child_piece pieces[TRIAL_RESULT_PIECE_COUNT_MAX]);
 /* And back.  The longest list stays where it is: trial_result takes over the memory of *bytes,

@@ -3,6 +3,7 @@
 
 #include "harness/base/array.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static struct child_piece piece_of_list(const struct op_list *ops)
@@ -13,6 +14,18 @@ static struct child_piece piece_of_list(const struct op_list *ops)
 static struct child_piece piece_of_text(const struct writing *text)
 {
     return (struct child_piece){text->bytes, text->length};
+}
+
+/* The head as it travels: all that lies before its findings, these, and the saved OOMs. */
+enum { HEAD_FIXED_BYTES = offsetof(struct trial_result_head, findings) };
+
+static size_t pack_head(const struct trial_result_head *head, struct child_piece *pieces)
+{
+    const struct run_finding *findings = head->findings.findings;
+    pieces[0] = (struct child_piece){head, HEAD_FIXED_BYTES};
+    pieces[1] = (struct child_piece){findings, head->finding_count * sizeof *findings};
+    pieces[2] = (struct child_piece){head->saved, head->saved_count * sizeof *head->saved};
+    return 3;
 }
 
 size_t trial_result_pack(struct trial_result *trial_result,
@@ -29,14 +42,17 @@ size_t trial_result_pack(struct trial_result *trial_result,
     head->notable_bytes = trial_result->notable.length;
     head->certificates_bytes = trial_result->certificates.length;
     head->diagnoses_bytes = trial_result->diagnoses.length;
-    pieces[count++] = (struct child_piece){head, sizeof *head};
+    head->finding_count = head->findings.count;
+    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
+        head->list_op_counts[i] = trial_result->lists[i].count;
+    }
+    count += pack_head(head, pieces);
     if (head->has_list) {
         pieces[count++] = (struct child_piece){&trial_result->setup, sizeof trial_result->setup};
     }
     pieces[count++] = piece_of_list(&trial_result->ops);
     pieces[count++] = piece_of_list(&trial_result->oom_ops);
     for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
-        head->list_op_counts[i] = trial_result->lists[i].count;
         pieces[count++] = piece_of_list(&trial_result->lists[i]);
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -82,9 +98,34 @@ static uint64_t count_log_bytes(const struct trial_result_head *head, uint64_t m
     return bytes;
 }
 
-static bool is_whole(const struct trial_result_head *head, size_t length)
+/* The head at the front of so many bytes; *rest is what is behind it.  False: it is not whole. */
+static bool unpack_head(const char *from, size_t length, struct trial_result_head *head,
+                        size_t *rest)
 {
-    size_t rest = length - sizeof *head;
+    struct run_findings *findings = &head->findings;
+    if (length < HEAD_FIXED_BYTES) {
+        return false;
+    }
+    memcpy(head, from, HEAD_FIXED_BYTES);
+    if (head->finding_count > RUN_FINDING_COUNT_MAX ||
+        head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX) {
+        return false;
+    }
+    const size_t findings_bytes = head->finding_count * sizeof findings->findings[0];
+    const size_t saved_bytes = head->saved_count * sizeof head->saved[0];
+    if (length - HEAD_FIXED_BYTES < findings_bytes + saved_bytes) {
+        return false;
+    }
+    findings->count = head->finding_count;
+    memcpy(findings->findings, from + HEAD_FIXED_BYTES, findings_bytes);
+    memcpy(head->saved, from + HEAD_FIXED_BYTES + findings_bytes, saved_bytes);
+    *rest = length - HEAD_FIXED_BYTES - findings_bytes - saved_bytes;
+    return true;
+}
+
+/* rest: the bytes behind the head. */
+static bool is_whole(const struct trial_result_head *head, size_t rest)
+{
     if (head->has_list && rest < sizeof(struct setup)) {
         return false;
     }
@@ -93,8 +134,7 @@ static bool is_whole(const struct trial_result_head *head, size_t length)
     const uint64_t log_bytes = count_log_bytes(head, rest);
     if (op_count == UINT64_MAX || log_bytes == UINT64_MAX || head->all_bytes > rest ||
         head->notable_bytes > rest || head->certificates_bytes > rest ||
-        head->diagnoses_bytes > rest || head->saved_count > TRIAL_RESULT_SAVED_COUNT_MAX ||
-        head->findings.count > RUN_FINDING_COUNT_MAX || !are_lists_there(&head->findings)) {
+        head->diagnoses_bytes > rest || !are_lists_there(&head->findings)) {
         return false;
     }
     for (size_t i = 0; i < head->saved_count; i++) {
@@ -146,14 +186,11 @@ static void take_over(struct writing *bytes, const char *from, uint64_t count, s
 bool trial_result_unpack(struct writing *bytes, struct trial_result *trial_result)
 {
     struct trial_result_head *head = &trial_result->head;
-    if (bytes->length < sizeof *head) {
+    size_t rest;
+    if (!unpack_head(bytes->bytes, bytes->length, head, &rest) || !is_whole(head, rest)) {
         return false;
     }
-    memcpy(head, bytes->bytes, sizeof *head);
-    if (!is_whole(head, bytes->length)) {
-        return false;
-    }
-    const char *from = bytes->bytes + sizeof *head;
+    const char *from = bytes->bytes + (bytes->length - rest);
     if (head->has_list) {
         memcpy(&trial_result->setup, from, sizeof trial_result->setup);
         from += sizeof trial_result->setup;

@@ -95,9 +95,22 @@ static bool is_window_full(const struct trials *trials, size_t part,
     return !is_next_to_count && trials->started - trials->taken >= trials->window;
 }
 
-/* The fourth, the sixteenth and so on, then one of four times as many as are run again: early, as
- * short runs have few trials, and seldom, as each takes a process and a run. */
-static bool is_compared(uint64_t replay_sample, uint64_t trial)
+/* One in replay_sample of a part, from the first of the first part on.  Parts begin at different
+ * trials: where each had its first one run again, short runs would consist of little else, and
+ * where all had the same ones, these would all have faults, or none. */
+enum { SAMPLE_STEP = 5 };
+
+static bool is_sampled(uint64_t replay_sample, uint64_t part, uint64_t trial)
+{
+    return replay_sample > 0 && (trial + SAMPLE_STEP * part) % replay_sample == 0;
+}
+
+/* Of the first part, and of one in EARLY_PERIOD, the fourth, the sixteenth and so on, as short runs
+ * have few trials; then one of four times as many as are run again, as each takes a process and a
+ * run. */
+enum { EARLY_PERIOD = 8 };
+
+static bool is_compared(uint64_t replay_sample, uint64_t part, uint64_t trial)
 {
     const uint64_t period = replay_sample > UINT64_MAX / 4 ? UINT64_MAX : 4 * replay_sample;
     uint64_t power = 4;
@@ -107,7 +120,8 @@ static bool is_compared(uint64_t replay_sample, uint64_t trial)
     while (power < period && power < trial + 1) {
         power *= 4;
     }
-    return (trial + 1) % period == 0 || (power < period && power == trial + 1);
+    return (trial + 1 + SAMPLE_STEP * part) % period == 0 ||
+           (part % EARLY_PERIOD == 0 && power < period && power == trial + 1);
 }
 
 bool trials_next(struct trials *trials, struct task *task)
@@ -143,10 +157,10 @@ bool trials_next(struct trials *trials, struct task *task)
     *task = (struct task){.part = (uint32_t)best,
                           .trial = number_trial(trials->plan, progress->started),
                           .op_count_max = best_op_count};
-    task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0 &&
+    task->is_sampled = is_sampled(trials->replay_sample, best, task->trial) &&
                        !trials->plan->parts[best].scenario->is_run_once;
     task->is_kept = task->trial < trials->plan->parts[best].keep_count;
-    task->is_compared = is_compared(trials->replay_sample, task->trial);
+    task->is_compared = is_compared(trials->replay_sample, best, task->trial);
     /* Whoever is ahead of the first that count is asked in vain: what is saved is the same. */
     task->is_diagnosed = task->trial < TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT &&
                          progress->justified_count < TRIAL_RESULT_JUSTIFIED_COUNT_MAX;

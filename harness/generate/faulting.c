@@ -38,6 +38,7 @@ void faulting_init(struct faulting *faulting, const struct fault_options *option
                                                    FAULTING_PERIOD_MAX);
         const bool is_wished = (options->kinds >> kind & 1) != 0;
         faulting->kinds[kind].period = is_on && is_wished ? (uint32_t)period : 0;
+        faulting->on |= is_on && is_wished ? UINT32_C(1) << kind : 0;
     }
     faulting->kinds[FAULTING_RETIRE].period *= FAULTING_RETIRE_PERIOD_FACTOR;
 }
@@ -111,7 +112,7 @@ static bool may_strike(const struct faulting *faulting, unsigned kind,
         !model_contract(view->hosts[0])->regions.grows) {
         return false;
     }
-    if (faulting->kinds[kind].period == 0 || faulting->kinds[kind].disarm_at != 0) {
+    if (faulting->kinds[kind].disarm_at != 0) {
         return false;
     }
     if (kind == FAULTING_RETIRE && faulting->retire_count == FAULTING_RETIRE_COUNT_MAX) {
@@ -134,10 +135,11 @@ static bool find_disarm(struct faulting *faulting, uint32_t op_number, struct op
 bool faulting_next(struct faulting *faulting, const struct scenario_view *view, struct op *op)
 {
     CHECK(view->host_count >= 1);
-    if (find_disarm(faulting, view->op_number, op)) {
+    if (faulting->on != 0 && find_disarm(faulting, view->op_number, op)) {
         return true;
     }
-    for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
+    for (uint32_t left = faulting->on; left != 0; left &= left - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(left);
         if (!may_strike(faulting, i, view) ||
             !random_chance(&faulting->random, 1, faulting->kinds[i].period)) {
             continue;

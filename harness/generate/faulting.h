@@ -36,6 +36,7 @@ struct faulting {
     /* a stream of its own: the scenario's draws are the same with and without faults */
     struct random random;
     uint32_t fault_count, retire_count; /* slipped in; those that disarm not counted */
+    uint32_t on;                        /* bit per kind: those that have a period */
     struct {
         uint32_t period;    /* strikes once in so many ops; 0 = off */
         uint32_t disarm_at; /* the op number from which it is disarmed; 0 = nothing to disarm */

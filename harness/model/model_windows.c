@@ -171,7 +171,8 @@ static bool look_for_windows(void *context, uint64_t from, uint64_t to)
     while (is_bottom_next || (!ends.is_over && ends.start < to)) {
         const uint64_t at = is_bottom_next ? bottom : ends.end;
         const uint64_t start = align_up(at, search->query->align_bytes);
-        if (start > model->counters.capacity_bytes || size_bytes > model->counters.capacity_bytes - start) {
+        if (start > model->counters.capacity_bytes ||
+            size_bytes > model->counters.capacity_bytes - start) {
             return false;
         }
         if ((is_bottom_next || (at >= from && at < to && at >= bottom)) &&

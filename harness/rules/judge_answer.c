@@ -2,6 +2,7 @@
 
 #include "harness/base/align.h"
 #include "harness/call/stamps.h"
+#include "harness/device/span_map.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_moved.h"
@@ -83,13 +84,29 @@ static void stamp_new(const struct judge *judge, const struct host *host, uint32
     }
 }
 
+/* Where all blocks lie above that many bytes, nothing has to move for them: every bound that the
+ * oracle finds is at least the address of the lowest block. */
+static bool lies_below_all(const struct host *host, uint64_t bytes)
+{
+    struct span_cursor cursor;
+    struct span lowest;
+    const struct target_contract *contract = &host->contract;
+    if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0 ||
+        contract->regions.grows || model_kept_count(host->model) > 0 ||
+        !span_map_first(model_map(host->model), &cursor)) {
+        return false;
+    }
+    span_map_get(model_map(host->model), &cursor, &lowest);
+    return bytes <= lowest.start;
+}
+
 /* The stack of the program can be reserved while its image is where it is.  While calls overlap,
  * where the others are is not known at one instant: only what no state allows is wrong then. */
 static bool check_loaded_stack(struct evidence answer, uint64_t stack_bytes)
 {
     struct judge *judge = answer.judge;
     struct verdict proof = {.kind = VERDICT_NONE};
-    if (stack_bytes == 0) {
+    if (stack_bytes == 0 || (!judge->is_overlapping && lies_below_all(answer.host, stack_bytes))) {
         return true;
     }
     answer.reservable_bytes = model_capacity_bytes(answer.host->model) - answer.size_bytes;

@@ -6,6 +6,7 @@
 #include "harness/device/host_memory.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/process_memory.h"
+#include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
 
 #include <inttypes.h>
@@ -21,6 +22,8 @@ struct replaying {
     const struct trial *trial;
     struct verdict *broken;
     bool is_not_modelled; /* the run ended early, and shows nothing */
+    bool is_renamed;      /* under other ids, until that shows something else */
+    bool names_differ;    /* it did */
 };
 
 /* host_memory_guard is of the whole process; nobody else runs meanwhile. */
@@ -32,7 +35,8 @@ static void *replay_list(void *context)
     struct trial again;
     char reason[RUN_REASON_BYTES] = "";
     host_memory_guard(true);
-    const bool ran = trial_confirm(replaying->target, &trial->setup, &trial->ops, &again, reason);
+    const bool ran = (replaying->is_renamed ? trial_confirm_renamed : trial_confirm)(
+        replaying->target, &trial->setup, &trial->ops, &again, reason);
     host_memory_guard(false);
     replaying->is_not_modelled = ran && again.totals.not_modelled > 0;
     const bool same = ran && again.digest == trial->digest &&
@@ -42,6 +46,11 @@ static void *replay_list(void *context)
     }
     if (same || replaying->is_not_modelled) {
         return NULL;
+    }
+    if (replaying->is_renamed) {
+        replaying->is_renamed = false;
+        replaying->names_differ = true;
+        return replay_list(replaying);
     }
     *broken = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
     broken->op = trial->ops.count == 0 ? 0 : (uint32_t)(trial->ops.count - 1);
@@ -129,6 +138,17 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
     struct replaying replaying = {.target = target, .trial = trial, .broken = broken};
     broken->kind = VERDICT_NONE;
     return breaks_again(&replaying, process_thread_count());
+}
+
+bool again_breaks_renamed(const struct target *target, const struct trial *trial,
+                          struct verdict *broken)
+{
+    struct replaying replaying = {
+        .target = target, .trial = trial, .broken = broken, .is_renamed = true};
+    broken->kind = VERDICT_NONE;
+    return breaks_again(&replaying, process_thread_count()) ||
+           (replaying.names_differ &&
+            related_breaks_one(target, trial, RELATED_NAMES, broken, NULL));
 }
 
 bool again_breaks_soon(const struct target *target, const struct trial *trial,

@@ -12,9 +12,13 @@
  * (harness/trial/process_memory.h), 8 in all.  No other thread of the process may allocate
  * meanwhile.  True when that breaks a promise: then *broken is the verdict. */
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
-/* The same for a fuzzer, which runs thousands of lists a second: looks at the heap, which take as
- * long as some thousand ops, only where malloc's count grew.  What a list leaves behind while
- * something else goes, such as what is kept of an ended thread, is not seen. */
+/* The same of a list without lanes, run under other ids (harness/trial/related.h): one run tells
+ * both.  Where it differs the list is run once more as it is. */
+bool again_breaks_renamed(const struct target *target, const struct trial *trial,
+                          struct verdict *broken);
+/* The same as the first for a fuzzer, which runs thousands of lists a second: looks at the heap,
+ * which take as long as some thousand ops, only where malloc's count grew.  What a list leaves
+ * behind while something else goes, such as what is kept of an ended thread, is not seen. */
 bool again_breaks_soon(const struct target *target, const struct trial *trial,
                        struct verdict *broken);
 

@@ -1,5 +1,6 @@
 #include "harness/trial/trial_run.h"
 
+#include "harness/base/check.h"
 #include "harness/generate/faulting.h"
 #include "harness/generate/given.h"
 #include "harness/generate/recording.h"
@@ -213,18 +214,32 @@ bool trial_repeat(const struct target *target, const struct setup *setup, const 
                : run_given(open_given(target, setup, ops, reason), ops, listener, trial, &count);
 }
 
-bool trial_confirm(const struct target *target, const struct setup *setup,
-                   const struct op_list *ops, struct trial *trial, char reason[RUN_REASON_BYTES])
+static bool confirm_list(struct run *run, const struct op_list *ops, struct trial *trial)
 {
-    if (lanes_are_in(ops)) {
-        return lanes_replay(target, setup, ops, NULL, trial, reason);
-    }
     size_t count = 0;
-    struct run *run = open_given(target, setup, ops, reason);
     if (run != NULL) {
         run_judge_promises_only(run);
     }
     return run_given(run, ops, NULL, trial, &count);
+}
+
+bool trial_confirm(const struct target *target, const struct setup *setup,
+                   const struct op_list *ops, struct trial *trial, char reason[RUN_REASON_BYTES])
+{
+    return lanes_are_in(ops) ? lanes_replay(target, setup, ops, NULL, trial, reason)
+                             : confirm_list(open_given(target, setup, ops, reason), ops, trial);
+}
+
+bool trial_confirm_renamed(const struct target *target, const struct setup *setup,
+                           const struct op_list *ops, struct trial *trial,
+                           char reason[RUN_REASON_BYTES])
+{
+    CHECK(!lanes_are_in(ops));
+    struct run *run = open_given(target, setup, ops, reason);
+    if (run != NULL) {
+        run_rename(run);
+    }
+    return confirm_list(run, ops, trial);
 }
 
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,

@@ -42,5 +42,9 @@ bool trial_repeat(const struct target *target, const struct setup *setup, const 
  * regrets and standstills. */
 bool trial_confirm(const struct target *target, const struct setup *setup,
                    const struct op_list *ops, struct trial *trial, char reason[RUN_REASON_BYTES]);
+/* The same under other ids (run_rename); no lanes. */
+bool trial_confirm_renamed(const struct target *target, const struct setup *setup,
+                           const struct op_list *ops, struct trial *trial,
+                           char reason[RUN_REASON_BYTES]);
 
 #endif

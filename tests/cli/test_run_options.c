@@ -82,7 +82,7 @@ START_TEST(what_is_not_given_has_its_default)
 {
     struct run_options options;
     run_options_init(&options);
-    ck_assert_uint_eq(options.replay_sample, 16);
+    ck_assert_uint_eq(options.replay_sample, 32);
     ck_assert_uint_eq(options.shrink_budget, 20000);
     ck_assert_uint_eq(options.results_limit_bytes, 64 << 20);
     ck_assert_uint_eq(options.trial_timeout_ns, UINT64_C(600000000000));

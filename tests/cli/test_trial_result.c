@@ -9,6 +9,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -393,21 +394,37 @@ START_TEST(a_trial_that_differs_when_it_is_run_again_is_found_in_samples_alone)
 }
 END_TEST
 
-/* Each fourth seed has its related lists run, too. */
-START_TEST(related_lists_are_run_for_one_seed_in_four)
+/* Trials of that list which are run again, and break the relation: those alone whose seed has
+ * period as a factor. */
+static void check_related(uint64_t period)
 {
-    unsigned found = 0;
-    prepare_queued_frees(HEAD("plant_relation_names") "0: alloc size=512\n");
-    for (uint64_t trial = 8; trial < 24; trial++) {
+    for (uint64_t trial = 8; trial < 16; trial++) {
         const struct trial_result_head *head = run_trial(trial, true);
         const bool is_found = head->first.kind == VERDICT_BROKEN;
         ck_assert(!is_found || head->first.rule == RULE_RELATION);
-        ck_assert(!is_found || plan_trial_seed(&part, trial) % 4 == 0);
-        found += is_found;
+        ck_assert(is_found == (plan_trial_seed(&part, trial) % period == 0));
         ck_assert_int_eq(run_trial(trial, false)->first.kind, VERDICT_NONE);
     }
-    ck_assert_uint_gt(found, 0);
     end_trial();
+}
+
+START_TEST(a_sampled_list_is_run_again_under_other_ids)
+{
+    prepare_queued_frees(HEAD("plant_relation_names") "0: alloc size=512\n");
+    check_related(1);
+}
+END_TEST
+
+/* A request that needs the room of a queued free. */
+START_TEST(every_second_sampled_list_is_run_at_twice_the_size)
+{
+    struct op op = op_make(OP_FREE_AFTER);
+    op.ref = 0;
+    op.delay_ns = 1000000;
+    prepare(HEAD("plant_relation_sizes") "0: alloc size=12K\n");
+    op_list_append(&trial_player_ops, &op);
+    append_ops(1, make_alloc(12 << 10, 0));
+    check_related(2);
 }
 END_TEST
 
@@ -749,6 +766,24 @@ static void fill_result(struct trial_result *full, bool has_list)
                                                                             .notable_end = 7};
 }
 
+/* Where a byte of the head is among those of the whole: of one finding, no more than that
+ * travels. */
+static size_t packed_offset(size_t offset)
+{
+    const size_t findings = offsetof(struct trial_result_head, findings);
+    const size_t saved = offsetof(struct trial_result_head, saved);
+    return offset < saved ? offset : offset - saved + findings + sizeof(struct run_finding);
+}
+
+static bool is_same_head(const struct trial_result_head *a, const struct trial_result_head *b)
+{
+    return memcmp(a, b, offsetof(struct trial_result_head, findings)) == 0 &&
+           a->findings.count == b->findings.count &&
+           memcmp(a->findings.findings, b->findings.findings,
+                  a->findings.count * sizeof a->findings.findings[0]) == 0 &&
+           memcmp(a->saved, b->saved, a->saved_count * sizeof a->saved[0]) == 0;
+}
+
 /* The bytes as a parent hears them. */
 static void pack_result(struct trial_result *full, struct writing *bytes)
 {
@@ -777,7 +812,7 @@ START_TEST(a_result_is_the_same_behind_its_bytes)
         trial_result_init(&back);
         ck_assert(trial_result_unpack(&bytes, &back));
         ck_assert_ptr_null(bytes.bytes);
-        ck_assert_int_eq(memcmp(&full.head, &back.head, sizeof full.head), 0);
+        ck_assert(is_same_head(&full.head, &back.head));
         ck_assert_uint_eq(back.setup.seed, has_list ? 9 : 0);
         ck_assert_uint_eq(back.ops.count, 2);
         ck_assert_uint_eq(back.ops.ops[1].size_bytes, 1);
@@ -795,8 +830,11 @@ START_TEST(a_result_is_the_same_behind_its_bytes)
         trial_result_init(&back);
         pack_result(&full, &bytes);
         ck_assert(!unpacks_first(&bytes, bytes.length - 1, &back));
-        ck_assert(!unpacks_first(&bytes, sizeof full.head - 1, &back));
-        ck_assert(!unpacks_first(&bytes, sizeof full.head, &back));
+        const size_t head_bytes = packed_offset(sizeof full.head);
+        ck_assert(!unpacks_first(&bytes, packed_offset(0) + 1, &back));
+        ck_assert(!unpacks_first(&bytes, offsetof(struct trial_result_head, findings), &back));
+        ck_assert(!unpacks_first(&bytes, head_bytes - 1, &back));
+        ck_assert(!unpacks_first(&bytes, head_bytes, &back));
         writing_append_bytes(&bytes, "", 1);
         ck_assert(!trial_result_unpack(&bytes, &back));
         trial_result_deinit(&back);
@@ -830,7 +868,7 @@ START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
         WRONG(diagnoses_bytes, UINT64_MAX),
         WRONG(diagnoses_bytes, 4),
         WRONG(saved_count, TRIAL_RESULT_SAVED_COUNT_MAX + 1),
-        WRONG(findings.count, RUN_FINDING_COUNT_MAX + 1),
+        WRONG(finding_count, RUN_FINDING_COUNT_MAX + 1),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_start, 2),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_start, 5),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_bytes, 4),
@@ -847,7 +885,7 @@ START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
         struct writing bytes;
         fill_result(&full, true);
         pack_result(&full, &bytes);
-        memcpy(bytes.bytes + rows[i].offset, &rows[i].value, sizeof rows[i].value);
+        memcpy(bytes.bytes + packed_offset(rows[i].offset), &rows[i].value, sizeof rows[i].value);
         trial_result_init(&back);
         ck_assert_msg(!trial_result_unpack(&bytes, &back), "row %zu", i);
         ck_assert_uint_eq(back.ops.count, 0);
@@ -884,7 +922,8 @@ Suite *suite_of_trial_result(void)
     tcase_add_test(tests, a_tag_that_grows_in_a_long_trial_is_named);
     tcase_add_test(tests, the_fullest_moment_is_what_was_in_use_of_what_was_there);
     tcase_add_test(tests, a_trial_that_differs_when_it_is_run_again_is_found_in_samples_alone);
-    tcase_add_test(tests, related_lists_are_run_for_one_seed_in_four);
+    tcase_add_test(tests, a_sampled_list_is_run_again_under_other_ids);
+    tcase_add_test(tests, every_second_sampled_list_is_run_at_twice_the_size);
     tcase_add_test(tests, a_refused_setup_has_the_words_of_the_target);
     tcase_add_test(tests,
                    the_refusals_of_schedules_are_counted_and_the_last_words_have_the_schedule);

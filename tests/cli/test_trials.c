@@ -335,7 +335,7 @@ START_TEST(a_shard_has_its_own_trials_and_its_share_of_the_ops)
     put(0, 4, 1, 1);
     take_all();
     start_all(1);
-    end_trials("a1:4 b1:2000 b4:2000* - a1 b1 . a4:1* - a4 b4 . -");
+    end_trials("a1:4 b1:2000* b4:2000 - a1 b1 . a4:1* - a4 b4 . -");
 }
 END_TEST
 
@@ -361,6 +361,16 @@ START_TEST(every_so_manieth_trial_is_a_sample)
     start_all(4);
     put(0, 2, 2000, 2000); /* it waits when all ends */
     end_trials("a0:2000* a1:2000 a2:2000 a3:2000*");
+}
+END_TEST
+
+/* Else each part would have its first trial run again. */
+START_TEST(parts_have_their_samples_at_different_trials)
+{
+    make_plan(3, (const uint32_t[]){2000, 2000, 2000});
+    begin_trials(3, 100);
+    start_all(9);
+    end_trials("a0:2000* b0:2000 c0:2000 a1:2000 b1:2000* c1:2000 a2:2000 b2:2000 c2:2000*");
 }
 END_TEST
 
@@ -506,7 +516,7 @@ START_TEST(another_process_goes_on_where_the_first_one_stood)
     (void)trials_save(trials, progress);
     ck_assert(progress[0].is_finished && progress[1].is_finished);
     end_trials(
-        "a0:2000* b0:4000* a1:2000 a0 b0 a1 . a2:2000* a2:2000* b1:4000 b2:4000* - a2 b1 . -");
+        "a0:2000* b0:4000 a1:2000 a0 b0 a1 . a2:2000* a2:2000* b1:4000* b2:4000 - a2 b1 . -");
 }
 END_TEST
 
@@ -609,6 +619,7 @@ Suite *suite_of_trials(void)
     tcase_add_test(tests, a_shard_has_its_own_trials_and_its_share_of_the_ops);
     tcase_add_test(tests, a_shard_beyond_the_last_trial_has_none);
     tcase_add_test(tests, every_so_manieth_trial_is_a_sample);
+    tcase_add_test(tests, parts_have_their_samples_at_different_trials);
     tcase_add_test(tests, some_trials_are_compared_with_a_fresh_instance);
     tcase_add_test(tests, a_part_ends_at_each_of_its_bounds);
     tcase_add_test(tests, what_was_started_beyond_the_end_of_a_part_is_forgotten);
