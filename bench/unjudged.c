@@ -79,6 +79,12 @@ void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spa
     (void)nodes_spare;
 }
 
+void oracle_set_terse(struct oracle *oracle, bool is_terse)
+{
+    (void)oracle;
+    (void)is_terse;
+}
+
 void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                   struct verdict *verdict)
 {

@@ -84,11 +84,20 @@ static uint64_t decode_delay(uint64_t code)
 /* Some code; not of every delay is there one. */
 static uint64_t encode_delay(uint64_t delay_ns)
 {
-    uint64_t code = 0;
-    while (code < DELAY_CODES - 1 && delays_ns[code] != delay_ns) {
-        code++;
+    if (delay_ns == 0 || delay_ns == DELAY_NEVER) {
+        return delay_ns == 0 ? 0 : 1;
     }
-    return code;
+    uint64_t first = 2; /* from here on they ascend */
+    uint64_t last = DELAY_CODES - 1;
+    while (first < last) {
+        const uint64_t middle = (first + last) / 2;
+        if (delays_ns[middle] < delay_ns) {
+            first = middle + 1;
+        } else {
+            last = middle;
+        }
+    }
+    return first;
 }
 
 /* --- ops ----------------------------------------------------------------------------------------
@@ -121,34 +130,56 @@ static bool is_wide(uint8_t first)
     return first >= KIND_CODES;
 }
 
-static bool has_reference(const struct op *op)
+static bool has_reference(const struct op_kind_info *info)
 {
-    const struct op_kind_info *info = op_kind_info(op->kind);
     return info->has_block || info->has_program || info->has_event || info->has_address;
+}
+
+/* The flags that an op of the kind may have.  Version 1 has no streams. */
+static uint8_t kept_flags(const struct op *op, const struct op_kind_info *info)
+{
+    if (op->kind == OP_FAULT || op->kind == OP_SWITCH) {
+        return op->kind == OP_FAULT ? OP_FOR_EVER : 0;
+    }
+    return (uint8_t)(OP_SPMD | (has_reference(info) ? OP_RELATIVE : 0) |
+                     (info->can_be_fitted ? OP_FITTED : 0) | (info->can_be_refused ? OP_RETRY : 0) |
+                     (op->kind == OP_EXECUTE ? OP_COLLECTIVE : 0));
+}
+
+static uint64_t fold_fit(uint64_t packed)
+{
+    const struct fit fit = fit_unpack(packed);
+    return fit_pack(&fit);
+}
+
+/* number modulo count; almost always it is smaller, and to divide takes as long as the rest. */
+static uint8_t fold_number(uint8_t number, uint32_t count)
+{
+    if (number < count) {
+        return number;
+    }
+    return (uint8_t)(number % count);
 }
 
 void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op)
 {
-    const struct op_kind_info *info = op_kind_info(op->kind);
-    op->lane = (uint8_t)(op->lane % lane_count);
-    op->host = (uint8_t)(op->host % setup->host_count);
-    /* Version 1 has no streams. */
-    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~(OP_FOR_EVER | OP_ON_STREAM);
-    op->flags &= (uint8_t) ~(
-        (has_reference(op) ? 0 : OP_RELATIVE) | (info->can_be_fitted ? 0 : OP_FITTED) |
-        (info->can_be_refused ? 0 : OP_RETRY) | (op->kind == OP_EXECUTE ? 0 : OP_COLLECTIVE) |
-        (op->kind == OP_SWITCH ? OP_FLAG_MASK : 0));
-    op->tag = op->kind == OP_FAULT ? op->tag % FAULT_KIND_COUNT : op->tag;
+    op->lane = fold_number(op->lane, lane_count);
+    op->host = fold_number(op->host, setup->host_count);
+    op->flags &= kept_flags(op, op_kind_info(op->kind));
+    op->align_log2 = fold_number(op->align_log2, OP_ALIGN_LOG2_MAX + 1);
+    if (op->kind == OP_FAULT) {
+        op->tag = fold_number(op->tag, FAULT_KIND_COUNT);
+    }
     op_clear_unused(op);
-    op->size_bytes = op->kind == OP_FAULT || op->kind == OP_SWITCH ? op->size_bytes & UINT32_MAX
-                                                                   : op->size_bytes;
-    op->size_bytes = (op->flags & OP_FITTED) == 0
-                         ? op->size_bytes
-                         : fit_pack(&(struct fit){fit_unpack(op->size_bytes).kind,
-                                                  fit_unpack(op->size_bytes).index,
-                                                  fit_unpack(op->size_bytes).granules});
-    op->tag = op->kind == OP_SWITCH ? op->tag % OP_LANE_COUNT_MAX : op->tag;
-    op->align_log2 %= OP_ALIGN_LOG2_MAX + 1;
+    if (op->kind == OP_FAULT || op->kind == OP_SWITCH) {
+        op->size_bytes &= UINT32_MAX;
+    }
+    if (op->kind == OP_SWITCH) {
+        op->tag = fold_number(op->tag, OP_LANE_COUNT_MAX);
+    }
+    if ((op->flags & OP_FITTED) != 0) {
+        op->size_bytes = fold_fit(op->size_bytes);
+    }
 }
 
 static uint64_t decode_short_size(const struct setup *setup, const struct op *op, uint64_t code)

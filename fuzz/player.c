@@ -15,17 +15,41 @@ enum { BOUND_COUNT = sizeof nodes_of_target / sizeof nodes_of_target[0] };
 
 struct player {
     const struct target *target;
+    bool has_bound;  /* the target has the option of nodes_option */
     struct run *run; /* NULL: none yet, or the last setup was refused */
     struct setup setup;
     bool is_open;
     bool is_promises_only;
 };
 
+/* libFuzzer looks at every call of strncmp(), for what an input could be compared with. */
+static bool begins_with(const char *line, const char *key, size_t length)
+{
+    size_t i = 0;
+    while (i < length && line[i] == key[i]) {
+        i++;
+    }
+    return i == length;
+}
+
+/* Whether the target says that it knows the option. */
+static bool has_option(const struct target *target, const char *key)
+{
+    const size_t length = strlen(key);
+    const char *line = target->option_help;
+    while (line != NULL && (!begins_with(line, key, length) || line[length] != '=')) {
+        const char *end = strchr(line, '\n');
+        line = end != NULL ? end + 1 : NULL;
+    }
+    return line != NULL;
+}
+
 struct player *player_create(const struct target *target)
 {
     struct player *player = calloc(1, sizeof *player);
     CHECK(player != NULL);
     player->target = target;
+    player->has_bound = has_option(target, nodes_option);
     return player;
 }
 
@@ -46,18 +70,6 @@ void player_destroy(struct player *player)
     free(player);
 }
 
-/* Whether the target says that it knows the option. */
-static bool has_option(const struct target *target, const char *key)
-{
-    const size_t length = strlen(key);
-    const char *line = target->option_help;
-    while (line != NULL && (strncmp(line, key, length) != 0 || line[length] != '=')) {
-        const char *end = strchr(line, '\n');
-        line = end != NULL ? end + 1 : NULL;
-    }
-    return line != NULL;
-}
-
 void player_keep_known_options(const struct target *target, struct setup *setup)
 {
     uint32_t count = 0;
@@ -75,7 +87,7 @@ static void take_setup(struct player *player, const struct setup *setup, const c
     player->setup.search_nodes_max = PLAYER_NODES_MAX;
     player->setup.has_rounding = false; /* the target is held to its own contract */
     player_keep_known_options(player->target, &player->setup);
-    if (nodes != NULL && has_option(player->target, nodes_option)) {
+    if (nodes != NULL && player->has_bound) {
         CHECK(setup_set_option(&player->setup, nodes_option, nodes));
     }
 }

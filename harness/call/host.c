@@ -299,12 +299,15 @@ bool host_open(struct host *host, uint8_t index, const struct target *target,
     host->guarded = host->guard == NULL
                         ? NULL
                         : guarded_device_create(host->guard, device_services(host->device));
-    snprintf(reason, reason_bytes, "target '%s' refused the setup", target->name);
+    reason[0] = '\0';
     progress_begin(PROGRESS_OPEN, OP_KIND_COUNT, 0);
     const enum target_result opened = host_open_target(host, setup, reason, reason_bytes);
     progress_end();
     if (opened != TARGET_OK) {
         host->instance = NULL;
+        if (reason[0] == '\0') {
+            snprintf(reason, reason_bytes, "target '%s' refused the setup", target->name);
+        }
         host_deinit(host);
         return false;
     }

@@ -104,27 +104,28 @@ void op_set_stream(struct op *op, uint32_t stream)
     op->stream = (uint16_t)stream;
 }
 
-/* What is asked of several hosts alike has a group in its place. */
+/* Of an op with OP_ON_STREAM.  What is asked of several hosts alike has a group in its place. */
 static bool has_stream(const struct op *op, const struct op_kind_info *info)
 {
-    return (op->flags & OP_ON_STREAM) != 0 && (op->flags & (OP_COLLECTIVE | OP_SPMD)) == 0 &&
-           info->has_stream && op->event == OP_NONE && op->stream > 0 &&
-           op->stream < OP_STREAM_COUNT_MAX;
+    return (op->flags & (OP_COLLECTIVE | OP_SPMD)) == 0 && info->has_stream &&
+           op->event == OP_NONE && op->stream > 0 && op->stream < OP_STREAM_COUNT_MAX;
 }
 
 void op_clear_unused(struct op *op)
 {
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+    const bool has_ref = info->has_block || info->has_program || info->has_recording ||
+                         info->has_point;
     const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
                             info->has_address;
-    op->ref = info->has_block || info->has_program || info->has_recording || info->has_point
-                  ? op->ref
-                  : OP_NONE;
+    op->ref = has_ref ? op->ref : OP_NONE;
     op->event = info->has_event || info->has_point ? op->event : OP_NONE;
     op->size_bytes = info->has_size || info->has_point ? op->size_bytes : 0;
     op->tag = info->has_tag || info->has_point ? op->tag : 0;
     op->align_log2 = info->has_align ? op->align_log2 : 0;
-    op->flags &= (uint8_t) ~(has_stream(op, info) ? 0 : OP_ON_STREAM);
+    if ((op->flags & OP_ON_STREAM) != 0 && !has_stream(op, info)) {
+        op->flags &= (uint8_t)~OP_ON_STREAM;
+    }
     op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD | OP_ON_STREAM)) != 0 ? op->group : 0;
     const bool waits = op->kind != OP_FAULT || fault_info((enum fault_kind)op->tag)->has_delay;
     op->delay_ns = has_amount && op->event == OP_NONE && waits ? op->delay_ns : 0;

@@ -28,7 +28,9 @@ void setup_init(struct setup *setup)
 
 bool setup_set_option(struct setup *setup, const char *key, const char *value)
 {
-    if (strlen(key) >= SETUP_NAME_BYTES || strlen(value) >= SETUP_NAME_BYTES) {
+    const size_t key_length = strlen(key);
+    const size_t value_length = strlen(value);
+    if (key_length >= SETUP_NAME_BYTES || value_length >= SETUP_NAME_BYTES) {
         return false;
     }
     uint32_t i = 0;
@@ -41,8 +43,8 @@ bool setup_set_option(struct setup *setup, const char *key, const char *value)
     if (i == setup->option_count) {
         setup->option_count++;
     }
-    snprintf(setup->options[i].key, SETUP_NAME_BYTES, "%s", key);
-    snprintf(setup->options[i].value, SETUP_NAME_BYTES, "%s", value);
+    memcpy(setup->options[i].key, key, key_length + 1);
+    memcpy(setup->options[i].value, value, value_length + 1);
     return true;
 }
 

@@ -20,6 +20,7 @@ struct oracle {
     struct proof proof;
     uint64_t nodes_each;
     uint64_t nodes_spare; /* left for open questions */
+    bool is_terse;        /* no reasons of justified verdicts */
 };
 
 struct oracle *oracle_create(void)
@@ -37,6 +38,11 @@ void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spa
     oracle->nodes_spare = nodes_spare;
 }
 
+void oracle_set_terse(struct oracle *oracle, bool is_terse)
+{
+    oracle->is_terse = is_terse;
+}
+
 void oracle_destroy(struct oracle *oracle)
 {
     reach_deinit(&oracle->reach);
@@ -47,6 +53,11 @@ void oracle_destroy(struct oracle *oracle)
 
 /* --- in words --- */
 
+static bool is_explained(const struct oracle *oracle, const struct verdict *verdict)
+{
+    return !oracle->is_terse || verdict->kind != VERDICT_JUSTIFIED;
+}
+
 static void explain_verdict(const struct oracle *oracle, struct verdict *verdict,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void explain_verdict(const struct oracle *oracle, struct verdict *verdict,
@@ -54,6 +65,9 @@ static void explain_verdict(const struct oracle *oracle, struct verdict *verdict
 {
     const struct reach *reach = &oracle->reach;
     int used = 0;
+    if (!is_explained(oracle, verdict)) {
+        return;
+    }
     if (reach->frees_awaited > 0 || reach->programs_evicted > 0) {
         used = snprintf(verdict->reason, sizeof verdict->reason,
                         "with %" PRIu64 " queued frees awaited and %" PRIu64
@@ -230,6 +244,27 @@ static const char *print_alignment(const struct reach *reach, uint64_t largest_b
     return text;
 }
 
+static void explain_spans(const struct oracle *oracle, struct verdict *verdict)
+{
+    const struct reach *reach = &oracle->reach;
+    uint64_t largest = 0;
+    uint64_t all = 0;
+    char largest_text[SIZE_TEXT_BYTES];
+    char all_text[SIZE_TEXT_BYTES];
+    char align_text[ALIGNMENT_TEXT_BYTES];
+    if (!is_explained(oracle, verdict)) {
+        return;
+    }
+    summarise_spans(reach, &largest, &all);
+    size_print_field(largest, largest_text);
+    size_print_field(all, all_text);
+    explain_verdict(oracle, verdict, "no %s offers more than %s of the %s free%s",
+                    reach->oom->promised.grows      ? "hole of a region, and no new region,"
+                    : reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks"
+                                                    : "hole",
+                    largest_text, all_text, print_alignment(reach, largest, align_text));
+}
+
 /* Decides without moving a block between spans; true when that settles it. */
 static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
 {
@@ -251,20 +286,8 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     if (reach->defrag == DEFRAG_REPACK) {
         return false;
     }
-    uint64_t largest = 0;
-    uint64_t all = 0;
-    char largest_text[SIZE_TEXT_BYTES];
-    char all_text[SIZE_TEXT_BYTES];
-    char align_text[ALIGNMENT_TEXT_BYTES];
-    summarise_spans(reach, &largest, &all);
-    size_print_field(largest, largest_text);
-    size_print_field(all, all_text);
     settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
-    explain_verdict(oracle, verdict, "no %s offers more than %s of the %s free%s",
-                    reach->oom->promised.grows      ? "hole of a region, and no new region,"
-                    : reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks"
-                                                    : "hole",
-                    largest_text, all_text, print_alignment(reach, largest, align_text));
+    explain_spans(oracle, verdict);
     return true;
 }
 
@@ -351,8 +374,11 @@ static void judge_state(struct oracle *oracle, const struct oom *oom, uint64_t n
     } else if (!judge_stack(oracle, verdict) && !judge_in_place(oracle, verdict)) {
         judge_repack(oracle, nodes_max, wants_proof, verdict);
     }
+    CHECK(oracle->reach.need <= oom->capacity_bytes || verdict->kind == VERDICT_JUSTIFIED);
+    if (!is_explained(oracle, verdict)) {
+        return;
+    }
     if (oracle->reach.need > oom->capacity_bytes) {
-        CHECK(verdict->kind == VERDICT_JUSTIFIED);
         snprintf(verdict->reason, sizeof verdict->reason, "the request is larger than the device");
     }
     explain_need(&oom->request, verdict);
@@ -477,8 +503,11 @@ static void prove_premature(struct oracle *oracle, const struct oom *oom, uint64
 const struct proof *oracle_prove(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                                  struct verdict *verdict)
 {
+    const bool is_terse = oracle->is_terse;
     nodes_max = nodes_max == 0 ? oracle->nodes_each : nodes_max;
+    oracle->is_terse = false;
     judge_state(oracle, oom, nodes_max, true, verdict);
+    oracle->is_terse = is_terse;
     if (verdict->kind == VERDICT_PREMATURE) {
         prove_premature(oracle, oom, nodes_max, verdict);
     }

@@ -21,6 +21,10 @@ void oracle_destroy(struct oracle *oracle);
  * nodes_spare. oracle_create gives ORACLE_NODES_DEFAULT and ORACLE_NODES_SPARE; tests less. */
 void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spare);
 
+/* Whether oracle_judge() leaves the reason of a justified verdict as it is, for a caller that reads
+ * none: to print it takes a third of the time.  It is printed until this is called. */
+void oracle_set_terse(struct oracle *oracle, bool is_terse);
+
 /* Judges an OOM.  nodes_max: the budget; 0 = nodes_each, and if that does not suffice, what is left
  * of nodes_spare.  Sets kind (justified, premature, unknown), rule, nodes,
  * nodes_max and reason of *verdict, and oom_class of an unknown one, nothing else.  It decides in

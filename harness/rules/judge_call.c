@@ -71,14 +71,11 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
         (!judge_no_memory(judge, host, call) || !judge_last_eviction(judge, host, call))) {
         return false;
     }
-    if (!rule_judge(RULE_RETRY,
-                    &(const struct evidence){.judge = judge, .host = host, .call = call})) {
-        return false;
-    }
+    const struct evidence answer = {.judge = judge, .host = host, .call = call};
     /* An answer that is wrong by itself is not held against those of other hosts. */
-    return judge->oom_kind == VERDICT_PREMATURE || judge->has_wrong_status ||
-           rule_judge(RULE_SPMD,
-                      &(const struct evidence){.judge = judge, .host = host, .call = call});
+    return rule_judge(RULE_RETRY, &answer) &&
+           (judge->oom_kind == VERDICT_PREMATURE || judge->has_wrong_status ||
+            rule_judge(RULE_SPMD, &answer));
 }
 
 static bool has_fault(const struct host *host)

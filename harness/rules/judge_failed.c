@@ -235,10 +235,10 @@ static bool is_looked_at_in_full(const struct call *call)
 
 bool judge_failed(struct judge *judge, const struct host *host, const struct call *call)
 {
-    const struct evidence failure = seen_failure(judge, host, call, SIGHT_ANSWER);
     if (call->result == TARGET_OK) {
         return true;
     }
+    const struct evidence failure = seen_failure(judge, host, call, SIGHT_ANSWER);
     if (!check_effort(judge, host, call) || !check_stages(judge, host, call)) {
         return false;
     }

@@ -61,7 +61,7 @@ static bool open_hosts(struct run *run, const struct target *target, struct devi
 /* A chip's capacity is rounded down to the granule; a capacity that the user gave is not. */
 static void complete_capacity(struct setup *setup)
 {
-    const struct chip *chip = chip_find(setup->chip);
+    const struct chip *chip = setup->chip[0] == '\0' ? NULL : chip_find(setup->chip);
     if (chip != NULL &&
         (setup->capacity_bytes == 0 || setup->capacity_bytes == chip->capacity_bytes)) {
         const uint64_t granule = setup->granule_bytes == 0 ? 1 : setup->granule_bytes;
@@ -160,6 +160,7 @@ static struct run *begin_run(struct run *run, const struct target *target,
     run->judge.ops = &run->ops;
     run->judge.setup = &run->setup;
     run->judge.looks_back = !run->promises_only || run->setup.has_regret_max;
+    oracle_set_terse(run->judge.oracle, run->promises_only);
     run->judge.nodes_max = run->setup.search_nodes_max;
     run->judge.verdict = &run->verdict;
     run->judge.message = run->message;
@@ -274,6 +275,7 @@ void run_judge_promises_only(struct run *run)
     CHECK(run->setup.host_count >= 1);
     run->promises_only = true;
     run->judge.looks_back = run->setup.has_regret_max;
+    oracle_set_terse(run->judge.oracle, true);
 }
 
 void run_go_on(struct run *run)

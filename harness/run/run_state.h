@@ -74,7 +74,8 @@ struct run *run_begin_again(struct run *run, const struct target *target, const 
 struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES]);
 /* For who asks whether the promises are kept and reads no totals: probes and growth are not looked
- * for any more, and regrets only where the setup has a regret_max. */
+ * for any more, regrets only where the setup has a regret_max, and a justified verdict has no
+ * reason. */
 void run_judge_promises_only(struct run *run);
 /* Destroys a run whose targets cannot be closed any more: lanes stand in the middle of their calls.
  */

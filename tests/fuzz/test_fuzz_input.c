@@ -427,6 +427,29 @@ START_TEST(version_1_means_what_it_always_meant)
 }
 END_TEST
 
+/* 0, never, and 1, 2 or 5 times a power of ten. */
+START_TEST(each_delay_with_a_code_takes_8_bytes)
+{
+    enum { DELAY_CODE_COUNT = 41, SHORT_BYTES = 8, WIDE_BYTES = 40 };
+    uint8_t bytes[INPUT_HEADER_BYTES + SHORT_BYTES] = {1};
+    struct input input;
+    input_init(&input);
+    bytes[INPUT_HEADER_BYTES] = OP_ADVANCE;
+    for (uint8_t code = 0; code < DELAY_CODE_COUNT; code++) {
+        bytes[INPUT_HEADER_BYTES + 6] = code;
+        input_decode(bytes, sizeof bytes, &input);
+        ck_assert_uint_eq(input.ops.count, 1);
+        ck_assert_uint_eq(input_op_bytes(&input, &input.ops.ops[0]), SHORT_BYTES);
+        check_there_and_back(&input);
+        struct op between = input.ops.ops[0];
+        between.delay_ns += between.delay_ns == DELAY_NEVER ? 0 : 3;
+        const bool has_code = between.delay_ns == DELAY_NEVER || between.delay_ns == 5;
+        ck_assert_uint_eq(input_op_bytes(&input, &between), has_code ? SHORT_BYTES : WIDE_BYTES);
+    }
+    input_deinit(&input);
+}
+END_TEST
+
 Suite *suite_of_fuzz_input(void)
 {
     Suite *suite = suite_create("fuzz_input");
@@ -441,6 +464,7 @@ Suite *suite_of_fuzz_input(void)
     tcase_add_test(tests, records_of_hosts_that_are_not_there_say_nothing);
     tcase_add_test(tests, what_an_input_cannot_say_is_refused);
     tcase_add_test(tests, version_1_means_what_it_always_meant);
+    tcase_add_test(tests, each_delay_with_a_code_takes_8_bytes);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -252,6 +252,40 @@ START_TEST(what_is_too_large_for_a_search_is_not_searched_for_longer)
 }
 END_TEST
 
+/* A request of 2 granules, where one of two is free, or both are. */
+START_TEST(a_terse_oracle_explains_what_is_premature_and_what_it_proves)
+{
+    struct timeline *timeline = timeline_create();
+    const struct target_contract contract = {.granule_bytes = GRANULE, .defrag = DEFRAG_NONE};
+    struct oracle *oracle = oracle_create();
+    const struct oom_request request = {
+        .size_bytes = 2 * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE};
+    for (int is_terse = 0; is_terse < 2; is_terse++) {
+        oracle_set_terse(oracle, is_terse != 0);
+        for (int has_block = 0; has_block < 2; has_block++) {
+            struct model *model = model_create(2 * GRANULE, &contract, timeline);
+            struct oom oom = {0};
+            struct verdict verdict = {0};
+            if (has_block != 0) {
+                add_piece(model, timeline, &(struct piece){0, 1, PIECE_IDLE}, 0);
+            }
+            oom_take(&oom, model, &request, 0);
+            oracle_judge(oracle, &oom, 0, &verdict);
+            ck_assert_int_eq(verdict.kind, has_block != 0 ? VERDICT_JUSTIFIED : VERDICT_PREMATURE);
+            ck_assert_int_eq(verdict.reason[0] == '\0', has_block != 0 && is_terse != 0);
+            (void)oracle_prove(oracle, &oom, verdict.nodes_max, &verdict);
+            ck_assert_str_eq(verdict.reason, has_block != 0
+                                                 ? "no hole offers more than 512B of the 512B free"
+                                                 : "with no mitigation the request fits at 0x0");
+            oom_deinit(&oom);
+            model_destroy(model);
+        }
+    }
+    oracle_destroy(oracle);
+    timeline_destroy(timeline);
+}
+END_TEST
+
 Suite *suite_of_oracle(void)
 {
     Suite *suite = suite_create("oracle");
@@ -261,6 +295,7 @@ Suite *suite_of_oracle(void)
     tcase_add_test(tests, an_unknown_verdict_says_what_makes_it_hard);
     tcase_add_test(tests, the_alignment_of_no_block_makes_nothing_hard);
     tcase_add_test(tests, what_is_too_large_for_a_search_is_not_searched_for_longer);
+    tcase_add_test(tests, a_terse_oracle_explains_what_is_premature_and_what_it_proves);
     suite_add_tcase(suite, tests);
     return suite;
 }
