@@ -282,6 +282,18 @@ static const char *set_blocks(struct arguments *arguments, const char *value)
                              "is not a number from 1 to 1000000");
 }
 
+static const char *set_full(struct arguments *arguments, const char *value)
+{
+    return option_set_number(&arguments->full_percent, value, 1, 99,
+                             "is not a number from 1 to 99");
+}
+
+static const char *set_steps(struct arguments *arguments, const char *value)
+{
+    return option_set_number(&arguments->step_count, value, 1, 1000000,
+                             "is not a number from 1 to 1000000");
+}
+
 static const char *set_help(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -394,6 +406,12 @@ static const struct option_row option_rows[] = {
     {"--blocks", NULL, "N",
      "measure devices with N live blocks, 1 to 1000000 (default: 1000, 10000 and 100000)",
      set_blocks},
+    {"--full", NULL, "PERCENT",
+     "measure devices that are so full, 1 to 99 (default: 70, 95 and 99)", set_full},
+    {"--steps", NULL, "N",
+     "each repeat frees and allocates N times, 1 to 1000000, however long it takes (default: as often "
+     "as --time allows, 250000 times at most)",
+     set_steps},
     {"--help", "-h", NULL, "print this text", set_help},
     {"--version", NULL, NULL, "print the version", set_version},
 };

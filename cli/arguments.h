@@ -38,9 +38,9 @@ struct arguments {
     const char *option_lists[ARGUMENTS_OPTION_LIST_COUNT_MAX]; /* KEY=LIST; option_list_count */
     size_t option_list_count;
     const char *against;
-    uint64_t grew_max;     /* percent */
-    uint64_t search_count; /* runs of one search */
-    uint64_t block_count;  /* of bench; 0 = not given */
+    uint64_t grew_max;                              /* percent */
+    uint64_t search_count;                          /* runs of one search */
+    uint64_t block_count, full_percent, step_count; /* of bench; 0 = not given */
     bool varies_one_axis;
     bool
         given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */

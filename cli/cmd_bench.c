@@ -7,6 +7,8 @@
 #include "measure/per_op.h"
 #include "targets/targets.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { STEP_COUNT = 250000, SEED = 1, REPEAT_COUNT = 5 };
@@ -25,19 +27,19 @@ struct bench_row {
     enum what what;
 };
 
-/* The null target has no memory that could be full: it is measured on the emptiest alone. */
-enum { FULL_PERCENT_LEAST = 70, ROW_COUNT_MAX = 32 };
+/* The null target has no memory that could be full: it is measured on the emptier devices alone. */
+enum { FULL_PERCENT_NULL_MAX = 70, ROW_COUNT_MAX = 32 };
 struct state {
     uint32_t live_count, full_percent;
 };
 static const struct state states[] = {{1000, 70}, {10000, 70}, {100000, 70}, {1000, 95},
                                       {1000, 99}, {10000, 95}, {10000, 99}};
-static const uint32_t full_percents[] = {70, 95, 99};
+static const uint32_t live_counts[] = {1000, 10000, 100000}, full_percents[] = {70, 95, 99};
 
 static size_t append_rows(struct bench_row rows[ROW_COUNT_MAX], size_t count, struct state state)
 {
     static const char *const names[] = {"null", "hbm"};
-    for (size_t t = state.full_percent == FULL_PERCENT_LEAST ? 0 : 1; t < 2; t++) {
+    for (size_t t = state.full_percent <= FULL_PERCENT_NULL_MAX ? 0 : 1; t < 2; t++) {
         for (enum what what = 0; what < WHAT_COUNT; what++) {
             CHECK(count < ROW_COUNT_MAX);
             rows[count++] = (struct bench_row){state.live_count, state.full_percent, names[t],
@@ -47,18 +49,32 @@ static size_t append_rows(struct bench_row rows[ROW_COUNT_MAX], size_t count, st
     return count;
 }
 
-/* live_count 0: those that are measured by default. */
-static size_t choose_rows(uint32_t live_count, struct bench_row rows[ROW_COUNT_MAX])
+static size_t append_states(struct bench_row rows[ROW_COUNT_MAX])
 {
     size_t count = 0;
-    if (live_count == 0) {
-        for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
-            count = append_rows(rows, count, states[i]);
-        }
-        return count;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        count = append_rows(rows, count, states[i]);
     }
-    for (size_t i = 0; i < sizeof full_percents / sizeof *full_percents; i++) {
-        count = append_rows(rows, count, (struct state){live_count, full_percents[i]});
+    return count;
+}
+
+/* 0: not given. */
+static size_t choose_rows(uint32_t live_count, uint32_t full_percent,
+                          struct bench_row rows[ROW_COUNT_MAX])
+{
+    if (live_count == 0 && full_percent == 0) {
+        return append_states(rows);
+    }
+    const size_t lives = live_count != 0 ? 1 : sizeof live_counts / sizeof *live_counts;
+    const size_t fulls = full_percent != 0 ? 1 : sizeof full_percents / sizeof *full_percents;
+    size_t count = 0;
+    for (size_t l = 0; l < lives; l++) {
+        for (size_t f = 0; f < fulls; f++) {
+            count = append_rows(
+                rows, count,
+                (struct state){live_count != 0 ? live_count : live_counts[l],
+                               full_percent != 0 ? full_percent : full_percents[f]});
+        }
     }
     return count;
 }
@@ -73,11 +89,11 @@ static uint64_t find_capacity(const struct bench_row *row, const struct workload
                                    row->full_percent);
 }
 
-static void measure_row(const struct bench_row *row, const struct measure_limits *limits,
-                        struct measurement *result)
+static void measure_row(const struct bench_row *row, uint32_t step_count,
+                        const struct measure_limits *limits, struct measurement *result)
 {
     struct workload workload;
-    workload_init(&workload, row->live_count, STEP_COUNT, SEED);
+    workload_init(&workload, row->live_count, step_count, SEED);
     struct measured_target measured = {.target = target_find(row->target),
                                        .capacity_bytes = find_capacity(row, &workload)};
     CHECK(measured.target != NULL);
@@ -96,14 +112,17 @@ static void measure_row(const struct bench_row *row, const struct measure_limits
 
 static void tell_head(const struct measure_limits *limits, struct writing *text)
 {
+    char most[64] = "";
+    if (isfinite(limits->second_count_max)) {
+        (void)snprintf(most, sizeof most, " of at most %.2g s", limits->second_count_max);
+    }
     writing_append_format(
         text,
-        "ns per op (an alloc or a free): the median and the least of up to %d repeats of at most %.2g s\n"
+        "ns per op (an alloc or a free): the median and the least of up to %d repeats%s\n"
         "a random block is freed and one of a new size is allocated, from 512B to 1.00M; seed %d\n"
         "raw: the calls alone.  checked: device, model and every rule.\n\n"
         "%8s %6s  %-6s  %-8s %10s %10s %9s\n",
-        REPEAT_COUNT, limits->second_count_max, SEED, "live", "full", "target", "what", "median",
-        "least", "refused");
+        REPEAT_COUNT, most, SEED, "live", "full", "target", "what", "median", "least", "refused");
 }
 
 static void tell_row(const struct bench_row *row, const struct measurement *result,
@@ -136,17 +155,19 @@ static void tell_json(const struct bench_row *row, const struct measurement *res
     json_close(text);
 }
 
-/* Each row has the same share of the time; what does not fit into it is measured once. */
+/* Each row has the same share of the time; what does not fit into it is measured once.  A number of
+ * steps that was asked for is measured whole. */
 static struct measure_limits share_time(const struct arguments *arguments, size_t row_count)
 {
     const double seconds = arguments->run.duration_ns == 0
                                ? RUN_SECONDS
                                : (double)arguments->run.duration_ns / 1e9;
     const double row_seconds = seconds / (double)row_count;
-    return (struct measure_limits){.repeat_count = REPEAT_COUNT,
-                                   .second_count_max = row_seconds / REPEAT_COUNT,
-                                   .second_count_total = row_seconds,
-                                   .is_stopped = interrupt_is_requested};
+    return (struct measure_limits){
+        .repeat_count = REPEAT_COUNT,
+        .second_count_max = arguments->step_count != 0 ? INFINITY : row_seconds / REPEAT_COUNT,
+        .second_count_total = row_seconds,
+        .is_stopped = interrupt_is_requested};
 }
 
 static void put_row(struct output *output, const struct bench_row *row,
@@ -168,7 +189,10 @@ static void put_row(struct output *output, const struct bench_row *row,
 static enum exit_code bench_subcommand(const struct arguments *arguments)
 {
     struct bench_row rows[ROW_COUNT_MAX];
-    const size_t row_count = choose_rows((uint32_t)arguments->block_count, rows);
+    const size_t row_count = choose_rows((uint32_t)arguments->block_count,
+                                         (uint32_t)arguments->full_percent, rows);
+    const uint32_t step_count = arguments->step_count != 0 ? (uint32_t)arguments->step_count
+                                                           : STEP_COUNT;
     const struct measure_limits limits = share_time(arguments, row_count);
     struct output output;
     struct writing text;
@@ -182,7 +206,7 @@ static enum exit_code bench_subcommand(const struct arguments *arguments)
     for (size_t i = 0; i < row_count && !is_cut && !output.is_failed && !output.is_pipe_closed;
          i++) {
         struct measurement result;
-        measure_row(&rows[i], &limits, &result);
+        measure_row(&rows[i], step_count, &limits, &result);
         is_cut = interrupt_is_requested();
         if (!is_cut) {
             put_row(&output, &rows[i], &result);
@@ -191,7 +215,7 @@ static enum exit_code bench_subcommand(const struct arguments *arguments)
     return output.is_failed || is_cut ? EXIT_HARNESS : EXIT_KEPT;
 }
 
-static const char *const options[] = {"--blocks", "--time", "--json", NULL};
+static const char *const options[] = {"--blocks", "--full", "--steps", "--time", "--json", NULL};
 
 const struct subcommand subcommand_bench = {
     .name = "bench",
@@ -204,6 +228,7 @@ const struct subcommand subcommand_bench = {
         "mean little.\n\n"
         "Example: hbmstress bench\n"
         "Example: hbmstress bench --blocks 1000 --time 2s\n"
+        "Example: hbmstress bench --blocks 10000 --full 99 --steps 5000\n"
         "Example: hbmstress bench --json >before.jsonl",
     .options = options,
     .word_count_max = 0,

@@ -24,6 +24,18 @@ wanted="100 70 null raw
 100 99 hbm checked"
 [ "$rows" = "$wanted" ] || fail "other rows: $rows"
 
+# One degree of filling alone, and steps of which none is left out: two ops each.
+cells() { jq -r '[.live, .full_percent, .target, .what, .ops] | join(" ")' out.txt; }
+expect_exit 0 "${least[@]}" --full 99 --steps 300 --json
+[ "$(cells)" = "100 99 hbm raw 600
+100 99 hbm checked 600" ] || fail "not the cell that was asked for: $(cells)"
+expect_exit 0 bench --full 50 --steps 1 --time 1ms --json
+[ "$(cells | cut -d ' ' -f 1,2,5 | uniq -c | tr -s ' ')" = " 4 1000 50 2
+ 4 10000 50 2
+ 4 100000 50 2" ] || fail "not each number of blocks: $(cells)"
+expect_exit 0 "${least[@]}" --full 99 --steps 1
+expect_no_text out.txt "repeats of at most"
+
 # A reader that leaves, and one that was never there.
 "$hbmstress" "${least[@]}" --json | head -n 2 >two.txt
 [ "${PIPESTATUS[*]}" = "0 0" ] || fail "a reader that leaves: ${PIPESTATUS[*]}"
@@ -44,6 +56,8 @@ expect_refusal 2 "is one word too many" bench hbm
 expect_refusal 2 "unknown option '--target'" bench --target hbm
 expect_refusal 2 "'0' is not a number from 1 to 1000000" bench --blocks 0
 expect_refusal 2 "'1000001' is not a number from 1 to 1000000" bench --blocks 1000001
+expect_refusal 2 "'100' is not a number from 1 to 99" bench --full 100
+expect_refusal 2 "'0' is not a number from 1 to 1000000" bench --steps 0
 expect_refusal 2 "--blocks needs a value" bench --blocks
 expect_refusal 2 "is not a duration" bench --time soon
 finish
