@@ -118,7 +118,7 @@ static void tell_head(const struct measure_limits *limits, struct writing *text)
     }
     writing_append_format(
         text,
-        "ns per op (an alloc or a free): the median and the least of up to %d repeats%s\n"
+        "ns of processor time per op (an alloc or a free): the median and the least of up to %d repeats%s\n"
         "a random block is freed and one of a new size is allocated, from 512B to 1.00M; seed %d\n"
         "raw: the calls alone.  checked: device, model and every rule.\n\n"
         "%8s %6s  %-6s  %-8s %10s %10s %9s\n",
@@ -225,7 +225,7 @@ const struct subcommand subcommand_bench = {
         "Measures the null target, which does nothing, and libhbm, each alone and under all checks, on\n"
         "devices 70, 95 and 99 % full of 1,000 to 100,000 blocks.  The null target under all checks is what\n"
         "hbmstress itself costs.  Takes half a minute (--time), and more on a busy machine, where the figures\n"
-        "mean little.\n\n"
+        "are larger.\n\n"
         "Example: hbmstress bench\n"
         "Example: hbmstress bench --blocks 1000 --time 2s\n"
         "Example: hbmstress bench --blocks 10000 --full 99 --steps 5000\n"

@@ -159,10 +159,10 @@ static const struct subject_kind checked_kind = {checked_begin, checked_run, che
 
 /* --- one loop for all three --- */
 
-static double read_clock_ns(void)
+static double read_clock_ns(clockid_t clock)
 {
     struct timespec now;
-    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    CHECK(clock_gettime(clock, &now) == 0);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
@@ -211,18 +211,20 @@ static bool time_ops(const struct subject_kind *kind, struct subject *subject,
         return false;
     }
     subject->refused_count = 0;
-    const double start_ns = read_clock_ns();
+    const double start_ns = read_clock_ns(CLOCK_MONOTONIC);
+    const double start_cpu_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     double elapsed_ns = 0;
     size_t i = from;
     for (bool goes_on = true;
          goes_on && i < count && elapsed_ns < limits->second_count_max * 1e9;) {
         const size_t to = find_chunk_end(i, count);
         goes_on = run_steady_ops(kind, subject, i, to) && !is_stopped(limits);
-        elapsed_ns = read_clock_ns() - start_ns;
+        elapsed_ns = read_clock_ns(CLOCK_MONOTONIC) - start_ns;
         i = to;
     }
+    const double cpu_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_ns;
     repeat->op_count = i - from;
-    repeat->ns_per_op = elapsed_ns / (double)repeat->op_count;
+    repeat->ns_per_op = cpu_ns / (double)repeat->op_count;
     repeat->refused_count = subject->refused_count;
     return true;
 }
@@ -246,10 +248,10 @@ static void measure_target(const struct subject_kind *kind, const struct measure
     uint64_t *handles = malloc(handle_bytes);
     CHECK(handles != NULL);
     const double end_ns = limits->second_count_total > 0
-                              ? read_clock_ns() + limits->second_count_total * 1e9
+                              ? read_clock_ns(CLOCK_MONOTONIC) + limits->second_count_total * 1e9
                               : INFINITY;
-    for (uint32_t i = 0;
-         i < limits->repeat_count && (i == 0 || read_clock_ns() < end_ns) && !is_stopped(limits);
+    for (uint32_t i = 0; i < limits->repeat_count &&
+                         (i == 0 || read_clock_ns(CLOCK_MONOTONIC) < end_ns) && !is_stopped(limits);
          i++) {
         struct subject subject = {.measured = target,
                                   .target = target != NULL ? target->target : NULL,

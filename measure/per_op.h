@@ -1,5 +1,5 @@
-/* Nanoseconds per op of a workload: through a target's table alone, through the whole harness, and
- * with nothing called at all. */
+/* Nanoseconds of processor time per op of a workload: through a target's table alone, through the
+ * whole harness, and with nothing called at all. */
 #ifndef MEASURE_PER_OP_H
 #define MEASURE_PER_OP_H
 

@@ -5,7 +5,6 @@
 #include "harness/base/check.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* --- services: nothing moves, waits or is evicted --- */
 
@@ -133,13 +132,6 @@ __attribute__((noinline)) static void loop_steady_ops(const struct player *playe
     play_nothing(player, from, to);
 }
 
-static double read_clock_ns(void)
-{
-    struct timespec now;
-    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static bool play_libhbm(const struct subject *subject, const struct peer_list *list,
                         struct played *played)
 {
@@ -154,9 +146,9 @@ static bool play_libhbm(const struct subject *subject, const struct peer_list *l
     const bool has_heap = hbm_create(&services, &options, &player.hbm) == HBM_OK;
     if (has_heap) {
         libhbm_fill_ops(&player, list->fill_count);
-        const double start_ns = read_clock_ns();
+        const double start_ns = read_cpu_ns();
         libhbm_steady_ops(&player, list->fill_count, list->count);
-        *played = (struct played){read_clock_ns() - start_ns, player.refused_count};
+        *played = (struct played){read_cpu_ns() - start_ns, player.refused_count};
         hbm_destroy(player.hbm);
     }
     free(player.buffers);
@@ -172,9 +164,9 @@ static bool play_loop(const struct subject *subject, const struct peer_list *lis
     }
     struct player player = {.ops = list->ops, .buffers = calloc(list->count, sizeof(void *))};
     CHECK(player.buffers != NULL);
-    const double start_ns = read_clock_ns();
+    const double start_ns = read_cpu_ns();
     loop_steady_ops(&player, list->fill_count, list->count);
-    *played = (struct played){read_clock_ns() - start_ns, 0};
+    *played = (struct played){read_cpu_ns() - start_ns, 0};
     free(player.buffers);
     return true;
 }

@@ -9,7 +9,7 @@
 
 #include "bench/peers/subject.h"
 
-#include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <vector>
@@ -28,10 +28,9 @@ template <class Heap> class Player
     void play(played *result)
     {
         fill_ops(list.fill_count);
-        const auto start = std::chrono::steady_clock::now();
+        const double start_ns = read_cpu_ns();
         steady_ops(list.fill_count, list.count);
-        const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - start;
-        *result = {ns.count(), refused_count};
+        *result = {read_cpu_ns() - start_ns, refused_count};
     }
 
   private:
