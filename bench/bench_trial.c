@@ -60,7 +60,7 @@ int main(int argc, char **argv)
         return 2;
     }
     struct verdict broken;
-    if (is_again && again_breaks(plan.target, &trial, &broken)) {
+    if (is_again && again_breaks_renamed(plan.target, &trial, &broken)) {
         fprintf(stderr, "bench_trial: %s\n", broken.reason);
         return 1;
     }

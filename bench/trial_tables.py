@@ -19,6 +19,7 @@ import tempfile
 
 SCENARIOS = ["fragmentation_storm", "eviction_pressure", "training_step", "deep_queue"]
 OPTIONS = ["log_allocations_on_oom=yes", "message_code=no", "owners=yes", "order_binds=yes"]
+LOADER = "./elf/"  # of the C library: before main, and at the first call of a function
 ROOM = re.compile(r"/(harness/\w+/\w+|harness/\w+|allocator|scenarios|targets|explore)/\w+\.[ch]$")
 
 
@@ -37,6 +38,8 @@ def run_trial(program, words, directory):
         row = re.match(r"\s*([\d,]+) \([ \d.]+%\)  (.+?)( \[.*)?$", line)
         if row is not None and "PROGRAM TOTALS" not in line:
             path, _, function = row[2].rpartition(":")
+            if path.startswith(LOADER):
+                continue
             function = re.split(r"\.(?:lto_priv|isra|part|constprop|cold)|'", function)[0]
             costs[path, function] += int(row[1].replace(",", ""))
     return int(found[1]), int(found[2]), costs
@@ -52,8 +55,8 @@ def print_scenarios(program, ops, seed, directory):
     """A row for each scenario."""
     listed = subprocess.run([str(pathlib.Path(program).parent.parent / "cli/hbmstress"), "list",
                              "scenarios"], capture_output=True, text=True, check=True).stdout
-    print("| scenario | OOMs | instructions an op | costliest room | costliest function | again |")
-    print("|---|---|---|---|---|---|")
+    print("| scenario | ops | OOMs | instructions an op | costliest room | costliest function | again |")
+    print("|---|---|---|---|---|---|---|")
     for name in re.findall(r"^scenario\s+(\w+)", listed, re.M):
         words = [name, str(ops), str(seed)]
         count, ooms, costs = run_trial(program, words, directory)
@@ -64,7 +67,7 @@ def print_scenarios(program, ops, seed, directory):
             rooms[room_of(path)] += cost
         (room, room_cost), = rooms.most_common(1)
         ((_, function), cost), = costs.most_common(1)
-        print(f"| `{name}` | {ooms} | {total // count:,} | `{room}` {100 * room_cost / total:.0f} % | "
+        print(f"| `{name}` | {count:,} | {ooms} | {total // count:,} | `{room}` {100 * room_cost / total:.0f} % | "
               f"`{function}` {100 * cost / total:.0f} % | {100 * (again - total) / total:.0f} % |",
               flush=True)
 

@@ -45,10 +45,10 @@ static void restore_order(struct place *places, size_t i)
     places[i] = moved;
 }
 
-static bool best_fit(const struct packing_sizes *sizes, struct place *places)
+/* Of items from `first` on. */
+static bool best_fit(const struct packing_sizes *sizes, struct place *places, size_t first)
 {
-    fill_places(sizes, places);
-    for (size_t i = 0; i < sizes->item_count;) {
+    for (size_t i = first; i < sizes->item_count;) {
         const uint64_t size = sizes->items[i];
         const size_t end = packing_run_end(sizes->items, sizes->item_count, i);
         while (i < end) {
@@ -87,5 +87,22 @@ bool packing_greedy(struct packing *packing)
     const struct packing_sizes *sizes = &packing->sizes;
     CHECK(sizes->bin_count > 0);
     struct place *places = packing_take(packing, sizes->bin_count, sizeof *places);
-    return best_fit(sizes, places) || worst_fit(sizes, places);
+    fill_places(sizes, places);
+    return best_fit(sizes, places, 0) || worst_fit(sizes, places);
+}
+
+bool packing_greedy_rest(struct packing *packing, size_t first)
+{
+    const struct packing_sizes *sizes = &packing->sizes;
+    struct place *places = packing_take(packing, sizes->bin_count, sizeof *places);
+    fill_places(sizes, places);
+    for (size_t i = 0; i < first; i++) {
+        struct place *place = &places[sizes->bin_count - 1 - sizes->bin_of[i]];
+        CHECK(place->room >= sizes->items[i]);
+        place->room -= sizes->items[i];
+    }
+    for (size_t i = 1; i < sizes->bin_count; i++) {
+        restore_order(places, i);
+    }
+    return best_fit(sizes, places, first);
 }

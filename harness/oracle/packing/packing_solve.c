@@ -122,6 +122,7 @@ enum {
     SHARE_PATTERNS_FIRST = 8,
     SHARE_TABLE = 4,
     SHARE_PATTERNS = 2,
+    SHARE_LARGE = 2,
     SHARE_PLACES = 2,
     SHARE_NARROW = 4
 };
@@ -149,21 +150,27 @@ static enum packing_result try_bins(struct packing *packing, uint64_t limit,
  */
 static bool large_items_refute(struct packing *packing, struct packing_answer *answer)
 {
-    const struct packing_sizes whole = packing->sizes;
-    struct packing_sizes *sizes = &packing->sizes;
-    bool is_refuted = false;
+    size_t used_count = 0;
     for (size_t count = LARGE_ITEMS_MIN;
-         count <= LARGE_ITEMS_MAX && count < whole.item_count && !is_refuted; count *= 2) {
-        sizes->item_count = packing_run_end(whole.items, whole.item_count, count - 1);
-        sizes->slack = whole.slack + sum_values(&whole.items[sizes->item_count],
-                                                whole.item_count - sizes->item_count);
-        is_refuted = packing_search_bins(packing, LARGE_ITEMS_STEPS) == PACKING_NONE;
+         count <= LARGE_ITEMS_MAX && count < packing->sizes.item_count; count *= 2) {
+        if (packing_search_largest(packing, count, LARGE_ITEMS_STEPS, &used_count) ==
+            PACKING_NONE) {
+            settle_answer(answer, PACKING_NONE, PACKING_BY_SEARCH,
+                          packing->sizes.items[used_count - 1]);
+            return true;
+        }
     }
-    if (is_refuted) {
-        settle_answer(answer, PACKING_NONE, PACKING_BY_SEARCH, whole.items[sizes->item_count - 1]);
-    }
-    *sizes = whole;
-    return is_refuted;
+    return false;
+}
+
+/* With more of them and in more steps; what is found to fit is completed. */
+static enum packing_result try_large_items(struct packing *packing, uint64_t limit,
+                                           struct packing_answer *answer)
+{
+    size_t used_count = 0;
+    const enum packing_result result = packing_try_largest(packing, limit, &used_count);
+    return settle_answer(answer, result, PACKING_BY_SEARCH,
+                         result == PACKING_NONE ? packing->sizes.items[used_count - 1] : 0);
 }
 
 static enum packing_result try_table(struct packing *packing, const struct packing_problem *problem,
@@ -228,6 +235,10 @@ static enum packing_result search_sizes(struct packing *packing, struct packing_
     }
     if (try_patterns(packing, PACKING_TABLE_ROWS_MAX, budget / SHARE_PATTERNS, answer) !=
         PACKING_UNKNOWN) {
+        return answer->result;
+    }
+    const uint64_t left = packing->nodes_max - packing->nodes;
+    if (try_large_items(packing, left / SHARE_LARGE, answer) != PACKING_UNKNOWN) {
         return answer->result;
     }
     return try_bins(packing, UINT64_MAX, answer);

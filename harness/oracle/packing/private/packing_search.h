@@ -149,6 +149,8 @@ void packing_subset_choose(struct packing_subset *subset);
 /* --- witnesses: true sets bin_of --- */
 
 bool packing_greedy(struct packing *packing);
+/* Best fit of items [first, item_count), where bin_of has the bins of those before. */
+bool packing_greedy_rest(struct packing *packing, size_t first);
 /* Bins are filled one after the other as well as sums of a few items allow, with `attempts`
  * different choices, or until `limit` steps are taken. */
 bool packing_fill(struct packing *packing, uint32_t first_attempt, uint32_t attempts,
@@ -167,6 +169,14 @@ uint64_t packing_greatest_divisor(uint64_t a, uint64_t b);
 /* Bin by bin, smallest first.  UNKNOWN at once when packing.h says that it takes no such question.
  */
 enum packing_result packing_search_bins(struct packing *packing, uint64_t limit);
+/* The same of the `count` largest items alone (fewer than all), and of all that are as large as the
+ * last of these: *used_count.  NONE refutes the whole; FITS sets their bin_of. */
+enum packing_result packing_search_largest(struct packing *packing, size_t count, uint64_t limit,
+                                           size_t *used_count);
+/* More and more of the largest items, until they do not fit (*used_count of them), or the rest fits
+ * into the gaps between them, too.  O(bins^2) a look, and none with more than 1024 bins. */
+enum packing_result packing_try_largest(struct packing *packing, uint64_t limit,
+                                        size_t *used_count);
 /* Place by place, for items with alignments above the granule.  FITS sets the addresses when they
  * are wanted. */
 enum packing_result packing_search_aligned(struct packing *packing,
