@@ -10,7 +10,7 @@
 bool costs_are_seen(const struct run_totals *totals);
 
 /* The titles of the table for the terminal, and the cells of one row after its name. */
-enum { COSTS_COLUMN_COUNT = 9 };
+enum { COSTS_COLUMN_COUNT = 7 };
 extern const char *const costs_titles[COSTS_COLUMN_COUNT];
 void costs_put_row(struct table *table, const struct run_totals *totals);
 

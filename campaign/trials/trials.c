@@ -95,20 +95,25 @@ static bool is_window_full(const struct trials *trials, size_t part,
     return !is_next_to_count && trials->started - trials->taken >= trials->window;
 }
 
-/* One in replay_sample of a part, from the first of the first part on.  Parts begin at different
- * trials: where each had its first one run again, short runs would consist of little else, and
- * where all had the same ones, these would all have faults, or none. */
+/* One trial in so many of a part, another one each time and in each part: where each part began
+ * with its first, short runs would consist of little else, and one that stayed would always have
+ * faults, or never. */
 enum { SAMPLE_STEP = 5 };
+
+static bool is_turn(uint64_t period, uint64_t first, uint64_t part, uint64_t trial)
+{
+    return trial % period == (first + SAMPLE_STEP * part + trial / period) % period;
+}
 
 static bool is_sampled(uint64_t replay_sample, uint64_t part, uint64_t trial)
 {
-    return replay_sample > 0 && (trial + SAMPLE_STEP * part) % replay_sample == 0;
+    return replay_sample > 0 && is_turn(replay_sample, 0, part, trial);
 }
 
 /* Of the first part, and of one in EARLY_PERIOD, the fourth, the sixteenth and so on, as short runs
  * have few trials; then one of four times as many as are run again, as each takes a process and a
  * run. */
-enum { EARLY_PERIOD = 8 };
+enum { EARLY_PERIOD = 8, COMPARED_FIRST = 3 };
 
 static bool is_compared(uint64_t replay_sample, uint64_t part, uint64_t trial)
 {
@@ -120,7 +125,7 @@ static bool is_compared(uint64_t replay_sample, uint64_t part, uint64_t trial)
     while (power < period && power < trial + 1) {
         power *= 4;
     }
-    return (trial + 1 + SAMPLE_STEP * part) % period == 0 ||
+    return is_turn(period, COMPARED_FIRST, part, trial) ||
            (part % EARLY_PERIOD == 0 && power < period && power == trial + 1);
 }
 

@@ -56,6 +56,8 @@ says 'there is no table other' err.txt
 runs 2 "$tree/bench/speed" workers --quick --page page.md --now "$build"
 says 'it must have the marks' err.txt
 runs 2 "$tree/bench/speed" --quick --page page.md
+runs 2 "$tree/bench/speed" steady --quick --now "$build"
+runs 2 "$tree/bench/near_full" --steps 0 "$build/cli/hbmstress"
 runs 4 "$tree/bench/speed" near_full --quick --page page.md --now "$work"
 says 'cannot run' err.txt
 cmp -s page.md same.md || fail "the page was changed: $(cat page.md)"

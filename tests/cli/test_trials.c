@@ -358,9 +358,9 @@ START_TEST(every_so_manieth_trial_is_a_sample)
 {
     make_plan(1, (const uint32_t[]){2000});
     begin_trials(3, 100);
-    start_all(4);
+    start_all(5);
     put(0, 2, 2000, 2000); /* it waits when all ends */
-    end_trials("a0:2000* a1:2000 a2:2000 a3:2000*");
+    end_trials("a0:2000* a1:2000 a2:2000 a3:2000 a4:2000*");
 }
 END_TEST
 
@@ -370,7 +370,25 @@ START_TEST(parts_have_their_samples_at_different_trials)
     make_plan(3, (const uint32_t[]){2000, 2000, 2000});
     begin_trials(3, 100);
     start_all(9);
-    end_trials("a0:2000* b0:2000 c0:2000 a1:2000 b1:2000* c1:2000 a2:2000 b2:2000 c2:2000*");
+    end_trials("a0:2000* b0:2000 c0:2000 a1:2000 b1:2000 c1:2000* a2:2000 b2:2000* c2:2000");
+}
+END_TEST
+
+/* Every second trial has faults, and every fourth a small device: samples meet all of them. */
+START_TEST(samples_of_a_part_meet_each_kind_of_trial)
+{
+    enum { SAMPLE_PERIOD = 32, KIND_COUNT = 4, SAMPLE_COUNT = 8 };
+    uint32_t counts[KIND_COUNT] = {0};
+    struct task task;
+    make_plan(1, (const uint32_t[]){2000});
+    begin_trials(SAMPLE_PERIOD, SAMPLE_PERIOD * SAMPLE_COUNT);
+    for (uint64_t k = 0; k < SAMPLE_PERIOD * SAMPLE_COUNT && trials_next(trials, &task); k++) {
+        counts[k % KIND_COUNT] += task.is_sampled;
+    }
+    trials_destroy(trials);
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        ck_assert_uint_eq(counts[i], SAMPLE_COUNT / KIND_COUNT);
+    }
 }
 END_TEST
 
@@ -379,10 +397,8 @@ START_TEST(some_trials_are_compared_with_a_fresh_instance)
 {
     static const struct {
         uint64_t replay_sample, compared[6];
-    } rows[] = {{0, {0}},
-                {1, {3, 7, 11, 15, 19, 23}},
-                {3, {3, 11, 23, 35, 47, 59}},
-                {16, {3, 15, 63, 127}}};
+    } rows[] = {
+        {0, {0}}, {1, {3, 4, 9, 14, 19, 20}}, {3, {3, 16, 29, 42, 55, 68}}, {16, {3, 15, 68}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t seen = 0;
         struct task task;
@@ -515,8 +531,7 @@ START_TEST(another_process_goes_on_where_the_first_one_stood)
     start_all(1);
     (void)trials_save(trials, progress);
     ck_assert(progress[0].is_finished && progress[1].is_finished);
-    end_trials(
-        "a0:2000* b0:4000 a1:2000 a0 b0 a1 . a2:2000* a2:2000* b1:4000* b2:4000 - a2 b1 . -");
+    end_trials("a0:2000* b0:4000 a1:2000 a0 b0 a1 . a2:2000 a2:2000 b1:4000* b2:4000* - a2 b1 . -");
 }
 END_TEST
 
@@ -620,6 +635,7 @@ Suite *suite_of_trials(void)
     tcase_add_test(tests, a_shard_beyond_the_last_trial_has_none);
     tcase_add_test(tests, every_so_manieth_trial_is_a_sample);
     tcase_add_test(tests, parts_have_their_samples_at_different_trials);
+    tcase_add_test(tests, samples_of_a_part_meet_each_kind_of_trial);
     tcase_add_test(tests, some_trials_are_compared_with_a_fresh_instance);
     tcase_add_test(tests, a_part_ends_at_each_of_its_bounds);
     tcase_add_test(tests, what_was_started_beyond_the_end_of_a_part_is_forgotten);
