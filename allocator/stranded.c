@@ -25,6 +25,7 @@ void hbm_stranded_drop(struct hbm *hbm, uint32_t number)
     }
     struct hbm_stranded *found = *link;
     *link = found->next;
+    hbm->return_refused = hbm->return_refused && hbm->stranded != NULL;
     hbm->host.services.stage_drop(hbm->host.services.context, found->token);
     hbm_host_free(&hbm->host, found, 1, sizeof *found);
 }

@@ -15,7 +15,7 @@ struct hbm_stranded {
 };
 
 struct hbm {
-    struct hbm_heap heap; /* first, so that its address is that of the whole */
+    struct hbm_heap heap; /* first: its address is that of struct hbm */
     struct hbm_lock lock; /* guards all but itself */
     struct hbm_host host;
     struct hbm_options options;

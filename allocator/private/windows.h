@@ -11,7 +11,7 @@
 /* So many sizes of blocks that may leave are considered at once, each a quarter of the one before.
  */
 #define HBM_WINDOWS_SIZE_COUNT 4u
-/* Each try adds at most two, and the first also those sizes. */
+/* Each try adds at most two; the sizes are added once, where no other candidate is left. */
 #define HBM_WINDOWS_COUNT_MAX (2u * HBM_WINDOWS_TRIES_MAX_SMALL + HBM_WINDOWS_SIZE_COUNT)
 
 /* A window that is looked for no sooner, and no further, than it takes to know the cheapest. */

@@ -1,5 +1,5 @@
-/* The limit of a proof by patterns, and a check with another one: that it holds is seen in less
- * than a minute then. */
+/* The limit of steps of a proof by patterns, and a check with another one: to reach this one takes
+ * a minute. */
 #ifndef CHECKER_PRIVATE_WITHIN_H
 #define CHECKER_PRIVATE_WITHIN_H
 #include "checker/certificate_check.h"

@@ -42,10 +42,12 @@ static inline void host_memory_allow(struct host_memory *memory, uint64_t item_c
     memory->item_count_max = item_count > memory->item_count_max ? item_count
                                                                  : memory->item_count_max;
 }
+#define HOST_MEMORY_BYTES_AT_LEAST (UINT64_C(1) << 20)
+#define HOST_MEMORY_BYTES_PER_ITEM (UINT64_C(4) << 10)
 static inline uint64_t host_memory_bytes_max(const struct host_memory *memory)
 {
-    return memory->opened_bytes + (UINT64_C(1) << 20) +
-           (UINT64_C(4) << 10) * memory->item_count_max;
+    return memory->opened_bytes + HOST_MEMORY_BYTES_AT_LEAST +
+           HOST_MEMORY_BYTES_PER_ITEM * memory->item_count_max;
 }
 
 /* Pieces taken from now on in this process are guarded: the very write beyond one ends the process.

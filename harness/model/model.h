@@ -190,10 +190,10 @@ struct model_window {
     uint64_t start, taken_bytes;
 };
 /* Sets *windows to the count_max of them with the fewest bytes, the lowest first among equals, or
- * to all if there are fewer.  Dying blocks count as what may not be moved.  False: whoever looked
- * further would look at a good part of all blocks, and *windows means nothing.  The model keeps
- * what it learns.  O(log blocks + blocks that came and went since), and more for each place where
- * size_bytes - taken_bytes are free in 2.5 times size_bytes. */
+ * to all if there are fewer.  Dying blocks count as what may not be moved.  False: it gave up,
+ * since to go on would be to look at a good part of all blocks, and *windows means nothing.  The
+ * model keeps what it learns.  O(log blocks + blocks that came and went since), and more for each
+ * place where size_bytes - taken_bytes are free in 2.5 times size_bytes. */
 bool model_find_windows(const struct model *model, const struct model_window_query *query,
                         struct model_window *windows, size_t *count);
 /* Where the holes of size_bytes (>= 1) or more begin, the same way; count_max of them. */

@@ -71,8 +71,9 @@ static struct free_level *find_level(const struct model *model, uint64_t size_by
     if (is_new) {
         struct block_walk walk = begin_walk(model, 0);
         for (; !walk.is_over; step_block(&walk, model)) {
-            if (walk.block->state == BLOCK_LIVE && walk.start < walk.end) {
-                free_level_take(level, walk.start, walk.end, true);
+            const uint64_t end = lower_of(walk.end, model->counters.capacity_bytes);
+            if (walk.block->state == BLOCK_LIVE && walk.start < end) {
+                free_level_take(level, walk.start, end, true);
             }
         }
     }

@@ -376,6 +376,7 @@ static void judge_state(struct oracle *oracle, const struct oom *oom, uint64_t n
     }
     CHECK(oracle->reach.need <= oom->capacity_bytes || verdict->kind == VERDICT_JUSTIFIED);
     if (!is_explained(oracle, verdict)) {
+        verdict->reason[0] = '\0'; /* a shorter search may have left one */
         return;
     }
     if (oracle->reach.need > oom->capacity_bytes) {
@@ -413,9 +414,12 @@ void oracle_judge_stack(struct oracle *oracle, const struct oom *oom, uint64_t n
                         struct verdict *verdict)
 {
     CHECK(oom->request.size_bytes == 0);
+    const bool is_terse = oracle->is_terse;
     verdict->kind = VERDICT_NONE;
     if (oom->request.stack_bytes > oom_reservable(oom).low_bytes) {
+        oracle->is_terse = false; /* that a stack cannot be reserved is held against a load */
         oracle_judge(oracle, oom, nodes_max, verdict);
+        oracle->is_terse = is_terse;
     }
 }
 

@@ -70,7 +70,8 @@ static bool has_no_cheaper(const struct model *model, const struct model_window_
     if (!model_find_windows(model, query, windows, &count)) {
         return false;
     }
-    /* With larger alignments the planner has other windows. */
+    /* With larger alignments room is free below the window, too, that is_never_emptied() does not
+     * count. */
     return count == 0 || (query->align_bytes == model_granule_bytes(model) &&
                           is_none_emptied(model, windows, count, query->size_bytes) &&
                           !model_may_slide(model, query->size_bytes, query->taken_bytes));

@@ -11,8 +11,8 @@ enum judge_road {
     JUDGE_ROAD_REPORTS,  /* the model has taken it in, but not all that the target says is exact */
     JUDGE_ROAD_SHORT     /* nothing: it was granted, nothing else happened, no rule is broken */
 };
-/* After driver_call: the short road of a call that is plain.  There is nothing to count of a
- * verdict at its end. */
+/* After driver_call: the short road of a call that is plain.  Where it ends in JUDGE_ROAD_SHORT
+ * there is no verdict. */
 enum judge_road judge_short(struct judge *judge, struct host *host, const struct call *call);
 
 /* What is kept of one call alone, and read when it is over. */

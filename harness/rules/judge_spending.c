@@ -5,7 +5,7 @@
 #include "harness/rules/judge_request.h"
 
 /* Of no more blocks a look at all is as cheap. */
-enum { ALL_LOOKED_COUNT_MAX = 64 };
+enum { SMALL_COUNT_MAX = 64 };
 
 /* --- when it begins --- */
 
@@ -51,15 +51,17 @@ static bool is_cheapest(const struct host *host, const struct oom_request *reque
                         bool *is_granule_short)
 {
     uint64_t moved_bytes = 0;
-    return model_map(host->model)->count > ALL_LOOKED_COUNT_MAX && sum_moves(host, &moved_bytes) &&
+    return model_map(host->model)->count > SMALL_COUNT_MAX && sum_moves(host, &moved_bytes) &&
            regret_has_none(host->model, request, moved_bytes) &&
            find_granule_short(host->model, request, is_granule_short);
 }
 
 void judge_begin_spending(struct judge *judge, const struct host *host, const struct call *call)
 {
-    /* What room is kept for an absent block cannot be seen. */
-    if (judge->is_spending || !judge_is_request(&call->op) || model_absent_count(host->model) > 0) {
+    /* Who judges no regrets looks for no probes.  What room is kept for an absent block cannot be
+     * seen. */
+    if (!judge->looks_back || judge->is_spending || !judge_is_request(&call->op) ||
+        model_absent_count(host->model) > 0) {
         return;
     }
     const struct oom_request request = judge_request(host, call);

@@ -97,7 +97,8 @@ static bool could_be_awaited(const struct oom *before)
 
 static uint64_t evictions_hit(const struct probe_sight *sight, const struct log *log)
 {
-    uint64_t hits = bit_if(sight->judge->is_spending && could_be_awaited(&sight->judge->before),
+    uint64_t hits = bit_if(sight->judge->is_spending && !sight->judge->is_cheapest &&
+                               could_be_awaited(&sight->judge->before),
                            PROBE_EVICTED_WHILE_A_FREE_WAS_QUEUED);
     for (size_t i = 0; i < log->count; i++) {
         const struct device_call *unload = &log->calls[i];

@@ -1,5 +1,5 @@
-/* What every block counts that takes a range, and counts no more when it gives the range back: in
- * one piece with whoever adds and ends blocks, which is what nearly all ops do. */
+/* What a block with a range adds to the counters of a model.  In a header, so that it is compiled
+ * in one piece with model_add() and model_end_plain(), which nearly all ops call. */
 #ifndef HARNESS_MODEL_PRIVATE_MODEL_COUNTING_H
 #define HARNESS_MODEL_PRIVATE_MODEL_COUNTING_H
 
@@ -49,7 +49,7 @@ static inline void model_count_placed(struct model *model, const struct block *b
     model_count_tag(model, block);
 }
 
-/* That it has given back. */
+/* The room that the block gives back. */
 static inline void model_count_displaced(struct model *model, const struct block *block)
 {
     CHECK(model->counters.block_count > 0);

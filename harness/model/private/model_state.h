@@ -99,12 +99,19 @@ static inline uint64_t model_judged_bytes(const struct block *block)
     return block->size_bytes < block->promised_bytes ? block->size_bytes : block->promised_bytes;
 }
 
-/* The live block has its place, or has it no more. */
+static inline uint64_t lower_of(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* The live block has its place, or has it no more.  While calls overlap a target may put it where
+ * no device is. */
 static inline void model_note_live(struct model *model, const struct block *block, bool is_taken)
 {
+    const uint64_t capacity = model->counters.capacity_bytes;
     if (model->free_map.change_limit != 0) {
-        free_map_note(&model->free_map, block->address, block->address + model_judged_bytes(block),
-                      is_taken);
+        free_map_note(&model->free_map, lower_of(block->address, capacity),
+                      lower_of(block->address + model_judged_bytes(block), capacity), is_taken);
     }
 }
 

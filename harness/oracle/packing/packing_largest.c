@@ -21,6 +21,13 @@ static uint64_t count_steps(const struct packing *packing, size_t used_count)
     return packing_node_steps((packing->sizes.item_count - used_count) * packing->sizes.bin_count);
 }
 
+static bool completes(struct packing *packing, uint64_t nodes_end, size_t used_count)
+{
+    uint64_t left = nodes_end > packing->nodes ? nodes_end - packing->nodes : 0;
+    return packing_step(packing, count_steps(packing, used_count), &left) &&
+           packing_greedy_rest(packing, used_count);
+}
+
 enum packing_result packing_try_largest(struct packing *packing, uint64_t limit, size_t *used_count)
 {
     enum { FIRST = 6, LAST = 128, GROWTH = 4, BINS_MAX = 1024 };
@@ -34,13 +41,10 @@ enum packing_result packing_try_largest(struct packing *packing, uint64_t limit,
     while (count <= LAST && count < item_count && packing->nodes < nodes_end) {
         const enum packing_result result = packing_search_largest(
             packing, count, nodes_end - packing->nodes, used_count);
-        uint64_t left = nodes_end - packing->nodes;
         if (result == PACKING_NONE) {
             return result;
         }
-        if (result == PACKING_FITS &&
-            packing_step(packing, count_steps(packing, *used_count), &left) &&
-            packing_greedy_rest(packing, *used_count)) {
+        if (result == PACKING_FITS && completes(packing, nodes_end, *used_count)) {
             return result;
         }
         count = *used_count + *used_count / GROWTH;

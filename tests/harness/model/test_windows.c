@@ -79,6 +79,21 @@ static void move_one(struct random *random)
     }
 }
 
+/* It leaves the device, and comes back where there is room for it: at the latest where it was. */
+static void strand_one(struct random *random)
+{
+    if (slot_count > 0) {
+        const uint32_t slot = slots[random_below(random, slot_count)];
+        const struct block *block = model_block(model, slot);
+        const uint64_t before = block->address;
+        const uint64_t to = random_below(random, (capacity - block->size_bytes) / G + 1) * G;
+        uint32_t other = SLOT_NONE;
+        model_strand(model, slot);
+        ck_assert(model_return(model, slot, to, &other) ||
+                  model_return(model, slot, before, &other));
+    }
+}
+
 /* Two blocks of one size each take the place of the other. */
 static void exchange_two(struct random *random)
 {
@@ -121,8 +136,10 @@ static void change_something(struct random *random)
         end_one(random);
     } else if (what < 80) {
         pin_one(random);
-    } else if (what < 93) {
+    } else if (what < 87) {
         move_one(random);
+    } else if (what < 93) {
+        strand_one(random);
     } else if (what < 99) {
         exchange_two(random);
     } else {
