@@ -82,6 +82,41 @@ static void end_heap(struct heap *heap)
     timeline_destroy(heap->timeline);
 }
 
+/* It leaves the device, and comes back: to another place where there is room. */
+static void strand_block(struct heap *heap, uint32_t slot)
+{
+    const struct block block = *model_block(heap->model, slot);
+    const uint64_t last = model_capacity_bytes(heap->model) - block.size_bytes;
+    const uint64_t to = random_below(&heap->random, last / block.align_bytes + 1) *
+                        block.align_bytes;
+    uint32_t other = SLOT_NONE;
+    model_strand(heap->model, slot);
+    ck_assert(model_return(heap->model, slot, to, &other) ||
+              model_return(heap->model, slot, block.address, &other));
+}
+
+/* The same range under another handle, of an alignment that its address has. */
+static void donate_block(struct heap *heap, uint32_t slot)
+{
+    const struct block block = *model_block(heap->model, slot);
+    const uint64_t align = draw_align(&heap->random, true);
+    const struct model_new what = {.requested_bytes = block.requested_bytes,
+                                   .align_bytes = block.address % align == 0 ? align : G};
+    const struct target_block at = {heap->op + 1, block.address, block.size_bytes};
+    model_begin_op(heap->model, heap->op++);
+    (void)model_donate(heap->model, slot, &what, &at);
+    model_end_op(heap->model, TARGET_OK, false);
+}
+
+static void change_places(struct heap *heap)
+{
+    const uint32_t slot = heap->slots[random_below(&heap->random, heap->count)];
+    const struct block *block = model_block(heap->model, slot);
+    if (block->hold_count == 0 && block->size_bytes <= 256 * G) {
+        (random_below(&heap->random, 2) == 0 ? strand_block : donate_block)(heap, slot);
+    }
+}
+
 /* Between requests a block ends, and one may come where it was. */
 static void change_heap(struct heap *heap)
 {
@@ -149,7 +184,7 @@ static struct tally check_states(uint64_t seed, enum defrag_contract defrag)
         begin_heap(&heap, seed * STATE_COUNT + i, defrag);
         for (int request = 0; request < REQUEST_COUNT; request++) {
             check_request(planner, &heap, &oom, &tally);
-            change_heap(&heap);
+            (random_below(&heap.random, 4) == 0 ? change_places : change_heap)(&heap);
         }
         end_heap(&heap);
     }
