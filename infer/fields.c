@@ -98,6 +98,14 @@ void field_print_order(const enum mitigation *order, char text[INFERENCE_TEXT_BY
     (void)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "%s}", used == 1 ? "0" : "");
 }
 
+size_t field_print_amount(char text[INFERENCE_TEXT_BYTES], size_t used, const char *name,
+                          uint64_t amount)
+{
+    return amount == 0 ? 0
+                       : (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used,
+                                          ", .%s = %" PRIu64, name, amount);
+}
+
 void field_print_rounding(const struct target_rounding *rounding, char text[INFERENCE_TEXT_BYTES])
 {
     static const char *const names[] = {[ROUNDING_GRANULE] = "ROUNDING_GRANULE",
@@ -109,14 +117,8 @@ void field_print_rounding(const struct target_rounding *rounding, char text[INFE
         used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used, ", .steps = %" PRIu32,
                                  rounding->steps);
     }
-    if (rounding->smallest_bytes > 0) {
-        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used,
-                                 ", .smallest_bytes = %" PRIu64, rounding->smallest_bytes);
-    }
-    if (rounding->overhead_bytes > 0) {
-        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used,
-                                 ", .overhead_bytes = %" PRIu64, rounding->overhead_bytes);
-    }
+    used += field_print_amount(text, used, "smallest_bytes", rounding->smallest_bytes);
+    used += field_print_amount(text, used, "overhead_bytes", rounding->overhead_bytes);
     (void)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "}");
 }
 

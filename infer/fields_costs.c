@@ -43,14 +43,8 @@ static void print_latency(const struct target_latency *latency, char *text)
     }
     size_t used = (size_t)snprintf(text, INFERENCE_TEXT_BYTES, "{.per_mille = %" PRIu32,
                                    latency->per_mille);
-    if (latency->calls_max > 0) {
-        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used,
-                                 ", .calls_max = %" PRIu64, latency->calls_max);
-    }
-    if (latency->moved_bytes_max > 0) {
-        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used,
-                                 ", .moved_bytes_max = %" PRIu64, latency->moved_bytes_max);
-    }
+    used += field_print_amount(text, used, "calls_max", latency->calls_max);
+    used += field_print_amount(text, used, "moved_bytes_max", latency->moved_bytes_max);
     (void)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "}");
 }
 

@@ -1,6 +1,7 @@
 #include "harness/run/op_costs.h"
 
 #include "harness/base/check.h"
+#include "harness/base/often.h"
 
 /* Amounts below 8 have a bucket each, and each doubling above has 4. */
 enum { EXACT_COUNT = 8, STEPS_LOG2 = 2, STEP_COUNT = 1 << STEPS_LOG2, PERCENT_WHOLE = 100000 };
@@ -32,6 +33,16 @@ void cost_spread_add(struct cost_spread *spread, uint64_t amount)
     CHECK_COSTLY(amount > 0);
     spread->counts[bucket_of(amount)]++;
     spread->max = amount > spread->max ? amount : spread->max;
+}
+
+SELDOM void plain_costs_find_class(struct plain_costs *plain, struct op_costs *costs,
+                                   uint64_t block_count)
+{
+    const uint8_t index = cost_class_of(block_count);
+    *plain = (struct plain_costs){.class = &costs->classes[index],
+                                  .blocks_low = (UINT64_C(1) << index) - 1,
+                                  .blocks_above = (UINT64_C(1) << index) - 1};
+    CHECK_COSTLY(block_count >= plain->blocks_low);
 }
 
 uint64_t op_costs_op_count(const struct op_costs *costs)

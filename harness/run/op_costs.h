@@ -33,6 +33,29 @@ static inline void op_costs_add(struct op_costs *costs, const struct op_cost *co
         cost_spread_add(&costs->moved_bytes, cost->moved_bytes);
     }
 }
+
+/* The same for plain ops, which move nothing: it remembers the class of the heap's blocks, from
+ * blocks_low to blocks_low + blocks_above of them.  class is one of the costs that are given. */
+struct plain_costs {
+    struct cost_class *class;
+    uint64_t blocks_low, blocks_above;
+};
+void plain_costs_find_class(struct plain_costs *plain, struct op_costs *costs,
+                            uint64_t block_count);
+static inline void plain_costs_add(struct plain_costs *plain, struct op_costs *costs,
+                                   uint64_t block_count, uint64_t calls, uint64_t asked_bytes)
+{
+    if (block_count - plain->blocks_low > plain->blocks_above) {
+        plain_costs_find_class(plain, costs, block_count);
+    }
+    plain->class->op_count++;
+    plain->class->asked_bytes += asked_bytes;
+    if (calls > 0) {
+        plain->class->spent[COST_CALLS] += calls;
+        cost_spread_add(&costs->calls, calls);
+    }
+}
+
 uint64_t op_costs_op_count(const struct op_costs *costs);
 /* So much is enough for per_100000 of 100,000 ops: rounded up to the end of a bucket, at most max.
  */

@@ -8,13 +8,6 @@
 #include "harness/run/probe_watch.h"
 #include "harness/run/run.h"
 
-/* Where the cost of plain ops is counted while the heap has from blocks_low to blocks_low +
- * blocks_above blocks: a class of run->totals. */
-struct plain_costs {
-    struct cost_class *class;
-    uint64_t blocks_low, blocks_above;
-};
-
 struct run {
     struct setup setup;
     struct timeline *timelines[OP_HOST_COUNT_MAX]; /* of each host; or the first, of all */

@@ -221,31 +221,11 @@ static void count_op(struct run *run, const struct call *call)
     CHECK_COSTLY(run->totals.by_kind[kind] <= run->totals.ops);
 }
 
-static SELDOM void find_cost_class(struct run *run, uint64_t block_count)
-{
-    const uint8_t index = cost_class_of(block_count);
-    run->plain = (struct plain_costs){.class = &run->totals.costs.classes[index],
-                                      .blocks_low = (UINT64_C(1) << index) - 1,
-                                      .blocks_above = (UINT64_C(1) << index) - 1};
-}
-
 /* The device did nothing for it, but may have been asked how things stand. */
 static void count_plain_cost(struct run *run, const struct host *host, const struct call *call)
 {
-    const uint64_t block_count = model_counters(host->model)->block_count;
-    const uint64_t calls = run->judge.cost.calls;
-    if (block_count - run->plain.blocks_low > run->plain.blocks_above) {
-        find_cost_class(run, block_count);
-    }
-    struct cost_class *class = run->plain.class;
-    class->op_count++;
-    if (call->op.kind == OP_ALLOC) {
-        class->asked_bytes += call->op.size_bytes;
-    }
-    if (calls > 0) {
-        class->spent[COST_CALLS] += calls;
-        cost_spread_add(&run->totals.costs.calls, calls);
-    }
+    plain_costs_add(&run->plain, &run->totals.costs, model_counters(host->model)->block_count,
+                    run->judge.cost.calls, call->op.kind == OP_ALLOC ? call->op.size_bytes : 0);
 }
 
 static void count_whole_cost(struct run *run, const struct host *host)

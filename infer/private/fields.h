@@ -48,6 +48,10 @@ const struct trace *field_trace(const struct inference *inference, enum experime
 /* A claim was kept: its experiment was made to its end, and no finding speaks against it. */
 bool field_claim_is_kept(const struct trace *trace);
 
+/* Behind the first `used` characters: ", .NAME = AMOUNT", or nothing if it is 0.  Returns how many
+ * that is. */
+size_t field_print_amount(char text[INFERENCE_TEXT_BYTES], size_t used, const char *name,
+                          uint64_t amount);
 /* As they stand in a contract. */
 const char *field_print_flag(bool value);
 void field_print_order(const enum mitigation *order, char text[INFERENCE_TEXT_BYTES]);

@@ -6,27 +6,8 @@
 set -u
 tree=$(realpath "$1")
 hbmstress=$(realpath "$2")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-cd "$work" || exit 1
-
-fail() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
-
-runs() { # EXIT PROGRAM WORD...
-    local want=$1 got
-    shift
-    timeout 120 "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || fail "$*: exit $got, should be $want: $(cat out.txt err.txt)"
-}
-
-says() { # TEXT FILE
-    grep -qF -- "$1" "$2" || fail "$2 does not say '$1': $(cat "$2")"
-}
+# shellcheck source=tests/ci/bench_common.sh
+. "$tree/tests/ci/bench_common.sh"
 
 # Any scenario finds a block that is too large; one of these two finds an ignored alignment so soon.
 small=(--generators deep_programs,exact_edge --ops 400 --deepen 1)
