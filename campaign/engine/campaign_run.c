@@ -174,7 +174,7 @@ static enum exit_code run_trials(struct campaign *campaign)
     campaign->start_ns = begin_ns == 0 || campaign->is_resumed ? clock_now_ns() : begin_ns;
     const enum exit_code code = start_helpers(campaign);
     if (code == EXIT_KEPT) {
-        campaign_save(campaign, true);
+        campaign_save_first(campaign);
         while (take_turn(campaign)) {
             continue;
         }

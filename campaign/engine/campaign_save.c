@@ -147,6 +147,14 @@ void campaign_save(struct campaign *campaign, bool is_due)
     }
 }
 
+void campaign_save_first(struct campaign *campaign)
+{
+    if (!campaign->is_resumed && stage_state(campaign)) {
+        commit_state(campaign);
+    }
+    campaign_save(campaign, true);
+}
+
 /* Once the run is to end before its time, or somebody asks for it, the disk has a moment only. */
 static bool is_waited_enough(struct campaign *campaign)
 {

@@ -44,6 +44,19 @@ wait_until catches_interrupt "$process"
 ends_after TERM 4 "$process"
 expect_text err.txt "slower: written, but the disk has not confirmed it yet"
 
+# Killed while such a disk has confirmed nothing, it can be merged and resumed.
+"${on_slow_disk[@]}" SYNC_SECONDS=60 "$hbmstress" run queued_free_race --seed 1 --ops 100000000 --out killed >out.txt 2>err.txt &
+process=$!
+wait_until test -s killed/results.jsonl
+kill -9 "$process"
+wait "$process" 2>/dev/null
+expect_exit 4 merge killed --out killed-short
+expect_text err.txt "killed: this shard did not end"
+"$hbmstress" run --resume killed >out.txt 2>err.txt &
+process=$!
+wait_until catches_interrupt "$process"
+ends_after INT 4 "$process"
+
 # Verdicts that are only counted cost no sync: a run with thousands of them has as few as another.
 rm -f syncs
 "${on_slow_disk[@]}" SYNC_SECONDS=0 "$hbmstress" run queued_free_race --target plant_premature_undrained --seed 1 --ops 40000 \

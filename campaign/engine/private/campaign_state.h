@@ -155,6 +155,10 @@ bool campaign_canary_is_settled(const struct campaign *campaign);
 /* Writes the state, now or when it is too far behind; it takes its name when the syncer is done, in
  * a later call. */
 void campaign_save(struct campaign *campaign, bool is_due);
+/* The state before any trial.  That of a new campaign takes its name at once, before the disk has
+ * confirmed it: whatever kills the campaign, and however slow the disk is, there is one to resume.
+ */
+void campaign_save_first(struct campaign *campaign);
 /* The last state: waits for the syncer, but at most a moment once the run is to end before its
  * time; then one line names what may not be on the disk. */
 void campaign_save_last(struct campaign *campaign);
