@@ -399,8 +399,10 @@ static const struct option_row option_rows[] = {
     {"--search", NULL, "N",
      "runs that each search for the value that just fits may use (default 20, 0 = do not search)",
      set_search},
-    {"--against", NULL, "FILE",
-     "what --out wrote before: report what changed, and fail if something grew", set_against},
+    {"--against", NULL, "PATH",
+     "scale: what --out wrote before, to report what changed, and fail if something grew; report: "
+     "the campaign or the trace before",
+     set_against},
     {"--grew", NULL, "PERCENT",
      "with --against: by how much peaks and programs may grow (default 1%)", set_grew},
     {"--blocks", NULL, "N",

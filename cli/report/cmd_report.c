@@ -1,0 +1,99 @@
+/* report: one page that shows what a night or a list came to, for people who look before they read.
+ */
+#include "campaign/base/file.h"
+#include "campaign/engine/output.h"
+#include "cli/picture.h"
+#include "cli/report/report_page.h"
+#include "cli/subcommands.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A directory of logs is a field file. */
+static bool is_campaign(const char *path)
+{
+    char results[FILE_PATH_BYTES];
+    struct stat status;
+    snprintf(results, sizeof results, "%.3800s/results.jsonl", path);
+    return is_directory(path) && lstat(results, &status) == 0;
+}
+
+static enum exit_code print_written(const char *path, size_t length)
+{
+    struct output output;
+    struct writing text;
+    output_init(&output, false);
+    writing_init(&text);
+    writing_append_visible(&text, path);
+    writing_append_format(&text, ": %zu KiB; open it in a browser\n", (length + 1023) / 1024);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+}
+
+static enum exit_code report_subcommand(const struct arguments *arguments)
+{
+    const char *path = arguments->words[0];
+    const char *against = arguments->against;
+    const char *out = arguments->output == NULL ? "report.html" : arguments->output;
+    const bool has_campaign = is_campaign(path);
+    struct writing html;
+    enum exit_code code;
+    if (against != NULL && is_campaign(against) != has_campaign) {
+        return message_fail(EXIT_USAGE,
+                            "--against: %s is the directory of a campaign, and %s is not",
+                            has_campaign ? path : against, has_campaign ? against : path);
+    }
+    writing_init(&html);
+    code = has_campaign ? report_campaign(arguments, against, &html)
+                        : report_list(arguments, against, &html);
+    if (code == EXIT_KEPT) {
+        code = picture_write(out, html.bytes, html.length);
+    }
+    if (code == EXIT_KEPT) {
+        code = print_written(out, html.length);
+    }
+    writing_deinit(&html);
+    return code;
+}
+
+static const char *const options[] = {"--output",
+                                      "--against",
+                                      "--format",
+                                      "--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--seed",
+                                      "--kv-bytes-per-token",
+                                      "--kv-tokens-per-second",
+                                      "--op-timeout",
+                                      "--trial-timeout",
+                                      NULL};
+
+const struct subcommand subcommand_report = {
+    .name = "report",
+    .summary = "write one page that shows a campaign, a list or a field trace",
+    .usage = "PATH [-o report.html] [--against PATH] [options]",
+    .description =
+        "PATH is the directory of a campaign, running or ended, or a FILE of any format (list formats), which is\n"
+        "run on its target.  Report writes one HTML file that opens from disk and asks no host for anything:\n"
+        "the verdict, each finding, memory over time, tables (docs/report.md).\n"
+        "--against compares with an earlier campaign, or with another trace, step by step.\n"
+        "The exit code is 0 when the page is written, whatever it shows.\n\n"
+        "Example: hbmstress report out -o night.html --against out-yesterday\n"
+        "Example: hbmstress report snapshot.pickle",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "PATH",
+    .run = report_subcommand,
+};

@@ -1,0 +1,75 @@
+// What every part of the page uses: the data, text that stays text, sizes as people write them.
+"use strict";
+const hbmstress = {};
+
+// An element with attributes and children; a string becomes text, never markup.
+hbmstress.element = function (name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+};
+
+// The JSON of <script type="application/json" id=ID>; null where the page has none.
+hbmstress.readData = function (id) {
+  const script = document.getElementById(id);
+  return script === null ? null : JSON.parse(script.textContent);
+};
+
+// "5.17M" as the allocator's messages print it: three digits, powers of 1024.
+hbmstress.formatBytes = function (bytes) {
+  const units = ["B", "K", "M", "G", "T"];
+  let unit = 0;
+  let value = bytes;
+  while (value >= 1024 && unit + 1 < units.length) {
+    value /= 1024;
+    unit++;
+  }
+  return unit === 0 ? `${value}B` : `${value.toFixed(value < 100 ? 2 : 1)}${units[unit]}`;
+};
+
+hbmstress.formatAddress = (address) => `0x${address.toString(16)}`;
+
+// Base64 text as bytes.
+hbmstress.decodeBase64 = function (text) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) {
+    bytes[i] = binary.charCodeAt(i);
+  }
+  return bytes;
+};
+
+// Reads the numbers of a stream: LEB128, seven bits a byte, the lowest first, exact up to 2^53.
+hbmstress.NumberReader = class {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+  }
+  isAtEnd() {
+    return this.at >= this.bytes.length;
+  }
+  unsigned() {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = this.bytes[this.at++];
+      value += (byte & 127) * scale;
+      if (byte < 128) {
+        return value;
+      }
+      scale *= 128;
+    }
+  }
+  // 0, -1, 1, -2, 2 ... were written as 0, 1, 2, 3, 4.
+  signed() {
+    const value = this.unsigned();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+};
+
+// Parts of the page by the name of their script: each is a function that is called once the page
+// is there.
+hbmstress.parts = [];

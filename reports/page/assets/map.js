@@ -1,0 +1,2 @@
+// map: what is in this file comes with its part.
+"use strict";

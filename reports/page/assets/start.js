@@ -1,0 +1,5 @@
+// The last script: everything is there.
+"use strict";
+for (const part of hbmstress.parts) {
+  part();
+}
