@@ -39,6 +39,7 @@ struct merging {
     size_t count;
     struct campaign_description description;
     struct checkpoint at;
+    enum annotation_form annotation;
     struct output output;
     struct whole whole;
     struct whole_shard *whole_shards; /* as shards */
@@ -439,6 +440,7 @@ static enum exit_code merge_reports(struct merging *merging)
     struct reporter reporter;
     reporter_init(&reporter, write_merged, &merged);
     campaign_view_init(&view, &merging->description, merging->directory);
+    view.annotation = merging->annotation;
     merging->at.state.end.known_count = findings_shown_count(&merging->at.findings) -
                                         findings_new_count(&merging->at.findings);
     merging->at.state.end.exit_code = (int)merged_exit_code(merging, &view);
@@ -512,6 +514,7 @@ static enum exit_code merge_all(struct merging *merging)
 static enum exit_code merge_subcommand(const struct arguments *arguments)
 {
     struct merging merging = {.directory = arguments->run.out == NULL ? "out" : arguments->run.out,
+                              .annotation = arguments->run.annotation,
                               .count = arguments->word_count};
     merging.shards = calloc(merging.count, sizeof *merging.shards);
     CHECK(merging.shards != NULL);
@@ -530,7 +533,7 @@ static enum exit_code merge_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--out", "--json", NULL};
+static const char *const options[] = {"--out", "--annotate", "--json", NULL};
 
 const struct subcommand subcommand_merge = {
     .name = "merge",
@@ -538,10 +541,11 @@ const struct subcommand subcommand_merge = {
     .usage = "DIR ... [--out DIR]",
     .description =
         "Merges the directories of run --shard, in any order, into what one run with the same seeds would\n"
-        "have left: results.jsonl, summary.json, junit.xml, repros, certificates, kept lists, what targets\n"
-        "printed and the logs of hosts, with other times and the paths of the new directory.  Where a shard\n"
-        "is missing or did not end, the findings of the others are joined.  Files that earlier campaigns\n"
-        "left there are not copied.  The exit code is that of one run of the whole campaign.\n\n"
+        "have left: results.jsonl, summary.json, junit.xml, results.sarif, repros, certificates, kept\n"
+        "lists, what targets printed and the logs of hosts, with other times and the paths of the new\n"
+        "directory.  Where a shard is missing or did not end, the findings of the others are joined.  Files\n"
+        "that earlier campaigns left there are not copied.  The exit code is that of one run of the whole\n"
+        "campaign.\n\n"
         "Example: hbmstress merge out-1 out-2 --out out\n"
         "Example: hbmstress merge out/rank-* --out whole",
     .options = options,

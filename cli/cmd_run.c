@@ -79,7 +79,7 @@ static enum exit_code run_anew(const struct arguments *given)
 /* --- going on --- */
 
 /* How a campaign is run: all else one that goes on takes from the one before. */
-static const char *const how_options[] = {"--resume", "--workers", "--json", NULL};
+static const char *const how_options[] = {"--resume", "--workers", "--annotate", "--json", NULL};
 
 /* The words that the campaign was begun with; they point into description. */
 static char **split_words(const struct campaign_description *description)
@@ -129,7 +129,7 @@ static enum exit_code resume_campaign(const struct arguments *arguments)
     if (arguments->word_count > 0 || arguments_gave_besides(arguments, how_options) != NULL) {
         return message_fail(
             EXIT_USAGE,
-            "--resume reads what to run from %s: only --workers and --json may be given with it",
+            "--resume reads what to run from %s: only --workers, --annotate and --json may be given with it",
             arguments->resume);
     }
     enum exit_code code = checkpoint_load(arguments->resume, &description, &checkpoint);
@@ -153,6 +153,9 @@ static enum exit_code resume_campaign(const struct arguments *arguments)
         begun.run.shard_count = description.head.shard_count;
         begun.run.worker_count = arguments->run.worker_count;
         begun.run.is_json = arguments->run.is_json;
+        if (arguments->run.annotation != ANNOTATION_NONE) {
+            begun.run.annotation = arguments->run.annotation;
+        }
         code = resume_with(&begun, &description, &checkpoint);
     }
     free(words);
@@ -186,6 +189,7 @@ static const char *const options[] = {"--job",
                                       "--workers",
                                       "--out",
                                       "--baseline",
+                                      "--annotate",
                                       "--json",
                                       "--replay-sample",
                                       "--shrink-budget",
@@ -236,6 +240,7 @@ const struct subcommand subcommand_run = {
         "and none counts twice.\n\n"
         "Example: hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1\n"
         "Example: hbmstress run --job scenarios/jobs/smoke.ini\n"
+        "Example: hbmstress run --job scenarios/jobs/smoke.ini --annotate github\n"
         "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"
         "Example: hbmstress run --trace profile.pickle --seeds 200 --vary 'amplify=10 scale=50,130'\n"
         "Example: hbmstress run training --hosts 4 --chip v4 --until 2000 --seed 1 --out story\n"

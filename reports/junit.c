@@ -3,11 +3,10 @@
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "reports/refusals.h"
+#include "reports/review.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum { EXIT_CODE_HARNESS_FAILED = 4 };
 
 enum outcome_kind {
     OUTCOME_PASSED,
@@ -32,6 +31,7 @@ static const struct outcome passed = {.kind = OUTCOME_PASSED};
 struct suite {
     const char *name;
     uint64_t elapsed_ns;
+    struct review_place place; /* of its cases */
     struct writing properties, cases;
     uint64_t case_counts[OUTCOME_KIND_COUNT];
 };
@@ -107,6 +107,18 @@ static void append_outcome(struct writing *text, const struct outcome *outcome)
     writing_append_format(text, "</%s>\n", element);
 }
 
+/* Readers link a case to it. */
+static void append_place(struct writing *text, const struct review_place *place)
+{
+    if (place->file == NULL) {
+        return;
+    }
+    append_attribute(text, "file", annotation_path(place->file));
+    if (place->line > 0) {
+        writing_append_format(text, " line=\"%" PRIu64 "\"", place->line);
+    }
+}
+
 static void suite_add_case(struct suite *suite, const char *name, uint64_t elapsed_ns,
                            const struct outcome *outcome)
 {
@@ -116,6 +128,7 @@ static void suite_add_case(struct suite *suite, const char *name, uint64_t elaps
     writing_append_xml(cases, suite->name);
     writing_append(cases, "\"");
     append_attribute(cases, "name", name);
+    append_place(cases, &suite->place);
     append_time(cases, elapsed_ns);
     if (outcome->kind == OUTCOME_PASSED) {
         writing_append(cases, "/>\n");
@@ -356,6 +369,7 @@ static void document_add_job(struct document *document, const struct report_camp
     const struct report_result *result = &campaign->results[part];
     struct suite suite;
     suite_init(&suite, result->name, result->elapsed_ns);
+    suite.place = review_job_place(&campaign->start->parts[part]);
     suite_add_setup(&suite, campaign->start->parts[part].setup);
     suite_add_property(&suite, "scenario", result->scenario);
     if (report_result_has_run(result)) {
@@ -421,7 +435,7 @@ static void suite_add_harness(struct suite *suite, const struct report_end *end)
     if (end->totals.disputed > 0) {
         failed.message = "internal error: the two judges disagree, so no verdict counts";
     }
-    const bool is_failed = end->exit_code == EXIT_CODE_HARNESS_FAILED;
+    const bool is_failed = end->exit_code == REPORT_EXIT_HARNESS;
     suite_add_case(suite, "the harness kept running", 0, is_failed ? &failed : &passed);
 }
 

@@ -12,9 +12,9 @@
  *
  * The suite of a job has the cases "every promise is kept" and "every out-of-memory is judged",
  * both skipped when the job did not run (the second also when all that was not judged is excused or
- * allowed), and a failed one for each finding that was seen first in
- * it, named by its signature.  The suite "campaign" has the canary, the probes, whether the harness
- * kept running, and findings of no listed job.
+ * allowed), and a failed one for each finding that was seen first in it, named by its signature.
+ * They name the job file and the line of its section, or the trace.  The suite "campaign" has the
+ * canary, the probes, whether the harness kept running, and findings of no listed job.
  *
  * A failure is the target's (or, of a probe, that nobody got there); an error is the harness's own.
  */

@@ -3,6 +3,7 @@
 #define REPORTS_REPORT_H
 
 #include "harness/run/run.h"
+#include "reports/annotation.h"
 
 /* How lanes are run; lane_count 0 = there are none. */
 struct report_lanes {
@@ -22,6 +23,8 @@ struct report_part {
     struct report_lanes lanes;
     uint64_t fault_period; /* faults come in every N-th of its trials; 0 = in each */
     const char *trace;     /* the file whose trace it runs; NULL or "": none */
+    const char *job;       /* the job file that has it as a section; NULL or "": none */
+    uint64_t job_line;     /* where that section begins there */
 };
 
 /* What starts; parts may be 0 (a replay). */
@@ -143,6 +146,9 @@ static inline bool report_allowed_is_exceeded(const struct report_allowed *allow
     return report_allowed_is_unknown(allowed, totals) || totals->unrepeated > allowed->unrepeated;
 }
 
+/* The exit code with which the harness itself failed. */
+enum { REPORT_EXIT_HARNESS = 4 };
+
 /* How it all ended. */
 struct report_end {
     uint64_t seed;
@@ -160,6 +166,7 @@ struct report_end {
     struct report_allowed allowed; /* set when all is done */
     int exit_code;
     bool is_interrupted;
+    bool has_baseline; /* known findings were named */
 };
 
 /* A finding of a campaign: all verdicts with one signature, whichever jobs had them. */
@@ -203,9 +210,10 @@ struct report_campaign {
     uint64_t probe_pair_count, probe_pair_count_max; /* pairs that were hit by one op; possible */
     const struct report_canary *canary;              /* NULL: none was run */
     const struct report_end *end;
-    uint64_t duration_left_ns;  /* of the whole campaign; UINT64_MAX = not bounded by time */
-    const char *directory;      /* where results.jsonl and the certificates lie */
-    uint64_t certificate_count; /* there */
+    uint64_t duration_left_ns;       /* of the whole campaign; UINT64_MAX = not bounded by time */
+    const char *directory;           /* where results.jsonl and the certificates lie */
+    uint64_t certificate_count;      /* there */
+    enum annotation_form annotation; /* how findings are shown beside a change */
 };
 
 #endif

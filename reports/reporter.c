@@ -3,6 +3,8 @@
 #include "harness/base/check.h"
 #include "reports/json_lines.h"
 #include "reports/junit.h"
+#include "reports/review.h"
+#include "reports/sarif.h"
 #include "reports/summary.h"
 #include "reports/terminal.h"
 
@@ -38,8 +40,22 @@ static const struct report_sink summary_sink = {
 static const struct report_sink junit_sink = {
     .name = "junit.xml", .form = REPORT_DOCUMENT, .campaign = junit_print};
 
-const struct report_sink *const report_sinks[] = {&json_sink, &terminal_sink, &summary_sink,
-                                                  &junit_sink, NULL};
+static const struct report_sink sarif_sink = {
+    .name = "results.sarif", .form = REPORT_DOCUMENT, .campaign = sarif_print};
+
+/* These three have something to say only where --annotate asks for it. */
+static const struct report_sink gitlab_sink = {
+    .name = ANNOTATION_GITLAB_NAME, .form = REPORT_DOCUMENT, .campaign = review_print_gitlab};
+
+static const struct report_sink github_sink = {
+    .name = "github", .form = REPORT_COMMANDS, .campaign = review_print_github};
+
+static const struct report_sink step_sink = {
+    .name = "github step", .form = REPORT_STEP, .campaign = review_print_step};
+
+const struct report_sink *const report_sinks[] = {&json_sink,   &terminal_sink, &summary_sink,
+                                                  &junit_sink,  &sarif_sink,    &gitlab_sink,
+                                                  &github_sink, &step_sink,     NULL};
 
 void reporter_init(struct reporter *reporter,
                    bool (*put)(void *context, const struct report_sink *sink, enum report_kind kind,

@@ -21,14 +21,17 @@ enum report_kind {
 };
 
 enum report_form {
-    REPORT_LINES,   /* JSON lines, for programs */
-    REPORT_PEOPLE,  /* text for a terminal */
-    REPORT_DOCUMENT /* a file of its own, named as the sink is */
+    REPORT_LINES,    /* JSON lines, for programs */
+    REPORT_PEOPLE,   /* text for a terminal */
+    REPORT_COMMANDS, /* lines that the CI system reads, on standard output, or on standard error
+                        where that has JSON lines */
+    REPORT_STEP,     /* Markdown for the page of the CI system's step */
+    REPORT_DOCUMENT  /* a file of its own, named as the sink is */
 };
 
 /* One form.  Each function appends what the form has to say; NULL: nothing. */
 struct report_sink {
-    const char *name; /* "json", "terminal", "summary.json", "junit.xml" */
+    const char *name; /* "json", "terminal", "summary.json", "github" */
     enum report_form form;
     void (*start)(struct writing *text, const struct report_start *start);
     void (*finding[REPORT_KIND_COUNT])(struct writing *text, const struct report_finding *finding);

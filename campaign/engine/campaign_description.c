@@ -66,6 +66,10 @@ static void describe_part(const struct plan *plan, size_t i, struct campaign_par
     if (part->trace != NULL) {
         snprintf(to->trace, sizeof to->trace, "%s", trace_path(part->trace));
     }
+    if (part->job != NULL && strlen(part->job) < sizeof to->job) {
+        strcpy(to->job, part->job);
+        to->job_line = part->job_line;
+    }
     (void)op_options_print_faults(&part->faults, to->faults, sizeof to->faults);
     if (part->lanes.lane_count != 0) {
         lane_options_report(&part->lanes, &to->lanes);

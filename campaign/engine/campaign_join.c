@@ -42,6 +42,7 @@ static void add_state(struct campaign_state *to, const struct campaign_state *fr
     end->kept_bytes += from->end.kept_bytes;
     end->kept_omitted += from->end.kept_omitted;
     end->certificates_checked += from->end.certificates_checked;
+    end->has_baseline = end->has_baseline && from->end.has_baseline;
     end->elapsed_ns = from->end.elapsed_ns > end->elapsed_ns ? from->end.elapsed_ns
                                                              : end->elapsed_ns;
     end->is_interrupted = end->is_interrupted || !from->is_finished;
@@ -99,6 +100,7 @@ void campaign_join_begin(struct checkpoint *whole, size_t part_count)
         whole->parts[i].progress.is_finished = true;
     }
     whole->state.is_finished = whole->state.is_canary_reported = true;
+    whole->state.end.has_baseline = true;
 }
 
 void campaign_join_add(struct checkpoint *whole, struct checkpoint *shard, size_t part_count)

@@ -26,6 +26,8 @@ struct campaign_part {
     char faults[PART_FAULTS_BYTES]; /* slipped into its trials, in words */
     uint64_t fault_period;          /* as in struct part */
     char trace[TRACE_PATH_BYTES];   /* its file; "" = the part runs a scenario */
+    char job[TRACE_PATH_BYTES];     /* the job file with its section; "" = there is none */
+    uint64_t job_line;              /* of that section */
     struct setup setup;             /* its scenario is setup.scenario */
     uint64_t op_count_max, trial_count_max, duration_ns;
     /* trial i of the whole campaign counts in the round first_round + stride * (i - head_start +

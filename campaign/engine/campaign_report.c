@@ -43,6 +43,13 @@ bool campaign_put(void *context, const struct report_sink *sink, enum report_kin
         }
         put_text(campaign, kind, text);
         break;
+    case REPORT_COMMANDS:
+        output_commands(&campaign->output, text);
+        output_flush(&campaign->output);
+        break;
+    case REPORT_STEP:
+        output_step(&campaign->output, text);
+        break;
     case REPORT_DOCUMENT:
         return !campaign->is_failed && !campaign->output.is_failed &&
                campaign_view_put(&campaign->view, sink->name, text);

@@ -200,6 +200,8 @@ static enum exit_code run_prepared(struct campaign *campaign)
     const struct run_options *options = campaign->options;
     const char *directory = campaign->repro_store.directory;
     enum exit_code code = read_baseline(campaign);
+    campaign->at->state.end.has_baseline = options->baseline != NULL;
+    campaign->view.annotation = options->annotation;
     if (code == EXIT_KEPT) {
         code = output_open_results(&campaign->output, directory, campaign->at->state.results_bytes);
     }

@@ -47,6 +47,8 @@ void campaign_view_init(struct campaign_view *view, const struct campaign_descri
                                               .faults = part->faults,
                                               .fault_period = part->fault_period,
                                               .trace = part->trace,
+                                              .job = part->job,
+                                              .job_line = part->job_line,
                                               .lanes = part->lanes};
     }
     view->start = (struct report_start){
@@ -179,7 +181,8 @@ struct report_campaign campaign_view_report(struct campaign_view *view, const st
                             : end->elapsed_ns >= duration_ns ? 0
                                                              : duration_ns - end->elapsed_ns,
         .directory = view->directory,
-        .certificate_count = at->state.certificate_count};
+        .certificate_count = at->state.certificate_count,
+        .annotation = view->annotation};
 }
 
 /* --- while it runs --- */
@@ -249,7 +252,7 @@ bool campaign_view_forget(const char *directory)
     bool is_forgotten = true;
     for (size_t i = 0; report_sinks[i] != NULL; i++) {
         if (report_sinks[i]->form == REPORT_DOCUMENT) {
-            is_forgotten = is_forgotten && forget_report(directory, report_sinks[i]->name);
+            is_forgotten = forget_report(directory, report_sinks[i]->name) && is_forgotten;
         }
     }
     return is_forgotten;

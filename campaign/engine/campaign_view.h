@@ -12,7 +12,8 @@
 struct campaign_view {
     const struct campaign_description *description;
     const char *directory;
-    size_t part_count; /* of the jobs: without the canary */
+    enum annotation_form annotation; /* the caller's to set */
+    size_t part_count;               /* of the jobs: without the canary */
     struct report_start start;
     struct report_part *parts;
     struct report_result *results;

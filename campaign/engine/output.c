@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -123,6 +124,29 @@ void output_text(struct output *output, const struct writing *text)
     }
 }
 
+void output_commands(struct output *output, const struct writing *text)
+{
+    if (!output->is_json) {
+        output_text(output, text);
+    } else {
+        /* When standard error is gone there is nobody left to tell. */
+        (void)writing_print(text, standard_error());
+    }
+}
+
+void output_step(struct output *output, const struct writing *text)
+{
+    const char *path = getenv("GITHUB_STEP_SUMMARY");
+    if (path == NULL || path[0] == '\0') {
+        return;
+    }
+    FILE *file = fopen(path, "ae");
+    const bool is_written = file != NULL && writing_print(text, file);
+    if ((file != NULL && fclose(file) != 0) || !is_written) {
+        fail_output(output, path);
+    }
+}
+
 /* On a full disk the file is cut back to the lines that are whole. */
 static void flush_results(struct output *output)
 {
@@ -153,6 +177,10 @@ bool output_report(void *context, const struct report_sink *sink, enum report_ki
         output_line(output, text);
     } else if (sink->form == REPORT_PEOPLE) {
         output_text(output, text);
+    } else if (sink->form == REPORT_COMMANDS) {
+        output_commands(output, text);
+    } else if (sink->form == REPORT_STEP) {
+        output_step(output, text);
     }
     output_flush(output);
     return !output->is_failed;

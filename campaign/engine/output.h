@@ -47,6 +47,12 @@ void output_line_to_standard(struct output *output, const struct writing *line);
 /* Text for people: dropped with is_json. */
 void output_text(struct output *output, const struct writing *text);
 
+/* Lines that a CI system reads: to standard output, or to standard error where that has JSON. */
+void output_commands(struct output *output, const struct writing *text);
+/* Markdown for the page of a step: appended to the file that GITHUB_STEP_SUMMARY names, if it names
+ * one. */
+void output_step(struct output *output, const struct writing *text);
+
 /* A reporter's put for what has no campaign: lines to both places, text for people, then a flush;
  * documents nowhere.  context is the output. */
 bool output_report(void *context, const struct report_sink *sink, enum report_kind kind,

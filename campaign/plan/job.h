@@ -13,7 +13,7 @@ struct job_section {
     char name[SETUP_NAME_BYTES];
     const char *scenario;       /* NULL: the section's name */
     struct run_options options; /* what the section says */
-    size_t line;                /* of its first key, for messages */
+    size_t line;                /* of its head, for messages and annotations */
 };
 
 /* Owns every text that its options point to. */

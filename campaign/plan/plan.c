@@ -447,6 +447,8 @@ static enum exit_code plan_one(const struct section_plan *section_plan, const ch
                                    .seed = section_plan->seed};
     struct part *part = add_part(plan);
     code = init_part(part, name, &wish);
+    part->job = section_plan->options->job;
+    part->job_line = section_plan->section->line;
     if (code == EXIT_KEPT && !scenario_options_check(scenario, &part->setup, reason)) {
         return fail_in_section(section_plan, reason);
     }

@@ -33,6 +33,8 @@ struct part {
     uint64_t small_period; /* trials N/2, N/2+N, ... draw a small device, if it is free; 0 = none */
     uint64_t head_start;   /* so many of its trials come in the first round */
     uint64_t stride;       /* its trials come in every N-th round; 0 = by their length */
+    const char *job;       /* the job file that it is a section of; NULL = none */
+    uint64_t job_line;     /* where that section begins */
     const char *how;       /* what would make a skipped part run; NULL = nothing is known */
     bool is_tentative;     /* nobody asked for its lanes: where they cannot be modelled they end */
     bool is_thread_safe;   /* its target may be called by several clients at once */

@@ -177,6 +177,12 @@ static const char *set_baseline(struct run_options *options, const char *value)
     return option_set_text(&options->baseline, value);
 }
 
+static const char *set_annotate(struct run_options *options, const char *value)
+{
+    options->annotation = annotation_form_find(value);
+    return options->annotation == ANNOTATION_NONE ? "is not github or gitlab" : NULL;
+}
+
 static const char *set_replay_sample(struct run_options *options, const char *value)
 {
     return option_set_number(&options->replay_sample, value, 0, UINT64_MAX,
@@ -554,6 +560,12 @@ const struct run_option_row run_option_rows[] = {
          "run the I-th of N parts of the campaign; hbmstress merge joins their DIRs; auto: the "
          "part of this rank of mpirun or srun, in DIR/rank-I",
      .set = set_shard},
+    {.name = "--annotate",
+     .argument = "github|gitlab",
+     .summary =
+         "show findings beside the change under review: by workflow commands, or by a Code Quality "
+         "report in the DIR of --out",
+     .set = set_annotate},
     {.name = "--json",
      .summary = "print JSON lines to standard output, and nothing else",
      .set = set_json},

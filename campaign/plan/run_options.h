@@ -8,6 +8,7 @@
 #include "campaign/plan/trace_options.h"
 #include "harness/generate/faulting.h"
 #include "harness/op/setup.h"
+#include "reports/annotation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,8 +45,9 @@ struct run_options {
     struct fault_options faults;
     uint16_t weights[OP_KIND_COUNT];
     struct lane_options lanes;
-    const char *trace;      /* --trace: the file of a field trace */
-    struct trace_vary vary; /* --vary: what trials make of it */
+    const char *trace;               /* --trace: the file of a field trace */
+    struct trace_vary vary;          /* --vary: what trials make of it */
+    enum annotation_form annotation; /* --annotate */
     bool has_vary;
     bool has_seed, has_regret_max, has_rounding, has_faults, has_keep, has_weights,
         has_unknown_rate, is_json;

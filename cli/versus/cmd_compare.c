@@ -58,6 +58,9 @@ static enum exit_code read_words(struct versus *versus)
     for (size_t i = 0; i < versus->side_count; i++) {
         versus->sides[i].name = arguments->words[i];
     }
+    if (versus->side_count == 1 && arguments->run.annotation != ANNOTATION_NONE) {
+        return message_fail(EXIT_USAGE, "--annotate shows regressions: it needs OLD and NEW");
+    }
     return read_contract(versus);
 }
 
@@ -214,6 +217,22 @@ static enum exit_code print_end(struct versus *versus, enum exit_code code, stru
     return output->is_failed ? EXIT_HARNESS : code;
 }
 
+/* Behind the table, which they add nothing to. */
+static enum exit_code put_annotations(const struct versus *versus, enum exit_code code,
+                                      struct output *output)
+{
+    struct annotations annotations = {0};
+    struct writing heading;
+    writing_init(&heading);
+    versus_closing_line(versus, &heading);
+    versus_annotate(versus, &annotations);
+    const enum exit_code put = annotate_put(&versus->arguments->run, output,
+                                            writing_string(&heading), &annotations);
+    annotations_deinit(&annotations);
+    writing_deinit(&heading);
+    return put == EXIT_KEPT ? code : put;
+}
+
 static enum exit_code measure_all(struct versus *versus)
 {
     struct output output;
@@ -231,6 +250,9 @@ static enum exit_code measure_all(struct versus *versus)
     if (code == EXIT_KEPT || code == EXIT_BROKEN) {
         code = print_end(versus, code, &output);
     }
+    if (code == EXIT_KEPT || code == EXIT_BROKEN) {
+        code = put_annotations(versus, code, &output);
+    }
     for (size_t i = 0; i < versus->list_count * versus->side_count; i++) {
         free(versus->rows[i].answers);
     }
@@ -243,6 +265,7 @@ static enum exit_code compare_lists(struct versus *versus)
 {
     enum exit_code code = versus_lists_read(versus);
     code = code == EXIT_KEPT ? read_contracts(versus) : code;
+    code = code == EXIT_KEPT ? annotate_begin(&versus->arguments->run) : code;
     return code == EXIT_KEPT ? measure_all(versus) : code;
 }
 
@@ -271,14 +294,23 @@ static enum exit_code compare_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--target-option", "--capacity",
-                                      "--seed",          "--contract",
-                                      "--refused-max",   "--premature-max",
-                                      "--capacity-max",  "--cost-max",
-                                      "--shrink-budget", "--out",
-                                      "--trial-timeout", "--op-timeout",
-                                      "--robson",        "--scenario-option",
-                                      "--json",          NULL};
+static const char *const options[] = {"--target-option",
+                                      "--capacity",
+                                      "--seed",
+                                      "--contract",
+                                      "--refused-max",
+                                      "--premature-max",
+                                      "--capacity-max",
+                                      "--cost-max",
+                                      "--shrink-budget",
+                                      "--out",
+                                      "--trial-timeout",
+                                      "--op-timeout",
+                                      "--robson",
+                                      "--scenario-option",
+                                      "--annotate",
+                                      "--json",
+                                      NULL};
 
 const struct subcommand subcommand_compare = {
     .name = "compare",
@@ -295,6 +327,7 @@ const struct subcommand subcommand_compare = {
         "With --robson an adversary chooses each size and each free by where the blocks lie: what each build\n"
         "uses then, beside the bound for any allocator that moves nothing (docs/robson.md).\n\n"
         "Example: hbmstress compare main/my_target.so build/my_target.so\n"
+        "Example: hbmstress compare main/my_target.so build/my_target.so --annotate github\n"
         "Example: hbmstress compare first_fit --robson -S live=1024 -S largest=64",
     .options = options,
     .word_count_min = 1,

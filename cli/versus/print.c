@@ -179,18 +179,28 @@ static void append_troubles(const struct versus *versus, size_t list, struct wri
     }
 }
 
+/* Which requests one of them alone serves; nothing where there are none. */
+static void append_served(const struct versus_result *result, struct writing *text)
+{
+    if (result->only_old_count + result->only_new_count == 0) {
+        return;
+    }
+    writing_append_format(text, "old alone serves %" PRIu64 " requests, new alone %" PRIu64,
+                          result->only_old_count, result->only_new_count);
+    if (result->first_op != OP_NONE) {
+        writing_append_format(text, "; the first that new refuses is op %" PRIu32,
+                              result->first_op);
+    }
+    writing_append(text, "\n");
+}
+
 static void append_result(const struct versus *versus, size_t list, struct writing *text)
 {
     const struct versus_result *result = &versus->results[list];
     const char *name = versus->lists[list].name;
     if (result->only_old_count + result->only_new_count > 0) {
-        writing_append_format(text, "%s: old alone serves %" PRIu64 " requests, new alone %" PRIu64,
-                              name, result->only_old_count, result->only_new_count);
-        if (result->first_op != OP_NONE) {
-            writing_append_format(text, "; the first that new refuses is op %" PRIu32,
-                                  result->first_op);
-        }
-        writing_append(text, "\n");
+        writing_append_format(text, "%s: ", name);
+        append_served(result, text);
     }
     for (size_t i = 0; i < REGRESSION_COUNT; i++) {
         if ((result->regressions & regressions[i].bit) != 0) {
@@ -248,6 +258,16 @@ static size_t count_regressed(const struct versus *versus)
     return count;
 }
 
+void versus_closing_line(const struct versus *versus, struct writing *text)
+{
+    const size_t count = count_regressed(versus);
+    if (count == 0) {
+        writing_append_format(text, "no regression on %zu lists", versus->list_count);
+    } else {
+        writing_append_format(text, "regressions on %zu of %zu lists", count, versus->list_count);
+    }
+}
+
 void versus_text(const struct versus *versus, struct writing *text)
 {
     for (size_t side = 0; side < versus->side_count; side++) {
@@ -271,13 +291,61 @@ void versus_text(const struct versus *versus, struct writing *text)
     }
     if (versus->side_count > 1) {
         append_shown(versus, text);
-        const size_t count = count_regressed(versus);
-        if (count == 0) {
-            writing_append_format(text, "no regression on %zu lists\n", versus->list_count);
-        } else {
-            writing_append_format(text, "regressions on %zu of %zu lists\n", count,
-                                  versus->list_count);
+        versus_closing_line(versus, text);
+        writing_append(text, "\n");
+    }
+}
+
+/* --- beside a change --- */
+
+/* The file of a list: its own, or the one that was written to show it; NULL: it was drawn. */
+static const char *find_file(const struct versus *versus, size_t list)
+{
+    if (versus->lists[list].path != NULL) {
+        return versus->lists[list].path;
+    }
+    const bool is_shown = versus->shown_path[0] != '\0' && versus->shown_list == list;
+    return is_shown ? versus->shown_path : NULL;
+}
+
+static void append_why(const struct versus *versus, size_t list, struct writing *text)
+{
+    writing_append_format(text, "list %s\n", versus->lists[list].name);
+    append_served(&versus->results[list], text);
+    append_troubles(versus, list, text);
+    if (versus->shown_path[0] != '\0' && versus->shown_list == list) {
+        writing_append(text, "repeat it: ");
+        versus_replay_line(versus, text);
+        writing_append(text, "\n");
+    }
+}
+
+static void annotate_list(const struct versus *versus, size_t list, struct annotations *annotations)
+{
+    struct writing title, message;
+    writing_init(&title);
+    writing_init(&message);
+    append_why(versus, list, &message);
+    for (size_t i = 0; i < REGRESSION_COUNT; i++) {
+        if ((versus->results[list].regressions & regressions[i].bit) == 0) {
+            continue;
         }
+        writing_clear(&title);
+        writing_append_format(&title, "%s: %s", versus->lists[list].name, regressions[i].words);
+        annotations_add(annotations, &(struct annotation){.level = ANNOTATION_ERROR,
+                                                          .file = find_file(versus, list),
+                                                          .title = writing_string(&title),
+                                                          .message = writing_string(&message),
+                                                          .rule = regressions[i].name});
+    }
+    writing_deinit(&title);
+    writing_deinit(&message);
+}
+
+void versus_annotate(const struct versus *versus, struct annotations *annotations)
+{
+    for (size_t list = 0; list < versus->list_count; list++) {
+        annotate_list(versus, list, annotations);
     }
 }
 

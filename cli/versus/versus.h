@@ -6,6 +6,7 @@
 
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
+#include "cli/annotate.h"
 #include "cli/arguments.h"
 #include "measure/cost.h"
 #include "measure/held.h"
@@ -128,6 +129,10 @@ void versus_json_result(const struct versus *versus, size_t list, struct writing
 void versus_json_end(const struct versus *versus, int exit_code, struct writing *text);
 /* All of it for people. */
 void versus_text(const struct versus *versus, struct writing *text);
+/* "regressions on 2 of 5 lists", without the line end. */
+void versus_closing_line(const struct versus *versus, struct writing *text);
+/* One error for each regression of each list. */
+void versus_annotate(const struct versus *versus, struct annotations *annotations);
 /* The line that repeats the shown list. */
 void versus_replay_line(const struct versus *versus, struct writing *text);
 

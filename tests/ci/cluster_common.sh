@@ -35,6 +35,8 @@ check_whole() {
     [ -s "$OUT/resumed-rank-2.txt" ] || fail "rank 2 was not resumed"
     expect_exit 0 run "${campaign[@]}" --out one
     mv "$OUT/whole" all
-    for file in all/results.jsonl all/summary.json all/junit.xml all/*/*.ops; do sed -i "s#$OUT/whole/#all/#g" "$file"; done
+    for file in all/results.jsonl all/summary.json all/junit.xml all/results.sarif all/*/*.ops; do
+        sed -i "s#file://$OUT/whole/#all/#g; s#$OUT/whole/#all/#g" "$file"
+    done
     expect_same one all
 }

@@ -131,6 +131,8 @@ totals() {
 }
 cmp <(totals both) <(totals merged) || fail "merged totals differ"
 [ -s merged/junit.xml ] || fail "merge writes no junit.xml"
+diff <(sed 's,both/,merged/,g' both/results.sarif) merged/results.sarif >difference.txt ||
+    fail "the merged results.sarif differs: $(head -c 600 difference.txt)"
 [ "$(find merged/repros -name 'premature-*' | wc -l)" = "$(find both/repros -name 'premature-*' | wc -l)" ] ||
     fail "not one repro a signature is merged"
 for repro in merged/repros/premature-*; do
@@ -168,7 +170,7 @@ essence whole >before.txt
 for more in "--seed 3" --sweep "--shrink-budget 0" "--replay-sample 3" "--results-limit 1K" "--op-timeout 5s" "--trial-timeout 1m" \
     storm; do
     # shellcheck disable=SC2086
-    refuse "only --workers and --json" run --resume whole $more
+    refuse "only --workers, --annotate and --json" run --resume whole $more
 done
 essence whole >after.txt
 cmp before.txt after.txt || fail "a refused --resume changes what is there"

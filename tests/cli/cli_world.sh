@@ -62,12 +62,12 @@ said=$( (ulimit -f 0 && exec "$hbmstress" run fragmentation_storm --target first
 
 # A run takes the reports of the one before away first: one that dies leaves none that says all is well.
 expect_reports() { # COUNT
-    [ "$(find out -name summary.json -o -name junit.xml | wc -l)" = "$1" ] || fail "not $1 reports: $(ls out)"
+    [ "$(find out -name summary.json -o -name junit.xml -o -name results.sarif | wc -l)" = "$1" ] || fail "not $1 reports: $(ls out)"
 }
 rm -rf out
 storm=(run fragmentation_storm --capacity 64M --seed 1 --ops 3000 --workers 1)
 expect_exit 0 "${storm[@]}"
-expect_reports 2
+expect_reports 3
 for again in "${storm[*]}" "run --resume out"; do
     # shellcheck disable=SC2086
     (ulimit -f 0 && exec "$hbmstress" $again >out.txt 2>err.txt)
@@ -77,7 +77,7 @@ for again in "${storm[*]}" "run --resume out"; do
 done
 # Who is refused takes nothing.
 expect_exit 2 "${storm[@]}" --workers 0
-expect_reports 2
+expect_reports 3
 expect_exit 0 "${storm[@]}" --sweep --ops 5
 expect_reports 0
 mkdir -p out/summary.json

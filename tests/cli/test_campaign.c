@@ -115,6 +115,7 @@ START_TEST(a_campaign_runs_its_trials_and_leaves_its_reports)
     ck_assert_uint_eq(count_text(read_file("standard"), "\"type\":\"trial\""), 5);
     ck_assert_ptr_nonnull(strstr(read_file("summary.json"), "\"exit\":0"));
     ck_assert_ptr_nonnull(strstr(read_file("junit.xml"), "<testsuite"));
+    ck_assert_ptr_nonnull(strstr(read_file("results.sarif"), "\"version\":\"2.1.0\""));
     clean_up();
 }
 END_TEST

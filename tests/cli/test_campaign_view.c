@@ -340,6 +340,7 @@ START_TEST(documents_are_written_and_removed_together)
 
     /* One that cannot be written takes the others with it; one that cannot be removed is told. */
     ck_assert(campaign_view_put(&view, "summary.json", &text));
+    ck_assert(campaign_view_put(&view, "results.sarif", &text));
     ck_assert_int_eq(mkdir(path_of("junit.xml"), 0700), 0);
     const int before = messages_begin();
     ck_assert(!campaign_view_put(&view, "junit.xml", &text));
@@ -349,6 +350,7 @@ START_TEST(documents_are_written_and_removed_together)
                    path_of("junit.xml"), path_of("junit.xml"));
     ck_assert_str_eq(said, wanted);
     ck_assert_int_ne(access(path_of("summary.json"), F_OK), 0);
+    ck_assert_int_ne(access(path_of("results.sarif"), F_OK), 0);
     const int again = messages_begin();
     ck_assert(!campaign_view_forget(directory));
     messages_end(again, said, sizeof said);

@@ -96,7 +96,9 @@ END_TEST
 /* Another campaign begins, or one goes on behind what its checkpoint knows of. */
 START_TEST(a_file_from_before_is_cut_to_what_is_known_of_it)
 {
-    static const char *const others[] = {"campaign", "checkpoint", "summary.json", "junit.xml"};
+    static const char *const others[] = {"campaign",      "checkpoint",
+                                         "summary.json",  "junit.xml",
+                                         "results.sarif", "gl-code-quality-report.json"};
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         enter_scratch();
         write_file(path_of("results.jsonl"), "one\ntwo\nthr");

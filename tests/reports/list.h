@@ -1,5 +1,6 @@
 /* Every suite of the program tests_reports: SUITE(name) is test_name.c. */
 /* clang-format off */
+SUITE(annotation)
 SUITE(bug_text)
 SUITE(cli_reports)
 SUITE(job_log)
@@ -7,3 +8,5 @@ SUITE(memory_track)
 SUITE(reports_junit)
 SUITE(reports_summary)
 SUITE(reports_watch)
+SUITE(review)
+SUITE(sarif)

@@ -2,7 +2,8 @@
 
 const char hostile_text[] =
     "a]]>b<c>&d\"e'f\033[31m\r\n\t\001\177|\xc2\x9b|\xe2\x80\xae|\xff\xc3|\xed\xa0\x80|\xef\xbf\xbe|\xef\xbf\xbf|"
-    "\xc3\xa9|\xe4\xb8\xad|</testsuite><!--";
+    "\xc3\xa9|\xe4\xb8\xad|</testsuite><!--|"
+    "<script>alert(1)</script>\"'&|::error::x%0A";
 
 static struct setup common = {.target = "hbm", .seed = 7, .host_count = 1};
 static struct setup small = {
@@ -10,13 +11,17 @@ static struct setup small = {
 static struct setup hostile = {.target = "./x\"<&]]>\xff.so", .seed = 9, .host_count = 1};
 
 static const struct report_part parts[] = {
-    {"storm", "fragmentation_storm", &small, UINT64_MAX, "copy,wait", {0}, 0, NULL},
-    {"leak", "slow_leak", &common, 20000, "", {0}, 0, NULL},
-    {"late", "late_program", &common, UINT64_MAX, "", {0}, 0, NULL},
-    {"waits", "exact_edge", &common, UINT64_MAX, "", {0}, 0, NULL},
+    {"storm", "fragmentation_storm", &small, UINT64_MAX, "copy,wait", {0}, 0, NULL, NULL, 0},
+    {"leak", "slow_leak", &common, 20000, "", {0}, 0, NULL, NULL, 0},
+    {"late", "late_program", &common, UINT64_MAX, "", {0}, 0, NULL, NULL, 0},
+    {"waits", "exact_edge", &common, UINT64_MAX, "", {0}, 0, NULL, NULL, 0},
 };
 static const struct report_part hostile_parts[] = {
-    {hostile_text, hostile_text, &hostile, UINT64_MAX, "", {0}, 0, NULL}};
+    {hostile_text, hostile_text, &hostile, UINT64_MAX, "", {0}, 0, NULL, hostile_text, 3}};
+static const struct report_part reviewed_parts[] = {
+    {"storm", "fragmentation_storm", &small, 1, "", {0}, 0, NULL, "./jobs/nightly.ini", 12},
+    {"leak", "slow_leak", &common, 1, "", {0}, 0, "traces/a leak.pickle", NULL, 0},
+};
 
 static const struct report_start empty_start = {
     .subcommand = "campaign", .setup = &common, .duration_ns = UINT64_MAX};
@@ -24,6 +29,8 @@ static const struct report_start good_start = {
     .subcommand = "campaign", .setup = &common, .parts = parts, .part_count = 2};
 static const struct report_start findings_start = {
     .subcommand = "campaign", .setup = &common, .parts = parts, .part_count = 4};
+static const struct report_start reviewed_start = {
+    .subcommand = "campaign", .setup = &common, .parts = reviewed_parts, .part_count = 2};
 static const struct report_start hostile_start = {
     .subcommand = "campaign", .setup = &hostile, .parts = hostile_parts, .part_count = 1};
 
@@ -125,6 +132,37 @@ static const struct report_known findings[] = {
      .reason = "two blocks, one place",
      .message = ""},
 };
+static const char *const earlier[] = {"out/repros/k.before-1.ops"};
+static const struct report_known reviewed_findings[] = {
+    {.signature = "premature: fits after drain",
+     .rule = "premature",
+     .first = {"storm", 3},
+     .seed = 77,
+     .count = 8,
+     .op_count = 12,
+     .reason = "it fits at 4096",
+     .message = "RESOURCE_EXHAUSTED: no room",
+     .is_known = true},
+    {.signature = "crash: SIGSEGV at f < g < h",
+     .rule = "crash",
+     .first = {"storm", 9},
+     .seed = UINT64_MAX,
+     .count = 3,
+     .op_count = 4,
+     .reason = "the target died of SIGSEGV",
+     .message = "",
+     .repro = "/tmp/my out/k.ops",
+     .replay = "hbmstress replay '/tmp/my out/k.ops'",
+     .certificate = "out/certificates/k.json",
+     .repeats = {.after = earlier, .after_count = 1}},
+    {.signature = "hang in free",
+     .rule = "hang",
+     .first = {"leak", 1},
+     .seed = 79,
+     .count = 1,
+     .reason = "it never returned",
+     .message = ""},
+};
 static const struct report_known hostile_findings[] = {
     {.signature = hostile_text,
      .rule = hostile_text,
@@ -155,6 +193,13 @@ static const struct report_end good_end = {.seed = 7,
                                            .trials = 43,
                                            .elapsed_ns = 2000000000,
                                            .totals = {.ops = 86000, .ooms = 13, .justified = 13}};
+static const struct report_end reviewed_end = {
+    .seed = UINT64_MAX,
+    .trials = 18204,
+    .exit_code = 1,
+    .known_count = 1,
+    .has_baseline = true,
+    .totals = {.ops = 91200000, .ooms = 9900003, .unknown = 2, .unknown_by_class = {1, 1, 0}}};
 static const struct report_end findings_end = {.seed = 7,
                                                .trials = 18204,
                                                .elapsed_ns = 720000000000,
@@ -231,6 +276,20 @@ static const struct named_campaign campaigns[NAMED_CAMPAIGN_COUNT] = {
      4,
      2,
      0},
+    /* storm: both cases and a finding fail, another is known; leak: a promise and a finding;
+     * campaign: neither a canary nor probes. */
+    {"reviewed",
+     {.start = &reviewed_start,
+      .results = findings_results,
+      .result_count = 2,
+      .findings = reviewed_findings,
+      .finding_count = 3,
+      .end = &reviewed_end},
+     3,
+     10,
+     5,
+     0,
+     3},
 };
 
 const struct named_campaign *campaign_get(unsigned number)

@@ -10,10 +10,10 @@ struct named_campaign {
     struct report_campaign campaign;
     unsigned suites, tests, failures, errors, skipped;
 };
-enum { NAMED_CAMPAIGN_COUNT = 4 };
+enum { NAMED_CAMPAIGN_COUNT = 5 };
 
-/* "empty", "good", "findings" (every kind), "hostile" (no text is harmless); static, the same at
- * each call. */
+/* "empty", "good", "findings" (every kind), "hostile" (no text is harmless), "reviewed" (with a job
+ * file, a trace and a baseline); static, the same at each call. */
 const struct named_campaign *campaign_get(unsigned number);
 
 /* All that a file or a target may think of: markup, quotes, control characters, bytes that are not

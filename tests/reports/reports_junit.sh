@@ -2,7 +2,7 @@
 # Readers that are not ours take the JUnit XML: xmllint with our schema, and junitparser, which must find as many cases
 # of each kind as there are.  A reader that is absent is skipped; without any of them, all is.
 set -u
-program=$1 # writes NAME.xml and NAME.counts into a directory
+program=$1 # writes NAME.xml, NAME.counts and more into a directory
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

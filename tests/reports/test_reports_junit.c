@@ -188,7 +188,7 @@ END_TEST
 START_TEST(one_broken_promise_of_any_kind_fails_its_job)
 {
     const struct setup setup = {.target = "hbm", .host_count = 1};
-    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0, NULL};
+    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0, NULL, NULL, 0};
     const struct report_start start = {
         .subcommand = "campaign", .setup = &setup, .parts = &part, .part_count = 1};
     const struct report_end end = {.exit_code = 1};
@@ -212,7 +212,7 @@ END_TEST
 START_TEST(a_case_does_not_pass_where_something_was_not_judged)
 {
     const struct setup setup = {.target = "hbm", .host_count = 1};
-    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0, NULL};
+    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0, NULL, NULL, 0};
     const struct report_start start = {
         .subcommand = "campaign", .setup = &setup, .parts = &part, .part_count = 1};
     struct report_result result = {
@@ -247,7 +247,8 @@ START_TEST(foreign_text_stays_text)
     ck_assert_str_eq(
         writing_string(&text),
         "a]]&gt;b&lt;c&gt;&amp;d&quot;e'f\\x1b[31m\\x0d\\x0a\\x09\\x01\\x7f|\\xc2\\x9b|\\xe2\\x80\\xae|\\xff\\xc3|"
-        "\\xed\\xa0\\x80|\\xef\\xbf\\xbe|\\xef\\xbf\\xbf|\xc3\xa9|\xe4\xb8\xad|&lt;/testsuite&gt;&lt;!--");
+        "\\xed\\xa0\\x80|\\xef\\xbf\\xbe|\\xef\\xbf\\xbf|\xc3\xa9|\xe4\xb8\xad|&lt;/testsuite&gt;&lt;!--|"
+        "&lt;script&gt;alert(1)&lt;/script&gt;&quot;'&amp;|::error::x%0A");
     const char *document = print_campaign(3);
     for (const char *at = document; *at != '\0'; at++) {
         ck_assert_msg((unsigned char)*at >= 0x20 || *at == '\n', "byte %02x", (unsigned char)*at);
