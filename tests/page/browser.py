@@ -55,13 +55,15 @@ class Browser:
 
     def wait(self, script, seconds=20):
         """Until the expression is true; what it was at last."""
-        return self.driver.execute_async_script(
-            f"""const done = arguments[arguments.length - 1];
+        return self.run(
+            f"""const look = {script};
             const end = performance.now() + {seconds * 1000};
-            (function look() {{
-              const value = (() => {script})();
-              if (value || performance.now() > end) {{ done(value); }} else {{ setTimeout(look, 10); }}
-            }})();"""
+            return new Promise((done) => {{
+              (function again() {{
+                const value = look();
+                if (value || performance.now() > end) {{ done(value); }} else {{ setTimeout(again, 10); }}
+              }})();
+            }});"""
         )
 
     def problems(self):

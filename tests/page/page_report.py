@@ -71,14 +71,22 @@ def look_at(browser, name):
 def check_theme(browser):
     """The toggle changes what is seen, whatever the system says."""
     ground = "return getComputedStyle(document.body).backgroundColor"
-    seen = set()
-    for theme in ("light", "dark"):
-        browser.set_system_theme(theme)
-        before = browser.run(ground)
-        for _ in range(3):
-            browser.run("document.querySelector('.theme-toggle').click()")
-            seen.add(browser.run(ground))
-        check(len(seen) == 2 and before in seen, f"the theme toggle shows {seen} beside {before}")
+    grounds = {}
+    for system in ("light", "dark"):
+        browser.set_system_theme(system)
+        for choice in ("light", "dark", "system"):
+            browser.run(
+                """const select = document.querySelector("select.theme");
+                select.value = arguments[0];
+                select.dispatchEvent(new Event("change", {bubbles: true}));""",
+                choice,
+            )
+            grounds[system, choice] = browser.run(ground)
+    for choice in ("light", "dark"):
+        shown = {grounds[system, choice] for system in ("light", "dark")} | {grounds[choice, "system"]}
+        check(len(shown) == 1, f"the {choice} theme is shown as {shown}")
+    check(grounds["light", "system"] != grounds["dark", "system"], "light and dark look the same")
+    browser.set_system_theme("light")
 
 
 def check_copy(browser):
@@ -86,10 +94,11 @@ def check_copy(browser):
     browser.run("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
     line = browser.run(
         """const code = document.querySelector("article.finding code.copy");
-        document.querySelector("article.finding .copy-button").click();
+        document.querySelector("article.finding button.copy").click();
         return code.textContent;"""
     )
-    check(browser.wait("() => window.copied") == line, f"the copy button does not copy '{line}'")
+    copied = browser.wait("() => window.copied")
+    check(copied == line, f"the copy button copies {copied!r}, not {line!r}")
 
 
 def check_findings(browser, summary):
@@ -102,14 +111,16 @@ def check_findings(browser, summary):
 
 def check_jobs(browser, summary):
     rows = browser.run(
-        """return [...document.querySelectorAll("#scenarios tbody tr")]
+        """return [...document.querySelectorAll("table")]
+          .filter((table) => table.caption?.textContent === "Jobs by verdict")
+          .flatMap((table) => [...table.tBodies[0].rows])
           .map((row) => [...row.children].map((cell) => cell.textContent.trim()));"""
     )
     by_name = {row[0]: row for row in rows}
     for job in summary["jobs"]:
         row = by_name.get(job["name"], [])
         for member in ("trials", "ops", "ooms", "justified", "premature", "unknown"):
-            check(str(job[member]) in row, f"the row of {job['name']} has no {member} {job[member]}: {row}")
+            check(f"{job[member]:,}" in row, f"the row of {job['name']} has no {member} {job[member]}: {row}")
 
 
 def check_campaign(browser, work):
@@ -123,8 +134,8 @@ def check_campaign(browser, work):
     check((work / "night.html").stat().st_size <= 3 << 20, "the page of a campaign has more than 3 MB")
     open_page(browser, work / "night.html")
     head = browser.run("return document.querySelector('main').textContent")
-    for member in ("seed", "ops", "ooms", "premature", "justified"):
-        check(str(summary[member]) in head, f"the head does not say {member} {summary[member]}")
+    for member in ("ops", "ooms", "premature", "justified"):
+        check(f"{summary[member]:,}" in head, f"the head does not say {member} {summary[member]}")
     check_findings(browser, summary)
     check_jobs(browser, summary)
     check_copy(browser)
@@ -161,6 +172,16 @@ def check_blocks(browser, after):
         check({(int(a), int(b)) for a, b in drawn} == after[op], f"op {op}: the map has other blocks than the export")
 
 
+# What the canvas shows in the middle of an op, at an address.
+COLOUR_AT = """
+const map = hbmstress.maps[0], view = map.view(), plot = map.plot, [op, address] = arguments;
+const x = plot.left + (op + 0.5 - view.begin) / (view.end - view.begin) * plot.width;
+const y = plot.top + (view.high - address) / (view.high - view.low) * plot.height;
+const scale = map.canvas.width / map.canvas.clientWidth;
+return [...map.canvas.getContext("2d").getImageData(Math.floor(x * scale), Math.floor(y * scale), 1, 1).data];
+"""
+
+
 def check_pixels(browser, after):
     """In a view of few ops, the middle of a block is not drawn as the middle of a hole is."""
     op = max(after, key=lambda number: len(after[number]))
@@ -174,7 +195,7 @@ def check_pixels(browser, after):
     browser.run(f"{MAP}.setView({{begin: arguments[0], end: arguments[0] + 4, low: 0, high: {MAP}.run.hosts[0].capacity}})", op - 1)
     browser.wait(f"() => {MAP}.isDrawn()")
     colours = [
-        browser.run(f"return {MAP}.colourAt(arguments[0], arguments[1])", op, middle)
+        browser.run(COLOUR_AT, op, middle)
         for middle in [block[0] + block[1] // 2] + ([(hole[0] + hole[1]) // 2] if hole else [])
     ]
     check(len(set(map(str, colours))) == len(colours), f"op {op}: a block and a hole are both drawn as {colours}")
@@ -184,7 +205,7 @@ def check_zoom(browser):
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 
-    canvas = browser.driver.find_element("css selector", ".map canvas")
+    canvas = browser.driver.find_element("css selector", ".map-picture")
     browser.run(f"arguments[0].scrollIntoView({{block: 'center'}}); const run = {MAP}.run; "
                 f"{MAP}.setView({{begin: 0, end: run.opCount, low: 0, high: run.hosts[0].capacity}})", canvas)
     whole = browser.run(f"return {MAP}.view()")
@@ -193,7 +214,8 @@ def check_zoom(browser):
     near = browser.run(f"return {MAP}.view()")
     width = near["end"] - near["begin"]
     check(width < (whole["end"] - whole["begin"]) / 2, f"the wheel does not zoom: {whole} to {near}")
-    middle = (whole["begin"] + whole["end"]) / 2
+    across = browser.run(f"return ({MAP}.canvas.clientWidth / 2 - {MAP}.plot.left) / {MAP}.plot.width")
+    middle = whole["begin"] + across * (whole["end"] - whole["begin"])
     check(near["begin"] <= middle <= near["end"], f"the wheel does not zoom around the pointer: {near}")
     ActionChains(browser.driver).drag_and_drop_by_offset(canvas, 120, 0).perform()
     moved = browser.run(f"return {MAP}.view()")
@@ -203,7 +225,7 @@ def check_zoom(browser):
 def check_steps(browser, ops):
     from selenium.webdriver.common.keys import Keys
 
-    browser.run(f"{MAP}.select(10); document.querySelector('.map canvas').focus()")
+    browser.run(f"{MAP}.select(10); document.querySelector('.map-picture').focus()")
     browser.press(Keys.ARROW_RIGHT)
     check(browser.run(f"return {MAP}.view().op") == 11, "the right arrow does not go to the next op")
     browser.press(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
@@ -255,16 +277,15 @@ def check_list(browser, work):
 def check_hostile(browser, work):
     """Tags are text: nothing of them runs, nothing of them is lost."""
     path = work / "hostile.json"
+    address = 4 << 30
+    frame = {"name": HOSTILE, "filename": f"{HOSTILE}.py", "line": 7}
+    events = [("alloc", i) for i in range(8)] + [("free_completed", i) for i in range(8)]
     trace = {
         "segments": [],
         "device_traces": [
             [
-                {"action": "segment_alloc", "addr": 4096 << 20, "size": 64 << 20, "stream": 0, "frames": []},
-                *(
-                    {"action": "alloc", "addr": (4096 + i) << 20, "size": 1 << 20, "stream": 0,
-                     "frames": [{"name": HOSTILE, "filename": f"{HOSTILE}.py", "line": i}]}
-                    for i in range(8)
-                ),
+                {"action": action, "addr": address + (i << 20), "size": 1 << 20, "stream": 0, "frames": [frame]}
+                for action, i in events
             ]
         ],
     }
@@ -291,7 +312,9 @@ def check_field(browser, work):
     hbmstress("report", path, "-o", work / "field.html")
     open_page(browser, work / "field.html")
     check(browser.run("return document.querySelectorAll('.flame *').length") > 3, "the trace has no flame graph")
-    check(browser.run(f"return {MAP}.run.blocks.count") > 100, "the map of the trace is empty")
+    listed = [line for line in hbmstress("export", path).splitlines()[1:] if ",alloc," in line]
+    drawn = browser.run(f"return {MAP}.run.blocks.count")
+    check(drawn >= len(listed) > 10, f"the map of the trace has {drawn} rectangles for {len(listed)} blocks")
     look_at(browser, "field")
 
 
