@@ -294,6 +294,62 @@ static const char *set_steps(struct arguments *arguments, const char *value)
                              "is not a number from 1 to 1000000");
 }
 
+static const char *set_size(uint64_t *size_bytes, const char *value, const char *wrong)
+{
+    uint64_t parsed;
+    if (!size_parse(value, strlen(value), &parsed)) {
+        return wrong;
+    }
+    *size_bytes = parsed;
+    return NULL;
+}
+
+static const char *set_peak(struct arguments *arguments, const char *value)
+{
+    return set_size(&arguments->peak_max, value, "is not a size such as 30G");
+}
+
+static const char *set_growth(struct arguments *arguments, const char *value)
+{
+    return set_size(&arguments->growth_max, value, "is not a size such as 0 or 4K");
+}
+
+static const char *set_fragmentation(struct arguments *arguments, const char *value)
+{
+    const char *wrong = set_percent(&arguments->fragmentation_max, value);
+    return wrong == NULL && arguments->fragmentation_max > 100
+               ? "is not a percentage from 0% to 100%"
+               : wrong;
+}
+
+static const char *set_warmups(struct arguments *arguments, const char *value)
+{
+    return option_set_number(&arguments->warmup_count, value, 0, 1000000,
+                             "is not a number from 0 to 1000000");
+}
+
+static const char *set_ooms(struct arguments *arguments, const char *value)
+{
+    return option_set_number(&arguments->oom_max, value, 0, UINT32_MAX, "is not a number");
+}
+
+/* A name may have the sign, too. */
+static const char *set_tag_peak(struct arguments *arguments, const char *value)
+{
+    const char *equals = strrchr(value, '=');
+    struct tag_peak peak = {.name = value};
+    if (equals == NULL || equals == value ||
+        !size_parse(equals + 1, strlen(equals + 1), &peak.bytes)) {
+        return "is not NAME=SIZE, such as activations=2G";
+    }
+    if (arguments->tag_peak_count == ARGUMENTS_TAG_PEAK_COUNT_MAX) {
+        return "is one tag too many: 16 can be given";
+    }
+    peak.name_length = (size_t)(equals - value);
+    arguments->tag_peaks[arguments->tag_peak_count++] = peak;
+    return NULL;
+}
+
 static const char *set_help(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -414,6 +470,19 @@ static const struct option_row option_rows[] = {
      "each repeat frees and allocates N times, 1 to 1000000, however long it takes (default: as often "
      "as --time allows, 250000 times at most)",
      set_steps},
+    {"--peak", NULL, "SIZE", "the most bytes that each host may have in use", set_peak},
+    {"--tag-peak", NULL, "NAME=SIZE",
+     "the most bytes that blocks of this tag may have on each host; may be repeated", set_tag_peak},
+    {"--growth-per-step", NULL, "SIZE",
+     "by how much the least that is in use may rise from step to step, such as 0 or 4K",
+     set_growth},
+    {"--fragmentation", NULL, "PERCENT",
+     "the share of what is free that may lie outside the largest hole, such as 5%",
+     set_fragmentation},
+    {"--ooms", NULL, "N", "requests that may be refused (default 0)", set_ooms},
+    {"--warmups", NULL, "N",
+     "steps that --growth-per-step and --fragmentation leave out at the beginning (default 1)",
+     set_warmups},
     {"--help", "-h", NULL, "print this text", set_help},
     {"--version", NULL, NULL, "print the version", set_version},
 };

@@ -14,7 +14,18 @@
 
 /* Lists that run before the one that is replayed. */
 enum { ARGUMENTS_AFTER_COUNT_MAX = 4096 };
-enum { ARGUMENTS_ROW_COUNT_MAX = 96, ARGUMENTS_OPTION_LIST_COUNT_MAX = 8 };
+enum {
+    ARGUMENTS_ROW_COUNT_MAX = 112,
+    ARGUMENTS_OPTION_LIST_COUNT_MAX = 8,
+    ARGUMENTS_TAG_PEAK_COUNT_MAX = 16
+};
+
+/* NAME=SIZE of --tag-peak; name points into argv. */
+struct tag_peak {
+    const char *name;
+    size_t name_length;
+    uint64_t bytes;
+};
 
 /* What was given; texts point into argv.  What was not given is NULL, 0 or false. */
 struct arguments {
@@ -41,6 +52,12 @@ struct arguments {
     uint64_t grew_max;                              /* percent */
     uint64_t search_count;                          /* runs of one search */
     uint64_t block_count, full_percent, step_count; /* of bench; 0 = not given */
+    /* of budget */
+    uint64_t peak_max, growth_max, oom_max; /* bytes, bytes, requests */
+    uint64_t fragmentation_max;             /* percent */
+    uint64_t warmup_count;
+    struct tag_peak tag_peaks[ARGUMENTS_TAG_PEAK_COUNT_MAX]; /* tag_peak_count of them */
+    size_t tag_peak_count;
     bool varies_one_axis;
     bool
         given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */

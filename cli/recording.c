@@ -312,6 +312,12 @@ enum exit_code recording_read_to_tell(const char *path, const struct arguments *
     return read_recording(path, arguments, true, recording);
 }
 
+bool recording_capacity_is_assumed(const struct recording *recording)
+{
+    const char *facts = recording->assumed;
+    return strncmp(facts, "capacity ", 9) == 0 || strstr(facts, "\ncapacity ") != NULL;
+}
+
 void recording_deinit(struct recording *recording)
 {
     log_story_deinit(&recording->story);

@@ -42,6 +42,9 @@ enum exit_code recording_read_to_tell(const char *path, const struct arguments *
                                       struct recording *recording);
 void recording_deinit(struct recording *recording);
 
+/* Whether the capacity is no fact of the file, but chosen by its importer. */
+bool recording_capacity_is_assumed(const struct recording *recording);
+
 /* Imports a file of any format; notes are lines about what was assumed.  The same codes. */
 enum exit_code recording_import(const char *path, const struct arguments *arguments,
                                 struct recording *recording, struct writing *notes);

@@ -23,6 +23,7 @@ extern const struct subcommand subcommand_pod;
 extern const struct subcommand subcommand_scale;
 extern const struct subcommand subcommand_bench;
 extern const struct subcommand subcommand_report;
+extern const struct subcommand subcommand_budget;
 
 /* In the order of the help; ends with NULL. */
 extern const struct subcommand *const subcommands[];

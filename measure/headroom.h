@@ -22,4 +22,12 @@ struct headroom {
 void headroom_take(const struct model *model, struct oracle *oracle, struct oom *oom,
                    uint64_t nodes_max, struct headroom *headroom);
 
+/* If a larger share of what is free is lost now than in *worst, or free_bytes is 0 there, *worst
+ * becomes what is now, and true is returned.  Nothing is lost where nothing is free, nor where
+ * nobody is told where blocks lie.  worst->largest is looked for only where the contract grows by
+ * regions.  For callers that look after each op: O(log blocks) as long as a hole shows that no more
+ * is lost, otherwise O(blocks), and the search. */
+bool headroom_take_if_worse(const struct model *model, struct oracle *oracle, struct oom *oom,
+                            uint64_t nodes_max, struct headroom *worst);
+
 #endif

@@ -201,8 +201,7 @@ void explain_remedy(struct explanation *explanation, const struct diagnosis *dia
 
 bool explain_capacity_is_assumed(const struct explanation *explanation)
 {
-    const char *facts = explanation->recording->assumed;
-    return strncmp(facts, "capacity ", 9) == 0 || strstr(facts, "\ncapacity ") != NULL;
+    return recording_capacity_is_assumed(explanation->recording);
 }
 
 /* What it comes to at the step that the job was headed for. */

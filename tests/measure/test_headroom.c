@@ -144,6 +144,52 @@ START_TEST(no_device_below_the_packed_peak_serves_and_one_that_is_found_does)
 }
 END_TEST
 
+/* The worst share so far, asked with what is known of it, is that of looking at each moment. */
+static void check_worst(const struct list *list, const char *target, uint64_t *lost_count)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    struct run *run = run_create(target_find(target), &list->setup, reason);
+    struct oracle *oracle = oracle_create();
+    struct oom oom = {0};
+    struct headroom worst = {0}, now, expected = {0};
+    ck_assert_msg(run != NULL, "%s", reason);
+    for (size_t i = 0; i < list->ops.count; i++) {
+        (void)run_step(run, &list->ops.ops[i]);
+        headroom_take(run_model(run, 0), oracle, &oom, 0, &now);
+        const bool is_worse = now.free_bytes > 0 && (expected.free_bytes == 0 ||
+                                                     now.lost_bytes * expected.free_bytes >
+                                                         expected.lost_bytes * now.free_bytes);
+        expected = is_worse ? now : expected;
+        ck_assert_int_eq(headroom_take_if_worse(run_model(run, 0), oracle, &oom, 0, &worst),
+                         is_worse);
+        ck_assert_uint_eq(worst.free_bytes, expected.free_bytes);
+        ck_assert_uint_eq(worst.lost_bytes, expected.lost_bytes);
+        ck_assert_uint_eq(worst.largest_hole_bytes, expected.largest_hole_bytes);
+    }
+    *lost_count += worst.lost_bytes > 0;
+    oom_deinit(&oom);
+    oracle_destroy(oracle);
+    run_destroy(run);
+}
+
+START_TEST(the_worst_fragmentation_is_that_of_a_look_at_every_moment)
+{
+    static const char *const names[] = {"hbm", "first_fit", "segments"};
+    enum { TARGET_COUNT = sizeof names / sizeof *names };
+    uint64_t lost_counts[TARGET_COUNT] = {0};
+    for (uint64_t seed = 1; seed <= (uint64_t)TARGET_COUNT * LIST_COUNT; seed++) {
+        struct list list;
+        list_draw(&list, seed, "none");
+        list.setup.option_count = 0;
+        check_worst(&list, names[seed % TARGET_COUNT], &lost_counts[seed % TARGET_COUNT]);
+        op_list_deinit(&list.ops);
+    }
+    for (size_t i = 0; i < TARGET_COUNT; i++) {
+        ck_assert_uint_gt(lost_counts[i], LIST_COUNT / 4);
+    }
+}
+END_TEST
+
 static struct needs find_needs(const char *text)
 {
     struct list list;
@@ -213,6 +259,7 @@ Suite *suite_of_headroom(void)
     TCase *tests = tcase_create("headroom");
     tcase_add_test(tests,
                    what_is_said_to_fit_is_served_and_what_is_lost_lies_outside_the_largest_hole);
+    tcase_add_test(tests, the_worst_fragmentation_is_that_of_a_look_at_every_moment);
     tcase_add_test(tests, no_device_below_the_packed_peak_serves_and_one_that_is_found_does);
     tcase_add_test(tests, a_program_that_may_be_evicted_is_needed_while_it_runs);
     tcase_add_test(tests, fillers_and_what_another_host_has_are_not_needed);
