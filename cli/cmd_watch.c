@@ -1,13 +1,10 @@
 /* watch: memory over time, of a campaign while it runs or later, or of a list. */
 #include "cli/private/watch_parts.h"
 
-#include "campaign/base/interrupt.h"
+#include "campaign/base/screen.h"
 #include "cli/subcommands.h"
 #include "reports/watch.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,24 +12,29 @@ enum { SCREEN_LINES_FREE = 2 };
 
 /* --- drawing --- */
 
+/* On another width the lines drawn before are left where they are: they may have been wrapped. */
+static void look_at_screen(struct watching *watching)
+{
+    const struct screen screen = screen_look(STDOUT_FILENO);
+    const unsigned width = screen.width == 0 ? WATCH_WIDTH_DEFAULT : screen.width;
+    if (watching->arguments->run.is_json || !screen.has_cursor) {
+        return;
+    }
+    watching->lines_drawn = width == watching->chart.width ? watching->lines_drawn : 0;
+    watching->chart.width = width;
+    watching->chart.has_colour = screen.has_colour;
+    watching->line_count_max = watching->arguments->has_follow && screen.height > SCREEN_LINES_FREE
+                                   ? screen.height - SCREEN_LINES_FREE
+                                   : SIZE_MAX;
+}
+
 static void watching_init(struct watching *watching, const struct arguments *arguments)
 {
-    struct winsize size = {0};
-    const bool is_terminal = !arguments->run.is_json && isatty(STDOUT_FILENO);
-    *watching = (struct watching){.arguments = arguments};
+    *watching = (struct watching){.arguments = arguments, .line_count_max = SIZE_MAX};
     watching->chart.alarm_percent = (unsigned)arguments->alarm_percent;
     output_init(&watching->output, arguments->run.is_json);
     writing_init(&watching->text);
-    watching->line_count_max = SIZE_MAX;
-    if (!is_terminal) {
-        return;
-    }
-    const bool has_size = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    watching->chart.width = has_size ? size.ws_col : WATCH_WIDTH_DEFAULT;
-    watching->chart.has_colour = watch_wants_colour(true, getenv("NO_COLOR"), getenv("TERM"));
-    if (arguments->has_follow && has_size && size.ws_row > SCREEN_LINES_FREE) {
-        watching->line_count_max = size.ws_row - SCREEN_LINES_FREE;
-    }
+    look_at_screen(watching);
 }
 
 static void watching_deinit(struct watching *watching)
@@ -64,6 +66,7 @@ void watching_show(struct watching *watching, const struct memory_device *device
 {
     struct writing *text = &watching->text;
     writing_clear(text);
+    look_at_screen(watching);
     if (watching->arguments->run.is_json) {
         for (size_t i = 0; i < count; i++) {
             memory_chart_json(&watching->chart, &devices[i], text);
@@ -158,7 +161,8 @@ const struct subcommand subcommand_watch = {
         "For each it shows the memory in use and in total, the peak, a sparkline over the whole time, and the\n"
         "trend.  The trend is a median slope, so no single spike decides it.\n"
         "--follow applies only to the DIR of a campaign: a FILE is shown after it has run.\n"
-        "With --alarm 90%, a line that begins with ALARM follows each device whose peak was 90% or more.\n"
+        "The peak is the most bytes in use.  With --alarm 90%, a line that begins with ALARM follows each\n"
+        "device that was filled to 90% or more.\n"
         "A FILE is run once, and the exit code is that of replay --replay-sample 0.  Exit 1: the FILE broke\n"
         "a promise, and the display ends there.\n\n"
         "Example: hbmstress watch out --follow --alarm 90%\n"

@@ -2,7 +2,9 @@
 
 #include "harness/base/check.h"
 #include "reports/amount.h"
+#include "reports/table.h"
 #include "reports/terminal.h"
+#include "reports/text_width.h"
 #include "reports/time_left.h"
 
 #include <inttypes.h>
@@ -10,11 +12,10 @@
 #include <string.h>
 
 enum {
-    NAME_WIDTH_MAX = 24, /* columns; names are cut to it */
-    NAME_WIDTH_MIN = 8,  /* and down to this where the terminal is narrow */
+    NAME_WIDTH_MAX = 40, /* columns; longer names are shortened to it */
+    NAME_WIDTH_MIN = 12, /* and down to this where the terminal is narrow */
     BAR_WIDTH_MAX = 12,  /* with its brackets */
-    BAR_WIDTH_MIN = 7,
-    CELL_BYTES = 2 * NAME_WIDTH_MAX + 1, /* no character of a name has more than two bytes */
+    BAR_WIDTH_MIN = 8,   /* that of its title */
 };
 
 enum column {
@@ -34,104 +35,68 @@ enum column {
 static const struct {
     const char *title;
     size_t width_least;
-} columns[COLUMN_COUNT] = {{"job", 3},       {"progress", BAR_WIDTH_MAX},
+} columns[COLUMN_COUNT] = {{"job", 3},       {"progress", BAR_WIDTH_MIN},
                            {"trials", 6},    {"ops/s", 6},
                            {"justified", 9}, {"premature", 9},
                            {"unknown", 7},   {"found", 5},
                            {"left", 6}};
+/* The narrower the terminal, the fewer of them from the first one on are drawn: which job, what it
+ * found, how far it is, how long it takes, then the counts. */
+static const enum column by_importance[COLUMN_COUNT] = {
+    COLUMN_NAME,    COLUMN_FINDINGS, COLUMN_BAR,       COLUMN_LEFT, COLUMN_PREMATURE,
+    COLUMN_UNKNOWN, COLUMN_TRIALS,   COLUMN_JUSTIFIED, COLUMN_RATE};
 
-struct cell {
-    char text[CELL_BYTES];
-    size_t width; /* columns */
-    enum colour colour;
-};
-
-/* A line of the table.  The bar is drawn when the width of its column is known. */
-struct row {
-    struct cell cells[COLUMN_COUNT];
-    uint64_t done, due; /* of the bar */
+/* The bar of a line, which is drawn when the width of its column is known. */
+struct bar {
+    uint64_t done, due;
     uint64_t trials;
-    bool has_bar;
+    bool is_drawn; /* titles and skipped jobs have none */
 };
 
 /* The lines: titles, jobs, and the jobs without a line of their own together. */
 struct job_table {
-    struct row *rows; /* count of them */
-    size_t count;
-    size_t widths[COLUMN_COUNT];
+    struct table cells;
+    struct bar *bars; /* one a line */
+    size_t count;     /* lines */
+    bool is_shown[COLUMN_COUNT];
+    size_t widths[TABLE_COLUMN_COUNT_MAX];
 };
 
-static void cell_set(struct row *row, enum column column, const char *string, enum colour colour)
-{
-    struct cell *cell = &row->cells[column];
-    snprintf(cell->text, sizeof cell->text, "%s", string);
-    cell->width = strlen(cell->text);
-    cell->colour = colour;
-}
-
-static void cell_set_count(struct row *row, enum column column, uint64_t count,
-                           enum colour colour_if_any)
+static void put_count(struct table *table, uint64_t count, enum colour colour_if_any)
 {
     char text[AMOUNT_TEXT_BYTES];
     amount_print_count(count, text);
-    cell_set(row, column, text, count > 0 ? colour_if_any : COLOUR_NONE);
+    table_put_coloured(table, text, count > 0 ? colour_if_any : COLOUR_NONE);
 }
 
-/* The length of the first character if it is sure to take one column (ASCII and Latin letters,
- * U+00A0 to U+02FF); 0 = it may take two, or none. */
-static size_t count_narrow_bytes(const char *string)
-{
-    const unsigned char lead = (unsigned char)string[0];
-    return lead < 0x80 ? 1 : lead >= 0xc2 && lead <= 0xcb ? 2 : 0;
-}
-
-static void cell_set_name(struct row *row, const char *name, enum colour colour)
-{
-    struct cell *cell = &row->cells[COLUMN_NAME];
-    struct writing visible;
-    size_t length = 0;
-    writing_init(&visible);
-    writing_append_visible(&visible, name);
-    const char *from = writing_string(&visible);
-    for (cell->width = 0; *from != '\0' && cell->width < NAME_WIDTH_MAX; cell->width++) {
-        const size_t narrow = count_narrow_bytes(from);
-        memcpy(cell->text + length, narrow > 0 ? from : "?", narrow > 0 ? narrow : 1);
-        length += narrow > 0 ? narrow : 1;
-        from += screen_character_length(from);
-    }
-    cell->text[length] = '\0';
-    cell->colour = colour;
-    writing_deinit(&visible);
-}
-
-static void cell_set_left(struct row *row, uint64_t left_ns)
+static void put_left(struct table *table, bool is_finished, uint64_t left_ns)
 {
     char text[AMOUNT_TEXT_BYTES] = "?";
     if (left_ns != UINT64_MAX) {
         amount_print_duration(left_ns, text);
     }
-    cell_set(row, COLUMN_LEFT, text, COLOUR_NONE);
+    table_put(table, is_finished ? "" : text);
 }
 
-static void row_set(struct row *row, const struct report_result *result, uint64_t left_ns)
+static void put_row(struct job_table *table, const struct report_result *result, uint64_t left_ns)
 {
     const struct run_totals *totals = &result->totals;
+    struct table *cells = &table->cells;
     const bool is_skipped = result->is_finished && !report_result_has_run(result);
-    *row = (struct row){
-        .done = result->done, .due = result->due, .trials = result->trials, .has_bar = !is_skipped};
-    cell_set_name(row, result->name,
-                  result->is_finished && !is_skipped ? COLOUR_GREEN : COLOUR_NONE);
-    cell_set(row, COLUMN_BAR, is_skipped ? "skipped" : "", COLOUR_DIM);
-    cell_set_count(row, COLUMN_TRIALS, result->trials, COLOUR_NONE);
-    cell_set_count(row, COLUMN_RATE, per_second(totals->ops, result->elapsed_ns), COLOUR_NONE);
-    cell_set_count(row, COLUMN_JUSTIFIED, totals->justified, COLOUR_NONE);
-    cell_set_count(row, COLUMN_PREMATURE, totals->premature, COLOUR_RED);
-    cell_set_count(row, COLUMN_UNKNOWN, totals->unknown, COLOUR_YELLOW);
-    cell_set_count(row, COLUMN_FINDINGS, result->finding_count, COLOUR_RED);
-    cell_set_left(row, left_ns);
-    if (result->is_finished) {
-        cell_set(row, COLUMN_LEFT, "", COLOUR_NONE);
-    }
+    const bool is_done = result->is_finished && !is_skipped;
+    table->bars[table->count++] = (struct bar){.done = result->done,
+                                               .due = result->due,
+                                               .trials = result->trials,
+                                               .is_drawn = !is_skipped};
+    table_put_coloured(cells, result->name, is_done ? COLOUR_GREEN : COLOUR_NONE);
+    table_put_coloured(cells, is_skipped ? "skipped" : "", COLOUR_DIM);
+    put_count(cells, result->trials, COLOUR_NONE);
+    put_count(cells, per_second(totals->ops, result->elapsed_ns), COLOUR_NONE);
+    put_count(cells, totals->justified, COLOUR_NONE);
+    put_count(cells, totals->premature, COLOUR_RED);
+    put_count(cells, totals->unknown, COLOUR_YELLOW);
+    put_count(cells, result->finding_count, COLOUR_RED);
+    put_left(cells, result->is_finished, left_ns);
 }
 
 /* All jobs without a line of their own.  Its bar counts those that are finished. */
@@ -157,8 +122,7 @@ static void job_table_add_rest(struct job_table *table, struct rest *rest)
     snprintf(name, sizeof name, "%" PRIu64 " more jobs", rest->sum.due);
     rest->sum.name = name;
     rest->sum.is_finished = rest->sum.done == rest->sum.due;
-    struct row *row = &table->rows[table->count++];
-    row_set(row, &rest->sum, rest->left_ns);
+    put_row(table, &rest->sum, rest->left_ns);
     rest->sum.name = NULL;
 }
 
@@ -186,7 +150,7 @@ static void job_table_add_jobs(struct job_table *table, const struct report_camp
             rest_add(&rest, result, left_ns);
             continue;
         }
-        row_set(&table->rows[table->count++], result, left_ns);
+        put_row(table, result, left_ns);
         --*room_left;
     }
     if (rest.sum.due > 0) {
@@ -196,91 +160,141 @@ static void job_table_add_jobs(struct job_table *table, const struct report_camp
 
 static void job_table_add_titles(struct job_table *table)
 {
-    struct row *row = &table->rows[table->count++];
-    *row = (struct row){0};
+    table->bars[table->count++] = (struct bar){0};
     for (enum column column = 0; column < COLUMN_COUNT; column++) {
-        cell_set(row, column, columns[column].title, COLOUR_NONE);
+        table_put(&table->cells, columns[column].title);
     }
 }
 
-/* Wide enough for every cell; where that is wider than the terminal, bars become shorter, then
- * names. */
-static void job_table_measure(struct job_table *table, size_t terminal_width)
+static const char *name_of(const struct job_table *table, size_t line)
 {
-    size_t all = COLUMN_COUNT - 1;
-    for (enum column column = 0; column < COLUMN_COUNT; column++) {
-        size_t width = columns[column].width_least;
-        for (size_t i = 0; i < table->count; i++) {
-            width = table->rows[i].cells[column].width > width ? table->rows[i].cells[column].width
-                                                               : width;
+    return table_cell_text(&table->cells, &table->cells.cells[line * COLUMN_COUNT]);
+}
+
+/* Whether two names that differ also differ when they are shortened to width. */
+static bool are_told_apart(const struct job_table *table, size_t one, size_t other, size_t width)
+{
+    struct writing left, right;
+    writing_init(&left);
+    writing_init(&right);
+    text_append_shortened(&left, name_of(table, one), width);
+    text_append_shortened(&right, name_of(table, other), width);
+    const bool is_equal = strcmp(writing_string(&left), writing_string(&right)) == 0;
+    writing_deinit(&left);
+    writing_deinit(&right);
+    return !is_equal || strcmp(name_of(table, one), name_of(table, other)) == 0;
+}
+
+/* The fewest columns from width on, but at most width_max, in which all names are told apart. */
+static size_t find_name_width(const struct job_table *table, size_t width, size_t width_max)
+{
+    for (size_t one = 1; one < table->count; one++) {
+        for (size_t other = one + 1; other < table->count; other++) {
+            while (width < width_max && !are_told_apart(table, one, other, width)) {
+                width++;
+            }
         }
-        table->widths[column] = width;
-        all += width;
     }
-    static const size_t least[] = {[COLUMN_NAME] = NAME_WIDTH_MIN, [COLUMN_BAR] = BAR_WIDTH_MIN};
-    for (int column = COLUMN_BAR; column >= COLUMN_NAME; column--) {
-        while (all >= terminal_width && table->widths[column] > least[column]) {
-            table->widths[column]--;
-            all--;
+    return width < width_max ? width : width_max;
+}
+
+/* Which columns fit into room, and how wide they are: bars become shorter first, then names, down
+ * to what tells them apart; then columns are left out, but never what was found. */
+static void job_table_fit(struct job_table *table, size_t room)
+{
+    size_t *widths = table->widths;
+    table_measure(&table->cells, widths);
+    for (enum column column = 0; column < COLUMN_COUNT; column++) {
+        const size_t least = columns[column].width_least;
+        widths[column] = widths[column] > least ? widths[column] : least;
+    }
+    const size_t beside = 1 + widths[COLUMN_FINDINGS], whole = widths[COLUMN_NAME];
+    const size_t space = room > beside + 1 ? room - beside : 1;
+    const size_t name_max = whole < NAME_WIDTH_MAX ? whole : NAME_WIDTH_MAX;
+    widths[COLUMN_NAME] = find_name_width(table, NAME_WIDTH_MIN,
+                                          name_max < space ? name_max : space);
+    widths[COLUMN_BAR] = BAR_WIDTH_MIN;
+    size_t used = 0;
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        const enum column column = by_importance[i];
+        const size_t wanted = widths[column] + (i > 0);
+        if (used + wanted > room && i > 1) {
+            break;
         }
+        table->is_shown[column] = true;
+        used += wanted;
+    }
+    for (; used < room && widths[COLUMN_NAME] < name_max; used++) {
+        widths[COLUMN_NAME]++;
+    }
+    for (; used < room && widths[COLUMN_BAR] < BAR_WIDTH_MAX; used++) {
+        widths[COLUMN_BAR]++;
     }
 }
 
 /* As much of it as is done; where nothing bounds the job, one mark that moves with each trial. */
-static void bar_print(const struct row *row, size_t width, char text[BAR_WIDTH_MAX + 1])
+static void print_bar(const struct bar *bar, size_t width, char text[BAR_WIDTH_MAX + 1])
 {
     const size_t cells = width - 2;
     memset(text, '-', width);
     text[0] = '[';
     text[width - 1] = ']';
     text[width] = '\0';
-    if (row->due == 0) {
-        text[1 + row->trials % cells] = '#';
+    if (bar->due == 0) {
+        text[1 + bar->trials % cells] = '#';
         return;
     }
-    const uint64_t done = row->done < row->due ? row->done : row->due;
-    memset(text + 1, '#', (size_t)amount_scale(cells, done, row->due));
+    const uint64_t done = bar->done < bar->due ? bar->done : bar->due;
+    memset(text + 1, '#', (size_t)amount_scale(cells, done, bar->due));
 }
 
-static void draw_cell(struct screen_line *line, const struct row *row, enum column column,
-                      size_t width)
+static void draw_cell(struct screen_line *line, const struct job_table *table, size_t row,
+                      enum column column)
 {
     char bar[BAR_WIDTH_MAX + 1];
-    const struct cell *cell = &row->cells[column];
-    if (column == COLUMN_BAR && row->has_bar) {
-        bar_print(row, width, bar);
+    struct writing shortened;
+    const size_t width = table->widths[column];
+    const struct table_cell *cell = &table->cells.cells[row * COLUMN_COUNT + column];
+    if (column == COLUMN_BAR && table->bars[row].is_drawn) {
+        print_bar(&table->bars[row], width, bar);
         screen_line_append(line, bar, width, cell->colour);
         return;
     }
-    const size_t used = cell->width < width ? cell->width : width;
+    writing_init(&shortened);
+    text_append_shortened(&shortened, table_cell_text(&table->cells, cell), width);
+    const char *string = writing_string(&shortened);
+    const size_t padding = width - text_width(string);
     const bool is_left = column <= COLUMN_BAR;
-    screen_line_append_spaces(line, is_left ? 0 : width - used);
-    screen_line_append(line, cell->text, used, cell->colour);
-    screen_line_append_spaces(line, is_left ? width - used : 0);
+    screen_line_append_spaces(line, is_left ? 0 : padding);
+    screen_line_append(line, string, width, cell->colour);
+    screen_line_append_spaces(line, is_left ? padding : 0);
+    writing_deinit(&shortened);
 }
 
-static void draw_row(struct screen_line *line, const struct row *row,
-                     const size_t widths[COLUMN_COUNT])
+static void draw_row(struct screen_line *line, const struct job_table *table, size_t row)
 {
     for (enum column column = 0; column < COLUMN_COUNT; column++) {
-        screen_line_append_spaces(line, column > 0);
-        draw_cell(line, row, column, widths[column]);
+        if (table->is_shown[column]) {
+            screen_line_append_spaces(line, column > 0);
+            draw_cell(line, table, row, column);
+        }
     }
     screen_line_end(line);
 }
 
-size_t job_table_draw(const struct report_campaign *campaign, size_t job_count_max, size_t width,
-                      struct screen_line *line)
+void job_table_draw(const struct report_campaign *campaign, size_t job_count_max, size_t width,
+                    struct screen_line *line)
 {
-    struct job_table table = {.rows = calloc(job_count_max + 2, sizeof *table.rows)};
-    CHECK(table.rows != NULL);
+    struct job_table table = {.bars = calloc(job_count_max + 2, sizeof *table.bars)};
+    CHECK(table.bars != NULL && width > 0);
+    table_init(&table.cells, COLUMN_COUNT, 0);
     job_table_add_titles(&table);
     job_table_add_jobs(&table, campaign, job_count_max);
-    job_table_measure(&table, width);
+    job_table_fit(&table, width - 1);
     for (size_t i = 0; i < table.count; i++) {
         screen_line_begin(line, width);
-        draw_row(line, &table.rows[i], table.widths);
+        draw_row(line, &table, i);
     }
-    free(table.rows);
-    return table.count;
+    table_deinit(&table.cells);
+    free(table.bars);
 }

@@ -35,7 +35,7 @@ void memory_print(uint64_t bytes, uint64_t whole_bytes, char text[MEMORY_TEXT_BY
 
 bool memory_is_alarming(const struct memory_track *track, unsigned alarm_percent)
 {
-    return alarm_percent > 0 && memory_share(&track->peak) >= alarm_percent * UINT64_C(100);
+    return alarm_percent > 0 && memory_share(&track->fullest) >= alarm_percent * UINT64_C(100);
 }
 
 static void print_bar(const struct memory_point *point, char bar[BAR_WIDTH + 1])
@@ -113,14 +113,14 @@ static void append_history(const struct memory_track *track, struct writing *lin
 static void append_alarm(const struct memory_chart *chart, const struct memory_device *device,
                          struct writing *line)
 {
-    const struct memory_point *point = &device->track->peak;
-    char peak[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES];
-    memory_print(point->used_bytes, point->capacity_bytes, peak);
+    const struct memory_point *point = &device->track->fullest;
+    char used[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES];
+    memory_print(point->used_bytes, point->capacity_bytes, used);
     memory_print(point->capacity_bytes, point->capacity_bytes, whole);
     writing_append(line, "ALARM  ");
     writing_append_visible(line, device->name);
     writing_append_format(
-        line, " used %s of %s (%" PRIu64 "%%, the alarm is at %u%%) at op %" PRIu64, peak, whole,
+        line, " used %s of %s (%" PRIu64 "%%, the alarm is at %u%%) at op %" PRIu64, used, whole,
         memory_share(point) / 100, chart->alarm_percent, point->op_count);
 }
 

@@ -28,7 +28,7 @@ struct memory_chart {
 enum { MEMORY_TEXT_BYTES = 40 };
 void memory_print(uint64_t bytes, uint64_t whole_bytes, char text[MEMORY_TEXT_BYTES]);
 
-/* The peak filled that much of its device, or more. */
+/* The fullest moment filled that much of its device, or more. */
 bool memory_is_alarming(const struct memory_track *track, unsigned alarm_percent);
 
 /* Appends a line with what is in use now of what there is, a bar and the peak, and one with a

@@ -48,8 +48,11 @@ static bool is_point_start(const struct memory_track *track, const struct memory
 void memory_track_add(struct memory_track *track, struct memory_point sample)
 {
     CHECK(sample.op_count >= track->last.op_count);
-    if (track->added_count == 0 || memory_is_fuller(&sample, &track->peak)) {
+    if (track->added_count == 0 || sample.used_bytes > track->peak.used_bytes) {
         track->peak = sample;
+    }
+    if (track->added_count == 0 || memory_is_fuller(&sample, &track->fullest)) {
+        track->fullest = sample;
     }
     track->last = sample;
     if (track->added_count++ == 0) {

@@ -21,7 +21,9 @@ struct memory_track {
     uint64_t point_count, added_count;
     uint64_t stride, open_count; /* samples in a point, and in the last one */
     struct memory_point last;    /* as it was added */
-    struct memory_point peak; /* that filled the largest share of its device, the first of equals */
+    struct memory_point peak;    /* with the most bytes in use, the first of equals */
+    struct memory_point fullest; /* that filled the largest share of its device, the first of
+                                    equals; another one than the peak where devices differ */
     struct memory_point points[MEMORY_TRACK_POINT_COUNT_MAX];
 };
 

@@ -35,6 +35,20 @@ void refusals_append_share(struct writing *text, const struct run_totals *totals
                           hundredths % 100);
 }
 
+void refusals_append_line(struct writing *text, const char *name, const struct run_totals *totals)
+{
+    if (totals->premature == 0) {
+        return;
+    }
+    if (name != NULL) {
+        writing_append_visible(text, name);
+        writing_append(text, ": ");
+    }
+    writing_append(text, "refusals: ");
+    refusals_append_share(text, totals);
+    writing_append(text, "\n");
+}
+
 void refusals_add_share(struct writing *text, const struct run_totals *totals)
 {
     json_add_fraction(text, "premature_share", totals->premature, refusals_judged(totals));

@@ -13,6 +13,9 @@ uint64_t refusals_judged(const struct run_totals *totals);
 
 /* "12 of 3400 judged were premature (0.35 %)". */
 void refusals_append_share(struct writing *text, const struct run_totals *totals);
+/* "storm: refusals: 12 of 3400 judged were premature (0.35 %)" and the end of the line; nothing
+ * when none was premature.  name NULL: of the whole run. */
+void refusals_append_line(struct writing *text, const char *name, const struct run_totals *totals);
 /* The member premature_share. */
 void refusals_add_share(struct writing *text, const struct run_totals *totals);
 

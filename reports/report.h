@@ -101,7 +101,7 @@ struct report_result {
     const char *scenario;
     uint64_t trials;
     uint64_t done,
-        due; /* in one unit: trials, ops or nanoseconds; due 0 = nothing bounds the part alone */
+        due; /* in one unit: trials, ops or nanoseconds; due 0 = nothing bounds the part */
     bool is_finished;
     uint64_t finding_count; /* different ones that it was the first to show */
     struct run_totals totals;

@@ -1,6 +1,7 @@
 #include "reports/screen_line.h"
 
 #include "harness/base/check.h"
+#include "reports/text_width.h"
 
 static const char *const colour_sequences[COLOUR_COUNT] = {"", "\033[31m", "\033[33m", "\033[32m",
                                                            "\033[2m"};
@@ -9,23 +10,22 @@ static const char colour_end_sequence[] = "\033[0m", erase_rest_sequence[] = "\0
 void screen_line_begin(struct screen_line *line, size_t width)
 {
     CHECK(width > 0);
+    line->width = width;
     line->columns_left = width - 1;
-}
-
-size_t screen_character_length(const char *string)
-{
-    size_t length = 1;
-    while (((unsigned char)string[length] >> 6) == 2) {
-        length++;
-    }
-    return length;
 }
 
 static void append_columns(struct screen_line *line, const char *string, size_t width)
 {
     const char *end = string;
-    for (; width > 0 && line->columns_left > 0 && *end != '\0'; width--, line->columns_left--) {
-        end += screen_character_length(end);
+    size_t room = width < line->columns_left ? width : line->columns_left, length;
+    while (*end != '\0') {
+        const size_t columns = text_character_width(end, &length);
+        if (columns > room) {
+            break;
+        }
+        room -= columns;
+        line->columns_left -= columns;
+        end += length;
     }
     writing_append_bytes(line->text, string, (size_t)(end - string));
 }
@@ -54,4 +54,8 @@ void screen_line_end(struct screen_line *line)
 {
     writing_append(line->text, erase_rest_sequence);
     writing_append(line->text, "\n");
+    if (line->widths != NULL) {
+        const size_t width = line->width - 1 - line->columns_left;
+        line->widths[line->count++] = width > UINT16_MAX ? UINT16_MAX : (uint16_t)width;
+    }
 }

@@ -1,9 +1,9 @@
 #include "reports/table.h"
 
 #include "harness/base/check.h"
+#include "reports/text_width.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void table_init(struct table *table, size_t column_count, size_t left_count)
 {
@@ -19,17 +19,12 @@ void table_deinit(struct table *table)
     *table = (struct table){0};
 }
 
-/* Code points of valid UTF-8: every byte that does not continue one. */
-static size_t measure_width(const char *string)
+void table_put(struct table *table, const char *string)
 {
-    size_t width = 0;
-    for (; *string != '\0'; string++) {
-        width += ((unsigned char)*string >> 6) != 2;
-    }
-    return width;
+    table_put_coloured(table, string, COLOUR_NONE);
 }
 
-void table_put(struct table *table, const char *string)
+void table_put_coloured(struct table *table, const char *string, enum colour colour)
 {
     if (table->count == table->capacity) {
         const size_t capacity = table->capacity == 0 ? 64 : table->capacity * 2;
@@ -40,8 +35,8 @@ void table_put(struct table *table, const char *string)
     const size_t start = table->text.length;
     writing_append_visible(&table->text, string);
     writing_append_bytes(&table->text, "", 1);
-    table->cells[table->count++] = (struct table_cell){start,
-                                                       measure_width(table->text.bytes + start)};
+    table->cells[table->count++] = (struct table_cell){
+        .start = start, .width = text_width(table->text.bytes + start), .colour = colour};
 }
 
 void table_put_number(struct table *table, uint64_t number)
@@ -51,6 +46,11 @@ void table_put_number(struct table *table, uint64_t number)
     writing_append_number(&digits, number);
     table_put(table, writing_string(&digits));
     writing_deinit(&digits);
+}
+
+const char *table_cell_text(const struct table *table, const struct table_cell *cell)
+{
+    return table->text.bytes + cell->start;
 }
 
 static void append_spaces(struct writing *text, size_t count)
@@ -68,7 +68,7 @@ static void table_print_row(const struct table *table, const struct table_cell *
         const bool is_left = column < table->left_count;
         const bool is_last = column + 1 == table->column_count;
         append_spaces(text, (column > 0 ? 2 : 0) + (is_left ? 0 : padding));
-        writing_append(text, table->text.bytes + row[column].start);
+        writing_append(text, table_cell_text(table, &row[column]));
         append_spaces(text, is_left && !is_last ? padding : 0);
     }
     while (text->length > 0 && text->bytes[text->length - 1] == ' ') {
@@ -77,15 +77,23 @@ static void table_print_row(const struct table *table, const struct table_cell *
     writing_append(text, "\n");
 }
 
-void table_print(const struct table *table, size_t indent, struct writing *text)
+void table_measure(const struct table *table, size_t widths[TABLE_COLUMN_COUNT_MAX])
 {
     CHECK(table->count % table->column_count == 0);
-    size_t widths[TABLE_COLUMN_COUNT_MAX] = {0};
+    for (size_t column = 0; column < table->column_count; column++) {
+        widths[column] = 0;
+    }
     for (size_t i = 0; i < table->count; i++) {
         if (table->cells[i].width > widths[i % table->column_count]) {
             widths[i % table->column_count] = table->cells[i].width;
         }
     }
+}
+
+void table_print(const struct table *table, size_t indent, struct writing *text)
+{
+    size_t widths[TABLE_COLUMN_COUNT_MAX];
+    table_measure(table, widths);
     for (size_t i = 0; i < table->count; i += table->column_count) {
         append_spaces(text, indent);
         table_print_row(table, &table->cells[i], widths, text);

@@ -3,12 +3,14 @@
 #define REPORTS_TABLE_H
 
 #include "harness/base/writing.h"
+#include "reports/screen_line.h"
 
 enum { TABLE_COLUMN_COUNT_MAX = 16 };
 
 struct table_cell {
-    size_t start; /* into cells.bytes */
-    size_t width; /* in characters of the screen, one per code point */
+    size_t start;       /* into text.bytes */
+    size_t width;       /* in columns of the screen */
+    enum colour colour; /* where the table is drawn on a terminal */
 };
 
 /* cells are row by row; count is a multiple of column_count when the table is printed. */
@@ -24,7 +26,12 @@ void table_init(struct table *table, size_t column_count, size_t left_count);
 void table_deinit(struct table *table);
 /* The next cell, left to right and down.  Foreign text is made visible (writing_append_visible). */
 void table_put(struct table *table, const char *string);
+void table_put_coloured(struct table *table, const char *string, enum colour colour);
 void table_put_number(struct table *table, uint64_t number);
+/* The text of a cell, until the next one is put. */
+const char *table_cell_text(const struct table *table, const struct table_cell *cell);
+/* The width of the widest cell of each column. */
+void table_measure(const struct table *table, size_t widths[TABLE_COLUMN_COUNT_MAX]);
 /* Appends the lines, each after indent spaces, none with blanks at its end. */
 void table_print(const struct table *table, size_t indent, struct writing *text);
 

@@ -1,14 +1,10 @@
 #include "reports/terminal.h"
 
-#include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/op/rounding.h"
-#include "reports/costs.h"
 #include "reports/refusals.h"
-#include "reports/table.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void append_size(struct writing *text, uint64_t size_bytes)
@@ -265,237 +261,6 @@ void terminal_seconds(struct writing *text, uint64_t duration_ns)
     writing_append(text, " s");
 }
 
-/* Skipped ops in tenths of a percent of all: integers, so that every machine prints the same. */
-static void put_percent(struct table *table, uint64_t part, uint64_t rest)
-{
-    char percent[SIZE_TEXT_BYTES];
-    const uint64_t whole = part + rest;
-    const uint64_t tenths = whole == 0                 ? 0
-                            : part > UINT64_MAX / 1000 ? part / (whole / 1000)
-                                                       : part * 1000 / whole;
-    snprintf(percent, sizeof percent, "%" PRIu64 ".%" PRIu64, (tenths / 10), (tenths % 10));
-    table_put(table, percent);
-}
-
-static void put_verdict_row(struct table *table, const struct report_result *result)
-{
-    const struct run_totals *totals = &result->totals;
-    table_put(table, result->name);
-    table_put_number(table, result->trials);
-    table_put_number(table, totals->ops);
-    put_percent(table, totals->skipped, totals->ops);
-    table_put_number(table, totals->ooms);
-    table_put_number(table, totals->justified);
-    table_put_number(table, totals->premature);
-    table_put_number(table, totals->unknown);
-    table_put_number(table, totals->broken);
-    table_put_number(table, per_second(totals->ops, result->elapsed_ns));
-}
-
-static void put_mitigation_row(struct table *table, const struct report_result *result)
-{
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(result->totals.moved_bytes, size);
-    table_put(table, result->name);
-    table_put_number(table, result->totals.drains);
-    table_put_number(table, result->totals.moves);
-    table_put(table, size);
-    table_put_number(table, result->totals.stagings);
-    table_put_number(table, result->totals.evictions);
-}
-
-static void put_cost_row(struct table *table, const struct report_result *result)
-{
-    table_put(table, result->name);
-    costs_put_row(table, &result->totals);
-}
-
-static void print_table(struct writing *text, const char *const *titles, size_t title_count,
-                        const struct report_result *results, size_t count,
-                        void (*put_row)(struct table *table, const struct report_result *result))
-{
-    struct table table;
-    table_init(&table, title_count, 1);
-    for (size_t i = 0; i < title_count; i++) {
-        table_put(&table, titles[i]);
-    }
-    struct report_result sum = {.name = "all"};
-    for (size_t i = 0; i < count; i++) {
-        put_row(&table, &results[i]);
-        sum.trials += results[i].trials;
-        sum.elapsed_ns += results[i].elapsed_ns;
-        run_totals_add(&sum.totals, &results[i].totals);
-    }
-    if (count > 1) {
-        put_row(&table, &sum);
-    }
-    table_print(&table, 0, text);
-    table_deinit(&table);
-}
-
-/* The jobs in which the target called the device; nothing where it did in none. */
-static void print_costs(struct writing *text, const struct report_result *results, size_t count)
-{
-    struct report_result *seen = calloc(count + 1, sizeof *seen);
-    size_t seen_count = 0;
-    CHECK(seen != NULL);
-    for (size_t i = 0; i < count; i++) {
-        if (costs_are_seen(&results[i].totals)) {
-            seen[seen_count++] = results[i];
-        }
-    }
-    if (seen_count > 0) {
-        print_table(text, costs_titles, COSTS_COLUMN_COUNT, seen, seen_count, put_cost_row);
-        writing_append(text, "\n");
-    }
-    free(seen);
-}
-
-/* One line, or none when nothing was refused too early; name NULL: of the whole run. */
-static void append_share(struct writing *text, const char *name, const struct run_totals *totals)
-{
-    if (totals->premature == 0) {
-        return;
-    }
-    if (name != NULL) {
-        writing_append_visible(text, name);
-        writing_append(text, ": ");
-    }
-    writing_append(text, "refusals: ");
-    refusals_append_share(text, totals);
-    writing_append(text, "\n");
-}
-
-static bool has_note_of(const struct report_result *result, const struct report_result *other)
-{
-    return other->note != NULL && strcmp(other->note, result->note) == 0;
-}
-
-/* The note of results[i], with the names of all that have it, before the first of them. */
-static void append_note(struct writing *text, const struct report_result *results, size_t count,
-                        size_t i)
-{
-    const struct report_result *result = &results[i];
-    for (size_t k = 0; k < i; k++) {
-        if (result->note == NULL || has_note_of(result, &results[k])) {
-            return;
-        }
-    }
-    if (result->note == NULL) {
-        return;
-    }
-    writing_append_visible(text, result->name);
-    for (size_t k = i + 1; k < count; k++) {
-        if (has_note_of(result, &results[k])) {
-            writing_append(text, ", ");
-            writing_append_visible(text, results[k].name);
-        }
-    }
-    writing_append(text, ": ");
-    writing_append_visible(text, result->note);
-    if (result->how != NULL) {
-        writing_append(text, "; to try it: ");
-        writing_append_visible(text, result->how);
-    }
-    writing_append(text, "\n");
-}
-
-static void append_notes(struct writing *text, const struct report_result *result)
-{
-    char first[SIZE_TEXT_BYTES], last[SIZE_TEXT_BYTES];
-    if (result->findings_only_counted > 0) {
-        writing_append_visible(text, result->name);
-        writing_append_format(
-            text, ": %" PRIu64 " more findings with known signatures were counted but not saved\n",
-            result->findings_only_counted);
-    }
-    if (result->growing_tag == NULL) {
-        return;
-    }
-    size_print_field(result->growth.first_bytes, first);
-    size_print_field(result->growth.last_bytes, last);
-    writing_append_visible(text, result->name);
-    writing_append(text, ": tag '");
-    writing_append_visible(text, result->growing_tag);
-    writing_append_format(text, "' kept growing, from %s to %s in %" PRIu64 " blocks\n", first,
-                          last, result->growth.count);
-}
-
-/* One line: how many of the states worth reaching were reached, and which ones never. */
-static void append_probes(struct writing *text, const struct report_result *results, size_t count)
-{
-    struct run_totals sum = {0};
-    for (size_t i = 0; i < count; i++) {
-        run_totals_add(&sum, &results[i].totals);
-    }
-    const char *separator = "; never hit: ";
-    writing_append_format(text, "probes: %" PRIu64 " of %d hit, %" PRIu64 " of %" PRIu64 " pairs",
-                          probes_ever_hit(sum.probes), (int)PROBE_COUNT,
-                          probe_pairs_ever_hit(sum.probe_pairs), probe_pairs_possible());
-    for (unsigned i = 0; i < PROBE_COUNT; i++) {
-        if (sum.probes[i] > 0) {
-            continue;
-        }
-        writing_append(text, separator);
-        writing_append(text, probe_info((enum probe)i)->name);
-        separator = ", ";
-    }
-    writing_append(text, "\n");
-}
-
-void terminal_results(struct writing *text, const struct report_result *results, size_t count)
-{
-    static const char *const verdict_titles[] = {"scenario", "trials",    "ops",       "skipped %",
-                                                 "OOMs",     "justified", "premature", "unknown",
-                                                 "broken",   "ops/s"};
-    static const char *const mitigation_titles[] = {"mitigations", "drains",   "moves",
-                                                    "moved",       "stagings", "evictions"};
-    writing_append(text, "\n");
-    print_table(text, verdict_titles, sizeof verdict_titles / sizeof *verdict_titles, results,
-                count, put_verdict_row);
-    writing_append(text, "\n");
-    print_table(text, mitigation_titles, sizeof mitigation_titles / sizeof *mitigation_titles,
-                results, count, put_mitigation_row);
-    writing_append(text, "\n");
-    print_costs(text, results, count);
-    for (size_t i = 0; i < count; i++) {
-        append_note(text, results, count, i);
-        append_notes(text, &results[i]);
-        if (count > 1) {
-            append_share(text, results[i].name, &results[i].totals);
-        }
-    }
-    append_probes(text, results, count);
-}
-
-void terminal_findings(struct writing *text, const struct report_known *findings, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct report_known *finding = &findings[i];
-        writing_append_format(text, "%sfinding %zu: ", finding->is_known ? "known " : "", i + 1);
-        writing_append_visible(text, finding->signature);
-        writing_append_format(text, ": seen %" PRIu64 " times, first in trial %" PRIu64 " of ",
-                              finding->count, finding->first.trial);
-        writing_append_visible(text, finding->first.scenario);
-        if (finding->repeats.is_unrepeated) {
-            writing_append(text, ", unrepeated");
-        }
-        if (finding->replay != NULL) {
-            writing_append_format(text, "; %" PRIu64 " ops: ", finding->op_count);
-            writing_append_visible(text, finding->replay);
-        }
-        writing_append(text, "\n");
-    }
-}
-
-void terminal_canary(struct writing *text, const struct report_canary *canary)
-{
-    writing_append_format(text, "canary: %s in %s was %s after %" PRIu64 " trial%s\n",
-                          canary->target, canary->scenario,
-                          canary->is_reported ? "reported" : "NOT reported", canary->trials,
-                          canary->trials == 1 ? "" : "s");
-}
-
 void terminal_unknown(struct writing *text, const struct report_end *end)
 {
     for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
@@ -644,10 +409,15 @@ static void append_shortages(struct writing *text, const struct run_totals *tota
 
 void terminal_end(struct writing *text, const struct report_end *end)
 {
+    refusals_append_line(text, NULL, &end->totals);
+    terminal_closing(text, end);
+}
+
+void terminal_closing(struct writing *text, const struct report_end *end)
+{
     const struct run_totals *totals = &end->totals;
     append_not_checked(text, totals);
     append_regret(text, totals);
-    append_share(text, NULL, totals);
     writing_append(text, end->is_interrupted ? "interrupted; so far " : "");
     append_meaning(text, end);
     writing_append_format(text, ": %" PRIu64 " ops, ", totals->ops);
@@ -682,53 +452,4 @@ void terminal_end(struct writing *text, const struct report_end *end)
     writing_append_format(text, "; seed %" PRIu64 "%s%s\n", end->seed,
                           end->seed_source == NULL ? "" : " ",
                           end->seed_source == NULL ? "" : end->seed_source);
-}
-
-static void append_kept_lists(struct writing *text, const struct report_campaign *campaign)
-{
-    const struct report_end *end = campaign->end;
-    if (end->kept_count + end->kept_omitted == 0) {
-        return;
-    }
-    writing_append_visible(text, campaign->directory);
-    writing_append_format(text, "/kept: the op lists of %" PRIu64 " trial%s", end->kept_count,
-                          end->kept_count == 1 ? "" : "s");
-    if (end->kept_omitted > 0) {
-        writing_append_format(text, "; %" PRIu64 " more are not kept, because of --results-limit",
-                              end->kept_omitted);
-    }
-    writing_append(text, "\n");
-}
-
-static void append_directory(struct writing *text, const struct report_campaign *campaign)
-{
-    const struct report_end *end = campaign->end;
-    if (end->verdicts_omitted + end->trials_omitted > 0) {
-        writing_append_visible(text, campaign->directory);
-        writing_append_format(text,
-                              "/results.jsonl: %" PRIu64 " justified verdicts and %" PRIu64
-                              " trials are not listed, because of --results-limit\n",
-                              end->verdicts_omitted, end->trials_omitted);
-    }
-    append_kept_lists(text, campaign);
-    if (campaign->certificate_count > 0) {
-        writing_append_visible(text, campaign->directory);
-        writing_append_format(text,
-                              "/certificates: %" PRIu64 " for hbmstress check; %" PRIu64
-                              " were checked during the run\n",
-                              campaign->certificate_count, end->certificates_checked);
-    }
-}
-
-void terminal_campaign(struct writing *text, const struct report_campaign *campaign)
-{
-    struct report_end end = *campaign->end;
-    end.seed_source = campaign->start->seed_source;
-    terminal_results(text, campaign->results, campaign->result_count);
-    terminal_findings(text, campaign->findings, campaign->finding_count);
-    append_directory(text, campaign);
-    if (campaign->canary != NULL) {
-        terminal_canary(text, campaign->canary);
-    }
-    terminal_end(text, &end);
 }

@@ -1,5 +1,5 @@
-/* The report for people: what starts, each finding, a table at the end.  Text that came from a
- * file or a target never reaches the terminal with its control characters. */
+/* The report for people: what starts, each finding, what it all means at the end.  Text that came
+ * from a file or a target never reaches the terminal with its control characters. */
 #ifndef REPORTS_TERMINAL_H
 #define REPORTS_TERMINAL_H
 
@@ -20,22 +20,22 @@ void terminal_found(struct writing *text, const struct report_finding *finding);
 /* One judged OOM, as a replay lists it. */
 void terminal_oom(struct writing *text, const struct report_finding *finding);
 
-/* The tables: verdicts, then mitigations, then notes and the probes that were hit. */
+/* The tables: verdicts, mitigations, costs, each of the jobs that have any; then notes, and how
+ * many probes were hit. */
 void terminal_results(struct writing *text, const struct report_result *results, size_t count);
 
-/* One line a finding, when there is one: how often it was seen, and where its shortest repro is. */
-void terminal_findings(struct writing *text, const struct report_known *findings, size_t count);
-
-/* One line: whether the planted defect was reported. */
-void terminal_canary(struct writing *text, const struct report_canary *canary);
-
-/* The last lines: what was regretted, what it all means, and the seed again. */
+/* The last lines of a list: the share of premature refusals, and those of terminal_closing(). */
 void terminal_end(struct writing *text, const struct report_end *end);
+/* The last lines of everything: what was not checked or was regretted, what it all means, and the
+ * seed again. */
+void terminal_closing(struct writing *text, const struct report_end *end);
 
 /* ", 1 unknown of 2 allowed (aligned)" for each class that stayed unknown; nothing without any. */
 void terminal_unknown(struct writing *text, const struct report_end *end);
 
-/* All of these at the end of a campaign, and where its files are. */
+/* The end of a campaign: what was found, what it means and what to do next; the tables; where its
+ * files are; whether the planted defect was reported; the closing lines.  Where nothing new was
+ * found the tables are first. */
 void terminal_campaign(struct writing *text, const struct report_campaign *campaign);
 
 /* "2.500 s"; and how many a second, 0 when no time passed. */

@@ -12,12 +12,25 @@
 #define PIPE_INTERVAL_NS UINT64_C(60000000000)
 static const char erase_below_sequence[] = "\033[J";
 
-void watch_init(struct watch *watch, bool is_terminal, bool has_colour, unsigned width)
+/* Lines of the table that are not a job's, and the one of the cursor. */
+enum { LINES_BESIDE_JOBS = WATCH_LINE_COUNT_MAX - WATCH_JOB_COUNT_MAX + 1 };
+
+void watch_init(struct watch *watch, bool is_terminal, bool has_colour)
 {
     *watch = (struct watch){.is_terminal = is_terminal,
                             .has_colour = is_terminal && has_colour,
-                            .width = width == 0 ? WATCH_WIDTH_DEFAULT : width,
+                            .width = WATCH_WIDTH_DEFAULT,
                             .job_count_max = WATCH_JOB_COUNT_MAX};
+}
+
+void watch_resize(struct watch *watch, unsigned width, unsigned height)
+{
+    const unsigned least = LINES_BESIDE_JOBS + 1;
+    const bool is_short = height > 0 && height < LINES_BESIDE_JOBS + WATCH_JOB_COUNT_MAX;
+    watch->width = width == 0 ? WATCH_WIDTH_DEFAULT : width;
+    watch->job_count_max = !is_short        ? WATCH_JOB_COUNT_MAX
+                           : height < least ? 1
+                                            : height - LINES_BESIDE_JOBS;
 }
 
 bool watch_is_due(const struct watch *watch, uint64_t now_ns)
@@ -25,11 +38,15 @@ bool watch_is_due(const struct watch *watch, uint64_t now_ns)
     return now_ns >= watch->next_ns;
 }
 
+bool watch_wants_cursor(bool is_terminal, const char *term)
+{
+    return is_terminal && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
+}
+
 bool watch_wants_colour(bool is_terminal, const char *no_color, const char *term)
 {
     const bool is_forbidden = no_color != NULL && no_color[0] != '\0';
-    const bool is_known = term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
-    return is_terminal && is_known && !is_forbidden;
+    return watch_wants_cursor(is_terminal, term) && !is_forbidden;
 }
 
 static size_t count_finished(const struct report_campaign *campaign)
@@ -104,10 +121,16 @@ static void draw_totals(const struct report_campaign *campaign, size_t width,
     writing_deinit(&totals);
 }
 
+/* Lines that are wider than the terminal has become since take several of it. */
 static void append_to_first_line(const struct watch *watch, struct writing *text)
 {
-    if (watch->lines_drawn > 0) {
-        writing_append_format(text, "\033[%uA", watch->lines_drawn);
+    unsigned up = 0;
+    for (unsigned i = 0; i < watch->lines_drawn; i++) {
+        const unsigned width = watch->line_widths[i];
+        up += width <= watch->width ? 1 : (width + watch->width - 1) / watch->width;
+    }
+    if (up > 0) {
+        writing_append_format(text, "\033[%uA", up);
     }
     writing_append(text, "\r");
 }
@@ -115,12 +138,14 @@ static void append_to_first_line(const struct watch *watch, struct writing *text
 static void watch_draw(struct watch *watch, const struct report_campaign *campaign,
                        struct writing *text)
 {
-    struct screen_line line = {.text = text, .has_colour = watch->has_colour};
+    struct screen_line line = {
+        .text = text, .has_colour = watch->has_colour, .widths = watch->line_widths};
     append_to_first_line(watch, text);
-    const size_t line_count = job_table_draw(campaign, watch->job_count_max, watch->width, &line);
+    job_table_draw(campaign, watch->job_count_max, watch->width, &line);
     draw_totals(campaign, watch->width, &line);
     writing_append(text, erase_below_sequence); /* what is left of a longer table */
-    watch->lines_drawn = (unsigned)line_count + 1;
+    CHECK(line.count <= WATCH_LINE_COUNT_MAX);
+    watch->lines_drawn = (unsigned)line.count;
 }
 
 static void append_minute_line(struct writing *text, const struct report_campaign *campaign)
@@ -138,7 +163,8 @@ static void append_minute_line(struct writing *text, const struct report_campaig
 void watch_print(struct watch *watch, const struct report_campaign *campaign, uint64_t now_ns,
                  struct writing *text)
 {
-    CHECK(campaign->end != NULL && watch->width > 0);
+    CHECK(campaign->end != NULL && watch->width > 0 && watch->job_count_max >= 1 &&
+          watch->job_count_max <= WATCH_JOB_COUNT_MAX);
     const uint64_t interval_ns = watch->is_terminal ? TERMINAL_INTERVAL_NS : PIPE_INTERVAL_NS;
     watch->next_ns = now_ns > UINT64_MAX - interval_ns ? UINT64_MAX : now_ns + interval_ns;
     if (watch->is_terminal) {

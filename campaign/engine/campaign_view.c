@@ -3,6 +3,7 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
+#include "campaign/base/screen.h"
 #include "campaign/plan/widen.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
@@ -14,11 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-/* Lines of the table that are not a job's, and the one of the cursor. */
-enum { SCREEN_LINES_BESIDE = 4 };
 
 /* In a pipe there is a line a minute, from the first minute on. */
 #define PIPE_LINE_NS UINT64_C(60000000000)
@@ -94,9 +91,11 @@ const struct report_start *campaign_view_start(const struct campaign_view *view)
 
 /* --- what stands --- */
 
-/* How far a part is, in the unit of its own bound. */
+/* How far a part is, in the unit of its own bound; without one it is as far as the campaign's time,
+ * of which elapsed_ns are over. */
 static void take_progress(const struct campaign_head *head, const struct campaign_part *part,
-                          const struct part_state *state, struct report_result *result)
+                          const struct part_state *state, uint64_t elapsed_ns,
+                          struct report_result *result)
 {
     result->is_finished = state->progress.is_finished;
     if (part->trial_count_max != UINT64_MAX) {
@@ -108,6 +107,9 @@ static void take_progress(const struct campaign_head *head, const struct campaig
     } else if (part->duration_ns != UINT64_MAX) {
         result->done = state->elapsed_ns;
         result->due = part->duration_ns;
+    } else if (head->duration_ns != UINT64_MAX) {
+        result->done = elapsed_ns;
+        result->due = head->duration_ns;
     }
 }
 
@@ -141,7 +143,7 @@ static void take_result(const struct campaign_view *view, const struct checkpoin
                                      .elapsed_ns = state->elapsed_ns,
                                      .finding_count = findings_shown_in(&at->findings, i),
                                      .findings_only_counted = state->findings_only_counted};
-    take_progress(&view->description->head, part, state, result);
+    take_progress(&view->description->head, part, state, at->state.end.elapsed_ns, result);
     take_not_tried(part, state, result);
     if (state->growing_count * 2 > state->look_count) {
         result->growing_tag = state->growing_tag;
@@ -187,19 +189,18 @@ struct report_campaign campaign_view_report(struct campaign_view *view, const st
 
 /* --- while it runs --- */
 
+static void resize_watch(struct watch *watch)
+{
+    const struct screen screen = screen_look(STDERR_FILENO);
+    watch_resize(watch, screen.width, screen.height);
+}
+
 void campaign_view_watch(struct campaign_view *view)
 {
-    struct winsize size = {0};
-    const bool is_terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
-    const bool has_size = is_terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 &&
-                          size.ws_col > 0;
-    watch_init(&view->watch, is_terminal,
-               watch_wants_colour(is_terminal, getenv("NO_COLOR"), getenv("TERM")),
-               has_size ? size.ws_col : 0);
-    if (has_size && size.ws_row > SCREEN_LINES_BESIDE &&
-        size.ws_row - SCREEN_LINES_BESIDE < WATCH_JOB_COUNT_MAX) {
-        view->watch.job_count_max = size.ws_row - SCREEN_LINES_BESIDE;
-    }
+    const struct screen screen = screen_look(STDERR_FILENO);
+    const bool is_terminal = isatty(STDOUT_FILENO) && screen.has_cursor;
+    watch_init(&view->watch, is_terminal, screen.has_colour);
+    resize_watch(&view->watch);
     if (!is_terminal) {
         view->watch.next_ns = clock_now_ns() +
                               PIPE_LINE_NS; /* a short run says nothing in between */
@@ -221,6 +222,7 @@ void campaign_view_show(struct campaign_view *view, const struct checkpoint *at)
         return;
     }
     const struct report_campaign campaign = campaign_view_report(view, at);
+    resize_watch(&view->watch);
     watch_print(&view->watch, &campaign, now_ns, &view->text);
     draw_text(view);
 }

@@ -286,7 +286,8 @@ static bool is_track(const struct memory_track *track)
         return memcmp(track, &none, sizeof none) == 0;
     }
     bool is_good = track->point_count > 0 && track->stride > 0 && track->open_count > 0 &&
-                   is_point(&track->last) && is_point(&track->peak);
+                   is_point(&track->last) && is_point(&track->peak) && is_point(&track->fullest) &&
+                   track->peak.used_bytes >= track->last.used_bytes;
     for (size_t i = 0; i < track->point_count && is_good; i++) {
         is_good = is_point(&track->points[i]) &&
                   (i == 0 || track->points[i - 1].op_count < track->points[i].op_count);

@@ -307,7 +307,8 @@ static void report(const struct campaign_description *description, const struct 
     (void)campaign_view_missed_probes(&view, at);
     const struct report_campaign campaign = campaign_view_report(&view, at);
     (void)reporter_campaign(&reporter, &campaign);
-    watch_init(&view.watch, true, false, CHART_WIDTH);
+    watch_init(&view.watch, true, false);
+    watch_resize(&view.watch, CHART_WIDTH, 0);
     watch_print(&view.watch, &campaign, 0, &view.text);
     campaign_view_deinit(&view);
     reporter_deinit(&reporter);

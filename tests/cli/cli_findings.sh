@@ -14,12 +14,24 @@ storm() { # CODE ARGUMENT...
 storm 0 --out naive
 expect_text out.txt "every promise kept"
 expect_no_text out.txt "refusals: "
+expect_no_text out.txt "regret: " # a contract without moves and evictions has no plan that was cheaper
+expect_no_text out.txt "mitigations" # nothing of that was done
+expect_no_text out.txt "next: "
 expect_text naive/summary.json '"premature_share":0.000000'
 storm 1 --out slide --target-option defrag=slide
 expect_text out.txt "BROKEN premature"
 expect_text out.txt "were counted but not saved"
 expect_text out.txt "finding 1: premature: fits after defragment: "
 expect_text out.txt "finding 2: message: "
+expect_text out.txt "promise broken: the target reports out-of-memory only when nothing fits after every mitigation (premature)"
+# What to do next can be done as it is printed.
+for subcommand in replay explain report; do
+    next=$(grep "^next: hbmstress $subcommand " out.txt) || fail "no line for $subcommand: $(cat out.txt)"
+    (eval "\"$hbmstress\" ${next#next: hbmstress }" >next.txt 2>&1)
+    got=$?
+    [ "$got" = "$([ "$subcommand" = report ]; echo $?)" ] || fail "$next: exit $got; $(cat next.txt)"
+done
+[ -s report.html ] || fail "no page"
 
 # How many refusals were premature, of those that were judged; and what each would have been served.
 grep -Eq '^refusals: [0-9]+ of [0-9]+ judged (was|were) premature \([0-9]+\.[0-9]{2} %\)$' out.txt || fail "no share: $(cat out.txt)"

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ static struct campaign_view view;
 static void begin_view(bool has_canary)
 {
     static const char *const names[] = {"storm", "leak", "canary"};
+    ck_assert_int_eq(unsetenv("COLUMNS"), 0);
     scratch_name(directory, "campaign_view");
     ck_assert_ptr_nonnull(mkdtemp(directory));
     description = (struct campaign_description){
@@ -63,13 +65,16 @@ START_TEST(a_part_is_as_far_as_its_own_bound_says)
     } rows[] = {{60, 900, 700, 3, 20},
                 {UINT64_MAX, 900, 700, 44, 300},
                 {UINT64_MAX, UINT64_MAX, 700, 55, 700},
-                {UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 0}};
+                {UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 0},
+                {UINT64_MAX, UINT64_MAX, UINT64_MAX, 33, 90}}; /* the time of the campaign */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         begin_view(false);
         description.head.shard_count = 3;
         description.parts[1].trial_count_max = rows[i].trial_count_max;
         description.parts[1].op_count_max = rows[i].op_count_max;
         description.parts[1].duration_ns = rows[i].duration_ns;
+        description.head.duration_ns = i == 4 ? 90 : UINT64_MAX;
+        at.state.end.elapsed_ns = 33;
         at.parts[1].trials = 3;
         at.parts[1].progress.op_count = 44;
         at.parts[1].progress.is_finished = i == 2;
@@ -230,6 +235,8 @@ END_TEST
 static int enter_terminal(unsigned short rows, unsigned short columns)
 {
     int outer, inner;
+    ck_assert_int_eq(setenv("TERM", "xterm", 1), 0);
+    ck_assert_int_eq(unsetenv("NO_COLOR"), 0);
     const struct winsize size = {.ws_row = rows, .ws_col = columns};
     ck_assert_int_eq(openpty(&outer, &inner, NULL, NULL, &size), 0);
     ck_assert_int_ge(dup2(inner, STDOUT_FILENO), 0);
@@ -243,18 +250,28 @@ START_TEST(the_table_has_the_size_of_the_terminal)
     static const struct {
         unsigned short rows, columns;
         unsigned width, job_count_max;
-    } rows[] = {{20, 100, 100, 16},
-                {5, 1, 1, 1},
-                {4, 100, 100, WATCH_JOB_COUNT_MAX},
-                {43, 90, 90, 39},
-                {44, 90, 90, 40},
-                {60, 90, 90, 40},
-                {20, 0, WATCH_WIDTH_DEFAULT, WATCH_JOB_COUNT_MAX}};
+        const char *environment; /* COLUMNS */
+    } rows[] = {{20, 100, 100, 16, NULL},
+                {5, 1, 1, 1, NULL},
+                {4, 100, 100, 1, NULL},
+                {43, 90, 90, 39, NULL},
+                {44, 90, 90, 40, NULL},
+                {60, 90, 90, 40, NULL},
+                {20, 0, WATCH_WIDTH_DEFAULT, 16, NULL},
+                {0, 0, WATCH_WIDTH_DEFAULT, WATCH_JOB_COUNT_MAX, NULL},
+                {20, 0, 132, 16, "132"},
+                {20, 100, 40, 16, "40"},
+                {20, 100, 100, 16, "132"}, /* a line of more columns would be wrapped */
+                {20, 100, 100, 16, "0"},
+                {20, 100, 100, 16, "wide"},
+                {20, 100, 100, 16, "-40"},
+                {20, 100, 100, 16, ""}};
     const int output = dup(STDOUT_FILENO), error = dup(STDERR_FILENO);
-    ck_assert_int_eq(setenv("TERM", "xterm", 1), 0);
-    ck_assert_int_eq(unsetenv("NO_COLOR"), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         begin_view(false);
+        if (rows[i].environment != NULL) {
+            ck_assert_int_eq(setenv("COLUMNS", rows[i].environment, 1), 0);
+        }
         const int outer = enter_terminal(rows[i].rows, rows[i].columns);
         campaign_view_watch(&view);
         (void)dup2(error, STDERR_FILENO);
@@ -285,6 +302,64 @@ START_TEST(both_outputs_must_be_the_terminal)
         ck_assert(!view.watch.is_terminal);
         end_view();
     }
+}
+END_TEST
+
+START_TEST(a_terminal_whose_cursor_does_not_move_is_written_to_as_a_pipe)
+{
+    static const char *const terms[] = {"dumb", "", NULL};
+    const int output = dup(STDOUT_FILENO), error = dup(STDERR_FILENO);
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        char text[TEXT_BYTES] = "";
+        begin_view(false);
+        const int outer = enter_terminal(20, 40);
+        ck_assert_int_eq(terms[i] == NULL ? unsetenv("TERM") : setenv("TERM", terms[i], 1), 0);
+        campaign_view_watch(&view);
+        const uint64_t next_ns = view.watch.next_ns;
+        campaign_view_show(&view, &at); /* nothing for a minute */
+        view.watch.next_ns = 0;
+        campaign_view_show(&view, &at);
+        campaign_view_clear(&view);
+        const ssize_t bytes = read(outer, text, sizeof text - 1);
+        (void)dup2(error, STDERR_FILENO);
+        (void)dup2(output, STDOUT_FILENO);
+        close(outer);
+        ck_assert_uint_gt(next_ns, 0);
+        ck_assert(!view.watch.is_terminal && !view.watch.has_colour);
+        ck_assert_int_gt(bytes, 40); /* one whole line */
+        ck_assert_ptr_null(strchr(text, '\033'));
+        ck_assert_ptr_eq(strchr(text, '\n'), text + bytes - 1);
+        end_view();
+    }
+}
+END_TEST
+
+START_TEST(the_table_follows_the_size_of_the_terminal)
+{
+    static const struct winsize sizes[] = {
+        {.ws_row = 20, .ws_col = 40}, {.ws_row = 6, .ws_col = 120}, {.ws_row = 50, .ws_col = 80}};
+    static const unsigned job_counts[] = {16, 2, 40};
+    const int output = dup(STDOUT_FILENO), error = dup(STDERR_FILENO);
+    begin_view(false);
+    const int outer = enter_terminal(30, 100);
+    campaign_view_watch(&view);
+    campaign_view_show(&view, &at);
+    unsigned widths[3], jobs[3];
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(ioctl(outer, TIOCSWINSZ, &sizes[i]), 0);
+        view.watch.next_ns = 0;
+        campaign_view_show(&view, &at);
+        widths[i] = view.watch.width;
+        jobs[i] = view.watch.job_count_max;
+    }
+    (void)dup2(error, STDERR_FILENO);
+    (void)dup2(output, STDOUT_FILENO);
+    close(outer);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(widths[i], sizes[i].ws_col);
+        ck_assert_uint_eq(jobs[i], job_counts[i]);
+    }
+    end_view();
 }
 END_TEST
 
@@ -374,6 +449,8 @@ Suite *suite_of_campaign_view(void)
     tcase_add_test(tests, in_a_pipe_there_is_a_line_a_minute);
     tcase_add_test(tests, the_table_has_the_size_of_the_terminal);
     tcase_add_test(tests, both_outputs_must_be_the_terminal);
+    tcase_add_test(tests, a_terminal_whose_cursor_does_not_move_is_written_to_as_a_pipe);
+    tcase_add_test(tests, the_table_follows_the_size_of_the_terminal);
     tcase_add_test(tests, the_table_is_drawn_and_taken_away);
     tcase_add_test(tests, documents_are_written_and_removed_together);
     return suite;

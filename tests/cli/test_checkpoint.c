@@ -376,6 +376,7 @@ START_TEST(a_damaged_field_of_the_state_is_refused)
             {"memory", WHOLE(part->memory.last.op_count), FULL},
             {"memory", WHOLE(part->memory.last.used_bytes), FULL},
             {"memory", WHOLE(part->memory.peak.capacity_bytes), FULL},
+            {"memory", WHOLE(part->memory.fullest.capacity_bytes), FULL},
             {"memory", WHOLE(part->memory.points[1].op_count), FULL},
             {"memory", WHOLE(checkpoint.parts[0].memory.points[63]), FULL},
         };

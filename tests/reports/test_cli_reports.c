@@ -2,6 +2,7 @@
 #include "reports/json_lines.h"
 #include "reports/table.h"
 #include "reports/terminal.h"
+#include "reports/text_width.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -88,6 +89,57 @@ START_TEST(columns_are_as_wide_as_their_widest_cell)
     ck_assert_str_eq(writing_string(&text), " name     ops  x\n \xc3\xa9     123456\n");
     table_deinit(&table);
     writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(columns_stay_aligned_whatever_the_cells_hold)
+{
+    static const char *const names[] = {"\xe4\xb8\xad\xe6\x96\x87", "e\xcc\x81\xcc\xb2",
+                                        "\xf0\x9f\x98\x80\xef\xbd\xb1",
+                                        "<script>alert(1)</script>\"'&\033[2J\n"};
+    struct table table;
+    struct writing text;
+    table_init(&table, 2, 1);
+    writing_init(&text);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        table_put(&table, names[i]);
+        table_put(&table, "|");
+    }
+    table_print(&table, 0, &text);
+    ck_assert_str_eq(writing_string(&text),
+                     "\xe4\xb8\xad\xe6\x96\x87                                     |\n"
+                     "e\xcc\x81\xcc\xb2                                        |\n"
+                     "\xf0\x9f\x98\x80\xef\xbd\xb1                                      |\n"
+                     "<script>alert(1)</script>\"'&\\x1b[2J\\x0a  |\n");
+    table_deinit(&table);
+    writing_deinit(&text);
+}
+END_TEST
+
+static void expect_shortened(const char *string, size_t width, const char *wanted)
+{
+    struct writing text;
+    writing_init(&text);
+    text_append_shortened(&text, string, width);
+    ck_assert_str_eq(writing_string(&text), wanted);
+    ck_assert_uint_le(text_width(writing_string(&text)), width);
+    writing_deinit(&text);
+}
+
+START_TEST(a_name_that_is_too_long_keeps_its_beginning_and_its_end)
+{
+    expect_shortened("recompilation_churn", 19, "recompilation_churn");
+    expect_shortened("recompilation_churn", 16, "recompi..n_churn");
+    expect_shortened("recompilation_churn_faults", 16, "recompi.._faults");
+    expect_shortened("recompilation_churn", 6, "re..rn");
+    expect_shortened("recompilation_churn", 5, "recom");
+    expect_shortened("recompilation_churn", 0, "");
+    expect_shortened("", 9, "");
+    expect_shortened("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87", 7,
+                     "\xe4\xb8\xad..\xe6\x96\x87");
+    expect_shortened("abcde\xcc\x81z", 6, "abcde\xcc\x81z");
+    expect_shortened("abcdefe\xcc\x81z", 7, "abc..e\xcc\x81z");
+    expect_shortened("abcdefgh\xcc\x81z", 6, "ab..h\xcc\x81z");
 }
 END_TEST
 
@@ -256,9 +308,14 @@ START_TEST(the_share_of_premature_refusals_is_told_when_there_are_some)
     ck_assert_ptr_nonnull(
         strstr(writing_string(&text), "refusals: 12 of 3400 judged were premature (0.35 %)\n"));
     writing_clear(&text);
-    terminal_results(&text, results, 2);
+    const struct setup setup = {.target = "hbm"};
+    const struct report_start start = {.subcommand = "run", .setup = &setup};
+    const struct report_campaign campaign = {
+        .start = &start, .results = results, .result_count = 2, .end = &end};
+    terminal_campaign(&text, &campaign);
     ck_assert_ptr_nonnull(strstr(writing_string(&text),
-                                 "storm: refusals: 12 of 3012 judged were premature (0.39 %)\n"));
+                                 "\nstorm: refusals: 12 of 3012 judged were premature (0.39 %)\n"
+                                 "refusals: 12 of 3400 judged were premature (0.35 %)\n"));
     ck_assert_ptr_null(strstr(writing_string(&text), "leak: refusals"));
     writing_clear(&text);
     end.totals = results[1].totals;
@@ -501,6 +558,8 @@ Suite *suite_of_cli_reports(void)
     tcase_add_test(tests, good_text_reads_back_as_it_was);
     tcase_add_test(tests, nothing_that_acts_on_a_terminal_gets_through);
     tcase_add_test(tests, columns_are_as_wide_as_their_widest_cell);
+    tcase_add_test(tests, columns_stay_aligned_whatever_the_cells_hold);
+    tcase_add_test(tests, a_name_that_is_too_long_keeps_its_beginning_and_its_end);
     tcase_add_test(tests, lines_have_the_documented_fields);
     tcase_add_test(tests, the_share_of_premature_refusals_is_told_when_there_are_some);
     tcase_add_test(tests, a_refusal_says_what_would_have_been_served);

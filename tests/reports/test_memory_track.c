@@ -49,14 +49,43 @@ START_TEST(the_peak_is_exact_to_the_byte_on_the_largest_device)
 }
 END_TEST
 
-START_TEST(of_two_devices_the_one_that_is_fuller_has_the_peak)
+START_TEST(of_two_devices_one_is_fuller_and_one_has_the_peak)
 {
     struct memory_track track = {0};
     add_point(&track, 1, 999999, 1000000);
-    add_point(&track, 2, 1999997, 2000000);
     ck_assert_uint_eq(track.peak.op_count, 1);
+    add_point(&track, 2, 1999997, 2000000);
+    ck_assert_uint_eq(track.fullest.op_count, 1);
+    ck_assert_uint_eq(track.peak.op_count, 2);
     add_point(&track, 3, 1999999, 2000000);
+    ck_assert_uint_eq(track.fullest.op_count, 3);
     ck_assert_uint_eq(track.peak.op_count, 3);
+}
+END_TEST
+
+/* A small device that was nearly full before a large one that is half full. */
+START_TEST(no_peak_below_what_is_in_use_is_told)
+{
+    struct memory_track track = {0};
+    struct writing text;
+    const struct memory_chart chart = {.alarm_percent = 90};
+    const struct memory_device device = {"job", &track};
+    add_point(&track, 1, UINT64_C(63) << 20, UINT64_C(64) << 20);
+    add_point(&track, 2, UINT64_C(9) << 30, UINT64_C(16) << 30);
+    add_point(&track, 3, UINT64_C(8) << 30, UINT64_C(16) << 30);
+    writing_init(&text);
+    (void)memory_chart_draw(&chart, &device, &text);
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), "job  8.00 GiB / 16.00 GiB  ["));
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), "  peak 9.00 GiB (56%) at op 2\n"));
+    ck_assert_ptr_nonnull(
+        strstr(writing_string(&text),
+               "\nALARM  job used 63.00 MiB of 64.00 MiB (98%, the alarm is at 90%) at op 1\n"));
+    writing_clear(&text);
+    memory_chart_json(&chart, &device, &text);
+    ck_assert_ptr_nonnull(
+        strstr(writing_string(&text), ",\"peak_bytes\":9663676416,\"peak_op\":2,"));
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), "\"alarm\":true"));
+    writing_deinit(&text);
 }
 END_TEST
 
@@ -106,7 +135,7 @@ START_TEST(extreme_numbers_do_not_overflow)
         add_point(&track, i, i % 2 == 0 ? 0 : UINT64_MAX, 1);
     }
     ck_assert(memory_trend(&track, &slope));
-    ck_assert_uint_eq(memory_share(&track.peak), UINT64_MAX);
+    ck_assert_uint_eq(memory_share(&track.fullest), UINT64_MAX);
 }
 END_TEST
 
@@ -178,7 +207,8 @@ Suite *suite_of_memory_track(void)
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, points_stay_few_in_order_and_keep_the_peak);
     tcase_add_test(tests, the_peak_is_exact_to_the_byte_on_the_largest_device);
-    tcase_add_test(tests, of_two_devices_the_one_that_is_fuller_has_the_peak);
+    tcase_add_test(tests, of_two_devices_one_is_fuller_and_one_has_the_peak);
+    tcase_add_test(tests, no_peak_below_what_is_in_use_is_told);
     tcase_add_test(tests, samples_at_one_op_are_one_point);
     tcase_add_test(tests, a_trend_is_told_in_spite_of_spikes);
     tcase_add_test(tests, there_is_no_trend_over_different_devices_or_two_points);

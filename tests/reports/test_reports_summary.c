@@ -90,6 +90,146 @@ START_TEST(what_was_not_tried_is_listed_with_the_reason_and_a_way)
     ck_assert_ptr_nonnull(
         strstr(writing_string(&text),
                "\na.lanes, b.lanes: skipped: no threads; to try it: threads\nprobes: "));
+    ck_assert_ptr_null(strstr(writing_string(&text), "scenario")); /* nothing ran: no table */
+    writing_deinit(&text);
+}
+END_TEST
+
+/* Where part comes after from; NULL fails. */
+static const char *find_after(const char *from, const char *part)
+{
+    const char *at = strstr(from, part);
+    ck_assert_msg(at != NULL, "no '%s' in\n%s", part, from);
+    return at + strlen(part);
+}
+
+START_TEST(people_read_what_was_found_what_it_means_and_what_to_do_before_the_tables)
+{
+    struct report_campaign campaign = campaign_get(2)->campaign;
+    struct writing text;
+    campaign.directory = "my out";
+    writing_init(&text);
+    terminal_campaign(&text, &campaign);
+    const char *at = writing_string(&text);
+    ck_assert_int_eq(strncmp(at, "\nfinding 1: premature: ", 23), 0);
+    at = find_after(at, "\nfinding 4: overlap: ");
+    at = find_after(at, "\npromise broken: the target reports out-of-memory only when nothing fits "
+                        "after every mitigation (premature)\n");
+    at = find_after(at, "promise broken: no call ends the process (crash)\n");
+    at = find_after(at, "(hang)\n");
+    at = find_after(at, "(overlap)\nstorm: refusals: 8 of ");
+    at = find_after(at, "\nrefusals: 8 of ");
+    at = find_after(at, "\nnext: hbmstress replay out/repros/p.ops  # finding 1 again\n"
+                        "next: hbmstress explain out/repros/p.ops  # why\n"
+                        "next: hbmstress report 'my out'  # all of it on one page, report.html\n\n"
+                        "scenario  ");
+    at = find_after(at, "\nall  ");
+    at = find_after(at, "\nlate: the target has no programs\n");
+    at = find_after(at, "\ncanary: plant_overlap in fragmentation_storm was NOT reported after 5 ");
+    at = find_after(at, "\ninterrupted; so far a promise was broken: 91200000 ops, ");
+    ck_assert_str_eq(find_after(at, "; seed 7"), "\n");
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(where_nothing_new_was_found_the_tables_are_first_and_nothing_is_to_be_done)
+{
+    struct report_known known[2] = {campaign_get(2)->campaign.findings[0],
+                                    campaign_get(2)->campaign.findings[1]};
+    struct report_campaign campaign = campaign_get(2)->campaign;
+    struct writing text;
+    known[0].is_known = known[1].is_known = true;
+    campaign.findings = known;
+    campaign.finding_count = 2;
+    campaign.directory = "out";
+    writing_init(&text);
+    terminal_campaign(&text, &campaign);
+    const char *at = find_after(writing_string(&text), "\nscenario  ");
+    at = find_after(at, "\nknown finding 1: premature: ");
+    (void)find_after(at, "\nrefusals: 8 of ");
+    ck_assert_ptr_null(strstr(writing_string(&text), "promise broken: "));
+    ck_assert_ptr_null(strstr(writing_string(&text), "next: "));
+    writing_clear(&text);
+    struct report_end end = *campaign_get(1)->campaign.end;
+    campaign = campaign_get(1)->campaign;
+    campaign.directory = "out";
+    campaign.end = &end;
+    terminal_campaign(&text, &campaign);
+    ck_assert_int_eq(strncmp(writing_string(&text), "\nscenario  ", 11), 0);
+    ck_assert_ptr_null(strstr(writing_string(&text), "next: "));
+    writing_clear(&text);
+    end.exit_code = 3; /* something stayed open */
+    terminal_campaign(&text, &campaign);
+    (void)find_after(writing_string(&text),
+                     "\nnext: hbmstress report out  # all of it on one page, report.html\n");
+    ck_assert_ptr_null(strstr(writing_string(&text), "explain"));
+    writing_deinit(&text);
+}
+END_TEST
+
+/* A known finding has no line of what is broken; the first new one of the same rule does, and what
+ * to do is of the first new one that has a repro. */
+START_TEST(what_to_do_is_of_the_gravest_new_finding)
+{
+    struct report_known mixed[3] = {campaign_get(2)->campaign.findings[0],
+                                    campaign_get(2)->campaign.findings[0],
+                                    campaign_get(2)->campaign.findings[1]};
+    struct report_campaign campaign = campaign_get(2)->campaign;
+    struct writing text;
+    mixed[0].is_known = true;
+    mixed[1].repro = mixed[1].replay = NULL;
+    campaign.findings = mixed;
+    campaign.finding_count = 3;
+    writing_init(&text);
+    terminal_campaign(&text, &campaign);
+    const char *at = find_after(writing_string(&text), "(premature)\n");
+    ck_assert_ptr_null(strstr(at, "(premature)\n"));
+    at = find_after(at, "\nnext: hbmstress replay out/repros/c.ops  # finding 3 again\n\n");
+    ck_assert_ptr_null(strstr(at, "next: ")); /* a crash explains nothing; no directory is known */
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(tables_have_no_rows_of_zeros)
+{
+    const struct report_result results[] = {
+        {.name = "moves", .trials = 1, .totals = {.ops = 5, .moves = 2, .moved_bytes = 1 << 20}},
+        {.name = "quiet", .trials = 1, .totals = {.ops = 6}},
+        {.name = "late", .is_finished = true}};
+    struct writing text;
+    writing_init(&text);
+    terminal_results(&text, results, 3);
+    const char *at = find_after(writing_string(&text), "\nmoves  ");
+    at = find_after(at, "\nquiet  ");
+    at = find_after(at, "\nall  ");
+    at = find_after(at, "\n\nmitigations  drains  moves  moved  stagings  evictions\n"
+                        "moves             0      2  1.00M         0          0\n\n"
+                        "probes: 0 of ");
+    ck_assert_ptr_null(strstr(writing_string(&text), "late"));
+    ck_assert_ptr_null(strstr(at, "never hit"));
+    writing_clear(&text);
+    terminal_results(&text, &results[1], 1);
+    ck_assert_ptr_null(strstr(writing_string(&text), "mitigations"));
+    ck_assert_ptr_null(strstr(writing_string(&text), "\nall "));
+    writing_deinit(&text);
+}
+END_TEST
+
+/* "hostile" of report_campaigns: nothing of it acts on the terminal or breaks a line of its own. */
+START_TEST(hostile_text_stays_text_for_people)
+{
+    struct report_campaign campaign = campaign_get(3)->campaign;
+    struct writing text;
+    campaign.directory = hostile_text;
+    writing_init(&text);
+    terminal_start(&text, campaign.start);
+    terminal_campaign(&text, &campaign);
+    for (size_t i = 0; i < text.length; i++) {
+        const unsigned char byte = (unsigned char)text.bytes[i];
+        ck_assert_msg((byte >= 0x20 || byte == '\n') && byte != 0x7f, "byte %02x", byte);
+    }
+    (void)find_after(writing_string(&text), "finding 1: a]]>b<c>&d\"e'f\\x1b[31m\\x0d\\x0a");
+    (void)find_after(writing_string(&text), "next: hbmstress report ");
     writing_deinit(&text);
 }
 END_TEST
@@ -225,6 +365,13 @@ Suite *suite_of_reports_summary(void)
     Suite *suite = suite_create("reports_summary");
     TCase *tests = tcase_create("summary");
     tcase_add_test(tests, it_begins_with_how_the_campaign_went);
+    tcase_add_test(tests,
+                   people_read_what_was_found_what_it_means_and_what_to_do_before_the_tables);
+    tcase_add_test(tests,
+                   where_nothing_new_was_found_the_tables_are_first_and_nothing_is_to_be_done);
+    tcase_add_test(tests, what_to_do_is_of_the_gravest_new_finding);
+    tcase_add_test(tests, tables_have_no_rows_of_zeros);
+    tcase_add_test(tests, hostile_text_stays_text_for_people);
     tcase_add_test(tests, each_job_is_listed_whether_it_ran_or_not);
     tcase_add_test(tests, a_finding_says_where_it_was_and_how_to_see_it_again);
     tcase_add_test(tests, probes_and_the_canary_are_told);

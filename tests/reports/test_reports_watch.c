@@ -1,6 +1,7 @@
 /* What a campaign shows while it runs: it never leaves its place on the screen, and never acts on a
  * pipe. */
 #include "reports/amount.h"
+#include "reports/text_width.h"
 #include "reports/watch.h"
 #include "tests/helpers/suite.h"
 #include "tests/reports/report_campaigns.h"
@@ -16,7 +17,8 @@ static struct watch watch;
 
 static void start_watch(bool is_terminal, bool has_colour, unsigned width)
 {
-    watch_init(&watch, is_terminal, has_colour, width);
+    watch_init(&watch, is_terminal, has_colour);
+    watch_resize(&watch, width, 0);
 }
 
 static void release_text(void)
@@ -48,24 +50,23 @@ static size_t escape_length(const char *string)
     return length + 1;
 }
 
-/* What the screen shows, without escape sequences: code points per line; wide ones count two, which
- * none may be. */
+/* What the screen shows, without escape sequences. */
 static void expect_no_line_above(const char *drawn, unsigned width, unsigned lines_wanted)
 {
     unsigned columns = 0, lines = 0;
     for (size_t i = 0; drawn[i] != '\0';) {
-        size_t escape = escape_length(drawn + i);
+        size_t escape = escape_length(drawn + i), length = 1;
         const unsigned char byte = (unsigned char)drawn[i];
         if (escape == 0 && byte == '\n') {
             columns = 0;
             lines++;
         } else if (escape == 0 && byte != '\r') {
             ck_assert_msg(byte >= 0x20 && byte != 0x7f, "byte %02x", byte);
-            columns += byte >= 0xe1 ? 2 : byte >> 6 != 2;
+            columns += (unsigned)text_character_width(drawn + i, &length);
         }
         ck_assert_msg(columns <= width, "line %u is wider than %u in\n%.3000s", lines, width,
                       drawn);
-        i += escape == 0 ? 1 : escape;
+        i += escape == 0 ? length : escape;
     }
     ck_assert_uint_eq(lines, lines_wanted);
     ck_assert_uint_eq(columns, 0);
@@ -119,15 +120,117 @@ START_TEST(a_wide_terminal_shows_every_column)
 }
 END_TEST
 
-START_TEST(a_narrow_terminal_shortens_bars_before_names_and_numbers_never)
+START_TEST(a_narrow_terminal_leaves_columns_out_and_cuts_no_number)
 {
-    start_watch(true, false, 70);
-    const char *drawn = draw_number(2);
+    static const struct {
+        unsigned width;
+        const char *titles, *storm;
+    } rows[] = {
+        {76, "job   progress     trials  ops/s justified premature unknown found   left",
+         "storm [#####-----]  18000 130.0k      9.8M         8       2     2   12 m"},
+        {70, "job   progress trials  ops/s justified premature unknown found   left",
+         "storm [###---]  18000 130.0k      9.8M         8       2     2   12 m"},
+        {69, "job   progress     trials justified premature unknown found   left",
+         "storm [#####-----]  18000      9.8M         8       2     2   12 m"},
+        {60, "job   progress     trials premature unknown found   left",
+         "storm [#####-----]  18000         8       2     2   12 m"},
+        {50, "job   progress     premature unknown found   left",
+         "storm [#####-----]         8       2     2   12 m"},
+        {40, "job   progress   premature found   left", "storm [####----]         8     2   12 m"},
+        {30, "job   progress   found   left", "storm [####----]     2   12 m"},
+        {21, "job   progress found", "storm [###---]     2"},
+        {13, "job   found", "storm     2"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[128];
+        start_watch(true, false, rows[i].width);
+        const char *drawn = draw_number(2);
+        (void)snprintf(line, sizeof line, "\r%s\033[K\n", rows[i].titles);
+        expect_part(drawn, line);
+        (void)snprintf(line, sizeof line, "\n%s\033[K\n", rows[i].storm);
+        expect_part(drawn, line);
+    }
+}
+END_TEST
+
+static const char *draw_names(unsigned width, const char *const *job_names, size_t count)
+{
+    static struct report_result results[4];
+    static const struct report_end end = {.elapsed_ns = SECOND};
+    const struct report_campaign campaign = {
+        .results = results, .result_count = count, .end = &end, .duration_left_ns = 9 * SECOND};
+    for (size_t i = 0; i < count; i++) {
+        results[i] = (struct report_result){
+            .name = job_names[i], .trials = 1, .finding_count = 7, .done = 1, .due = 10};
+    }
+    start_watch(true, false, width);
+    return draw_campaign(&campaign);
+}
+
+START_TEST(names_that_begin_alike_are_told_apart)
+{
+    static const char *const alike[] = {"recompilation_churn", "recompilation_churn_faults"};
+    const char *drawn = draw_names(120, alike, 2);
+    expect_part(drawn, "\nrecompilation_churn        [#---------] ");
+    expect_part(drawn, "\nrecompilation_churn_faults [#---------] ");
+    drawn = draw_names(80, alike, 2);
+    expect_part(drawn, "\nrecompi.._churn [------] ");
+    expect_part(drawn, "\nrecompi..faults [------] ");
+    drawn = draw_names(40, alike, 2);
+    expect_part(drawn, "found   left");
+    expect_part(drawn, "\nrecompil..n_churn [------]     7    9 s");
+    expect_part(drawn, "\nrecompil.._faults [------]     7    9 s");
+    static const char *const middle[] = {"fragmentation_storm_a_and_its_faults",
+                                         "fragmentation_storm_b_and_its_faults"};
+    drawn = draw_names(80, middle, 2);
+    expect_part(drawn, "\nfragmentation_storm_a_and_its_faults [---------] ");
+    expect_part(drawn, "\nfragmentation_storm_b_and_its_faults [---------] ");
+    expect_part(drawn, "found   left");
+    ck_assert_ptr_null(strstr(drawn, "trials justified"));
+    drawn = draw_names(50, middle, 2);
+    expect_part(drawn, "\nfragmentation_st..a_and_its_faults [------]     7\033[K\n");
+    expect_part(drawn, "\nfragmentation_st..b_and_its_faults [------]     7\033[K\n");
+    drawn = draw_names(40, middle, 2);
+    expect_part(drawn, " found\033[K\n");
+    ck_assert_uint_eq(count_of(drawn, "     7\033[K\n"), 2);
+}
+END_TEST
+
+START_TEST(hostile_names_keep_the_columns_aligned)
+{
+    static const char *const hostile[] = {"<script>alert(1)</script>\"'&", "\033[2J\r\n\x9b",
+                                          "\xe4\xb8\xad\xe6\x96\x87\xe5\xad\x97",
+                                          "e\xcc\x81\xcc\xb2\xe2\x80\x8d"};
+    const char *drawn = draw_names(120, hostile, 4);
+    expect_part(drawn, "\n<script>alert(1)</script>\"'& [#---------] ");
+    expect_part(drawn, "\n\\x1b[2J\\x0d\\x0a\\x9b          [#---------] ");
     expect_part(drawn,
-                "\nstorm [###---]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
-    start_watch(true, false, 40);
+                "\n\xe4\xb8\xad\xe6\x96\x87\xe5\xad\x97                       [#---------] ");
+    expect_part(drawn, "\ne\xcc\x81\xcc\xb2\xe2\x80\x8d                            [#---------] ");
+    for (unsigned width = 13; width < 100; width++) {
+        draw_names(width, hostile, 4);
+        for (unsigned line = 1; line < 5; line++) {
+            ck_assert_msg(watch.line_widths[line] == watch.line_widths[0], "line %u at %u: %u",
+                          line, width, watch.line_widths[line]);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_terminal_that_became_narrower_has_wrapped_what_was_drawn)
+{
+    start_watch(true, false, 120);
+    draw_number(2); /* five lines of 75 columns, one of 119 */
+    watch_resize(&watch, 60, 0);
+    const char *drawn = draw_number(2);
+    ck_assert_msg(strncmp(drawn, "\033[12A\r", 6) == 0, "%s", drawn + 1);
+    expect_no_line_above(drawn, 59, 6);
+    watch_resize(&watch, 200, 0);
+    ck_assert_int_eq(strncmp(draw_number(2), "\033[6A\r", 5), 0);
+    watch_resize(&watch, 200, 5);
     drawn = draw_number(2);
-    expect_part(drawn, "\nstorm [##---]  18000 130.0k      9.8M  \033[K\n");
+    expect_part(drawn, "\n3 more jobs ");
+    expect_no_line_above(drawn, 199, 4);
 }
 END_TEST
 
@@ -203,7 +306,7 @@ START_TEST(names_cannot_act_on_the_terminal)
 {
     start_watch(true, false, 200);
     const char *drawn = draw_number(3);
-    expect_part(drawn, "\na]]>b<c>&d\"e'f\\x1b[31m\\x [");
+    expect_part(drawn, "\na]]>b<c>&d\"e'f\\x1b[..\xe4\xb8\xad|</testsuite><!-- [");
     ck_assert_ptr_null(strstr(drawn, "\033[31m"));
     static const char name[] = "\xc3\xa9\xe4\xb8\xad\xcc\x81z";
     const struct report_result result = {.name = name};
@@ -211,7 +314,7 @@ START_TEST(names_cannot_act_on_the_terminal)
                                              .result_count = 1,
                                              .end = campaign_get(0)->campaign.end,
                                              .duration_left_ns = UINT64_MAX};
-    expect_part(draw_campaign(&campaign), "\n\xc3\xa9??z [#---------]");
+    expect_part(draw_campaign(&campaign), "\n\xc3\xa9\xe4\xb8\xad\xcc\x81z [#---------]");
 }
 END_TEST
 
@@ -312,6 +415,11 @@ START_TEST(colours_need_a_terminal_that_knows_them_and_nobody_who_minds)
     ck_assert(!watch_wants_colour(true, NULL, ""));
     ck_assert(!watch_wants_colour(true, NULL, NULL));
     ck_assert(!watch_wants_colour(false, NULL, "xterm"));
+    ck_assert(watch_wants_cursor(true, "xterm"));
+    ck_assert(!watch_wants_cursor(true, "dumb"));
+    ck_assert(!watch_wants_cursor(true, ""));
+    ck_assert(!watch_wants_cursor(true, NULL));
+    ck_assert(!watch_wants_cursor(false, "xterm"));
 }
 END_TEST
 
@@ -357,7 +465,10 @@ Suite *suite_of_reports_watch(void)
     tcase_add_checked_fixture(tests, NULL, release_text);
     tcase_add_test(tests, no_line_is_wider_than_the_terminal);
     tcase_add_test(tests, a_wide_terminal_shows_every_column);
-    tcase_add_test(tests, a_narrow_terminal_shortens_bars_before_names_and_numbers_never);
+    tcase_add_test(tests, a_narrow_terminal_leaves_columns_out_and_cuts_no_number);
+    tcase_add_test(tests, names_that_begin_alike_are_told_apart);
+    tcase_add_test(tests, hostile_names_keep_the_columns_aligned);
+    tcase_add_test(tests, a_terminal_that_became_narrower_has_wrapped_what_was_drawn);
     tcase_add_test(tests, a_redraw_begins_where_the_last_one_began);
     tcase_add_test(tests, a_cleared_table_is_gone_and_drawn_anew);
     tcase_add_test(tests, a_pipe_gets_plain_lines);

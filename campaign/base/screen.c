@@ -1,0 +1,34 @@
+#include "campaign/base/screen.h"
+
+#include "harness/base/size.h"
+#include "reports/watch.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static unsigned choose_width(unsigned terminal_width)
+{
+    const char *columns = getenv("COLUMNS");
+    uint64_t number;
+    const bool is_number = columns != NULL && number_parse(columns, strlen(columns), &number) &&
+                           number > 0 && number <= INT_MAX;
+    return is_number && (terminal_width == 0 || number < terminal_width) ? (unsigned)number
+                                                                         : terminal_width;
+}
+
+struct screen screen_look(int file)
+{
+    struct winsize size = {0};
+    const char *term = getenv("TERM");
+    if (!watch_wants_cursor(isatty(file), term)) {
+        return (struct screen){0};
+    }
+    const bool has_size = ioctl(file, TIOCGWINSZ, &size) == 0;
+    return (struct screen){.has_cursor = true,
+                           .has_colour = watch_wants_colour(true, getenv("NO_COLOR"), term),
+                           .width = choose_width(has_size ? size.ws_col : 0),
+                           .height = has_size ? size.ws_row : 0};
+}
