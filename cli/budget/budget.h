@@ -6,6 +6,7 @@
 #include "campaign/process/death.h"
 #include "cli/recording.h"
 #include "cli/step_axis.h"
+#include "reports/annotation.h"
 
 /* Fragmentation counts while the host has at least 1 / so much of its device in use. */
 enum { BUDGET_FULL_DIVISOR = 2 };
@@ -128,5 +129,8 @@ void budget_describe(const struct budget *budget, const struct budget_row *row,
 void budget_lines(const struct budget *budget, bool died, int exit_code, struct writing *text);
 /* The same for people. */
 void budget_text(const struct budget *budget, bool died, struct writing *text);
+/* Each exceeded limit, a broken promise, and a target that died, at the line of FILE where it was.
+ */
+void budget_annotate(const struct budget *budget, bool died, struct annotations *annotations);
 
 #endif

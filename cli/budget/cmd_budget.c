@@ -1,5 +1,6 @@
 /* budget: a trace as a test, with limits on what it may have. */
 #include "campaign/engine/output.h"
+#include "cli/annotate.h"
 #include "cli/budget/budget.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
@@ -29,6 +30,21 @@ static enum exit_code find_exit_code(const struct budget *budget, bool died)
     return code != EXIT_HARNESS && budget_count_exceeded(budget) > 0 ? EXIT_BROKEN : code;
 }
 
+static enum exit_code put_annotations(const struct budget *budget, bool died, struct output *output)
+{
+    struct annotations annotations = {0};
+    struct writing heading;
+    writing_init(&heading);
+    writing_append(&heading, "budget of ");
+    writing_append_visible(&heading, budget->arguments->words[0]);
+    budget_annotate(budget, died, &annotations);
+    const enum exit_code code = annotate_put(&budget->arguments->run, output,
+                                             writing_string(&heading), &annotations);
+    annotations_deinit(&annotations);
+    writing_deinit(&heading);
+    return code;
+}
+
 static enum exit_code print_budget(const struct budget *budget, bool died)
 {
     const bool is_json = budget->arguments->run.is_json;
@@ -46,7 +62,9 @@ static enum exit_code print_budget(const struct budget *budget, bool died)
     }
     output_flush(&output);
     writing_deinit(&text);
-    return output.is_failed ? EXIT_HARNESS : code;
+    const enum exit_code put = output.is_failed ? EXIT_HARNESS
+                                                : put_annotations(budget, died, &output);
+    return put == EXIT_KEPT ? code : put;
 }
 
 static enum exit_code run_budget(struct budget *budget)
@@ -71,6 +89,7 @@ static enum exit_code budget_subcommand(const struct arguments *arguments)
     budget->arguments = arguments;
     code = recording_read(arguments->words[0], arguments, true, &budget->recording);
     code = code == EXIT_KEPT ? budget_plan(budget) : code;
+    code = code == EXIT_KEPT ? annotate_begin(&arguments->run) : code;
     code = code == EXIT_KEPT ? run_budget(budget) : code;
     budget_deinit(budget);
     free(budget);
@@ -93,6 +112,8 @@ static const char *const options[] = {"--peak",
                                       "--kv-tokens-per-second",
                                       "--op-timeout",
                                       "--trial-timeout",
+                                      "--annotate",
+                                      "--out",
                                       "--json",
                                       NULL};
 
@@ -108,9 +129,10 @@ const struct subcommand subcommand_budget = {
         "--fragmentation holds after the warm-ups, while at least half of the device is in use.  An\n"
         "out-of-memory exceeds the budget unless --ooms allows it.\n"
         "Exit 1: a limit is exceeded, a promise is broken, or the target died.  For each limit budget prints\n"
-        "by how much, at which op, step and line of FILE, and which tags hold the memory.\n\n"
+        "by how much, at which op, step and line of FILE, and which tags hold the memory.  --annotate shows\n"
+        "them beside the change under review (docs/ci.md).\n\n"
         "Example: hbmstress budget trace.pickle --peak 30G --growth-per-step 0 --warmups 3\n"
-        "Example: hbmstress budget job.ops --fragmentation 5% --tag-peak activations=2G --json",
+        "Example: hbmstress budget job.ops --fragmentation 5% --tag-peak activations=2G --annotate github",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

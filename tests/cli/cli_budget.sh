@@ -206,4 +206,26 @@ if [ -e "$snapshot" ]; then
     expect_text out.txt '"holders":[{"tag":"'
     expect_refusal 2 "give --capacity or --chip" budget "$snapshot" --fragmentation 5%
 fi
+# --- beside a change ---
+
+cat >annotated.ops <<'END'
+hbmstress-ops 1
+capacity 64M
+tag 1 "a:b,c%"
+
+0: alloc size=8M tag=1
+1: alloc size=8M tag=1
+END
+expect_exit 1 budget annotated.ops --peak 15M --annotate github
+expect_text out.txt "::error file=annotated.ops,line=6,title=budget exceeded%3A peak::16.00M"
+expect_text out.txt "held by: a:b,c%25 16.00M"
+expect_exit 1 budget annotated.ops --peak 15M --annotate github --json
+[ "$(grep -vc '^{' out.txt)" = 0 ] || fail "not JSON: $(cat out.txt)"
+expect_text err.txt "::error file=annotated.ops,line=6,"
+expect_exit 1 budget annotated.ops --peak 15M --annotate gitlab --out annotated
+expect_text annotated/gl-code-quality-report.json '"location":{"path":"annotated.ops","lines":{"begin":6}}'
+expect_exit 0 budget annotated.ops --peak 16M --annotate gitlab --out annotated
+[ "$(cat annotated/gl-code-quality-report.json)" = "[]" ] || fail "not an empty array"
+expect_exit 1 budget annotated.ops --peak 16M --target "$bad_target" --target-option fails=abort --annotate github
+expect_text out.txt "::error file=annotated.ops,line="
 finish
