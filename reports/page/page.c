@@ -8,22 +8,38 @@
 
 /* --- texts --- */
 
+enum { PIECE_LENGTH_MAX = 255 };
+
+/* How much of a line is one piece: characters (of at most 4 bytes) are not cut in two. */
+static size_t cut_piece(const char *string, size_t length)
+{
+    if (length <= PIECE_LENGTH_MAX) {
+        return length;
+    }
+    length = PIECE_LENGTH_MAX;
+    while (length > PIECE_LENGTH_MAX - 3 && ((unsigned char)string[length] & 0xC0) == 0x80) {
+        length--;
+    }
+    return length;
+}
+
+static void append_line(struct writing *html, const char *string, size_t length)
+{
+    while (length > 0) {
+        char piece[PIECE_LENGTH_MAX + 1];
+        const size_t piece_length = cut_piece(string, length);
+        memcpy(piece, string, piece_length);
+        piece[piece_length] = '\0';
+        writing_append_xml(html, piece);
+        string += piece_length;
+        length -= piece_length;
+    }
+}
+
 void page_append_text(struct writing *html, const char *string)
 {
     for (const char *end = strchr(string, '\n'); end != NULL; end = strchr(string, '\n')) {
-        char line[256];
-        while (string < end) {
-            size_t length = (size_t)(end - string);
-            length = length < sizeof line ? length : sizeof line - 1;
-            /* A character is not cut in two. */
-            while (length > 1 && length == sizeof line - 1 && (string[length] & 0xC0) == 0x80) {
-                length--;
-            }
-            memcpy(line, string, length);
-            line[length] = '\0';
-            writing_append_xml(html, line);
-            string += length;
-        }
+        append_line(html, string, (size_t)(end - string));
         writing_append(html, "\n");
         string = end + 1;
     }

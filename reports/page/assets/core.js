@@ -32,6 +32,13 @@ hbmstress.formatBytes = function (bytes) {
 
 hbmstress.formatAddress = (address) => `0x${address.toString(16)}`;
 
+// Calls back whenever the colours changed: the reader chose a theme, or the system's setting did.
+hbmstress.onThemeChange = function (callback) {
+  new MutationObserver(callback).observe(document.documentElement,
+    { attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", callback);
+};
+
 // Base64 text as bytes.
 hbmstress.decodeBase64 = function (text) {
   const binary = atob(text);
@@ -69,6 +76,10 @@ hbmstress.NumberReader = class {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 };
+
+// What the help lists.  Each part of the page adds its own: {title, isThere, keys: [[keys, what they
+// do], ...]}; keys are separated by blanks, and isThere() is whether the page has that part.
+hbmstress.keyGroups = [];
 
 // Parts of the page by the name of their script: each is a function that is called once the page
 // is there.
