@@ -226,6 +226,6 @@ expect_exit 1 budget annotated.ops --peak 15M --annotate gitlab --out annotated
 expect_text annotated/gl-code-quality-report.json '"location":{"path":"annotated.ops","lines":{"begin":6}}'
 expect_exit 0 budget annotated.ops --peak 16M --annotate gitlab --out annotated
 [ "$(cat annotated/gl-code-quality-report.json)" = "[]" ] || fail "not an empty array"
-expect_exit 1 budget annotated.ops --peak 16M --target "$bad_target" --target-option fails=abort --annotate github
+expect_exit 1 budget annotated.ops --peak 16M --target "$bad_target" --target-option fails=crash --annotate github
 expect_text out.txt "::error file=annotated.ops,line="
 finish

@@ -49,7 +49,8 @@ hbmstress.decodeBase64 = function (text) {
   return bytes;
 };
 
-// Reads the numbers of a stream: LEB128, seven bits a byte, the lowest first, exact up to 2^53.
+// Reads the numbers of a stream: LEB128, seven bits a byte, the lowest first, exact up to 2^53. Past
+// the end all numbers are 0.
 hbmstress.NumberReader = class {
   constructor(bytes) {
     this.bytes = bytes;
@@ -62,7 +63,8 @@ hbmstress.NumberReader = class {
     let value = 0;
     let scale = 1;
     for (;;) {
-      const byte = this.bytes[this.at++];
+      const byte = this.at < this.bytes.length ? this.bytes[this.at] : 0;
+      this.at++;
       value += (byte & 127) * scale;
       if (byte < 128) {
         return value;
