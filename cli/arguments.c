@@ -30,6 +30,16 @@ static const char *set_format(struct arguments *arguments, const char *value)
     return option_set_text(&arguments->format, value);
 }
 
+static const char *set_at(struct arguments *arguments, const char *value)
+{
+    uint64_t op = 0;
+    if (strcmp(value, "peak") != 0 && strcmp(value, "failure") != 0 &&
+        (!number_parse(value, strlen(value), &op) || op >= OP_NONE)) {
+        return "is not peak, failure, or the number of an op";
+    }
+    return option_set_text(&arguments->at, value);
+}
+
 /* 2^40 bytes, and a token each nanosecond, are beyond what anybody serves. */
 static const char *set_kv_bytes_per_token(struct arguments *arguments, const char *value)
 {
@@ -376,6 +386,10 @@ static const struct option_row option_rows[] = {
     {"--format", "-f", "NAME",
      "the format of FILE (default auto; list formats); for export, the format to write",
      set_format},
+    {"--at", NULL, "MOMENT",
+     "the moment that a profile shows: peak (default), failure (the first out-of-memory), or after "
+     "the op of a number",
+     set_at},
     {"--sweep", NULL, NULL,
      "fail each device call of one op list per scenario: the 1st, the 2nd ... (default 400 ops)",
      set_sweep},

@@ -34,6 +34,7 @@ struct arguments {
     size_t word_count;
     const char *output, *format, *certificates, *resume, *what_if_out, *checkpoint_tags;
     const char *svg;                                   /* of explain */
+    const char *at;                                    /* of export */
     const char *language, *returns;                    /* of new-target */
     const char *list, *observations;                   /* of certificates that are checked */
     uint64_t kv_bytes_per_token, kv_tokens_per_second; /* 0 = not given */

@@ -15,6 +15,7 @@ struct place {
     uint64_t seen_address; /* in the model, when stamp is that of the look */
     uint64_t stamp;
     size_t present_index; /* in present, unless state is NONE or RETIRED */
+    uint32_t op;          /* that made it */
     uint8_t state;        /* enum place_state */
     uint8_t host, lane, tag;
     bool is_program, is_absent, is_seen_absent, is_seen_dying;
@@ -74,6 +75,7 @@ static void send_event(struct block_events *block_events, enum export_action act
     const struct model *model = run_model(block_events->run, place->host);
     const struct export_event event = {.action = action,
                                        .op = block_events->op,
+                                       .block = place->op,
                                        .address = address,
                                        .size_bytes = place->size_bytes,
                                        .requested_bytes = place->requested_bytes,
@@ -84,7 +86,8 @@ static void send_event(struct block_events *block_events, enum export_action act
                                        .in_use_bytes = model_in_use_bytes(model),
                                        .largest_hole_bytes = model_largest_hole_bytes(model),
                                        .is_absent = place->is_absent,
-                                       .is_dying = place->state == PLACE_DYING};
+                                       .is_dying = place->state == PLACE_DYING,
+                                       .is_program = place->is_program};
     block_events->event(block_events->context, &event);
 }
 
@@ -95,7 +98,9 @@ static struct place *place_of(struct block_events *block_events, uint32_t op)
     while (block_events->place_count <= op) {
         block_events->places = array_grown(block_events->places, block_events->place_count,
                                            &block_events->place_room, sizeof *block_events->places);
-        block_events->places[block_events->place_count++] = (struct place){0};
+        block_events->places[block_events->place_count] = (struct place){
+            .op = (uint32_t)block_events->place_count};
+        block_events->place_count++;
     }
     return &block_events->places[op];
 }
@@ -231,6 +236,7 @@ static void begin_place(struct block_events *block_events, const struct op *op,
                             .host = op->host,
                             .lane = op->lane,
                             .tag = op->tag,
+                            .op = number,
                             .is_told = is_told,
                             .is_program = op->kind == OP_LOAD};
     enter_place(block_events, number, PLACE_LIVE);
@@ -313,6 +319,8 @@ static void process_failure(struct block_events *block_events, const struct op *
                                 .requested_bytes = is_judged ? verdict->requested_bytes : bytes,
                                 .host = op->host,
                                 .lane = op->lane,
+                                .op = block_events->op,
+                                .is_program = program != NULL || op->kind == OP_LOAD,
                                 .tag = program == NULL ? op->tag : program->tag};
     send_event(block_events, EXPORT_FAILED, &place, 0);
 }
@@ -407,12 +415,12 @@ static void process_after(struct block_events *block_events)
     }
 }
 
-void block_events_take(struct block_events *block_events, const struct run *run,
+bool block_events_take(struct block_events *block_events, const struct run *run,
                        const struct verdict *verdict)
 {
     const struct observation *seen = run_observation(run);
     if (seen->op >= run_ops(run)->count || place_of(block_events, seen->op)->is_told) {
-        return;
+        return false;
     }
     const struct op *op = &run_ops(run)->ops[seen->op];
     block_events->run = run;
@@ -432,6 +440,7 @@ void block_events_take(struct block_events *block_events, const struct run *run,
     }
     process_after(block_events);
     block_events->run = NULL;
+    return true;
 }
 
 /* --- the end --- */

@@ -16,9 +16,9 @@ struct block_events *block_events_create(void (*event)(void *context,
 void block_events_destroy(struct block_events *block_events);
 
 /* To be called from a run_listener after each op, with what it is given; what the end of the run
- * does is left out. O(hosts), and O(blocks) where a block moved, completed its free, or was
- * evicted, with lanes for 64 ops after it. */
-void block_events_take(struct block_events *block_events, const struct run *run,
+ * does is left out.  False: that op was told before. O(hosts), and O(blocks) where a block moved,
+ * completed its free, or was evicted, with lanes for 64 ops after it. */
+bool block_events_take(struct block_events *block_events, const struct run *run,
                        const struct verdict *verdict);
 
 /* How it stands after the last op: the blocks, sorted by host and address (*count of them, the

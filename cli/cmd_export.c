@@ -5,11 +5,11 @@
 #include "campaign/base/place.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
-#include "cli/block_events.h"
+#include "cli/export_feed.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
-#include "formats/export/export.h"
 #include "harness/base/check.h"
+#include "harness/base/size.h"
 #include "harness/base/standard.h"
 #include "harness/base/whole_file.h"
 #include "harness/trial/trial_run.h"
@@ -22,8 +22,8 @@
 
 /* What the child answers. */
 struct answer {
-    bool is_written, is_refused;
-    int error; /* errno of a write that failed; 0 = none */
+    bool is_written, is_refused, has_missed; /* the moment that --at names */
+    int error;                               /* errno of a write that failed; 0 = none */
     uint64_t event_count;
     struct run_totals totals;
     char reason[VERDICT_REASON_BYTES]; /* of the first promise that was broken; "" = none */
@@ -33,48 +33,19 @@ struct answer {
 struct exporting {
     const struct recording *recording;
     const struct exporter *exporter;
-    const char *path;              /* as the user names it; NULL: standard output */
+    const char *source;            /* what is run, as the user names it */
+    const char *at;                /* of --at; NULL: not given */
+    const char *path;              /* the same of the output; NULL: standard output */
     struct place place;            /* of path */
     char partial[FILE_PATH_BYTES]; /* where it is written until it is whole; "" = at once */
-    struct export export;
-    struct block_events *block_events;
+    struct export_feed feed;
     struct answer answer;
-    bool has_begun, is_good;
 };
-
-static void count_event(void *context, const struct export_event *event)
-{
-    struct exporting *exporting = context;
-    exporting->exporter->event(&exporting->export, event);
-    exporting->answer.event_count++;
-}
-
-/* The granule is known from the first op on. */
-static void begin_export(struct exporting *exporting, const struct setup *setup)
-{
-    if (exporting->has_begun) {
-        return;
-    }
-    static struct setup copy; /* outlives the run */
-    copy = *setup;
-    exporting->has_begun = true;
-    exporting->export.setup = &copy;
-    exporting->is_good = exporting->exporter->begin(&exporting->export);
-}
-
-static void export_step(void *context, const struct run *run, const struct verdict *verdict)
-{
-    struct exporting *exporting = context;
-    begin_export(exporting, run_setup(run));
-    if (exporting->is_good) {
-        block_events_take(exporting->block_events, run, verdict);
-    }
-}
 
 /* From the ops to a stream that has it all.  False: *answer says why not. */
 static bool run_and_write(struct exporting *exporting)
 {
-    const struct run_listener listener = {exporting, export_step};
+    const struct run_listener listener = {&exporting->feed, export_feed_judged};
     const struct recording *recording = exporting->recording;
     struct answer *answer = &exporting->answer;
     struct trial trial;
@@ -84,25 +55,20 @@ static bool run_and_write(struct exporting *exporting)
     if (answer->is_refused) {
         return false;
     }
-    begin_export(exporting, &trial.setup);
     answer->totals = trial.totals;
     snprintf(answer->reason, sizeof answer->reason, "%s", trial.first.reason);
-    struct export_final final = {.reserved_bytes = block_events_reserved(exporting->block_events),
-                                 .ops = &trial.ops,
-                                 .now_ns = block_events_now_ns(exporting->block_events)};
-    final.blocks = block_events_blocks(exporting->block_events, &final.block_count);
-    exporting->is_good = exporting->exporter->end(&exporting->export,
-                                                  exporting->is_good ? &final : NULL) &&
-                         exporting->is_good;
+    const bool is_good = export_feed_finish(&exporting->feed, &trial);
+    answer->event_count = exporting->feed.event_count;
+    answer->has_missed = exporting->feed.export.has_missed;
     trial_deinit(&trial);
-    answer->error = exporting->is_good ? 0 : ENOMEM;
-    return exporting->is_good;
+    answer->error = is_good ? 0 : ENOMEM;
+    return is_good && !answer->has_missed;
 }
 
 /* Whether all of it is where it belongs. */
 static bool finish_output(struct exporting *exporting)
 {
-    FILE *stream = exporting->export.stream;
+    FILE *stream = exporting->feed.export.stream;
     errno = 0;
     bool is_good;
     if (exporting->partial[0] != '\0') {
@@ -115,21 +81,38 @@ static bool finish_output(struct exporting *exporting)
     return is_good;
 }
 
+/* Of what --at accepts. */
+static void set_moment(struct export *export, const char *at)
+{
+    uint64_t op = 0;
+    if (at == NULL || strcmp(at, "peak") == 0) {
+        export->moment = EXPORT_AT_PEAK;
+    } else if (number_parse(at, strlen(at), &op)) {
+        export->moment = EXPORT_AT_OP;
+        export->moment_op = (uint32_t)op;
+    } else {
+        export->moment = EXPORT_AT_FAILURE;
+    }
+}
+
 static void export_and_answer(void *context, int file)
 {
     struct exporting *exporting = context;
     struct answer *answer = &exporting->answer;
-    exporting->block_events = block_events_create(count_event, exporting);
+    struct export_feed *feed = &exporting->feed;
+    const bool is_fed = export_feed_init(feed, exporting->exporter);
+    feed->export.source = exporting->source;
+    set_moment(&feed->export, exporting->at);
     /* What the parent removed because it ends is not made again. */
-    exporting->export.stream = exporting->path == NULL         ? standard_output()
-                               : exporting->partial[0] != '\0' ? fopen(exporting->partial, "r+")
-                                                               : fopen(exporting->path, "w");
-    if (exporting->export.stream == NULL || exporting->block_events == NULL) {
+    feed->export.stream = exporting->path == NULL         ? standard_output()
+                          : exporting->partial[0] != '\0' ? fopen(exporting->partial, "r+")
+                                                          : fopen(exporting->path, "w");
+    if (feed->export.stream == NULL || !is_fed) {
         answer->error = errno == 0 ? ENOMEM : errno;
     } else {
         answer->is_written = run_and_write(exporting) && finish_output(exporting);
     }
-    block_events_destroy(exporting->block_events);
+    export_feed_deinit(feed);
     (void)file_write_all(file, answer, sizeof *answer);
 }
 
@@ -190,6 +173,10 @@ static enum exit_code print_end(const struct exporting *exporting, const char *f
         return message_fail(EXIT_HARNESS,
                             "%s: the target now refuses the setup that it accepted before", file);
     }
+    if (answer->has_missed) {
+        return message_fail(EXIT_USAGE, "%s: --at %s: the run has no such moment", file,
+                            exporting->at == NULL ? "peak" : exporting->at);
+    }
     if (answer->is_written || (exporting->path == NULL && answer->error == EPIPE)) {
         return print_written(exporting);
     }
@@ -244,8 +231,14 @@ static enum exit_code export_subcommand(const struct arguments *arguments)
 {
     struct arguments reading = *arguments;
     struct recording recording;
-    struct exporting exporting = {.recording = &recording, .path = arguments->output};
+    struct exporting exporting = {.recording = &recording,
+                                  .source = arguments->words[0],
+                                  .at = arguments->at,
+                                  .path = arguments->output};
     enum exit_code code = find_exporter(arguments->format, &exporting.exporter);
+    if (code == EXIT_KEPT && exporting.at != NULL && !exporting.exporter->has_moment) {
+        code = message_fail(EXIT_USAGE, "--at applies to --format pprof alone");
+    }
     if (code == EXIT_KEPT && exporting.path != NULL) {
         code = place_find(exporting.path, arguments->words[0], &exporting.place);
     }
@@ -261,23 +254,37 @@ static enum exit_code export_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {
-    "--format",        "--output",     "--target", "--target-option",      "--chip",
-    "--capacity",      "--hosts",      "--seed",   "--kv-bytes-per-token", "--kv-tokens-per-second",
-    "--trial-timeout", "--op-timeout", NULL};
+static const char *const options[] = {"--format",
+                                      "--output",
+                                      "--at",
+                                      "--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--seed",
+                                      "--kv-bytes-per-token",
+                                      "--kv-tokens-per-second",
+                                      "--trial-timeout",
+                                      "--op-timeout",
+                                      NULL};
 
 const struct subcommand subcommand_export = {
     .name = "export",
     .summary = "run an op list or a field log, and write what happened for other tools",
-    .usage = "FILE [--format csv|rmm|torch_snapshot|ops] [options]",
+    .usage = "FILE [--format csv|rmm|torch_snapshot|memory_viz|perfetto|svg|pprof|ops] [options]",
     .description =
         "FILE has any format that import knows.  Export runs it on its target and writes what happened to\n"
         "each block (docs/formats/export.md):\n\n"
         "  csv             a table of events (the default)\n"
         "  rmm             a log of RAPIDS RMM\n"
         "  torch_snapshot  a memory snapshot of PyTorch, in JSON\n"
+        "  memory_viz      the same as a pickle, for pytorch.org/memory_viz\n"
+        "  perfetto        a timeline of ops, mitigations and memory, for ui.perfetto.dev\n"
+        "  svg             a picture: the memory by address over time, and its curves\n"
+        "  pprof           who holds memory at one moment (--at), for go tool pprof\n"
         "  ops             the ops that were run\n\n"
-        "Example: hbmstress export crash.log --format torch_snapshot -o crash.json",
+        "Example: hbmstress export crash.log --format memory_viz -o crash.pickle",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -4,8 +4,11 @@
 #ifndef FORMATS_EXPORT_EXPORT_H
 #define FORMATS_EXPORT_EXPORT_H
 
+#include "harness/device/device.h"
+#include "harness/model/model.h"
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
+#include "harness/oracle/verdict.h"
 
 #include <stdio.h>
 
@@ -26,15 +29,39 @@ const char *export_action_name(enum export_action action); /* "alloc", "free_req
 struct export_event {
     enum export_action action;
     uint32_t op;         /* its number: of a free that completed late, the op in which it did */
+    uint32_t block;      /* the op that made the block; of FAILED: op */
     uint64_t address;    /* an offset into the device of the host; 0 with FAILED */
     uint64_t size_bytes; /* that the block takes; FAILED: as requested */
     uint64_t requested_bytes; /* image and stack of a program that failed */
     uint8_t lane, host, tag;
     uint64_t now_ns;                           /* virtual time */
     uint64_t in_use_bytes, largest_hole_bytes; /* of the host, after the op */
-    bool is_absent; /* the block is in host memory: it left the address, and is nowhere on the
-                       device */
-    bool is_dying;  /* its free was requested */
+    bool is_absent;  /* the block is in host memory: it left the address, and is nowhere on the
+                        device */
+    bool is_dying;   /* its free was requested */
+    bool is_program; /* the block is an image */
+};
+
+/* A host's memory after an op, as its model has it. */
+struct export_memory {
+    uint64_t in_use_bytes, reserved_bytes, largest_hole_bytes;
+};
+
+/* An op of the list and what it did.  All that it points to is there during the call alone. */
+struct export_op {
+    const struct op *op;
+    uint32_t number;
+    bool is_skipped; /* the target was not called */
+    enum target_result result;
+    uint64_t address, size_bytes;
+    uint64_t now_ns;                 /* virtual time of its host, after it */
+    const struct device_call *calls; /* call_count that it made the target make, in order; of ops
+                                        that overlap, the first has those of all */
+    size_t call_count;
+    const struct verdict *verdict;      /* on the op, or VERDICT_NONE */
+    const char *message;                /* the target's error text, or "" */
+    const struct export_memory *memory; /* of each host */
+    const struct model *model;          /* of its host; it has the pending events of all hosts */
 };
 
 /* A block that is there at the end. */
@@ -53,10 +80,17 @@ struct export_final {
     uint64_t now_ns;
 };
 
+/* The moment of a format that shows one. */
+enum export_moment { EXPORT_AT_PEAK = 0, EXPORT_AT_FAILURE, EXPORT_AT_OP };
+
 /* One export under way. */
 struct export
 {
-    FILE *stream;              /* the caller's; write errors stay in it */
+    FILE *stream;       /* the caller's; write errors stay in it */
+    const char *source; /* the name of what was run */
+    enum export_moment moment;
+    uint32_t moment_op;        /* AT_OP: after which op */
+    bool has_missed;           /* set by end: the run has no such moment, and nothing was written */
     const struct setup *setup; /* granule and capacity complete */
     void *state;               /* the exporter's own, between begin and end */
 };
@@ -67,9 +101,12 @@ struct exporter {
     const char *summary;
     bool (*begin)(struct export *export); /* false: no host memory */
     void (*event)(struct export *export, const struct export_event *event);
+    /* After the events of the op.  NULL: the format needs no more than those. */
+    void (*op)(struct export *export, const struct export_op *op);
     /* Frees the state.  final is NULL when the run is given up.  False: no host memory, then or
      * before. */
     bool (*end)(struct export *export, const struct export_final *final);
+    bool has_moment; /* it shows one moment of the run */
 };
 
 /* Each exporter is one file, and one line in formats/export/list.h. */

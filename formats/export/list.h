@@ -3,4 +3,8 @@
 EXPORTER(csv)
 EXPORTER(rmm)
 EXPORTER(torch_snapshot)
+EXPORTER(memory_viz)
+EXPORTER(perfetto)
+EXPORTER(svg)
+EXPORTER(pprof)
 EXPORTER(ops)

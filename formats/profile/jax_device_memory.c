@@ -29,7 +29,7 @@ static bool is_user_file(const struct protobuf *file)
            !has_word(file, "/lib/python");
 }
 
-/* "function file.py:12", without the folders. */
+/* "function file.py:12", without the folders; the function alone where it has no file. */
 static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *frame)
 {
     char text[TAG_TEXT_BYTES];
@@ -41,6 +41,10 @@ static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *
         start--;
     }
     const size_t function_length = frame->function.end - frame->function.offset;
+    if (frame->file.offset == frame->file.end) {
+        return name_table_add(&snapshot->tags, frame->function.text + frame->function.offset,
+                              function_length < TAG_TEXT_BYTES ? function_length : TAG_TEXT_BYTES);
+    }
     const int length = snprintf(text, sizeof text, "%.*s %.*s:%" PRIu64,
                                 (int)(function_length < 256 ? function_length : 256),
                                 frame->function.text + frame->function.offset,
@@ -129,6 +133,7 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
 {
     struct walk walk = {.snapshot = snapshot, .tag = JAX_NO_TAG};
     const struct protobuf *device = pprof_label_find(sample, "device");
+    device = device != NULL ? device : pprof_label_find(sample, "host"); /* of hbmstress export */
     static const struct protobuf none = {.text = "no device", .end = sizeof "no device" - 1};
     device = device != NULL ? device : &none;
     if (!group->is_program) {
@@ -220,6 +225,14 @@ static enum import_result take_sample(struct snapshot *snapshot, const struct pp
     return add_group(snapshot, sample, &group);
 }
 
+/* As JAX names it, or as programs and `hbmstress export` do; -1: neither is there. */
+static int find_value(const struct pprof *profile, const char *name, const char *other,
+                      const char *unit)
+{
+    const int value = pprof_value_find(profile, name, unit);
+    return value >= 0 ? value : pprof_value_find(profile, other, unit);
+}
+
 static enum import_result read_samples(struct snapshot *snapshot)
 {
     struct protobuf reader = protobuf_of(snapshot->profile.text, snapshot->profile.length);
@@ -232,8 +245,8 @@ static enum import_result read_samples(struct snapshot *snapshot)
                            "profiles in one file?",
                            snapshot->profile.type_count);
     }
-    snapshot->count_value = pprof_value_find(&snapshot->profile, "allocations", "count");
-    snapshot->bytes_value = pprof_value_find(&snapshot->profile, "space", "bytes");
+    snapshot->count_value = find_value(&snapshot->profile, "allocations", "inuse_objects", "count");
+    snapshot->bytes_value = find_value(&snapshot->profile, "space", "inuse_space", "bytes");
     if (snapshot->count_value < 0 || snapshot->bytes_value < 0) {
         return import_fail(
             snapshot->error, IMPORT_INVALID, 0, 0,
@@ -320,8 +333,10 @@ static bool add_field(struct outline *outline, const struct protobuf_field *fiel
     if (field->number == TEXT && field->type == PROTOBUF_BYTES) {
         outline->text_count++;
         outline->has_allocations = outline->has_allocations ||
-                                   protobuf_is_text(&field->bytes, "allocations");
-        outline->has_space = outline->has_space || protobuf_is_text(&field->bytes, "space");
+                                   protobuf_is_text(&field->bytes, "allocations") ||
+                                   protobuf_is_text(&field->bytes, "inuse_objects");
+        outline->has_space = outline->has_space || protobuf_is_text(&field->bytes, "space") ||
+                             protobuf_is_text(&field->bytes, "inuse_space");
         outline->has_kind = outline->has_kind || protobuf_is_text(&field->bytes, "kind");
     }
     return outline->type_count > 0 && field->number <= LAST;

@@ -97,6 +97,12 @@ void json_add_seconds(struct writing *text, const char *key, uint64_t duration_n
     writing_append_seconds(text, duration_ns);
 }
 
+void json_add_microseconds(struct writing *text, const char *key, uint64_t time_ns)
+{
+    begin_member(text, key);
+    writing_append_format(text, "%" PRIu64 ".%03" PRIu64, time_ns / 1000, time_ns % 1000);
+}
+
 void json_nest(struct writing *text, const char *key, char bracket)
 {
     CHECK(bracket == '{' || bracket == '[');

@@ -26,6 +26,7 @@ void json_add_boolean(struct writing *text, const char *key, bool value);
  * at most whole. */
 void json_add_fraction(struct writing *text, const char *key, uint64_t part, uint64_t whole);
 void json_add_seconds(struct writing *text, const char *key, uint64_t duration_ns);
+void json_add_microseconds(struct writing *text, const char *key, uint64_t time_ns); /* "1.025" */
 void json_nest(struct writing *text, const char *key, char bracket); /* '{' or '[' */
 void json_unnest(struct writing *text, char bracket);                /* '}' or ']' */
 

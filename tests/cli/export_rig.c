@@ -24,52 +24,41 @@ static void told_take(void *context, const struct export_event *event)
     struct told *told = context;
     ck_assert_uint_lt(told->count, EVENT_COUNT_MAX);
     told->events[told->count++] = *event;
-    if (told->exporter != NULL) {
-        told->exporter->event(&told->export, event);
-    }
-}
-
-static void told_begin(struct told *told, const struct setup *setup)
-{
-    if (!told->has_begun) {
-        told->has_begun = true;
-        told->setup = *setup;
-        told->export.setup = &told->setup;
-        ck_assert(told->exporter == NULL || told->exporter->begin(&told->export));
-    }
 }
 
 void told_judged(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct told *told = context;
-    told_begin(told, run_setup(run));
     block_events_take(told->block_events, run, verdict);
+    if (told->feed.exporter != NULL) {
+        export_feed_judged(&told->feed, run, verdict);
+    }
 }
 
 void told_init(struct told *told, const struct exporter *exporter, FILE *stream)
 {
-    *told = (struct told){.exporter = exporter, .export = {.stream = stream}};
+    *told = (struct told){.count = 0};
     told->events = calloc(EVENT_COUNT_MAX, sizeof *told->events);
     told->block_events = block_events_create(told_take, told);
     ck_assert_ptr_nonnull(told->events);
     ck_assert_ptr_nonnull(told->block_events);
+    if (exporter != NULL) {
+        ck_assert(export_feed_init(&told->feed, exporter));
+        told->feed.export.stream = stream;
+    }
 }
 
 void told_deinit(struct told *told)
 {
+    export_feed_deinit(&told->feed);
     block_events_destroy(told->block_events);
     free(told->events);
 }
 
 void told_finish(struct told *told, const struct trial *trial)
 {
-    told_begin(told, &trial->setup);
-    struct export_final final = {.reserved_bytes = block_events_reserved(told->block_events),
-                                 .ops = &trial->ops,
-                                 .now_ns = block_events_now_ns(told->block_events)};
-    final.blocks = block_events_blocks(told->block_events, &final.block_count);
-    ck_assert(told->exporter->end(&told->export, &final));
-    fclose(told->export.stream);
+    ck_assert(export_feed_finish(&told->feed, trial));
+    fclose(told->feed.export.stream);
 }
 
 char *told_export(const char *ops, const struct exporter *exporter, struct told *told)
@@ -92,6 +81,7 @@ char *told_export(const char *ops, const struct exporter *exporter, struct told 
                   "%s", reason);
     ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
     told_finish(told, &trial);
+    told->length = length;
     trial_deinit(&trial);
     op_list_deinit(&list);
     return text;

@@ -3,20 +3,15 @@
 #ifndef TESTS_CLI_EXPORT_RIG_H
 #define TESTS_CLI_EXPORT_RIG_H
 
-#include "cli/block_events.h"
-#include "formats/export/export.h"
-#include "harness/run/run.h"
-#include "harness/run/trial.h"
+#include "cli/export_feed.h"
 
 /* One run with everything that was told of it. */
 struct told {
     struct block_events *block_events;
     struct export_event *events;
     size_t count;
-    const struct exporter *exporter; /* NULL: none is fed */
-    struct export export;
-    struct setup setup;
-    bool has_begun;
+    struct export_feed feed; /* its exporter is NULL: none is fed */
+    size_t length;           /* of what was written */
 };
 
 /* A list in which everything happens that can become of a block. */
@@ -31,8 +26,8 @@ void told_judged(void *context, const struct run *run, const struct verdict *ver
 /* Writes the end of the run, and closes the stream. */
 void told_finish(struct told *told, const struct trial *trial);
 
-/* Runs the text of a list, initialises *told, and gives what the exporter wrote; the caller frees.
- */
+/* Runs the text of a list, initialises *told, and gives what the exporter wrote, told->length bytes
+ * and a NUL; the caller frees. */
 char *told_export(const char *ops, const struct exporter *exporter, struct told *told);
 
 #endif

@@ -1,5 +1,6 @@
 /* What a run did goes out whole: events that replay to the state at the end, and come in again. */
 #include "campaign/plan/op_options.h"
+#include "formats/export/private/stays.h"
 #include "formats/formats.h"
 #include "harness/generate/faulting.h"
 #include "harness/op/ops_file.h"
@@ -144,6 +145,26 @@ static void check_events(const char *name, struct told *told)
     free(image.blocks);
 }
 
+/* So do the stays that pictures are made of: each block that is there has one, at its place. */
+static void check_stays(const char *name, struct told *told)
+{
+    struct stays stays = {.count = 0};
+    size_t count = 0;
+    for (size_t i = 0; i < told->count; i++) {
+        (void)stays_take(&stays, &told->events[i]);
+    }
+    const struct export_block *blocks = block_events_blocks(told->block_events, &count);
+    ck_assert_msg(stays.count == count, "%s: %zu stays, %zu blocks", name, stays.count, count);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t place = number_map_find(&stays.places, blocks[i].op);
+        ck_assert_msg(place != NUMBER_NONE, "%s", name);
+        ck_assert_uint_eq(stays.stays[place].address, blocks[i].address);
+        ck_assert_uint_eq(stays.stays[place].size_bytes, blocks[i].size_bytes);
+        ck_assert_int_eq(stays.stays[place].state == STAY_QUEUED, blocks[i].is_dying);
+    }
+    stays_deinit(&stays);
+}
+
 /* What is in use on the host of the last op is the sum of its blocks. */
 struct summing {
     struct told told;
@@ -195,6 +216,7 @@ static void run_scenario(const struct scenario *scenario, uint64_t seed, const c
     told_init(&summing.told, NULL, NULL);
     ck_assert_msg(trial_run(&plan, &listener, &trial, reason), "%s: %s", scenario->name, reason);
     check_events(scenario->name, &summing.told);
+    check_stays(scenario->name, &summing.told);
     size_t count = 0;
     const struct export_block *blocks = block_events_blocks(summing.told.block_events, &count);
     for (size_t i = 0; i < count; i++) {
@@ -258,11 +280,12 @@ static void run_recorded(const char *path)
     told_init(&told, &exporter_torch_snapshot, open_memstream(&text, &length));
     if (target != NULL && trial_replay(target, &setup, &recorded, &listener, &trial, reason)) {
         check_events(path, &told);
+        check_stays(path, &told);
         told_finish(&told, &trial);
         assert_comes_in(path, text, length);
         trial_deinit(&trial);
     } else {
-        fclose(told.export.stream);
+        fclose(told.feed.export.stream);
     }
     free(text);
     told_deinit(&told);

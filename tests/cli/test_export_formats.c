@@ -1,10 +1,12 @@
 /* What goes out in the words of other tools is as they write it, and comes in again as the same
  * requests. */
 #include "formats/formats.h"
+#include "formats/torch/private/pickle.h"
 #include "harness/op/ops_file.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/cli/export_rig.h"
+#include "tests/formats/plain_json.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -64,7 +66,8 @@ static void assert_same_requests(const struct op_list *ops, const char *const *e
     ck_assert_uint_eq(found, count);
 }
 
-static bool import_exported(const char *format, const char *text, struct import *import)
+static bool import_exported(const char *format, const char *text, size_t length,
+                            struct import *import)
 {
     struct import_error error = {0};
     if (format_find(format) == NULL) {
@@ -72,8 +75,8 @@ static bool import_exported(const char *format, const char *text, struct import 
         return false;
     }
     import_init(import);
-    ck_assert_msg(import_text(text, strlen(text), "auto", NULL, import, &error) == IMPORT_OK,
-                  "%zu: %s", error.line, error.reason);
+    ck_assert_msg(import_text(text, length, "auto", NULL, import, &error) == IMPORT_OK, "%zu: %s",
+                  error.line, error.reason);
     ck_assert_str_eq(import->format->name, format);
     return true;
 }
@@ -87,7 +90,7 @@ static void assert_comes_back(const struct exporter *exporter, const char *forma
     struct told told;
     static struct import import;
     char *text = told_export(plain_list, exporter, &told);
-    if (import_exported(format, text, &import)) {
+    if (import_exported(format, text, told.length, &import)) {
         assert_same_requests(&import.ops, expected, sizeof expected / sizeof expected[0]);
         import_deinit(&import);
     }
@@ -190,6 +193,57 @@ START_TEST(a_snapshot_of_pytorch_comes_back_as_the_same_requests)
 }
 END_TEST
 
+START_TEST(a_pickle_for_memory_viz_comes_back_as_the_same_requests)
+{
+    assert_comes_back(&exporter_memory_viz, "torch_snapshot");
+}
+END_TEST
+
+/* More events than a list of a pickle takes at once, numbers of each width, and a tag of every
+ * character that means something somewhere. */
+static char *write_long_list(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    fprintf(stream, "hbmstress-ops 1\ncapacity 96G\ngranule 512\ntarget hbm\nhosts 2\n"
+                    "tag 1 \"<script>alert(1)</script>\\'& \303\251\"\n\n");
+    for (int i = 0; i < 2600; i += 2) {
+        fprintf(stream, "%d: alloc size=%u tag=1 host=%d\n%d: free block=%d host=%d\n", i,
+                1u << (i % 31), i % 4 / 2, i + 1, i, i % 4 / 2);
+    }
+    fprintf(stream, "2600: alloc size=60G\n2601: advance delay=3000s\n2602: alloc size=60G\n");
+    fclose(stream);
+    return text;
+}
+
+START_TEST(the_pickle_and_the_json_of_a_snapshot_are_one_document)
+{
+    struct told told_of_json, told_of_pickle;
+    struct import_error error = {0};
+    json_error_t json_error;
+    struct plain_tree tree = {0};
+    struct plain_value root;
+    char *list = _i == 0 ? strdup(told_list) : write_long_list();
+    char *text = told_export(list, &exporter_torch_snapshot, &told_of_json);
+    char *bytes = told_export(list, &exporter_memory_viz, &told_of_pickle);
+    json_t *expected = json_loads(text, JSON_REJECT_DUPLICATES, &json_error);
+    ck_assert_msg(expected != NULL, "%s", json_error.text);
+    ck_assert_msg(pickle_read(bytes, told_of_pickle.length, &tree, &root, &error) == IMPORT_OK,
+                  "%s", error.reason);
+    json_t *found = plain_json(&tree, root);
+    ck_assert(json_equal(found, expected));
+    json_decref(found);
+    json_decref(expected);
+    plain_deinit(&tree);
+    free(bytes);
+    free(text);
+    free(list);
+    told_deinit(&told_of_json);
+    told_deinit(&told_of_pickle);
+}
+END_TEST
+
 static uint64_t failure_count(const struct told *told)
 {
     uint64_t count = 0;
@@ -217,7 +271,7 @@ START_TEST(a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity)
     char reason[RUN_REASON_BYTES];
     char *exported = told_export(text, &exporter_torch_snapshot, &told);
     ck_assert_uint_gt(failure_count(&told), 1);
-    ck_assert(import_exported("torch_snapshot", exported, &import));
+    ck_assert(import_exported("torch_snapshot", exported, told.length, &import));
     ck_assert_uint_eq(import.setup.capacity_bytes, 1 << 20);
     ck_assert(trial_replay(target_find("hbm"), &import.setup, &import.ops, NULL, &trial, reason));
     ck_assert_uint_eq(trial.totals.ooms, failure_count(&told));
@@ -239,6 +293,8 @@ Suite *suite_of_export_formats(void)
     tcase_add_loop_test(cases, a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity,
                         0, 4);
     tcase_add_test(cases, a_snapshot_of_pytorch_comes_back_as_the_same_requests);
+    tcase_add_test(cases, a_pickle_for_memory_viz_comes_back_as_the_same_requests);
+    tcase_add_loop_test(cases, the_pickle_and_the_json_of_a_snapshot_are_one_document, 0, 2);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -1,0 +1,15 @@
+/* The snapshot of PyTorch as the pickle that its memory viewer loads, every version of it. */
+#include "formats/export/private/torch_document.h"
+
+static bool begin_memory_viz(struct export *export)
+{
+    return torch_document_begin(export, &document_pickle);
+}
+
+const struct exporter exporter_memory_viz = {
+    .name = "memory_viz",
+    .summary = "a memory snapshot of PyTorch as a pickle, for its memory viewer",
+    .begin = begin_memory_viz,
+    .event = torch_document_event,
+    .end = torch_document_end,
+};

@@ -1,0 +1,320 @@
+#include "formats/export/private/torch_document.h"
+
+#include "formats/export/private/document.h"
+#include "harness/base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Addresses as a process has them, and below 2^53, above which JavaScript's numbers are not exact.
+ */
+#define BASE_ADDRESS UINT64_C(0x7F0000000000)
+
+/* The traces come before the segments are known. */
+struct torch_state {
+    const struct document_encoding *encoding;
+    struct document traces[OP_HOST_COUNT_MAX];
+};
+
+/* One frame stands for the stack: a name, and the op as the line. */
+static void append_frames(struct document *out, const char *name, uint32_t op)
+{
+    document_nest(out, "frames", '[');
+    document_nest(out, NULL, '{');
+    document_add_string(out, "filename", "ops");
+    document_add_number(out, "line", op);
+    document_add_string(out, "name", name);
+    document_unnest(out, '}');
+    document_unnest(out, ']');
+}
+
+static void append_tag_frames(struct document *out, const struct setup *setup, uint8_t tag,
+                              uint32_t op)
+{
+    char name[SETUP_NAME_BYTES];
+    (void)export_tag(setup, tag, name);
+    utf8_make_printable(name);
+    append_frames(out, name, op);
+}
+
+static void append_no_frames(struct document *out)
+{
+    document_nest(out, "frames", '[');
+    document_unnest(out, ']');
+}
+
+static void begin_trace(struct document *out, const struct export *export,
+                        const struct document_encoding *encoding, uint32_t host)
+{
+    document_init(out, encoding);
+    if (host > 0) {
+        document_separate(out);
+    }
+    document_nest(out, NULL, '[');
+    document_break_line(out);
+    document_nest(out, NULL, '{');
+    document_add_string(out, "action", "segment_alloc");
+    document_add_number(out, "addr", BASE_ADDRESS);
+    document_add_number(out, "size", export->setup->capacity_bytes);
+    document_add_number(out, "stream", 0);
+    document_add_number(out, "time_us", 0);
+    append_no_frames(out);
+    document_unnest(out, '}');
+}
+
+bool torch_document_begin(struct export *export, const struct document_encoding *encoding)
+{
+    struct torch_state *state = calloc(1, sizeof *state);
+    export->state = state;
+    if (state == NULL) {
+        return false;
+    }
+    state->encoding = encoding;
+    for (uint32_t i = 0; i < export->setup->host_count; i++) {
+        begin_trace(&state->traces[i], export, encoding, i);
+    }
+    return true;
+}
+
+/* PyTorch has versions in which a free says what was asked for, and such in which it says what the
+ * block took: here it does the latter, which no other event tells.  Free on the device is what lies
+ * outside of all segments, and the one here covers the device. */
+static void append_event(struct document *out, const struct export *export,
+                         const struct export_event *event, const char *action)
+{
+    const bool is_free = strncmp(action, "free", strlen("free")) == 0;
+    document_break_line(out);
+    document_nest(out, NULL, '{');
+    document_add_string(out, "action", action);
+    if (event->action == EXPORT_FAILED) {
+        document_add_number(out, "device_free", 0);
+    } else {
+        document_add_number(out, "addr", BASE_ADDRESS + event->address);
+    }
+    document_add_number(out, "size", is_free ? event->size_bytes : event->requested_bytes);
+    document_add_number(out, "stream", event->lane);
+    document_add_number(out, "time_us", event->now_ns / 1000);
+    append_tag_frames(out, export->setup, event->tag, event->op);
+    document_unnest(out, '}');
+}
+
+static void append_end(struct document *out, const struct export *export,
+                       const struct export_event *event)
+{
+    if (!event->is_dying) {
+        append_event(out, export, event, "free_requested");
+    }
+    append_event(out, export, event, "free_completed");
+}
+
+/* What a move leaves and takes is freed and allocated; what is freed in host memory was freed when
+ * it left. */
+void torch_document_event(struct export *export, const struct export_event *event)
+{
+    struct torch_state *state = export->state;
+    struct document *out = &state->traces[event->host];
+    switch (event->action) {
+    case EXPORT_ALLOC:
+    case EXPORT_RETIRED:
+    case EXPORT_MOVED_IN:
+        append_event(out, export, event, "alloc");
+        if (event->is_dying) {
+            append_event(out, export, event, "free_requested");
+        }
+        return;
+    case EXPORT_FREE_REQUESTED:
+        if (!event->is_absent) {
+            append_event(out, export, event, "free_requested");
+        }
+        return;
+    case EXPORT_FREE_COMPLETED:
+        append_event(out, export, event, "free_completed");
+        return;
+    case EXPORT_EVICTED:
+    case EXPORT_MOVED_OUT:
+        append_end(out, export, event);
+        return;
+    case EXPORT_FAILED:
+        append_event(out, export, event, "oom");
+        return;
+    case EXPORT_ACTION_COUNT:
+        break;
+    }
+}
+
+/* The blocks at the end have one for the stack of programs, which no event of a run tells: it comes
+ * last. */
+static void append_stack_frames(struct document *out)
+{
+    append_frames(out, "stack of programs", 0);
+}
+
+static void append_stack_event(struct document *out, const struct export_final *final,
+                               uint32_t host)
+{
+    if (final->reserved_bytes[host] == 0) {
+        return;
+    }
+    document_break_line(out);
+    document_nest(out, NULL, '{');
+    document_add_string(out, "action", "alloc");
+    document_add_number(out, "addr", BASE_ADDRESS);
+    document_add_number(out, "size", final->reserved_bytes[host]);
+    document_add_number(out, "stream", 0);
+    document_add_number(out, "time_us", final->now_ns / 1000);
+    append_stack_frames(out);
+    document_unnest(out, '}');
+}
+
+/* --- segments --- */
+
+struct segment {
+    struct document *out;
+    uint64_t end; /* of what is written so far */
+};
+
+/* Its frames and its bracket follow. */
+static void begin_block(struct segment *segment, uint64_t address, uint64_t size_bytes,
+                        uint64_t requested_bytes, const char *state)
+{
+    document_break_line(segment->out);
+    document_nest(segment->out, NULL, '{');
+    document_add_number(segment->out, "address", BASE_ADDRESS + address);
+    document_add_number(segment->out, "size", size_bytes);
+    document_add_number(segment->out, "requested_size", requested_bytes);
+    document_add_string(segment->out, "state", state);
+    segment->end = address + size_bytes;
+}
+
+static void append_hole(struct segment *segment, uint64_t end)
+{
+    if (end > segment->end) {
+        begin_block(segment, segment->end, end - segment->end, 0, "inactive");
+        append_no_frames(segment->out);
+        document_unnest(segment->out, '}');
+    }
+}
+
+static void append_blocks(struct document *out, const struct export *export,
+                          const struct export_final *final, uint32_t host)
+{
+    struct segment segment = {.out = out};
+    if (final->reserved_bytes[host] > 0) {
+        begin_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host],
+                    "active_allocated");
+        append_stack_frames(out);
+        document_unnest(out, '}');
+    }
+    for (size_t i = 0; i < final->block_count; i++) {
+        const struct export_block *block = &final->blocks[i];
+        if (block->host != host) {
+            continue;
+        }
+        append_hole(&segment, block->address);
+        begin_block(&segment, block->address, block->size_bytes, block->requested_bytes,
+                    block->is_dying ? "active_pending_free" : "active_allocated");
+        append_tag_frames(out, export->setup, block->tag, block->op);
+        document_unnest(out, '}');
+    }
+    append_hole(&segment, export->setup->capacity_bytes);
+}
+
+static void append_sums(struct document *out, const struct export_final *final, uint32_t host)
+{
+    uint64_t allocated = final->reserved_bytes[host];
+    uint64_t active = allocated;
+    uint64_t requested = allocated;
+    for (size_t i = 0; i < final->block_count; i++) {
+        const struct export_block *block = &final->blocks[i];
+        if (block->host == host) {
+            active += block->size_bytes;
+            allocated += block->is_dying ? 0 : block->size_bytes;
+            requested += block->requested_bytes;
+        }
+    }
+    document_add_number(out, "allocated_size", allocated);
+    document_add_number(out, "active_size", active);
+    document_add_number(out, "requested_size", requested);
+}
+
+static void append_segment(struct document *out, const struct export *export,
+                           const struct export_final *final, uint32_t host)
+{
+    document_break_line(out);
+    document_nest(out, NULL, '{');
+    document_add_number(out, "device", host);
+    document_add_number(out, "address", BASE_ADDRESS);
+    document_add_number(out, "total_size", export->setup->capacity_bytes);
+    append_sums(out, final, host);
+    document_add_number(out, "stream", 0);
+    document_add_string(out, "segment_type", "large");
+    document_nest(out, "segment_pool_id", '[');
+    document_add_number(out, NULL, 0);
+    document_add_number(out, NULL, 0);
+    document_unnest(out, ']');
+    document_add_false(out, "is_expandable");
+    append_no_frames(out);
+    document_nest(out, "blocks", '[');
+    append_blocks(out, export, final, host);
+    document_end_lines(out);
+    document_unnest(out, ']');
+    document_unnest(out, '}');
+}
+
+/* The parts are printed one behind the other. */
+static void put_traces(const struct export *export, struct torch_state *state,
+                       const struct export_final *final)
+{
+    for (uint32_t i = 0; i < export->setup->host_count; i++) {
+        struct document *out = &state->traces[i];
+        append_stack_event(out, final, i);
+        document_end_lines(out);
+        document_unnest(out, ']');
+        document_print(out, export->stream);
+    }
+}
+
+static void put_snapshot(const struct export *export, struct torch_state *state,
+                         const struct export_final *final)
+{
+    struct document out;
+    document_init(&out, state->encoding);
+    document_begin(&out);
+    document_nest(&out, NULL, '{');
+    document_nest(&out, "segments", '[');
+    for (uint32_t i = 0; i < export->setup->host_count; i++) {
+        append_segment(&out, export, final, i);
+    }
+    document_end_lines(&out);
+    document_unnest(&out, ']');
+    document_nest(&out, "device_traces", '[');
+    document_print(&out, export->stream);
+    put_traces(export, state, final);
+    document_unnest(&out, ']');
+    document_nest(&out, "allocator_settings", '{');
+    document_unnest(&out, '}');
+    document_nest(&out, "external_annotations", '[');
+    document_unnest(&out, ']');
+    document_unnest(&out, '}');
+    document_end(&out);
+    document_print(&out, export->stream);
+    document_deinit(&out);
+}
+
+bool torch_document_end(struct export *export, const struct export_final *final)
+{
+    struct torch_state *state = export->state;
+    if (state == NULL) {
+        return false;
+    }
+    if (final != NULL) {
+        put_snapshot(export, state, final);
+    }
+    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        document_deinit(&state->traces[i]);
+    }
+    free(state);
+    export->state = NULL;
+    return true;
+}
