@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
+#include "harness/oracle/rule.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -357,9 +358,19 @@ static void put_head(struct printing *printing)
     writing_append(printing->text, "\n");
 }
 
-void lane_columns_print(const struct lane_columns *columns, const struct verdict *first,
-                        const char *broken, struct writing *text)
+/* What the list breaks; NULL: nothing. */
+static const char *name_broken(const struct verdict *first)
 {
+    if (first->kind == VERDICT_NONE) {
+        return NULL;
+    }
+    return first->kind == VERDICT_BROKEN ? rule_info(first->rule)->name : verdict_name(first->kind);
+}
+
+void lane_columns_print(const struct lane_columns *columns, const struct verdict *first,
+                        struct writing *text)
+{
+    const char *broken = name_broken(first);
     struct printing printing = {
         .columns = columns, .text = text, .broken_op = first->op, .broken = broken};
     printing.has_returned = calloc(columns->ops.count + 1, sizeof *printing.has_returned);

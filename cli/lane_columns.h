@@ -15,8 +15,8 @@ void lane_columns_destroy(struct lane_columns *columns);
 struct scheduler_trace lane_columns_trace(struct lane_columns *columns);
 struct lanes_watch lane_columns_watch(struct lane_columns *columns);
 
-/* Appends the rows.  broken: what is written beside the verdict's op; NULL: nothing broke. */
+/* Appends the rows, with what broke beside the op of the run's first verdict. */
 void lane_columns_print(const struct lane_columns *columns, const struct verdict *first,
-                        const char *broken, struct writing *text);
+                        struct writing *text);
 
 #endif

@@ -476,6 +476,8 @@ static void append_end(struct writing *text, const struct report_end *end,
     }
     if (end->totals.unrepeated == 0) {
         json_add_number(text, "unrepeated", 0);
+    } else {
+        json_add_number(text, "unrepeated_allowed", end->allowed.unrepeated);
     }
     json_add_number(text, "disputed", end->totals.disputed);
     json_add_unknown(text, end);

@@ -311,7 +311,7 @@ static void append_open(struct writing *text, const struct report_end *end)
     append_unrepeated(text, end);
 }
 
-static void append_meaning(struct writing *text, const struct report_end *end)
+void terminal_meaning(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     /* Exit code 4, where the rest matters, is no failure of ours. */
@@ -419,7 +419,7 @@ void terminal_closing(struct writing *text, const struct report_end *end)
     append_not_checked(text, totals);
     append_regret(text, totals);
     writing_append(text, end->is_interrupted ? "interrupted; so far " : "");
-    append_meaning(text, end);
+    terminal_meaning(text, end);
     writing_append_format(text, ": %" PRIu64 " ops, ", totals->ops);
     if (totals->skipped > 0) {
         writing_append_format(text, "%" PRIu64 " skipped, ", totals->skipped);

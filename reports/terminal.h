@@ -32,6 +32,8 @@ void terminal_closing(struct writing *text, const struct report_end *end);
 
 /* ", 1 unknown of 2 allowed (aligned)" for each class that stayed unknown; nothing without any. */
 void terminal_unknown(struct writing *text, const struct report_end *end);
+/* What it all means, the words before the numbers: "every promise kept, every OOM judged". */
+void terminal_meaning(struct writing *text, const struct report_end *end);
 
 /* The end of a campaign: what was found, what it means and what to do next; the tables; where its
  * files are; whether the planted defect was reported; the closing lines.  Where nothing new was

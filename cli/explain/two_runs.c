@@ -177,15 +177,6 @@ static void explain_verdict_now(void *context, const struct run *run, const stru
     explain_now(hearing->explanation, run, verdict);
 }
 
-/* What the list breaks, for the columns; NULL: nothing. */
-static const char *name_broken(const struct verdict *first)
-{
-    if (first->kind == VERDICT_NONE) {
-        return NULL;
-    }
-    return first->kind == VERDICT_BROKEN ? rule_info(first->rule)->name : verdict_name(first->kind);
-}
-
 static void survey_verdict_now(void *context, const struct run *run, const struct verdict *verdict)
 {
     (void)verdict;
@@ -227,7 +218,7 @@ static void explain_second_run(const struct explain_work *work, struct explanati
     }
     writing_init(&text);
     if (!work->arguments->run.is_json) {
-        lane_columns_print(columns, &trial.first, name_broken(&trial.first), &text);
+        lane_columns_print(columns, &trial.first, &text);
         writing_append(&text, "\n");
     }
     if (!hearing.has_oom &&
