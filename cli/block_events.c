@@ -15,6 +15,7 @@ struct place {
     uint64_t seen_address; /* in the model, when stamp is that of the look */
     uint64_t stamp;
     size_t present_index; /* in present, unless state is NONE or RETIRED */
+    size_t dying_index;   /* in dying of the host, while state is DYING */
     uint32_t op;          /* that made it */
     uint8_t state;        /* enum place_state */
     uint8_t host, lane, tag;
@@ -32,14 +33,19 @@ struct block_events {
         size_t count, room;
         uint64_t bytes; /* retired ones counted */
         uint64_t reserved_bytes;
+        uint32_t *dying; /* those of them that wait for their end */
+        size_t dying_count, dying_room;
     } present[OP_HOST_COUNT_MAX];
     struct export_block *blocks;
     size_t block_room;
+    struct ended *ended; /* scratch */
+    size_t ended_room;
     uint64_t reserved_bytes[OP_HOST_COUNT_MAX];
     uint64_t stamp, now_ns;
     uint64_t device_calls; /* of the run so far: copies, stages and unloads */
     uint32_t looks_left;   /* ops after which every block is looked at */
     bool has_lanes;        /* an op of another lane than 0 was told */
+    bool has_no_holes;     /* nobody asks for the largest one */
     const struct run *run; /* of the op under way */
     uint32_t op;
 };
@@ -56,6 +62,11 @@ struct block_events *block_events_create(void (*event)(void *context,
     return block_events;
 }
 
+void block_events_leave_out_holes(struct block_events *block_events)
+{
+    block_events->has_no_holes = true;
+}
+
 void block_events_destroy(struct block_events *block_events)
 {
     if (block_events == NULL) {
@@ -63,9 +74,11 @@ void block_events_destroy(struct block_events *block_events)
     }
     for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         free(block_events->present[i].ops);
+        free(block_events->present[i].dying);
     }
     free(block_events->places);
     free(block_events->blocks);
+    free(block_events->ended);
     free(block_events);
 }
 
@@ -73,21 +86,22 @@ static void send_event(struct block_events *block_events, enum export_action act
                        const struct place *place, uint64_t address)
 {
     const struct model *model = run_model(block_events->run, place->host);
-    const struct export_event event = {.action = action,
-                                       .op = block_events->op,
-                                       .block = place->op,
-                                       .address = address,
-                                       .size_bytes = place->size_bytes,
-                                       .requested_bytes = place->requested_bytes,
-                                       .lane = place->lane,
-                                       .host = place->host,
-                                       .tag = place->tag,
-                                       .now_ns = block_events->now_ns,
-                                       .in_use_bytes = model_in_use_bytes(model),
-                                       .largest_hole_bytes = model_largest_hole_bytes(model),
-                                       .is_absent = place->is_absent,
-                                       .is_dying = place->state == PLACE_DYING,
-                                       .is_program = place->is_program};
+    const struct export_event event = {
+        .action = action,
+        .op = block_events->op,
+        .block = place->op,
+        .address = address,
+        .size_bytes = place->size_bytes,
+        .requested_bytes = place->requested_bytes,
+        .lane = place->lane,
+        .host = place->host,
+        .tag = place->tag,
+        .now_ns = block_events->now_ns,
+        .in_use_bytes = model_in_use_bytes(model),
+        .largest_hole_bytes = block_events->has_no_holes ? 0 : model_largest_hole_bytes(model),
+        .is_absent = place->is_absent,
+        .is_dying = place->state == PLACE_DYING,
+        .is_program = place->is_program};
     block_events->event(block_events->context, &event);
 }
 
@@ -119,10 +133,32 @@ static void enter_place(struct block_events *block_events, uint32_t op, enum pla
     present->ops[present->count++] = op;
 }
 
+static void begin_dying(struct block_events *block_events, struct place *place)
+{
+    struct present *present = &block_events->present[place->host];
+    CHECK(place->state == PLACE_LIVE);
+    present->dying = array_grown(present->dying, present->dying_count, &present->dying_room,
+                                 sizeof *present->dying);
+    place->state = PLACE_DYING;
+    place->dying_index = present->dying_count;
+    present->dying[present->dying_count++] = place->op;
+}
+
+static void end_dying(struct block_events *block_events, const struct place *place)
+{
+    struct present *present = &block_events->present[place->host];
+    const uint32_t last = present->dying[--present->dying_count];
+    present->dying[place->dying_index] = last;
+    block_events->places[last].dying_index = place->dying_index;
+}
+
 static void leave_place(struct block_events *block_events, struct place *place)
 {
     struct present *present = &block_events->present[place->host];
     CHECK(place->state == PLACE_LIVE || place->state == PLACE_DYING);
+    if (place->state == PLACE_DYING) {
+        end_dying(block_events, place);
+    }
     present->bytes -= place->size_bytes;
     present->ops[place->present_index] = present->ops[--present->count];
     block_events->places[present->ops[place->present_index]].present_index = place->present_index;
@@ -216,6 +252,58 @@ static void process_moves(struct block_events *block_events, uint32_t host)
     }
 }
 
+/* A queued free that ended, and where its block stands in present. */
+struct ended {
+    size_t index;
+    uint32_t op;
+};
+
+static int compare_ended(const void *a, const void *b)
+{
+    const size_t x = ((const struct ended *)a)->index;
+    const size_t y = ((const struct ended *)b)->index;
+    return (x > y) - (x < y);
+}
+
+static size_t find_ended(struct block_events *block_events, uint32_t host)
+{
+    const struct present *present = &block_events->present[host];
+    const struct model *model = run_model(block_events->run, host);
+    size_t count = 0;
+    for (size_t i = 0; i < present->dying_count; i++) {
+        const struct place *place = &block_events->places[present->dying[i]];
+        const uint32_t slot = model_slot_of_op(model, place->op);
+        if (slot == SLOT_NONE || model_block(model, slot)->state != BLOCK_DYING) {
+            block_events->ended = array_grown(block_events->ended, count, &block_events->ended_room,
+                                              sizeof *block_events->ended);
+            block_events->ended[count++] = (struct ended){place->present_index, place->op};
+        }
+    }
+    return count;
+}
+
+/* Queued frees alone, which is all that ends where the device was not called; in the order of
+ * process_ends(), where the last block takes the index of one that ended. */
+static void process_queued_ends(struct block_events *block_events, uint32_t host)
+{
+    size_t end = find_ended(block_events, host);
+    struct ended *ended = block_events->ended;
+    if (end > 1) {
+        qsort(ended, end, sizeof *ended, compare_ended);
+    }
+    for (size_t i = 0; i < end;) {
+        uint32_t op = ended[i++].op;
+        for (;;) {
+            const size_t last = block_events->present[host].count - 1;
+            end_place(block_events, &block_events->places[op]);
+            if (i == end || ended[end - 1].index != last) {
+                break;
+            }
+            op = ended[--end].op;
+        }
+    }
+}
+
 static void compare_with_model(struct block_events *block_events, uint32_t host)
 {
     note_all_blocks(block_events, run_model(block_events->run, host));
@@ -257,7 +345,7 @@ static void process_free(struct block_events *block_events, const struct op *op)
     if (place == NULL) {
         return;
     }
-    place->state = PLACE_DYING;
+    begin_dying(block_events, place);
     place->lane = op->lane;
     send_event(block_events, EXPORT_FREE_REQUESTED, place, place->address);
 }
@@ -267,7 +355,7 @@ static void process_donation(struct block_events *block_events, const struct op 
 {
     struct place *place = find_named_place(block_events, op);
     if (place != NULL) {
-        place->state = PLACE_DYING;
+        begin_dying(block_events, place);
         send_event(block_events, EXPORT_FREE_REQUESTED, place, place->address);
         end_place(block_events, place);
     }
@@ -372,11 +460,22 @@ static uint64_t count_new_bytes(struct block_events *block_events, const struct 
                                                                                 : 0;
 }
 
-static bool has_changed(const struct block_events *block_events, uint32_t host, uint64_t new)
+static bool has_other_bytes(const struct block_events *block_events, uint32_t host, uint64_t new)
 {
-    return block_events->looks_left > 0 ||
-           block_events->present[host].bytes + new !=
-               model_in_use_bytes(run_model(block_events->run, host));
+    return block_events->present[host].bytes + new !=
+           model_in_use_bytes(run_model(block_events->run, host));
+}
+
+/* new: bytes that have no place here yet. */
+static void process_changes(struct block_events *block_events, uint32_t host, uint64_t new)
+{
+    const bool is_plain = block_events->looks_left == 0 && !block_events->has_lanes;
+    if (is_plain && has_other_bytes(block_events, host, new)) {
+        process_queued_ends(block_events, host);
+    }
+    if (block_events->looks_left > 0 || has_other_bytes(block_events, host, new)) {
+        compare_with_model(block_events, host);
+    }
 }
 
 /* Calls that overlap are told one after the other, and the device calls of all of them with the
@@ -399,18 +498,14 @@ static void process_before(struct block_events *block_events, const struct op *o
                            const struct observation *seen)
 {
     for (uint32_t i = 0; i < run_setup(block_events->run)->host_count; i++) {
-        if (has_changed(block_events, i, count_new_bytes(block_events, op, seen, i))) {
-            compare_with_model(block_events, i);
-        }
+        process_changes(block_events, i, count_new_bytes(block_events, op, seen, i));
     }
 }
 
 static void process_after(struct block_events *block_events)
 {
     for (uint32_t i = 0; i < run_setup(block_events->run)->host_count; i++) {
-        if (has_changed(block_events, i, 0)) {
-            compare_with_model(block_events, i);
-        }
+        process_changes(block_events, i, 0);
         block_events->reserved_bytes[i] = model_reserved_bytes(run_model(block_events->run, i));
     }
 }

@@ -14,10 +14,13 @@ struct block_events *block_events_create(void (*event)(void *context,
                                                        const struct export_event *event),
                                          void *context);
 void block_events_destroy(struct block_events *block_events);
+/* Before the first op: events do not say the largest hole, which costs O(blocks) where it changed.
+ */
+void block_events_leave_out_holes(struct block_events *block_events);
 
 /* To be called from a run_listener after each op, with what it is given; what the end of the run
- * does is left out.  False: that op was told before. O(hosts), and O(blocks) where a block moved,
- * completed its free, or was evicted, with lanes for 64 ops after it. */
+ * does is left out.  False: that op was told before.  O(hosts), O(queued frees) where one
+ * completed, and O(blocks) where a block moved or was evicted, with lanes for 64 ops after it. */
 bool block_events_take(struct block_events *block_events, const struct run *run,
                        const struct verdict *verdict);
 

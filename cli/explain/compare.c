@@ -187,8 +187,9 @@ static enum exit_code ask_side(struct compare_side *side, const struct arguments
 
 /* --- the whole --- */
 
-static enum exit_code print_sides(const struct compare_side sides[2], bool is_json)
+static enum exit_code print_sides(void *context, const struct compare_side sides[2])
 {
+    const bool is_json = *(const bool *)context;
     const enum exit_code kept = EXIT_KEPT;
     struct writing answer;
     writing_init(&answer);
@@ -211,20 +212,24 @@ static enum exit_code check_options(const struct arguments *arguments)
                               given);
 }
 
-enum exit_code explain_compare(const struct arguments *arguments)
+/* Runs both, and hands them to `use`. */
+static enum exit_code compare_files(const struct arguments *arguments, const char *const paths[2],
+                                    enum exit_code (*use)(void *context,
+                                                          const struct compare_side sides[2]),
+                                    void *context)
 {
     struct compare_side *sides = calloc(2, sizeof *sides);
     CHECK(sides != NULL);
-    enum exit_code code = check_options(arguments);
+    enum exit_code code = EXIT_KEPT;
     for (int i = 0; i < 2 && code == EXIT_KEPT; i++) {
-        sides[i].path = arguments->words[i];
+        sides[i].path = paths[i];
         code = read_side(&sides[i], arguments);
     }
     for (int i = 0; i < 2 && code == EXIT_KEPT; i++) {
         code = ask_side(&sides[i], arguments);
     }
     if (code == EXIT_KEPT) {
-        code = print_sides(sides, arguments->run.is_json);
+        code = use(context, sides);
     }
     for (int i = 0; i < 2; i++) {
         step_axis_deinit(&sides[i].steps);
@@ -233,4 +238,24 @@ enum exit_code explain_compare(const struct arguments *arguments)
     }
     free(sides);
     return code;
+}
+
+static enum exit_code append_sides(void *context, const struct compare_side sides[2])
+{
+    compare_describe(sides, false, context);
+    return EXIT_KEPT;
+}
+
+enum exit_code explain_compare_text(const struct arguments *arguments, const char *const paths[2],
+                                    struct writing *text)
+{
+    return compare_files(arguments, paths, append_sides, text);
+}
+
+enum exit_code explain_compare(const struct arguments *arguments)
+{
+    bool is_json = arguments->run.is_json;
+    const enum exit_code code = check_options(arguments);
+    return code == EXIT_KEPT ? compare_files(arguments, arguments->words, print_sides, &is_json)
+                             : code;
 }

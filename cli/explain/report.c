@@ -506,25 +506,34 @@ static enum exit_code print(const struct arguments *arguments, const struct writ
     return output.is_failed ? EXIT_HARNESS : code;
 }
 
-enum exit_code explain_report(const struct arguments *arguments, const struct recording *recording)
+void explain_report_append(const struct arguments *arguments, const struct recording *recording,
+                           struct writing *text)
 {
     struct explanation explanation = {
         .arguments = arguments, .recording = recording, .is_json = arguments->run.is_json};
-    struct writing *text = &explanation.text;
-    writing_init(text);
-    explain_log(&recording->story, explanation.is_json, text);
+    writing_init(&explanation.text);
+    explain_log(&recording->story, explanation.is_json, &explanation.text);
     if (explanation.is_json) {
-        append_explanation(recording, text);
-        explain_report_in_json(recording, text);
+        append_explanation(recording, &explanation.text);
+        explain_report_in_json(recording, &explanation.text);
     } else {
-        append_message(recording, text);
-        append_meaning(recording->compile_report, text);
-        explain_report_in_words(recording, text);
+        append_message(recording, &explanation.text);
+        append_meaning(recording->compile_report, &explanation.text);
+        explain_report_in_words(recording, &explanation.text);
     }
     explain_assumed(&explanation);
-    append_next(recording->compile_report, explanation.is_json, text);
-    const enum exit_code code = print(arguments, text, EXIT_KEPT);
-    writing_deinit(text);
+    append_next(recording->compile_report, explanation.is_json, &explanation.text);
+    writing_append_bytes(text, explanation.text.bytes, explanation.text.length);
+    writing_deinit(&explanation.text);
+}
+
+enum exit_code explain_report(const struct arguments *arguments, const struct recording *recording)
+{
+    struct writing text;
+    writing_init(&text);
+    explain_report_append(arguments, recording, &text);
+    const enum exit_code code = print(arguments, &text, EXIT_KEPT);
+    writing_deinit(&text);
     return code;
 }
 

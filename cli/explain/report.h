@@ -5,12 +5,16 @@
 
 #include "cli/arguments.h"
 #include "cli/recording.h"
+#include "harness/base/writing.h"
 
 /* Whether FILE is told as a report, and not by a replay: it has one, and that is of a compiler or
  * there is no list to replay. */
 bool explain_report_is_told(const struct recording *recording);
 /* Prints it, with --json as lines.  EXIT_KEPT, or EXIT_HARNESS when it cannot be written. */
 enum exit_code explain_report(const struct arguments *arguments, const struct recording *recording);
+/* The same, appended. */
+void explain_report_append(const struct arguments *arguments, const struct recording *recording,
+                           struct writing *text);
 /* After the explanation of a replay: what the runtime's failure adds of the program's plan.  Does
  * nothing without a report.  Returns code, or EXIT_HARNESS. */
 enum exit_code explain_report_after(const struct arguments *arguments,

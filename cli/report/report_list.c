@@ -1,24 +1,149 @@
+/* The page of one list or field trace, and of two of them on one axis. */
+#include "cli/explain/compare.h"
+#include "cli/explain/explain_text.h"
+#include "cli/report/list_run.h"
+#include "cli/report/list_sections.h"
 #include "cli/report/report_page.h"
-
+#include "cli/report/run_data.h"
+#include "harness/base/check.h"
 #include "reports/page/page.h"
+#include "reports/page/parts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+static void append_words(struct writing *html, const struct writing *words)
+{
+    writing_append(html, "<pre class=\"words\">");
+    page_append_text(html, writing_string(words));
+    writing_append(html, "</pre>\n");
+}
+
+/* What `explain` prints. */
+static enum exit_code append_meaning(const struct arguments *arguments, const struct list_run *run,
+                                     struct writing *html)
+{
+    struct writing words;
+    char why[EXPLAIN_WHY_BYTES];
+    writing_init(&words);
+    const enum exit_code code = explain_text(arguments, &run->recording, &words, why);
+    if (code == EXIT_KEPT) {
+        page_section_begin(html, "meaning", "What it means");
+        if (why[0] != '\0') {
+            writing_append(html, "<p>It cannot be explained: ");
+            page_append_text(html, why);
+            writing_append(html, ".</p>\n");
+        } else {
+            append_words(html, &words);
+        }
+        page_section_end(html);
+    }
+    writing_deinit(&words);
+    return code;
+}
+
+static void append_data(struct list_run *run, const char *id, struct writing *html)
+{
+    struct writing json;
+    writing_init(&json);
+    run_data_append(run->record, &run->recording, &run->steps, run->path, &json);
+    page_append_data(html, id, &json);
+    writing_deinit(&json);
+}
+
+/* What `explain A B` prints: A is the earlier one. */
+static enum exit_code append_comparison(const struct arguments *arguments, const char *against,
+                                        struct writing *html)
+{
+    struct writing words;
+    writing_init(&words);
+    const char *const paths[2] = {against, arguments->words[0]};
+    const enum exit_code code = explain_compare_text(arguments, paths, &words);
+    if (code == EXIT_KEPT) {
+        page_section_begin(html, "difference", "What changed");
+        append_words(html, &words);
+        page_section_end(html);
+    }
+    writing_deinit(&words);
+    return code;
+}
+
+/* A log of which no list can be made, or a compiler's report: there are only words. */
+static enum exit_code append_told(const struct arguments *arguments, const struct list_run *run,
+                                  struct writing *html)
+{
+    writing_append(html, "<p class=\"verdict warn\">Nothing can be run: ");
+    page_append_text(html, run->recording.why_no_list);
+    writing_append(html, "</p>\n");
+    page_facts_begin(html);
+    page_fact(html, "File", run->path);
+    page_facts_end(html);
+    return append_meaning(arguments, run, html);
+}
+
+static enum exit_code append_page(const struct arguments *arguments, const char *against,
+                                  struct list_run runs[2], struct writing *html)
+{
+    const char *other = against == NULL ? NULL : "run-1";
+    if (runs[0].record == NULL) {
+        return append_told(arguments, &runs[0], html);
+    }
+    list_sections_head(&runs[0], html);
+    enum exit_code code = append_meaning(arguments, &runs[0], html);
+    if (code == EXIT_KEPT && against != NULL) {
+        code = append_comparison(arguments, against, html);
+    }
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    list_sections_pictures(&runs[0], "run-0", other, html);
+    list_sections_failures(&runs[0], html);
+    list_sections_tables(&runs[0], html);
+    append_data(&runs[0], "run-0", html);
+    if (against != NULL) {
+        append_data(&runs[1], "run-1", html);
+    }
+    return EXIT_KEPT;
+}
 
 enum exit_code report_list(const struct arguments *arguments, const char *against,
                            struct writing *html)
 {
-    (void)against;
-    page_begin(html, arguments->words[0]);
-    page_end(html);
-    return EXIT_KEPT;
+    struct list_run *runs = calloc(2, sizeof *runs);
+    CHECK(runs != NULL);
+    enum exit_code code = list_run_init(&runs[0], arguments, arguments->words[0]);
+    if (code == EXIT_KEPT && against != NULL) {
+        code = list_run_init(&runs[1], arguments, against);
+    }
+    if (code == EXIT_KEPT && against != NULL &&
+        (runs[0].record == NULL || runs[1].record == NULL)) {
+        const struct list_run *bare = runs[0].record == NULL ? &runs[0] : &runs[1];
+        code = message_fail(EXIT_USAGE, "--against: %s: %s", bare->path,
+                            bare->recording.why_no_list);
+    }
+    if (code == EXIT_KEPT) {
+        page_begin(html, arguments->words[0]);
+        code = append_page(arguments, against, runs, html);
+        page_end(html);
+    }
+    list_run_deinit(&runs[0]);
+    list_run_deinit(&runs[1]);
+    free(runs);
+    return code;
 }
 
 bool report_run_data(const struct arguments *arguments, const char *path, struct writing *json,
                      char why[REPORT_WHY_BYTES])
 {
-    (void)arguments;
-    (void)path;
-    (void)json;
-    snprintf(why, REPORT_WHY_BYTES, "not there yet");
-    return false;
+    struct list_run *run = calloc(1, sizeof *run);
+    CHECK(run != NULL);
+    const bool is_run = list_run_init(run, arguments, path) == EXIT_KEPT && run->record != NULL;
+    if (is_run) {
+        run_data_append(run->record, &run->recording, &run->steps, path, json);
+    } else {
+        snprintf(why, REPORT_WHY_BYTES, "%.200s cannot be run", path);
+    }
+    list_run_deinit(run);
+    free(run);
+    return is_run;
 }

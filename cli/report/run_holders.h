@@ -1,0 +1,23 @@
+/* Who holds memory at one turn of a run, by tag: as sums, and as the tree of a flame graph. */
+#ifndef CLI_REPORT_RUN_HOLDERS_H
+#define CLI_REPORT_RUN_HOLDERS_H
+
+#include "cli/report/run_record.h"
+#include "harness/base/writing.h"
+
+/* What a tag held at one turn on one host, its stack and what was retired apart. */
+struct run_holders {
+    uint64_t bytes[OP_TAG_COUNT], counts[OP_TAG_COUNT];
+    uint64_t stack_bytes, retired_bytes, retired_count;
+};
+/* Before the record is thinned. */
+void run_holders_take(const struct run_record *record, uint32_t turn, uint32_t host,
+                      struct run_holders *holders);
+/* Whether nobody knows who made the blocks of that tag. */
+bool run_holders_is_unknown(const struct setup *setup, uint8_t tag);
+
+/* Appends the members flameOp, flameHost and flame (reports/page/README.md) of the peak, each
+ * behind a comma; before the record is thinned. */
+void run_holders_append_flame(const struct run_record *record, struct writing *json);
+
+#endif
