@@ -52,8 +52,7 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
                             has_campaign ? path : against, has_campaign ? against : path);
     }
     writing_init(&html);
-    code = has_campaign ? report_campaign(arguments, against, &html)
-                        : report_list(arguments, against, &html);
+    code = has_campaign ? report_campaign(arguments, &html) : report_list(arguments, &html);
     if (code == EXIT_KEPT) {
         code = picture_write(out, html.bytes, html.length);
     }

@@ -37,11 +37,15 @@ enum exit_code list_run_init(struct list_run *run, const struct arguments *argum
 {
     memset(run, 0, sizeof *run);
     run->path = path;
-    enum exit_code code = recording_read_to_tell(path, arguments, &run->recording);
-    if (code != EXIT_KEPT || run->recording.why_no_list[0] != '\0') {
-        return code;
-    }
+    return recording_read_to_tell(path, arguments, &run->recording);
+}
+
+enum exit_code list_run_execute(struct list_run *run, const struct arguments *arguments)
+{
     const struct recording *recording = &run->recording;
+    if (recording->why_no_list[0] != '\0') {
+        return EXIT_KEPT;
+    }
     step_axis_init(&run->steps, recording->said, recording->said_count,
                    recording->view == IMPORT_EVENTS ? &recording->ops : NULL,
                    recording->setup.granule_bytes);
@@ -49,9 +53,9 @@ enum exit_code list_run_init(struct list_run *run, const struct arguments *argum
     if (run->record == NULL) {
         return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
-    code = run_list(run, arguments);
+    enum exit_code code = run_list(run, arguments);
     if (code == EXIT_KEPT && run->record->is_refused) {
-        code = message_fail(EXIT_HARNESS, "%s: the target refuses the setup: %s", path,
+        code = message_fail(EXIT_HARNESS, "%s: the target refuses the setup: %s", run->path,
                             run->record->why);
     }
     run->peak = run_record_peak(run->record, &run->peak_host);

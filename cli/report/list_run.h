@@ -23,10 +23,11 @@ struct list_run {
     struct run_holders holders;      /* then */
 };
 
-/* Reads the file and runs it.  EXIT_KEPT, or another code after one message; deinit in both cases.
- */
+/* Reads the file.  EXIT_KEPT, or another code after one message; deinit in both cases. */
 enum exit_code list_run_init(struct list_run *run, const struct arguments *arguments,
                              const char *path);
+/* Runs what was read, unless there is no list.  The same codes. */
+enum exit_code list_run_execute(struct list_run *run, const struct arguments *arguments);
 void list_run_deinit(struct list_run *run);
 
 #endif

@@ -206,9 +206,11 @@ void list_sections_pictures(const struct list_run *run, const char *data, const 
 {
     page_section_begin(html, "map", "Memory map");
     writing_append_format(html, "<div class=\"map\" data-run=\"%s\"></div>\n", data);
-    page_append_note(html, run->record->has_places
-                               ? "Address by time. The map needs scripts to be drawn."
-                               : "This target does not say where blocks lie: there is no map.");
+    if (!run->record->has_places) {
+        page_append_note(html, "This target does not say where blocks lie: there is no map.");
+    }
+    writing_append(html, "<noscript><p class=\"note\">Scripts draw the map, the curves and who "
+                         "holds memory; they are off.</p></noscript>\n");
     page_section_end(html);
     page_section_begin(html, "curves", "Memory over time");
     writing_append_format(html, "<div class=\"curves\" data-run=\"%s\"", data);

@@ -15,9 +15,9 @@ static void append_sections(struct writing *html, const struct campaign_lines *l
     campaign_tables(html, lines);
 }
 
-enum exit_code report_campaign(const struct arguments *arguments, const char *against,
-                               struct writing *html)
+enum exit_code report_campaign(const struct arguments *arguments, struct writing *html)
 {
+    const char *against = arguments->against;
     struct campaign_lines lines, before = {0};
     enum exit_code code = campaign_lines_read(arguments->words[0], &lines);
     if (code == EXIT_KEPT && against != NULL) {

@@ -1,8 +1,8 @@
 /* The page of one list or field trace, and of two of them on one axis. */
 #include "cli/explain/compare.h"
-#include "cli/explain/explain_text.h"
 #include "cli/report/list_run.h"
 #include "cli/report/list_sections.h"
+#include "cli/report/list_words.h"
 #include "cli/report/report_page.h"
 #include "cli/report/run_data.h"
 #include "harness/base/check.h"
@@ -20,13 +20,12 @@ static void append_words(struct writing *html, const struct writing *words)
 }
 
 /* What `explain` prints. */
-static enum exit_code append_meaning(const struct arguments *arguments, const struct list_run *run,
-                                     struct writing *html)
+static enum exit_code append_meaning(struct list_words *explaining, struct writing *html)
 {
     struct writing words;
     char why[EXPLAIN_WHY_BYTES];
     writing_init(&words);
-    const enum exit_code code = explain_text(arguments, &run->recording, &words, why);
+    const enum exit_code code = list_words_take(explaining, &words, why);
     if (code == EXIT_KEPT) {
         page_section_begin(html, "meaning", "What it means");
         if (why[0] != '\0') {
@@ -69,7 +68,7 @@ static enum exit_code append_comparison(const struct arguments *arguments, const
 }
 
 /* A log of which no list can be made, or a compiler's report: there are only words. */
-static enum exit_code append_told(const struct arguments *arguments, const struct list_run *run,
+static enum exit_code append_told(const struct list_run *run, struct list_words *explaining,
                                   struct writing *html)
 {
     writing_append(html, "<p class=\"verdict warn\">Nothing can be run: ");
@@ -78,25 +77,26 @@ static enum exit_code append_told(const struct arguments *arguments, const struc
     page_facts_begin(html);
     page_fact(html, "File", run->path);
     page_facts_end(html);
-    return append_meaning(arguments, run, html);
+    return append_meaning(explaining, html);
 }
 
-static enum exit_code append_page(const struct arguments *arguments, const char *against,
-                                  struct list_run runs[2], struct writing *html)
+/* Pictures come before words. */
+static enum exit_code append_page(const struct arguments *arguments, struct list_run runs[2],
+                                  struct list_words *explaining, struct writing *html)
 {
-    const char *other = against == NULL ? NULL : "run-1";
+    const char *against = arguments->against;
     if (runs[0].record == NULL) {
-        return append_told(arguments, &runs[0], html);
+        return append_told(&runs[0], explaining, html);
     }
     list_sections_head(&runs[0], html);
-    enum exit_code code = append_meaning(arguments, &runs[0], html);
+    list_sections_pictures(&runs[0], "run-0", against == NULL ? NULL : "run-1", html);
+    enum exit_code code = append_meaning(explaining, html);
     if (code == EXIT_KEPT && against != NULL) {
         code = append_comparison(arguments, against, html);
     }
     if (code != EXIT_KEPT) {
         return code;
     }
-    list_sections_pictures(&runs[0], "run-0", other, html);
     list_sections_failures(&runs[0], html);
     list_sections_tables(&runs[0], html);
     append_data(&runs[0], "run-0", html);
@@ -106,26 +106,46 @@ static enum exit_code append_page(const struct arguments *arguments, const char 
     return EXIT_KEPT;
 }
 
-enum exit_code report_list(const struct arguments *arguments, const char *against,
-                           struct writing *html)
+static enum exit_code read_lists(const struct arguments *arguments, struct list_run runs[2])
 {
-    struct list_run *runs = calloc(2, sizeof *runs);
-    CHECK(runs != NULL);
+    const char *against = arguments->against;
     enum exit_code code = list_run_init(&runs[0], arguments, arguments->words[0]);
     if (code == EXIT_KEPT && against != NULL) {
         code = list_run_init(&runs[1], arguments, against);
     }
-    if (code == EXIT_KEPT && against != NULL &&
-        (runs[0].record == NULL || runs[1].record == NULL)) {
-        const struct list_run *bare = runs[0].record == NULL ? &runs[0] : &runs[1];
-        code = message_fail(EXIT_USAGE, "--against: %s: %s", bare->path,
-                            bare->recording.why_no_list);
+    for (size_t i = 0; code == EXIT_KEPT && against != NULL && i < 2; i++) {
+        if (runs[i].recording.why_no_list[0] != '\0') {
+            code = message_fail(EXIT_USAGE, "--against: %s: %s", runs[i].path,
+                                runs[i].recording.why_no_list);
+        }
     }
+    return code;
+}
+
+static enum exit_code run_lists(const struct arguments *arguments, struct list_run runs[2],
+                                struct list_words *explaining)
+{
+    enum exit_code code = list_words_start(explaining, arguments, &runs[0].recording);
+    code = code == EXIT_KEPT ? list_run_execute(&runs[0], arguments) : code;
+    if (code == EXIT_KEPT && arguments->against != NULL) {
+        code = list_run_execute(&runs[1], arguments);
+    }
+    return code;
+}
+
+enum exit_code report_list(const struct arguments *arguments, struct writing *html)
+{
+    struct list_words explaining = {0};
+    struct list_run *runs = calloc(2, sizeof *runs);
+    CHECK(runs != NULL);
+    enum exit_code code = read_lists(arguments, runs);
+    code = code == EXIT_KEPT ? run_lists(arguments, runs, &explaining) : code;
     if (code == EXIT_KEPT) {
         page_begin(html, arguments->words[0]);
-        code = append_page(arguments, against, runs, html);
+        code = append_page(arguments, runs, &explaining, html);
         page_end(html);
     }
+    list_words_deinit(&explaining);
     list_run_deinit(&runs[0]);
     list_run_deinit(&runs[1]);
     free(runs);
@@ -137,7 +157,8 @@ bool report_run_data(const struct arguments *arguments, const char *path, struct
 {
     struct list_run *run = calloc(1, sizeof *run);
     CHECK(run != NULL);
-    const bool is_run = list_run_init(run, arguments, path) == EXIT_KEPT && run->record != NULL;
+    const bool is_run = list_run_init(run, arguments, path) == EXIT_KEPT &&
+                        list_run_execute(run, arguments) == EXIT_KEPT && run->record != NULL;
     if (is_run) {
         run_data_append(run->record, &run->recording, &run->steps, path, json);
     } else {
