@@ -16,6 +16,9 @@ mkdir -p "$work/tests/ci"
 printf '#!/bin/sh\necho mpirun\n' >"$work/tests/ci/cluster_mpirun.sh"
 printf '#!/bin/sh\necho slurm\nexit 77\n' >"$work/tests/ci/cluster_slurm.sh"
 chmod +x "$work/tests/ci/cluster_mpirun.sh" "$work/tests/ci/cluster_slurm.sh"
+mkdir -p "$work/tests/page"
+printf '#!/bin/sh\necho "page $4 $HBMSTRESS_NEEDS_BROWSER"\n' >"$work/tests/page/page_report.py"
+chmod +x "$work/tests/page/page_report.py"
 printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
 printf '#!/bin/sh\necho "exhaustive $*"\n' >"$work/ci/exhaustive"
 printf '#!/bin/sh\necho "build-types $*"\n' >"$work/ci/build-types"
@@ -45,7 +48,7 @@ expect "$night --time 1h" nightly --time 1h --fuzz=0
 expect "exit 1" nightly --time 1h
 said=$(PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h)
 traces="run --job scenarios/jobs/traces.ini --time 30m --out out-traces"
-[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \ndeterminism \nexhaustive \nmpirun\nslurm\nfuzz --time 2h\nfleet\ncoverage --check' ] || {
+[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \ndeterminism \nexhaustive \nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\ncoverage --check' ] || {
     echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
     failures=$((failures + 1))
 }

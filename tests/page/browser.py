@@ -3,6 +3,7 @@
 Needs chromium, chromium-driver and python3-selenium (ci/setup --with-browser); without them open_browser() ends the test as
 skipped, or, where HBMSTRESS_NEEDS_BROWSER is set, as failed."""
 
+import base64
 import json
 import os
 import shutil
@@ -93,10 +94,19 @@ class Browser:
             self.set_size(self.width, min(whole, height))
         self.driver.save_screenshot(str(path))
 
-    def save_element(self, selector, path):
-        """A picture of one element."""
+    def save_element(self, selector, path, height=4000):
+        """A picture of one element, of its upper part where it is higher."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.driver.find_element("css selector", selector).screenshot(str(path))
+        box = self.run(
+            """const box = document.querySelector(arguments[0]).getBoundingClientRect();
+            return {x: box.x + scrollX - 8, y: box.y + scrollY - 8, width: box.width + 16, height: box.height + 16};""",
+            selector,
+        )
+        clip = {**box, "height": min(box["height"], height), "scale": 1}
+        shot = self.driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"format": "png", "clip": clip, "captureBeyondViewport": True}
+        )
+        path.write_bytes(base64.b64decode(shot["data"]))
 
     def close(self):
         self.driver.quit()

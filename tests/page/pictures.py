@@ -34,10 +34,12 @@ def make_pages(program):
     run(program, "report", "storm.ops", "-o", "storm.html")
 
 
-def save(browser, folder, name, selector, width=1200):
+def save(browser, folder, name, selector, width=1200, height=1100):
     browser.set_size(width, 900)
     browser.wait(DRAWN)
-    browser.save_element(selector, folder / f"{name}.png")
+    # The bar stays where the window is, which would be in the picture.
+    browser.run("document.querySelector('header').style.position = 'static'; scrollTo(0, 0)")
+    browser.save_element(selector, folder / f"{name}.png", height)
 
 
 def take_night(browser, folder):
@@ -45,8 +47,8 @@ def take_night(browser, folder):
     browser.wait(DRAWN)
     save(browser, folder, "head", "#verdict")
     save(browser, folder, "finding", "#finding-1")
-    save(browser, folder, "tables", "table")
-    save(browser, folder, "phone", "#verdict", width=400)
+    save(browser, folder, "tables", "#tables")
+    save(browser, folder, "phone", "main", width=400, height=900)
 
 
 def take_storm(browser, folder):
