@@ -56,7 +56,8 @@ adds diagnosis/causes/list.h 'CAUSE(scratch_spike)'
 counts cause 2
 copies diagnosis/remedies/capacity.c scratch_capacity remedy
 adds diagnosis/remedies/list.h 'REMEDY(scratch_capacity)'
-counts remedy 2
+sed -i 's|^    {&remedy_capacity,|    {\&remedy_scratch_capacity, ADVICE_SAME, {[UNKNOWN] = "scratch"}},\n&|' diagnosis/advice.c
+counts remedy 3 # and its words, a row
 # A rule is a row and its judge: here no handle is 77.
 sed -i 's|^/\* clang-format on \*/|RULE(SCRATCH, scratch, "no handle is 77", JUDGE(rules_judge_scratch), "plant_scratch")\n&|' \
     harness/oracle/rule_list.h
@@ -98,6 +99,8 @@ done
 prints '^every promise kept' "$program" run scratch_leak --seed 1 --ops 200 --scratch 3
 prints "^hbmstress: --scratch: '12' is not a digit" "$program" run scratch_leak --scratch 12
 prints '^BROKEN scratch: ' "$program" run slow_leak --target plant_scratch --capacity 64M --seed 1 --ops 200
+prints '^page.html: ' "$program" report out -o page.html
+grep -q 'scratch</th>' page.html || fail "the page of a campaign has no row for the rule"
 printf '[global]\nscratch = 12\n[slow_leak]\n' >job.ini
 prints "^hbmstress: job.ini:2: scratch: '12' is not a digit" "$program" run --job job.ini
 prints 'no slot fits' "$program" replay "$tree/corpus/causes/spike.ops" --target scratch_null
