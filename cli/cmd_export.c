@@ -77,7 +77,8 @@ static bool finish_output(struct exporting *exporting)
         is_good = fflush(stream) == 0 && !ferror(stream);
         is_good = (exporting->path == NULL || fclose(stream) == 0) && is_good;
     }
-    exporting->answer.error = is_good ? 0 : errno == 0 ? EIO : errno;
+    const int error = exporting->feed.error == 0 ? errno : exporting->feed.error;
+    exporting->answer.error = is_good ? 0 : error == 0 ? EIO : error;
     return is_good;
 }
 

@@ -519,6 +519,7 @@ static enum exit_code merge_subcommand(const struct arguments *arguments)
     merging.shards = calloc(merging.count, sizeof *merging.shards);
     CHECK(merging.shards != NULL);
     output_init(&merging.output, arguments->run.is_json);
+    merging.output.is_of_github = arguments->run.annotation == ANNOTATION_GITHUB;
     enum exit_code code = load_shards(&merging, arguments);
     if (code == EXIT_KEPT) {
         code = merge_all(&merging);

@@ -2,10 +2,21 @@
 
 #include "harness/model/model.h"
 
+#include <errno.h>
+
+/* Later calls may find an empty buffer, and no errno any more. */
+static void note_error(struct export_feed *feed)
+{
+    if (feed->error == 0 && ferror(feed->export.stream)) {
+        feed->error = errno == 0 ? EIO : errno;
+    }
+}
+
 static void send_event(void *context, const struct export_event *event)
 {
     struct export_feed *feed = context;
     feed->exporter->event(&feed->export, event);
+    note_error(feed);
     feed->event_count++;
 }
 
@@ -62,6 +73,7 @@ static void send_op(struct export_feed *feed, const struct run *run, const struc
                                    .memory = memory,
                                    .model = run_model(run, op->host)};
     feed->exporter->op(&feed->export, &sent);
+    note_error(feed);
 }
 
 void export_feed_judged(void *context, const struct run *run, const struct verdict *verdict)
@@ -83,5 +95,6 @@ bool export_feed_finish(struct export_feed *feed, const struct trial *trial)
     final.blocks = block_events_blocks(feed->block_events, &final.block_count);
     feed->is_good = feed->exporter->end(&feed->export, feed->is_good ? &final : NULL) &&
                     feed->is_good;
+    note_error(feed);
     return feed->is_good;
 }

@@ -14,6 +14,7 @@ struct export_feed {
     struct block_events *block_events;
     struct setup setup; /* of the run */
     uint64_t event_count;
+    int error; /* errno of the first write that failed; 0: none did */
     bool has_begun, is_good;
 };
 

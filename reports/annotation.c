@@ -55,21 +55,21 @@ static const char *copy_text(const char *text)
     return copy;
 }
 
-/* The same finding has it in each run: no count and no number of a trial is in it. */
-static const char *make_fingerprint(const struct annotation *annotation)
+void annotation_print_fingerprint(const struct annotation *annotation,
+                                  char text[ANNOTATION_HASH_BYTES])
 {
-    char text[ANNOTATION_HASH_BYTES];
-    const char *file = annotation->file == NULL ? "" : annotation->file;
+    const char *file = annotation->file == NULL ? "" : annotation_path(annotation->file);
     uint64_t hash = hash_bytes(HASH_START, annotation->rule, strlen(annotation->rule) + 1);
     hash = hash_bytes(hash, annotation->title, strlen(annotation->title) + 1);
     print_hash(hash_string(hash, file), text);
-    return copy_text(text);
 }
 
 void annotations_add(struct annotations *annotations, const struct annotation *annotation)
 {
     CHECK(annotation->rule != NULL && annotation->title != NULL && annotation->message != NULL);
     CHECK(annotation->level < ANNOTATION_LEVEL_COUNT);
+    char fingerprint[ANNOTATION_HASH_BYTES];
+    annotation_print_fingerprint(annotation, fingerprint);
     annotations->items = array_grown(annotations->items, annotations->count, &annotations->capacity,
                                      sizeof *annotations->items);
     annotations->items[annotations->count++] = (struct annotation){
@@ -79,8 +79,8 @@ void annotations_add(struct annotations *annotations, const struct annotation *a
         .title = copy_text(annotation->title),
         .message = copy_text(annotation->message),
         .rule = copy_text(annotation->rule),
-        .fingerprint = annotation->fingerprint == NULL ? make_fingerprint(annotation)
-                                                       : copy_text(annotation->fingerprint)};
+        .fingerprint = copy_text(annotation->fingerprint == NULL ? fingerprint
+                                                                 : annotation->fingerprint)};
 }
 
 void annotations_deinit(struct annotations *annotations)
@@ -179,6 +179,24 @@ void annotations_print_github(struct writing *text, const struct annotations *an
                 text, "::%s title=hbmstress::%zu more are not shown here: a step shows %d\n",
                 level_names[level], count - shown, GITHUB_COUNT_MAX);
         }
+    }
+}
+
+void annotation_append_disarmed(struct writing *disarmed, const struct writing *text, bool is_json)
+{
+    bool is_before_words =
+        true; /* of the line: a runner leaves out blanks, those of Unicode, too */
+    for (const char *at = writing_string(text); *at != '\0'; at++) {
+        if (is_before_words && strncmp(at, "::", 2) == 0) {
+            writing_append(disarmed, ": ");
+        } else if (strncmp(at, "##[", 3) == 0) {
+            writing_append(disarmed, is_json ? "#\\u0023" : "## ");
+            at++;
+        } else {
+            writing_append_bytes(disarmed, at, 1);
+        }
+        const unsigned char byte = (unsigned char)*at;
+        is_before_words = byte == '\n' || (is_before_words && (byte <= ' ' || byte > '~'));
     }
 }
 

@@ -53,6 +53,11 @@ void annotations_add(struct annotations *annotations, const struct annotation *a
 enum { ANNOTATION_HASH_BYTES = 17 };
 void annotation_print_hash(const char *string, char text[ANNOTATION_HASH_BYTES]);
 
+/* The fingerprint of one that is given none: a hash of rule, title and file, the same in each run.
+ */
+void annotation_print_fingerprint(const struct annotation *annotation,
+                                  char text[ANNOTATION_HASH_BYTES]);
+
 /* The path without "./" before it: both want it from the root of the repository. */
 const char *annotation_path(const char *file);
 
@@ -60,6 +65,11 @@ const char *annotation_path(const char *file);
  * the tenth counts the others.  Source: "Workflow commands for GitHub Actions" in its
  * documentation. */
 void annotations_print_github(struct writing *text, const struct annotations *annotations);
+
+/* Appends text, whose lines have names of others in them, so that a runner reads no command in it:
+ * "::" at the beginning of a line, or "##[" anywhere, gets a blank.  With is_json it has the same
+ * meaning as before.  Source: ActionCommand.cs of github.com/actions/runner. */
+void annotation_append_disarmed(struct writing *disarmed, const struct writing *text, bool is_json);
 
 /* Appends a Code Quality report: a JSON array, "[]" without any.  What has no file is at ".".
  * Source: "Code Quality report format" in GitLab's documentation. */

@@ -46,9 +46,15 @@ static void add_annotation(const struct report_campaign *campaign,
     struct annotation placed = *annotation;
     struct writing path;
     writing_init(&path);
+    char hash[ANNOTATION_HASH_BYTES];
     if (annotation->file == NULL && campaign->directory != NULL) {
         writing_append_format(&path, "%s/results.jsonl", campaign->directory);
         placed.file = writing_string(&path);
+    }
+    if (annotation->fingerprint ==
+        NULL) { /* without the folder, which may be another in each run */
+        annotation_print_fingerprint(annotation, hash);
+        placed.fingerprint = hash;
     }
     annotations_add(annotations, &placed);
     writing_deinit(&path);

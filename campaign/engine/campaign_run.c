@@ -239,6 +239,7 @@ static void campaign_init(struct campaign *campaign, const struct run_options *o
         .plan = plan,
         .repro_store = {directory, options->shrink_budget, plan->shard_count > 1}};
     output_init(&campaign->output, options->is_json);
+    campaign->output.is_of_github = options->annotation == ANNOTATION_GITHUB;
     reporter_init(&campaign->reporter, campaign_put, campaign);
 }
 

@@ -6,6 +6,7 @@
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/checkpoint.h"
 #include "harness/base/standard.h"
+#include "reports/annotation.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,10 +105,24 @@ void output_line_to_results(struct output *output, const struct writing *line)
     output->results_bytes += line->length;
 }
 
+static void print_standard(struct output *output, const struct writing *text)
+{
+    struct writing disarmed;
+    writing_init(&disarmed);
+    if (output->is_of_github) {
+        annotation_append_disarmed(&disarmed, text, output->is_json);
+    }
+    if (!output->is_pipe_closed &&
+        !writing_print(output->is_of_github ? &disarmed : text, standard_output())) {
+        fail_standard(output);
+    }
+    writing_deinit(&disarmed);
+}
+
 void output_line_to_standard(struct output *output, const struct writing *line)
 {
-    if (output->is_json && !output->is_pipe_closed && !writing_print(line, standard_output())) {
-        fail_standard(output);
+    if (output->is_json) {
+        print_standard(output, line);
     }
 }
 
@@ -119,18 +134,18 @@ void output_line(struct output *output, const struct writing *line)
 
 void output_text(struct output *output, const struct writing *text)
 {
-    if (!output->is_json && !output->is_pipe_closed && !writing_print(text, standard_output())) {
-        fail_standard(output);
+    if (!output->is_json) {
+        print_standard(output, text);
     }
 }
 
 void output_commands(struct output *output, const struct writing *text)
 {
-    if (!output->is_json) {
-        output_text(output, text);
-    } else {
+    if (output->is_json) {
         /* When standard error is gone there is nobody left to tell. */
         (void)writing_print(text, standard_error());
+    } else if (!output->is_pipe_closed && !writing_print(text, standard_output())) {
+        fail_standard(output);
     }
 }
 

@@ -20,6 +20,7 @@ enum { OUTPUT_REPLAY_BYTES = SHELL_WORD_BYTES(OUTPUT_PATH_BYTES) + 128 };
 /* results.jsonl has whole lines only, whenever the program ends and however. */
 struct output {
     bool is_json;                 /* standard output gets JSON lines, else text */
+    bool is_of_github;            /* a runner reads standard output: no text is a command there */
     bool is_pipe_closed;          /* nobody reads standard output any more: quiet from now on */
     bool is_failed;               /* a message was given; the exit code is EXIT_HARNESS */
     bool is_silent;               /* the first failure was told elsewhere: one line is enough */

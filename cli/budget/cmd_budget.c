@@ -52,6 +52,7 @@ static enum exit_code print_budget(const struct budget *budget, bool died)
     struct output output;
     struct writing text;
     output_init(&output, is_json);
+    output.is_of_github = budget->arguments->run.annotation == ANNOTATION_GITHUB;
     writing_init(&text);
     if (is_json) {
         budget_lines(budget, died, (int)code, &text);

@@ -237,6 +237,7 @@ static enum exit_code measure_all(struct versus *versus)
 {
     struct output output;
     output_init(&output, versus->arguments->run.is_json);
+    output.is_of_github = versus->arguments->run.annotation == ANNOTATION_GITHUB;
     versus->rows = calloc(versus->list_count * versus->side_count, sizeof *versus->rows);
     versus->results = calloc(versus->list_count, sizeof *versus->results);
     CHECK(versus->rows != NULL && versus->results != NULL);

@@ -9,6 +9,7 @@
 #include "harness/base/array.h"
 #include "harness/base/json.h"
 #include "harness/base/size.h"
+#include "harness/op/fault.h"
 #include "harness/op/ops_file.h"
 
 #include <inttypes.h>
@@ -374,11 +375,14 @@ static void put_op(struct export *export, const struct export_op *op, const stru
     struct trace_state *state = export->state;
     struct writing *text = &state->text;
     const struct op_kind_info *info = op_kind_info(op->op->kind);
-    char line[OP_TEXT_BYTES], tag[SETUP_NAME_BYTES] = "", name[SETUP_NAME_BYTES + 32];
-    if (info->has_tag) {
-        (void)export_tag(export->setup, op->op->tag, tag);
+    char line[OP_TEXT_BYTES], tag[SETUP_NAME_BYTES], name[SETUP_NAME_BYTES + 32];
+    const char *what = "";
+    if (op->op->kind == OP_FAULT) {
+        what = fault_info((enum fault_kind)op->op->tag)->name;
+    } else if (info->has_tag) {
+        what = export_tag(export->setup, op->op->tag, tag);
     }
-    snprintf(name, sizeof name, "%s%s%s", info->name, tag[0] == '\0' ? "" : " ", tag);
+    snprintf(name, sizeof name, "%s%s%s", info->name, what[0] == '\0' ? "" : " ", what);
     open_event(state, "X", op->op->host, op->op->lane, span->begin_ns, name);
     json_add_microseconds(text, "dur", span->end_ns - span->begin_ns);
     json_add_string(text, "cat", "op");

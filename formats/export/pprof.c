@@ -331,7 +331,11 @@ static void make_profile(struct profile *profile, const struct export *export)
     for (size_t i = 0; i < profile->function_count; i++) {
         append_function(profile, i);
     }
-    append_number(message, PROFILE_COMMENT, find_string(profile, export->source));
+    struct writing source;
+    writing_init(&source);
+    writing_append_visible(&source, export->source);
+    append_number(message, PROFILE_COMMENT, find_string(profile, writing_string(&source)));
+    writing_deinit(&source);
     snprintf(comment, sizeof comment, "after op %u", state->op);
     append_number(message, PROFILE_COMMENT, find_string(profile, comment));
     append_number(message, PROFILE_DEFAULT_TYPE, space);

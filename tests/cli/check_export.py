@@ -3,8 +3,10 @@
 
     check_export.py snapshot JSON PICKLE    both are one document, and memory_viz knows each opcode of the pickle
     check_export.py perfetto JSON CSV OPS   a trace in the Trace Event Format, which agrees with the other exports
-    check_export.py pprof PROFILE CSV       a gzip'd profile.proto, with the sums of the table after the op that it names
-    check_export.py svg SVG CSV             a picture that stands alone, with the blocks of the table; prints how many
+    check_export.py pprof PROFILE CSV [JSON]    a gzip'd profile.proto, with the sums of the table after the op that it names
+    check_export.py svg SVG CSV [JSON]      a picture that stands alone, with the blocks of the table; prints how many
+
+JSON is the trace of the same run: ops of lanes come in its order, which is not that of their numbers.
 """
 import collections
 import csv
@@ -132,11 +134,25 @@ def check_perfetto(json_path, csv_path, ops_path):
     print(' '.join(f'{kind}={count}' for kind, count in sorted(kinds.items())))
 
 
+def read_rows(csv_path, json_path):
+    """The rows of a table, and when each op ran: of a list with lanes by its trace, otherwise by its number."""
+    with open(csv_path, encoding='utf-8', newline='') as file:
+        rows = list(csv.DictReader(file))
+    if json_path is None:
+        return rows, {number: number for number in range(1 << 16)}
+    with open(json_path, encoding='utf-8') as file:
+        ops = [event['args']['op'] for event in json.load(file)['traceEvents'] if event.get('cat') == 'op']
+    turns = {op: turn for turn, op in enumerate(ops)}
+    return [{**row, 'op': turns[int(row['op'])]} for row in rows], turns
+
+
 def count_stays(rows):
     """How often a block keeps its place and its state beyond the op in which that began."""
     begins, count = {}, 0
     for row in rows:
         place, op = (row['host'], row['address']), int(row['op'])
+        if row['action'] == 'free_requested' and place not in begins:
+            continue  # in host memory: it left its place before
         if row['action'] in ('free_requested', 'free_completed', 'evicted', 'moved_out'):
             count += begins.pop(place) < op
         if row['action'] in ('alloc', 'moved_in', 'retired', 'free_requested'):
@@ -148,10 +164,9 @@ SVG = '{http://www.w3.org/2000/svg}'
 SVG_ELEMENTS = {'svg', 'title', 'desc', 'style', 'defs', 'pattern', 'rect', 'path', 'circle', 'line', 'text'}
 
 
-def check_svg(svg_path, csv_path):
+def check_svg(svg_path, csv_path, json_path=None):
     root = xml.etree.ElementTree.parse(svg_path).getroot()
-    with open(csv_path, encoding='utf-8', newline='') as file:
-        rows = list(csv.DictReader(file))
+    rows, _ = read_rows(csv_path, json_path)
     for element in root.iter():
         check(element.tag.removeprefix(SVG) in SVG_ELEMENTS, f'an element {element.tag}')
         check(not any(name.startswith('on') or 'href' in name for name in element.attrib), f'{element.attrib}')
@@ -213,7 +228,7 @@ def sum_table(rows, last_op):
         block = there.pop(place, None)
         if row['action'] in ('alloc', 'moved_in', 'retired'):
             there[place] = (row['host'], row['tag'], False, int(row['size']))
-        elif row['action'] == 'free_requested':
+        elif row['action'] == 'free_requested' and block is not None:
             there[place] = block[:2] + (True, block[3])
     sums = collections.defaultdict(lambda: [0, 0])
     for host, tag, is_queued, size in there.values():
@@ -222,7 +237,7 @@ def sum_table(rows, last_op):
     return dict(sums)
 
 
-def check_pprof(profile_path, csv_path):
+def check_pprof(profile_path, csv_path, json_path=None):
     with open(profile_path, 'rb') as file:
         data = file.read()
     check(data[:4] == b'\x1f\x8b\x08\x00' and data[4:8] == bytes(4), 'no gzip without a name and a time')
@@ -247,10 +262,9 @@ def check_pprof(profile_path, csv_path):
         entry[0] += values[0]
         entry[1] += values[1]
     op = int(texts[profile[13][1]].removeprefix('after op '))
-    with open(csv_path, encoding='utf-8', newline='') as file:
-        rows = list(csv.DictReader(file))
+    rows, turns = read_rows(csv_path, json_path)
     expected = collections.defaultdict(lambda: [0, 0])
-    for (host, tag, is_queued), entry in sum_table(rows, op).items():
+    for (host, tag, is_queued), entry in sum_table(rows, turns[op]).items():
         stack = '/'.join(part for part in re.split('[/;]', tag) if part) or tag or '(no tag)'
         expected[host, stack, is_queued] = [a + b for a, b in zip(expected[host, stack, is_queued], entry)]
     check(dict(sums) == dict(expected), f'after op {op}: {dict(sums)}, not {dict(expected)}')

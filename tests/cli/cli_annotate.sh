@@ -74,6 +74,17 @@ if command -v xmllint >which.txt; then
     xmllint --noout hostile/junit.xml || fail "xmllint does not read junit.xml"
 fi
 
+# A name that begins a line of what people read, or stands in a line of JSON, is no command.
+printf '[global]\ntarget = plant_premature_last_hole\nseed = 7\n[::error::x ##[warning]\nscenario = slow_leak\nseeds = 2\n' >named.ini
+named=(run --job ./named.ini --ops 200 --annotate github --out named)
+"$hbmstress" "${named[@]}" >out.txt 2>err.txt
+expect_text out.txt ": :error::x ## [warning"
+! grep -v '^::[a-z]* file=' out.txt | grep -e '^[[:space:]]*::' -e '##\[' || fail "a name is a command"
+"$hbmstress" "${named[@]}" --json >out.txt 2>err.txt
+grep -q '"name":"::error::x #.u0023\[warning"' out.txt || fail "the name is not there: $(head -c 600 out.txt)"
+expect_no_text out.txt '##['
+expect_text named/results.jsonl '##[warning'
+
 # What the baseline knows is a notice, and unchanged in SARIF.
 expect_exit 0 baseline github
 mv out.txt known.txt

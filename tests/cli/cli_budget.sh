@@ -6,6 +6,7 @@
 corpus=$(realpath "$3")
 bad_target=$(realpath "$2")
 field=$4
+unknown=$(realpath "$(dirname "$0")/cli_unknown.ops")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 
@@ -224,8 +225,17 @@ expect_exit 1 budget annotated.ops --peak 15M --annotate github --json
 expect_text err.txt "::error file=annotated.ops,line=6,"
 expect_exit 1 budget annotated.ops --peak 15M --annotate gitlab --out annotated
 expect_text annotated/gl-code-quality-report.json '"location":{"path":"annotated.ops","lines":{"begin":6}}'
+# Each limit on each host is a finding of its own: GitLab drops what has the fingerprint of another one.
+sed 's/^hosts 3/&\ntag 1 "params"\ntag 2 "batch"/; s/\(size=[0-9]*K\)\(.*\)/\1 tag=1\2/' hosts.ops >tagged.ops
+echo '3: alloc size=2K tag=2' >>tagged.ops
+expect_exit 1 budget tagged.ops --peak 1K --tag-peak params=1K --tag-peak batch=1K --annotate gitlab --out annotated
+[ "$(grep -o '"fingerprint":"[0-9a-f]*"' annotated/gl-code-quality-report.json | sort -u | wc -l)" = 7 ] ||
+    fail "not seven fingerprints: $(cat annotated/gl-code-quality-report.json)"
 expect_exit 0 budget annotated.ops --peak 16M --annotate gitlab --out annotated
 [ "$(cat annotated/gl-code-quality-report.json)" = "[]" ] || fail "not an empty array"
+cp "$unknown" unknown.ops
+expect_exit 3 budget unknown.ops --ooms 1000 --annotate github
+grep -q '^::warning file=unknown.ops,line=[0-9]*,title=an out-of-memory stayed unknown::' out.txt || fail "$(cat out.txt)"
 expect_exit 1 budget annotated.ops --peak 16M --target "$bad_target" --target-option fails=crash --annotate github
 expect_text out.txt "::error file=annotated.ops,line="
 finish

@@ -52,11 +52,24 @@ expect_text kinds.txt "mitigation="
 expect_text kinds.txt "queued free=2"
 grep -qF "\"name\":\"alloc $hostile\"" trace.json ||
     fail "the tag is not what it was: $(grep -m1 script trace.json)"
+# A fault is named by its kind, which is no tag.
+printf 'hbmstress-ops 1\ncapacity 64K\ntag 1 "weights"\n0: fault call=wait nth=1\n1: alloc size=1K tag=1\n' >fault.ops
+expect_exit 0 export fault.ops --format perfetto
+expect_text out.txt '"name":"fault wait"'
+expect_text out.txt '"name":"alloc weights"'
 for list in "$corpus"/causes/*.ops "$corpus"/hangs/*.ops "$corpus"/regressions/*.ops; do
     # Not those that need what the machine may lack, or that end in a broken promise.
     "$hbmstress" export "$list" -o events.csv >out.txt 2>err.txt || continue
     expect_exit 0 export "$list" --format perfetto -o trace.json
     "$check" perfetto trace.json events.csv "$list" >kinds.txt || fail "$list: not a trace"
+    case $list in
+    */lanes_*) # blocks in host memory, and ops that overlap
+        expect_exit 0 export "$list" --format svg -o picture.svg
+        "$check" svg picture.svg events.csv trace.json >counts.txt || fail "$list: not a picture"
+        expect_exit 0 export "$list" --format pprof -o profile.pb.gz
+        "$check" pprof profile.pb.gz events.csv trace.json >counts.txt || fail "$list: not a profile"
+        ;;
+    esac
 done
 
 # The picture: whole, and of more blocks than it draws.
@@ -87,6 +100,15 @@ expect_text picture.svg "2000 of 5999 rectangles are drawn, all of them near op 
 grep -q '<rect class="rest r2" x="[0-9.]*" y="[0-9.]*" width="[0-9]' picture.svg || fail "nothing is shaded"
 [ "$(grep -c '>512B at ' picture.svg)" = 9 ] || fail "small blocks near the failure: $(grep -c '>512B at ' picture.svg)"
 
+# Writes that fail before the end are told by their reason, and a reader that has enough is no failure.
+for format in csv perfetto memory_viz; do
+    expect_exit 4 export many.ops --format "$format" -o /dev/full
+    expect_text err.txt "/dev/full: No space left on device"
+    { "$hbmstress" export many.ops --format "$format" 2>err.txt; echo $? >code.txt; } | head -c 10 >out.txt
+    [ "$(cat code.txt)" != 4 ] || fail "$format to a pipe that nobody reads: $(cat err.txt)"
+    [ ! -s err.txt ] || fail "$format to a pipe that nobody reads: $(cat err.txt)"
+done
+
 # The profile, at each moment.
 { sed '/^$/,$d' hostile.ops && cat; } >moments.ops <<'OPS'
 tag 3 "model/layer/bias"
@@ -115,6 +137,9 @@ for at in 0 1 2 3 4 5 6 7 8 9 10 peak failure; do
     grep -q "^$wanted" counts.txt || fail "--at $at: $(cat counts.txt)"
     [ "$at" != 4 ] || expect_text counts.txt "stack=2048"
 done
+cp moments.ops $'\xff.ops' # all texts of the profile are UTF-8
+expect_exit 0 export $'\xff.ops' --format pprof -o profile.pb.gz
+"$check" pprof profile.pb.gz events.csv >counts.txt || fail "a name that is no UTF-8: not a profile"
 expect_exit 0 export moments.ops --format pprof -o profile.pb.gz
 cp profile.pb.gz again.pb.gz
 expect_exit 0 export moments.ops --format pprof -o profile.pb.gz

@@ -209,6 +209,27 @@ START_TEST(foreign_text_ends_no_line_and_keeps_no_control_character)
 }
 END_TEST
 
+static void expect_disarmed(const char *given, bool is_json, const char *expected)
+{
+    struct writing words;
+    writing_init(&words);
+    writing_append(&words, given);
+    writing_clear(&text);
+    annotation_append_disarmed(&text, &words, is_json);
+    ck_assert_str_eq(writing_string(&text), expected);
+    writing_deinit(&words);
+}
+
+START_TEST(a_runner_reads_no_command_in_disarmed_text)
+{
+    expect_disarmed("a ::b\n::c\n \t::d\n\xC2\xA0::e\n:f:\n", false,
+                    "a ::b\n: :c\n \t: :d\n\xC2\xA0: :e\n:f:\n");
+    expect_disarmed("a ##[error]b ###[c # [d #[e", false, "a ## [error]b ### [c # [d #[e");
+    expect_disarmed("{\"a\":\"##[error]::b\"}\n", true, "{\"a\":\"#\\u0023[error]::b\"}\n");
+    expect_disarmed("", false, "");
+}
+END_TEST
+
 static void release_all(void)
 {
     writing_deinit(&text);
@@ -227,6 +248,7 @@ Suite *suite_of_annotation(void)
     tcase_add_test(tests, a_report_without_findings_is_an_empty_array);
     tcase_add_test(tests, a_fingerprint_is_that_of_what_stays);
     tcase_add_test(tests, markdown_shows_fifty_rows_and_no_markup_of_others);
+    tcase_add_test(tests, a_runner_reads_no_command_in_disarmed_text);
     tcase_add_test(tests, foreign_text_ends_no_line_and_keeps_no_control_character);
     suite_add_tcase(suite, tests);
     return suite;

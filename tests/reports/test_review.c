@@ -4,6 +4,7 @@
 #include "tests/helpers/suite.h"
 #include "tests/reports/report_campaigns.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { EMPTY, GOOD, FINDINGS, HOSTILE, REVIEWED };
@@ -62,7 +63,15 @@ START_TEST(a_finding_is_at_its_section_or_its_trace_or_its_repro)
     campaign.directory = "out";
     collect(&campaign);
     ck_assert_str_eq(find_annotation("hang in free")->file, "out/results.jsonl");
-    ck_assert_str_eq(find_annotation("interrupted")->file, "out/results.jsonl");
+    const struct annotation *interrupted = find_annotation("interrupted");
+    ck_assert_str_eq(interrupted->file, "out/results.jsonl");
+    char fingerprint[ANNOTATION_HASH_BYTES];
+    ck_assert_int_lt(snprintf(fingerprint, sizeof fingerprint, "%s", interrupted->fingerprint),
+                     ANNOTATION_HASH_BYTES);
+    annotations_deinit(&annotations);
+    campaign.directory = "another/folder";
+    collect(&campaign);
+    ck_assert_str_eq(find_annotation("interrupted")->fingerprint, fingerprint);
 }
 END_TEST
 
