@@ -171,7 +171,8 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     }
     const struct import_options options = {.fixed = &fixed,
                                            .kv_bytes_per_token = arguments->kv_bytes_per_token,
-                                           .kv_tokens_per_second = arguments->kv_tokens_per_second};
+                                           .kv_tokens_per_second = arguments->kv_tokens_per_second,
+                                           .with_stacks = recording->with_stacks};
     struct import import;
     struct import_error error = {0};
     import_init(&import);
@@ -200,6 +201,8 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     recording->said = import.said;
     recording->said_count = import.said_count;
     import.said = NULL; /* the recording's now */
+    recording->stacks = import.stacks;
+    import.stacks = NULL;
     import_deinit(&import);
     code = check_tokens(path, arguments, recording->format);
     if (code != EXIT_KEPT) {
@@ -312,6 +315,13 @@ enum exit_code recording_read_to_tell(const char *path, const struct arguments *
     return read_recording(path, arguments, true, recording);
 }
 
+enum exit_code recording_read_to_show(const char *path, const struct arguments *arguments,
+                                      struct recording *recording)
+{
+    *recording = (struct recording){.accepts_no_list = true, .with_stacks = true};
+    return read_recording(path, arguments, true, recording);
+}
+
 bool recording_capacity_is_assumed(const struct recording *recording)
 {
     const char *facts = recording->assumed;
@@ -324,6 +334,8 @@ void recording_deinit(struct recording *recording)
     op_list_deinit(&recording->ops);
     compile_report_destroy(recording->compile_report);
     recording->compile_report = NULL;
+    stacks_destroy(recording->stacks);
+    recording->stacks = NULL;
     free(recording->said);
     recording->said = NULL;
 }

@@ -23,7 +23,9 @@ struct recording {
     char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
     struct compile_report *compile_report; /* owned; NULL: FILE is none, or of another reader */
     bool accepts_no_list;                  /* see recording_read_to_tell */
-    struct log_story story;                /* what the file tells as the log of a job */
+    bool with_stacks;                      /* see recording_read_to_show */
+    struct stacks *stacks;  /* owned; of what ops make; NULL: not asked for, or FILE has none */
+    struct log_story story; /* what the file tells as the log of a job */
     char why_no_list[IMPORT_REASON_BYTES]; /* "" = there is a list; else all that is set is the
                                             * story, and compile_report with its message */
     char settings[IMPORT_SETTINGS_BYTES];
@@ -39,6 +41,9 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
  * importer reads, are no failure: why_no_list says what is missing, and there are no ops and no
  * target. */
 enum exit_code recording_read_to_tell(const char *path, const struct arguments *arguments,
+                                      struct recording *recording);
+/* The same, and with the stacks that the file has. */
+enum exit_code recording_read_to_show(const char *path, const struct arguments *arguments,
                                       struct recording *recording);
 void recording_deinit(struct recording *recording);
 

@@ -149,6 +149,7 @@ static struct import_input input_of(const struct import_options *options)
         .fixed = options != NULL && options->fixed != NULL ? options->fixed : &nothing,
         .kv_bytes_per_token = options != NULL ? options->kv_bytes_per_token : 0,
         .kv_tokens_per_second = options != NULL ? options->kv_tokens_per_second : 0,
+        .with_stacks = options != NULL && options->with_stacks,
     };
 }
 

@@ -14,6 +14,8 @@ struct import_options {
     /* Of request traces (formats/generic/azure_llm.c), which do not say them; 0 = a default, which
      * the notes name. */
     uint64_t kv_bytes_per_token, kv_tokens_per_second;
+    /* Formats that have them set import->stacks, which takes time and memory. */
+    bool with_stacks;
 };
 
 /* Each format is one file, and one line in formats/list.h. */

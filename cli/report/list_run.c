@@ -37,7 +37,7 @@ enum exit_code list_run_init(struct list_run *run, const struct arguments *argum
 {
     memset(run, 0, sizeof *run);
     run->path = path;
-    return recording_read_to_tell(path, arguments, &run->recording);
+    return recording_read_to_show(path, arguments, &run->recording);
 }
 
 enum exit_code list_run_execute(struct list_run *run, const struct arguments *arguments)

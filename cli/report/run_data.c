@@ -2,6 +2,7 @@
 
 #include "cli/device_name.h"
 #include "cli/report/run_holders.h"
+#include "cli/report/run_stacks.h"
 #include "harness/base/check.h"
 #include "reports/page/page.h"
 
@@ -480,6 +481,26 @@ static void append_steps(const struct run_record *record, const struct step_axis
     writing_append_format(json, "],\"isSaid\":%s}", steps->is_said ? "true" : "false");
 }
 
+/* --- who holds memory --- */
+
+static void append_holders(const struct run_record *record, const struct stacks *stacks,
+                           struct writing *json)
+{
+    struct run_holders holders;
+    uint32_t host;
+    const uint32_t peak = run_record_peak(record, &host);
+    run_holders_take(record, peak, host, &holders);
+    writing_append_format(json, ",\"flameOp\":%" PRIu32 ",\"flameHost\":%" PRIu32 ",\"flame\":",
+                          peak == RECORD_NONE ? 0 : peak, host);
+    run_holders_append_flame(&holders, &record->setup, json);
+    if (stacks != NULL && stacks->op_count > 0) {
+        writing_append(json, ",\"flameStacks\":");
+        run_stacks_append(record, stacks, peak, host, json);
+        writing_append(json, ",\"flameStacksNote\":");
+        writing_append_json(json, run_stacks_note(stacks));
+    }
+}
+
 void run_data_append(struct run_record *record, const struct recording *recording,
                      const struct step_axis *steps, const char *title, struct writing *json)
 {
@@ -489,7 +510,7 @@ void run_data_append(struct run_record *record, const struct recording *recordin
     writing_append_format(json, ",\"opCount\":%" PRIu32, record->op_count);
     append_names(json);
     append_tags(record, json);
-    run_holders_append_flame(record, json); /* of all blocks */
+    append_holders(record, recording->stacks, json); /* of all blocks */
     append_streams(record, json);
     append_failures(record, json);
     append_curves(record, json);

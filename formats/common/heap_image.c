@@ -300,6 +300,7 @@ static void fill_used(struct heap_image *image, struct import *import, size_t in
     struct heap_span *span = &image->spans[index];
     span->op = append_alloc(import, span, span->size_bytes);
     import_say(import, span->op, SAID_ADDRESS, span->offset);
+    stacks_say(import->stacks, span->op, span->stack);
 }
 
 /* From the top down.  There is one hole all the time, at the bottom, so each block goes to the top

@@ -37,6 +37,7 @@ struct heap_span {
     uint8_t host; /* its device, 0..OP_HOST_COUNT_MAX - 1 */
     uint8_t tag;
     bool begins_region; /* a border, though the span before it touches: blocks never cross it */
+    uint32_t stack;     /* of import->stacks; STACKS_NONE where there are none */
     size_t line;        /* for messages: of the text, from 1, or 0 */
     uint64_t offset;    /* set by heap_image_build: where it lies in the device that is rebuilt */
     uint32_t op;        /* set by heap_image_build: the op that made it; OP_NONE: free memory */

@@ -17,6 +17,7 @@ void import_init(struct import *import)
     import->view = IMPORT_EVENTS;
     memset(import->devices, 0, sizeof import->devices);
     import->compile_report = NULL;
+    import->stacks = NULL;
     setup_init(&import->setup);
     op_list_init(&import->ops);
     import->said = NULL;
@@ -28,6 +29,8 @@ void import_deinit(struct import *import)
     op_list_deinit(&import->ops);
     compile_report_destroy(import->compile_report);
     import->compile_report = NULL;
+    stacks_destroy(import->stacks);
+    import->stacks = NULL;
     free(import->said);
     import->said = NULL;
     import->said_count = import->said_room = 0;

@@ -5,6 +5,7 @@
 
 #include "formats/common/compile_report.h"
 #include "formats/common/import_error.h"
+#include "formats/common/stacks.h"
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
 
@@ -70,9 +71,10 @@ struct import {
     char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
     struct compile_report *compile_report; /* owned; NULL: the file is no report of a compiler, or
                                             * is not told as one */
-    char settings[IMPORT_SETTINGS_BYTES];  /* of the allocator, as the file says they were set:
-                                            * "key:value,key:value" in the words of the system;
-                                            * "default" = none was; "" = the file does not say */
+    struct stacks *stacks; /* owned; NULL: nobody asked for them, or the format has none */
+    char settings[IMPORT_SETTINGS_BYTES]; /* of the allocator, as the file says they were set:
+                                           * "key:value,key:value" in the words of the system;
+                                           * "default" = none was; "" = the file does not say */
     char notes[IMPORT_NOTES_BYTES]; /* what was assumed or left out, one line each, "\n" between;
                                      * meant as the comments of the .ops file */
 };
@@ -85,6 +87,7 @@ struct import_input {
     size_t length;
     const struct setup *fixed;                         /* never NULL; see struct import_options */
     uint64_t kv_bytes_per_token, kv_tokens_per_second; /* the same */
+    bool with_stacks;                                  /* the same */
 };
 
 /* One format; a constant. */

@@ -23,7 +23,9 @@ struct trace_event {
     uint64_t stream; /* any number, the same on every host; lanes are numbered as they come */
     uint8_t host; /* its device; addresses of different hosts have nothing to do with each other */
     uint8_t tag;  /* of trace_tag; 0 = none */
-    size_t line;  /* for messages; of the text, from 1, or 0 */
+    uint32_t
+        stack;   /* of import->stacks, for what makes a block; STACKS_NONE where there are none */
+    size_t line; /* for messages; of the text, from 1, or 0 */
 };
 
 /* Everything that is made goes into import; input->fixed is obeyed.  Both must outlive the trace.

@@ -134,6 +134,13 @@ static void renumber_said(struct import *import, const uint32_t *numbers)
     }
 }
 
+static void renumber_stacks(const struct builder *builder, struct stacks *stacks)
+{
+    for (size_t i = 0; stacks != NULL && i < stacks->op_count; i++) {
+        stacks->ops[i].op = number_now(builder, stacks->ops[i].op);
+    }
+}
+
 bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
                        uint64_t *freed_failures)
 {
@@ -154,6 +161,7 @@ bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
         put_event(&builder, (uint32_t)i, import->ops.ops[i], is_laned);
     }
     renumber_said(import, builder.numbers);
+    renumber_stacks(&builder, import->stacks);
     free(builder.numbers);
     op_list_deinit(&import->ops);
     import->ops = builder.list;

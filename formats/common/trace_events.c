@@ -192,6 +192,9 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
     block->state = TRACE_LIVE;
     trace->totals.allocs++;
     result = add_op(trace, event, &op);
+    if (result == IMPORT_OK) {
+        stacks_say(trace->import->stacks, block->op, event->stack);
+    }
     return result == IMPORT_OK ? count_in(trace, event) : result;
 }
 
@@ -213,6 +216,7 @@ enum import_result trace_failed(struct trace *trace, const struct trace_event *e
         return result;
     }
     const uint32_t number = (uint32_t)trace->import->ops.count - 1;
+    stacks_say(trace->import->stacks, number, event->stack);
     trace->failures = array_grown(trace->failures, trace->failure_count, &trace->failure_room,
                                   sizeof *trace->failures);
     trace->failures[trace->failure_count++] = (struct trace_failure){
@@ -242,6 +246,7 @@ static enum import_result add_to_start(struct trace *trace, const struct trace_e
     block->size_bytes = event->size_bytes;
     block->state = TRACE_LIVE;
     op_list_append(&trace->start, &op);
+    stacks_say(trace->import->stacks, block->op, event->stack);
     trace->hosts[event->host].said.base += event->size_bytes;
     trace->hosts[event->host].rounded.base += round_size(trace, event->size_bytes);
     trace->start_bytes += event->size_bytes;

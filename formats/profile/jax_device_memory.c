@@ -29,10 +29,10 @@ static bool is_user_file(const struct protobuf *file)
            !has_word(file, "/lib/python");
 }
 
-/* "function file.py:12", without the folders; the function alone where it has no file. */
-static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *frame)
+/* "function file.py:12", without the folders; the function alone where it has no file.  Returns the
+ * length. */
+static size_t print_frame(const struct pprof_frame *frame, char text[TAG_TEXT_BYTES])
 {
-    char text[TAG_TEXT_BYTES];
     size_t start = frame->file.end;
     const size_t lowest = frame->file.end - frame->file.offset < 128 ? frame->file.offset
                                                                      : frame->file.end - 128;
@@ -42,15 +42,21 @@ static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *
     }
     const size_t function_length = frame->function.end - frame->function.offset;
     if (frame->file.offset == frame->file.end) {
-        return name_table_add(&snapshot->tags, frame->function.text + frame->function.offset,
-                              function_length < TAG_TEXT_BYTES ? function_length : TAG_TEXT_BYTES);
+        const size_t length = function_length < TAG_TEXT_BYTES ? function_length : TAG_TEXT_BYTES;
+        memcpy(text, frame->function.text + frame->function.offset, length);
+        return length;
     }
-    const int length = snprintf(text, sizeof text, "%.*s %.*s:%" PRIu64,
-                                (int)(function_length < 256 ? function_length : 256),
-                                frame->function.text + frame->function.offset,
-                                (int)(frame->file.end - start), frame->file.text + start,
-                                frame->line);
-    return name_table_add(&snapshot->tags, text, (size_t)length);
+    return (size_t)snprintf(text, TAG_TEXT_BYTES, "%.*s %.*s:%" PRIu64,
+                            (int)(function_length < 256 ? function_length : 256),
+                            frame->function.text + frame->function.offset,
+                            (int)(frame->file.end - start), frame->file.text + start, frame->line);
+}
+
+static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *frame)
+{
+    char text[TAG_TEXT_BYTES];
+    const size_t length = print_frame(frame, text);
+    return name_table_add(&snapshot->tags, text, length);
 }
 
 static enum import_result resolve_location(struct snapshot *snapshot, size_t location)
@@ -95,6 +101,75 @@ static enum import_result visit_location(void *context, size_t location, bool *i
     }
     *is_over = place->is_user;
     return IMPORT_OK;
+}
+
+/* --- stacks --- */
+
+/* The frames of a location, one more than a stack can have at most. */
+static enum import_result number_frames(struct snapshot *snapshot, size_t location,
+                                        struct import_error *error)
+{
+    struct place *place = &snapshot->places[location];
+    struct protobuf reader = pprof_location(&snapshot->profile, location);
+    struct pprof_frame frame;
+    char text[TAG_TEXT_BYTES];
+    place->has_frames = true;
+    place->first_frame = snapshot->frame_count;
+    while (place->frame_count <= STACKS_DEPTH_MAX) {
+        bool is_end = false;
+        const enum import_result result = pprof_frame_next(&snapshot->profile, &reader, &frame,
+                                                           &is_end, error);
+        place->is_broken = result != IMPORT_OK;
+        if (result != IMPORT_OK || is_end) {
+            return result;
+        }
+        const size_t length = print_frame(&frame, text);
+        snapshot->frames = array_grown(snapshot->frames, snapshot->frame_count,
+                                       &snapshot->frame_room, sizeof *snapshot->frames);
+        snapshot->frames[snapshot->frame_count++] = stacks_frame(snapshot->stacks, text, length);
+        place->frame_count++;
+    }
+    return IMPORT_OK;
+}
+
+struct stack_walk {
+    struct snapshot *snapshot;
+    struct import_error *error;
+    uint32_t frames[STACKS_DEPTH_MAX];
+    size_t count;
+    bool has_more;
+};
+
+static enum import_result visit_frames(void *context, size_t location, bool *is_over)
+{
+    struct stack_walk *walk = context;
+    const struct place *place = &walk->snapshot->places[location];
+    if (!place->has_frames) {
+        (void)number_frames(walk->snapshot, location, walk->error);
+    }
+    if (place->is_broken) {
+        return IMPORT_INVALID;
+    }
+    for (uint32_t i = 0; i < place->frame_count && !walk->has_more; i++) {
+        walk->has_more = walk->count == STACKS_DEPTH_MAX;
+        if (!walk->has_more) {
+            walk->frames[walk->count++] = walk->snapshot->frames[place->first_frame + i];
+        }
+    }
+    *is_over = walk->has_more;
+    return IMPORT_OK;
+}
+
+/* What is wrong with frames that no tag needs is not refused: then there is no stack. */
+static uint32_t find_stack(struct snapshot *snapshot, const struct pprof_sample *sample)
+{
+    struct import_error error = {0};
+    struct stack_walk walk = {.snapshot = snapshot, .error = &error};
+    if (snapshot->stacks == NULL ||
+        pprof_stack(&snapshot->profile, sample, visit_frames, &walk, &error) != IMPORT_OK) {
+        return STACKS_NONE;
+    }
+    return stacks_add(snapshot->stacks, walk.frames, walk.count, walk.has_more);
 }
 
 /* --- samples --- */
@@ -151,6 +226,7 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
         return result;
     }
     group->tag = walk.tag;
+    group->stack = find_stack(snapshot, sample);
     if (group->tag != JAX_NO_TAG) {
         name_table_weigh(&snapshot->tags, group->tag, group->bytes);
     }
@@ -289,8 +365,13 @@ static enum import_result import_jax_device_memory(const struct import_input *in
     }
     snapshot.places = calloc(snapshot.profile.location_count + 1, sizeof *snapshot.places);
     CHECK(snapshot.places != NULL);
+    if (input->with_stacks && import->stacks == NULL) {
+        import->stacks = stacks_create();
+    }
+    snapshot.stacks = import->stacks;
     result = convert_samples(&snapshot, input, import);
     free(snapshot.places);
+    free(snapshot.frames);
     free(snapshot.groups);
     name_table_deinit(&snapshot.devices);
     name_table_deinit(&snapshot.tags);

@@ -63,7 +63,8 @@ static void append_group(struct import *import, const struct group *group, uint8
         op.size_bytes = group->bytes / group->count + (i < group->bytes % group->count);
         op.host = host;
         op.tag = tag;
-        op_list_append(&import->ops, &op);
+        const uint32_t number = import_append(import, &op);
+        stacks_say(import->stacks, number, group->stack);
     }
 }
 

@@ -18,6 +18,7 @@ void torch_snapshot_init(struct torch_snapshot *snapshot)
 void torch_snapshot_deinit(struct torch_snapshot *snapshot)
 {
     torch_names_deinit(&snapshot->names);
+    torch_stacks_deinit(&snapshot->stacks);
     free(snapshot->blocks);
     free(snapshot->events);
 }

@@ -84,6 +84,7 @@ static enum import_result add_blocks(struct builder *builder)
             .state = states[block->state],
             .host = block->host,
             .tag = torch_name_tag(builder->tags, block->name),
+            .stack = block->stack,
             .begins_region = block->begins_segment,
         };
         const enum torch_idle idle = builder->asked == NULL
@@ -196,6 +197,7 @@ static void append_request(struct builder *builder)
     const uint32_t index = (uint32_t)builder->import->ops.count;
     op_list_append(&builder->import->ops, &op);
     import_say(builder->import, index, SAID_FAILED, 0);
+    stacks_say(builder->import->stacks, index, asked->stack);
 }
 
 enum import_result torch_build_heap(const struct torch_snapshot *snapshot,

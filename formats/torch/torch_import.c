@@ -51,6 +51,10 @@ enum import_result torch_import(const struct import_input *input, enum torch_for
                                     : torch_read_json(input->text, input->length, &json, &tree,
                                                       &root, error);
     torch_snapshot_init(&snapshot);
+    if (input->with_stacks && import->stacks == NULL) {
+        import->stacks = stacks_create();
+    }
+    snapshot.stacks.stacks = import->stacks;
     if (result == IMPORT_OK) {
         result = torch_read(&tree, root, input->length, &snapshot, error);
         torch_read_settings(&tree, root, import);

@@ -141,8 +141,8 @@ static void print_line(const struct plain_tree *tree, struct plain_value line,
     }
 }
 
-static void print_frame(const struct plain_tree *tree, struct plain_value frame,
-                        char text[SETUP_NAME_BYTES])
+void torch_print_frame(const struct plain_tree *tree, struct plain_value frame,
+                       char text[SETUP_NAME_BYTES])
 {
     if (frame.kind == PLAIN_NOTHING) {
         snprintf(text, SETUP_NAME_BYTES, "no Python frame");
@@ -156,12 +156,60 @@ static void print_frame(const struct plain_tree *tree, struct plain_value frame,
     while (name > end - looked_at && !is_separator(name[-1])) {
         name--;
     }
+    if (looked_at == 0 || (file.length == 2 && memcmp(file.at, "??", 2) == 0)) {
+        snprintf(text, SETUP_NAME_BYTES, "%.*s", first_bytes(function.length), function.at);
+        return;
+    }
     char line[SIZE_TEXT_BYTES];
     char whole[2 * SETUP_NAME_BYTES + SIZE_TEXT_BYTES + 2];
     print_line(tree, plain_get(tree, frame, "line"), line);
     snprintf(whole, sizeof whole, "%.*s%s %.*s", first_bytes((size_t)(end - name)), name, line,
              first_bytes(function.length), function.at);
     snprintf(text, SETUP_NAME_BYTES, "%.*s", SETUP_NAME_BYTES - 1, whole);
+}
+
+static bool has_any(const struct text *text, const char *const *words)
+{
+    const size_t length = text->length < TEXT_BYTES_MAX ? text->length : TEXT_BYTES_MAX;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        if (memmem(text->at, length, words[i], strlen(words[i])) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of CPython's C interface: "PyMethod_New", "_PyEval_Vector"; C++ has its arguments or its rooms.
+ */
+static bool is_interpreter(const struct text *function)
+{
+    return (has_prefix(function, "Py") || has_prefix(function, "_Py")) &&
+           function->length < SETUP_NAME_BYTES &&
+           memchr(function->at, '_', function->length) != NULL &&
+           memchr(function->at, ':', function->length) == NULL &&
+           memchr(function->at, '(', function->length) == NULL;
+}
+
+bool torch_is_plumbing(const struct plain_tree *tree, struct plain_value frame)
+{
+    static const char *const functions[] = {"unwind::unwind",  "CapturedTraceback::gather",
+                                            "gather_with_cpp", "_start",
+                                            "__libc_",         NULL};
+    static const char *const files[] = {"core/boxing",
+                                        "/Register",
+                                        "/Redispatch",
+                                        "pythonrun.c",
+                                        "Modules/main.c",
+                                        "Objects/call.c",
+                                        "Objects/methodobject.c",
+                                        "pycore_ceval.h",
+                                        "ceval.c",
+                                        "cpython/abstract.h",
+                                        NULL};
+    const struct text file = get_text(tree, frame, "filename");
+    const struct text function = get_text(tree, frame, "name");
+    return !is_python(&file) &&
+           (is_interpreter(&function) || has_any(&function, functions) || has_any(&file, files));
 }
 
 /* Room for what is known of each box. */
@@ -185,7 +233,7 @@ uint32_t torch_name_of(struct torch_names *names, const struct plain_tree *tree,
     uint32_t *known = &names->known[frames.payload];
     if (*known == 0) {
         char text[SETUP_NAME_BYTES];
-        print_frame(tree, choose_frame(names, tree, frames), text);
+        torch_print_frame(tree, choose_frame(names, tree, frames), text);
         *known = 1 + name_table_add(&names->table, text, strlen(text));
     }
     return *known - 1;

@@ -320,9 +320,12 @@ static void add_block(struct reader *reader, struct torch_block *block, struct s
 {
     struct torch_snapshot *snapshot = reader->snapshot;
     block->name = TORCH_NO_NAME;
+    block->stack = STACKS_NONE;
     sums->total += block->size_bytes;
     if (block->state != TORCH_INACTIVE) {
-        block->name = torch_name_of(&snapshot->names, reader->tree, get_frames(reader));
+        const struct plain_value frames = get_frames(reader);
+        block->name = torch_name_of(&snapshot->names, reader->tree, frames);
+        block->stack = torch_stack_of(&snapshot->stacks, reader->tree, frames);
         torch_name_count(&snapshot->names, block->name, block->size_bytes);
         sums->active += block->size_bytes;
         sums->requested += block->requested_bytes;
@@ -560,8 +563,11 @@ static void add_event(struct reader *reader, struct torch_event *event)
 {
     struct torch_snapshot *snapshot = reader->snapshot;
     event->name = TORCH_NO_NAME;
+    event->stack = STACKS_NONE;
     if (event->action == TORCH_ALLOC || event->action == TORCH_OOM) {
-        event->name = torch_name_of(&snapshot->names, reader->tree, reader->record[FIELD_FRAMES]);
+        const struct plain_value frames = reader->record[FIELD_FRAMES];
+        event->name = torch_name_of(&snapshot->names, reader->tree, frames);
+        event->stack = torch_stack_of(&snapshot->stacks, reader->tree, frames);
         torch_name_count(&snapshot->names, event->name, event->size_bytes);
     }
     snapshot->events = array_grown(snapshot->events, snapshot->event_count, &snapshot->event_room,

@@ -151,6 +151,7 @@ static struct trace_event make_event(const struct player *player, const struct t
         .stream = event->stream,
         .host = event->host,
         .tag = torch_name_tag(player->tags, event->name),
+        .stack = event->stack,
     };
     if (event->size_bytes > CAPACITY_BYTES_MAX) {
         made.size_bytes = event->size_bytes; /* a failure: trace_failed knows what to do */
@@ -169,6 +170,7 @@ static struct trace_event make_event_of_block(const struct player *player,
         .requested_bytes = block->requested_bytes < block->size_bytes ? block->requested_bytes : 0,
         .host = block->host,
         .tag = torch_name_tag(player->tags, block->name),
+        .stack = block->stack,
     };
 }
 

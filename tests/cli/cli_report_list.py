@@ -4,6 +4,7 @@ is written whatever becomes of the target; names from files stay text; the curve
 import glob
 import json
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -140,6 +141,109 @@ def check_flame(run):
     return [child["name"] for child in run["flame"]["children"]]
 
 
+def frame(function, file="/home/x/model.py", line=7):
+    return {"filename": file, "line": line, "name": function}
+
+
+def name_of(call):
+    file = call["filename"].replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{file}:{call['line']} {call['name']}"[:63]
+
+
+def write_stacks(path, stacks):
+    """A snapshot of blocks that live at the end: each size in bytes with its stack, the outermost frame first."""
+    events, address = [], 1 << 20
+    for size, stack in stacks:
+        events.append({"action": "alloc", "addr": address, "size": size, "stream": 0, "frames": stack[::-1]})
+        address += size
+    blocks = [{"address": event["addr"], "size": event["size"], "state": "active_allocated", "frames": event["frames"]}
+              for event in events]
+    segment = {"address": 1 << 20, "total_size": address - (1 << 20), "blocks": blocks}
+    with open(path, "wb") as file:
+        pickle.dump({"segments": [segment], "device_traces": [events]}, file, protocol=2)
+
+
+def sum_stacks(stacks):
+    """The bytes by path, and all of them at ()."""
+    sums = {}
+    for size, stack in stacks:
+        kept = [name_of(call) for call in stack[-64:]] or ["unknown origin"]
+        kept = (["more outer frames"] if len(stack) > 64 else []) + kept
+        for depth in range(len(kept) + 1):
+            path = tuple(kept[:depth])
+            sums[path] = sums.get(path, 0) + size
+    return sums
+
+
+def flatten(node, path=()):
+    yield path, node["bytes"]
+    for child in node["children"]:
+        yield from flatten(child, (*path, child["name"]))
+
+
+def check_sums(node):
+    assert sum(child["bytes"] for child in node["children"]) <= node["bytes"], node["name"]
+    for child in node["children"]:
+        check_sums(child)
+
+
+def check_stacks():
+    """The tree by stack has the sums that Python finds, whatever the stacks are."""
+    main, train = frame("<module>", "/home/x/train.py", 1), frame("train", "/home/x/train.py", 2)
+    deep = [frame("f", line=line) for line in range(1, 301)]
+    stacks = [
+        (512 * 10, [main, train, frame("left")]),
+        (512 * 20, [main, train, frame("right")]),
+        (512 * 40, [main, train]),
+        (512 * 30, [main, train, frame("left")]),
+        (512 * 50, [frame("recurse")] * 9),
+        (512 * 60, [frame("recurse")] * 7),
+        (512 * 70, []),
+        (512 * 80, deep),
+        (512 * 90, deep[100:]),
+        (512 * 100, deep[-64:]),
+        (512 * 110, [frame("origin", "unknown"), frame("</script><!--", '/"&\\.py')]),
+    ]
+    write_stacks("stacks.pickle", stacks)
+    page = make_page("stacks.pickle")
+    run = page.data["run-0"]
+    check_sums(run["flameStacks"])
+    assert "</script><!--" not in page.bytes and run["flameStacksNote"] == ""
+    tree, expected = dict(flatten(run["flameStacks"])), sum_stacks(stacks)
+    no_source = [path for path in tree if path[:1] == ("unknown origin",) and len(path) == 2]
+    assert len(no_source) == 1 and tree.pop(no_source[0]) == 512 * 70, no_source
+    assert tree == expected, set(tree.items()) ^ set(expected.items())
+    assert run["flame"]["bytes"] == expected[()], "the trees have different memory"
+    state = dict(flatten(make_page("stacks.pickle", "-f", "torch_state").data["run-0"]["flameStacks"]))
+    assert state == {**expected, no_source[0]: 512 * 70}, "the final state has other stacks than the events"
+    # The tag is the innermost frame of the user's code, or says that there is no such frame: then it is a leaf.
+    torch, native = frame("linear", "/usr/site-packages/torch/nn/functional.py", 9), frame("at::mm", "mm.cpp", 3)
+    write_stacks("stacks.pickle", [(512, [main, torch]), (1024, [main]), (2048, [native])])
+    tree = dict(flatten(make_page("stacks.pickle").data["run-0"]["flameStacks"]))
+    assert tree == {(): 3584, (name_of(main),): 1536, (name_of(main), name_of(torch)): 512, (name_of(native),): 2048,
+                    (name_of(native), "no Python frame"): 2048}, tree
+
+
+def check_many_stacks():
+    """Small branches are gathered, and nothing is lost."""
+    draw = random.Random(5)
+    stacks = [(512, [frame(f"f{draw.randrange(9)}") for _ in range(draw.randrange(1, 12))]) for _ in range(5000)]
+    write_stacks("stacks.pickle", stacks)
+    run = make_page("stacks.pickle").data["run-0"]
+    check_sums(run["flameStacks"])
+    tree, expected = dict(flatten(run["flameStacks"])), sum_stacks(stacks)
+    small = {path for path in tree if path and path[-1].endswith(" others")}
+    assert small and len(tree) < len(expected) / 3, (len(tree), len(expected))
+    for path, size in tree.items():
+        if path not in small:
+            assert size == expected[path], path
+            assert size >= expected[()] // 2000 or not any(other[:len(path)] == path and other != path for other in tree)
+        else:
+            above = path[:-1]
+            gathered = [other for other in expected if len(other) == len(path) and other[:-1] == above and other not in tree]
+            assert path[-1] == f"{len(gathered)} others" and size == sum(expected[other] for other in gathered), path
+
+
 def check_field_trace():
     with open("paths.ops", "w", encoding="utf-8") as file:
         file.write(HEAD + 'tag 1 "model/layer0"\ntag 2 "model/layer1"\n\n0: alloc size=4096 tag=1\n'
@@ -190,6 +294,8 @@ with tempfile.TemporaryDirectory() as work:
     check_curves()
     check_against()
     check_field_trace()
+    check_stacks()
+    check_many_stacks()
     check_without_list()
     check_growth()
     os.chdir("/")

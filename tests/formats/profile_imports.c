@@ -74,6 +74,8 @@ void profile_assert_ops(const char *expected)
     free(text);
 }
 
+static const struct import_options with_stacks = {.with_stacks = true};
+
 void profile_assert_cuts_are_said(const char *path, const char *format, size_t recognised_min)
 {
     struct text text;
@@ -82,8 +84,8 @@ void profile_assert_cuts_are_said(const char *path, const char *format, size_t r
     for (size_t length = 1; length < text.length; length++) {
         char *copy = malloc(length); /* so that a read beyond the cut is seen */
         memcpy(copy, text.bytes, length);
-        const enum import_result result = import_text(copy, length, format, NULL, &profile_import,
-                                                      &profile_error);
+        const enum import_result result = import_text(copy, length, format, &with_stacks,
+                                                      &profile_import, &profile_error);
         ck_assert_msg(result == IMPORT_OK || result == IMPORT_INCOMPLETE, "%s cut at %zu: %s", path,
                       length, profile_error.reason);
         cut_count += result == IMPORT_INCOMPLETE;
@@ -112,7 +114,7 @@ void profile_assert_damage_is_survived(const char *path, const char *format, uin
             copy[random_below(&random, text.length)] ^= (char)(1u << random_below(&random, 8));
         }
         profile_error.reason[0] = '\0';
-        const enum import_result result = import_text(copy, text.length, format, NULL,
+        const enum import_result result = import_text(copy, text.length, format, &with_stacks,
                                                       &profile_import, &profile_error);
         ck_assert(result == IMPORT_OK || profile_error.reason[0] != '\0');
         ck_assert(result != IMPORT_OK || profile_import.ops.count > 0);

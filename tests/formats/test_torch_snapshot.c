@@ -696,6 +696,15 @@ END_TEST
 
 /* --- cuts and damage --- */
 
+static const struct import_options with_stacks = {.with_stacks = true};
+
+/* CHECKs that each op that has a stack is one of the list. */
+static void check_stacks(void)
+{
+    ck_assert(import.stacks != NULL);
+    free(stacks_by_op(import.stacks, import.ops.count));
+}
+
 START_TEST(every_cut_of_our_files_is_said)
 {
     char path[4096];
@@ -709,8 +718,8 @@ START_TEST(every_cut_of_our_files_is_said)
     for (size_t cut = 1; cut < length; cut++) {
         char *copy = malloc(cut); /* exactly as long: the sanitizer sees a read behind it */
         memcpy(copy, bytes, cut);
-        const enum import_result result = import_text(copy, cut, "torch_snapshot", NULL, &import,
-                                                      &refusal);
+        const enum import_result result = import_text(copy, cut, "torch_snapshot", &with_stacks,
+                                                      &import, &refusal);
         ck_assert_msg(result == IMPORT_INCOMPLETE, "cut at %zu: %d %s", cut, result,
                       refusal.reason);
         free(copy);
@@ -735,9 +744,12 @@ START_TEST(damaged_files_are_imported_or_refused)
         for (uint64_t i = 0; i < flips; i++) {
             copy[random_below(&random, length)] = (char)random_bits(&random);
         }
-        const enum import_result result = import_text(copy, length, "torch_snapshot", NULL, &import,
-                                                      &refusal);
+        const enum import_result result = import_text(copy, length, "torch_snapshot", &with_stacks,
+                                                      &import, &refusal);
         imported += result == IMPORT_OK ? 1 : 0;
+        if (result == IMPORT_OK) {
+            check_stacks();
+        }
         ck_assert(result == IMPORT_OK || refusal.reason[0] != '\0');
     }
     if (files[_i].result == IMPORT_OK) {

@@ -42,6 +42,15 @@ def make_flame():
     return {"name": "in use", "bytes": 9050, "children": [*small, unknown, known]}
 
 
+def make_stacks():
+    """Deeper than the box, and than what is drawn at once."""
+    node = {"name": "innermost", "bytes": 4000, "children": []}
+    for i in range(66, 0, -1):
+        node = {"name": f"{HOSTILE} {i}", "bytes": 4000 if i > 5 else 8000, "children": [node]}
+    unknown = {"name": "unknown origin", "bytes": 1050, "children": []}
+    return {"name": "in use", "bytes": 9050, "children": [unknown, node]}
+
+
 def make_run():
     failure = {"op": 700, "host": 0, "requested": 512, "verdict": "premature"}
     growth = {"host": 0, "x": [0, 999], "bytes": [0, 5000]}
@@ -61,6 +70,8 @@ def make_run():
         ],
         "steps": {"ops": [100, 200, 400], "numbers": [7, 8, 9], "isSaid": True},
         "flame": make_flame(),
+        "flameStacks": make_stacks(),
+        "flameStacksNote": HOSTILE,
         "flameOp": 999,
         "flameHost": 0,
     }
@@ -219,6 +230,31 @@ def reports_that_curves_are_left_out(browser):
 # --- who holds memory ---
 
 
+def choose_tree(browser, by):
+    browser.run("const select = document.querySelector('.flame select'); select.value = arguments[0];"
+                "select.dispatchEvent(new Event('change'))", by)
+
+
+def shows_stacks_first(browser):
+    look = "const flame = hbmstress.flames[0]; return [flame.by, flame.root.children.length]"
+    check_equal(browser.run(look), ["stack", 2], "the tree that is shown first")
+    text = browser.run("return document.querySelector('.flame-controls').textContent")
+    assert HOSTILE in text, f"the note is not there: {text}"
+    sizes = browser.run("const rows = document.querySelector('.flame-rows');"
+                        "return [rows.clientHeight, rows.scrollHeight, rows.scrollWidth - rows.clientWidth]")
+    assert sizes[0] < 600 < 1400 < sizes[1] and sizes[2] <= 0, f"deep stacks do not scroll in their box: {sizes}"
+    browser.run("hbmstress.flames[0].zoomInto(hbmstress.flames[0].boxes.at(-1))")
+    assert browser.run("return hbmstress.flames[0].boxes.at(-1).node.name") == "innermost", "no zoom reaches the end"
+    choose_tree(browser, "tag")
+    check_equal(browser.run(look), ["tag", 52], "the tree by tag")
+    check_equal(browser.run("return hbmstress.flames[0].trail.length"), 1, "the zoom of the other tree")
+    choose_tree(browser, "stack")
+    rows = browser.run("return [...document.querySelectorAll('.flame tbody tr')].map((row) => row.cells[0].textContent)")
+    ends = " › ".join(["…", *(f"{HOSTILE} {i}" for i in range(63, 67)), "innermost"])
+    check_equal(rows, [" › ".join(f"{HOSTILE} {i}" for i in range(1, 6)), ends, "unknown origin"], "the paths in the table")
+    choose_tree(browser, "tag")
+
+
 def gathers_what_is_small(browser):
     boxes = browser.run("return hbmstress.flames[0].boxes.map((box) => [box.node.name, box.element.className])")
     names = [name for name, _ in boxes]
@@ -249,6 +285,7 @@ CHECKS = [
     folds_and_unfolds,
     lists_its_keys,
     filters_rows,
+    shows_stacks_first,
     gathers_what_is_small,
     zooms_by_keys,
     shows_a_table,

@@ -5,6 +5,7 @@
 
 #include "formats/common/capacity.h"
 #include "formats/common/name_table.h"
+#include "formats/common/stacks.h"
 #include "formats/profile/private/pprof.h"
 
 #define JAX_NO_TAG UINT32_MAX
@@ -14,6 +15,9 @@ struct place {
     bool is_known, is_user;
     uint32_t tag; /* index into tags: of that frame, or else of the innermost; JAX_NO_TAG: there is
                      none */
+    bool has_frames, is_broken; /* broken: its frames cannot be read */
+    uint32_t frame_count; /* of has_frames: snapshot->frames[first_frame..], the innermost first */
+    size_t first_frame;
 };
 
 /* Blocks of one size, or two: bytes / count, and one byte more for bytes % count of them. */
@@ -21,6 +25,7 @@ struct group {
     uint64_t count, bytes;
     uint32_t device; /* index into devices */
     uint32_t tag;    /* index into tags, or JAX_NO_TAG */
+    uint32_t stack;  /* or STACKS_NONE */
     bool is_program;
 };
 
@@ -30,6 +35,9 @@ struct snapshot {
     int count_value, bytes_value; /* which value of a sample */
     struct place *places;         /* one for each location */
     struct name_table devices, tags;
+    struct stacks *stacks; /* NULL: nobody asked for them; not owned */
+    uint32_t *frames;      /* frame_count numbers of frames: those of places */
+    size_t frame_count, frame_room;
     struct group *groups; /* group_count, in the order of the file */
     size_t group_count, group_room;
     uint64_t device_bytes[OP_HOST_COUNT_MAX];

@@ -4,6 +4,7 @@
 #define FORMATS_TORCH_PRIVATE_TORCH_H
 
 #include "formats/common/capacity.h"
+#include "formats/common/stacks.h"
 #include "formats/torch/private/plain.h"
 
 #include <jansson.h>
@@ -39,6 +40,32 @@ const char *torch_name_text(const struct torch_names *names, uint32_t name);
 /* The tag of a name, of tags by number; 0 where there is no name, or there are no tags (NULL). */
 uint8_t torch_name_tag(const uint8_t *tags, uint32_t name);
 
+/* Prints the frame as a name does: "file:line function", cut to its room; "function" where
+ * there is no file, or it is "??", as of frames of C++. */
+void torch_print_frame(const struct plain_tree *tree, struct plain_value frame,
+                       char text[SETUP_NAME_BYTES]);
+/* Whether it is a frame of C or C++ that shows the way through the interpreter, the dispatcher or
+ * the unwinder alone: what PyTorch's own viewer leaves out (torch/cuda/_memory_viz.py,
+ * _frame_filter), and all of CPython's C interface, whose names an unwinder without symbols
+ * guesses. */
+bool torch_is_plumbing(const struct plain_tree *tree, struct plain_value frame);
+
+/* --- stacks --- */
+
+/* The stacks of a file, each of its lists and frames looked at once. */
+struct torch_stacks {
+    struct stacks *stacks; /* NULL: nobody asked for them; not owned */
+    uint32_t *known; /* known_count, by box of the tree: of a list of frames 1 + its node, of a
+                        frame 1 + its number, or TORCH_NO_FRAME; 0 = not looked at yet */
+    size_t known_count;
+};
+#define TORCH_NO_FRAME UINT32_MAX
+void torch_stacks_deinit(struct torch_stacks *stacks);
+/* The stack of a list of frames, without plumbing.  Looks at 512 frames at most.  STACKS_NONE:
+ * nobody asked for stacks, or there are no frames.  All are of one tree. */
+uint32_t torch_stack_of(struct torch_stacks *stacks, const struct plain_tree *tree,
+                        struct plain_value frames);
+
 /* --- the snapshot --- */
 
 enum torch_state {
@@ -53,6 +80,7 @@ struct torch_block {
     uint64_t requested_bytes; /* of an active block: 1..size_bytes */
     uint32_t segment, index;  /* segments[segment].blocks[index] of the file */
     uint32_t name;            /* or TORCH_NO_NAME */
+    uint32_t stack;           /* or STACKS_NONE */
     uint8_t host;             /* its device */
     uint8_t pool;             /* enum torch_pool, of its segment */
     bool is_private;
@@ -83,6 +111,7 @@ struct torch_event {
                       there */
     uint32_t index; /* device_traces[host][index] of the file */
     uint32_t name;  /* or TORCH_NO_NAME */
+    uint32_t stack; /* or STACKS_NONE */
     uint8_t host;
     uint8_t action;       /* enum torch_action */
     bool is_there_before; /* set by torch_lives: a free, and the first event of its address */
@@ -94,6 +123,7 @@ struct torch_snapshot {
     struct torch_event *events; /* by host, then in order of time; without those of TORCH_OTHER */
     size_t event_count, event_room;
     struct torch_names names;
+    struct torch_stacks stacks;
     /* Set by torch_lives: the largest power of two up to GRANULE_BYTES_DEFAULT that divides the
      * sizes and addresses of all blocks; less than that in what hbmstress exports. */
     uint64_t granule_bytes;

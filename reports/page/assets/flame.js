@@ -11,6 +11,7 @@ const labelPixelsMin = 28;
 const rowCountMax = 60;   // deeper ones are seen from a box that was zoomed into
 const colourCount = 6;
 const tableRowCount = 20;
+const tablePathMax = 5;   // names of a path in the table: its end
 
 // --- the tree ---
 
@@ -55,6 +56,11 @@ function listNodes(root) {
   return nodes;
 }
 
+function shortenPath(names) {
+  const shown = names.length > tablePathMax ? ["…", ...names.slice(-tablePathMax)] : names;
+  return shown.join(" › ");
+}
+
 const formatShare = (part, whole) => `${(whole > 0 ? (100 * part) / whole : 0).toFixed(1)} %`;
 
 function nameMoment(run) {
@@ -65,13 +71,23 @@ function nameMoment(run) {
 
 // --- a place in the page ---
 
+// The trees of a run, the one that is shown first.
+function listTrees(run) {
+  const trees = [{ by: "tag", root: run.flame, note: "" }];
+  if (run.flameStacks?.bytes > 0) {
+    trees.unshift({ by: "stack", root: run.flameStacks, note: run.flameStacksNote ?? "" });
+  }
+  return trees;
+}
+
 class Flame {
   constructor(element, run) {
     this.element = element;
     this.id = element.dataset.run;
-    this.root = run.flame;
+    this.trees = listTrees(run);
     this.when = nameMoment(run);
-    this.trail = [{ node: this.root, isUnknown: false }]; // from the root to what fills the width
+    this.words = hbmstress.element("span", {});
+    this.table = hbmstress.element("div", {});
     this.rows = hbmstress.element("div", { class: "flame-rows", role: "tree",
       "aria-label": "Who holds memory" });
     this.panel = hbmstress.element("div", { class: "flame-panel" });
@@ -82,13 +98,36 @@ class Flame {
     return this.trail.at(-1).node;
   }
 
+  // Shows the tree by "stack" or by "tag", whole.
+  show(by) {
+    const tree = this.trees.find((each) => each.by === by);
+    this.by = by;
+    this.root = tree.root;
+    this.trail = [{ node: this.root, isUnknown: false }]; // from the root to what fills the width
+    this.words.textContent = `${hbmstress.formatBytes(this.root.bytes)} ${this.when}. ` +
+      "A box is as wide as what it holds; a click zooms into it, Escape zooms out." +
+      (by === "stack" ? " Each frame is called by the one above it." : "") +
+      (tree.note === "" ? "" : ` ${tree.note}`);
+    this.table.replaceChildren(this.makeTable());
+    this.rows.scrollTop = 0;
+  }
+
+  makeSelect() {
+    const select = hbmstress.element("select", {}, ...this.trees.map(({ by }) =>
+      hbmstress.element("option", { value: by }, by === "stack" ? "call stack" : by)));
+    select.addEventListener("change", () => {
+      this.show(select.value);
+      this.draw();
+    });
+    return hbmstress.element("label", {}, "By ", select);
+  }
+
   mount() {
-    const text = `${hbmstress.formatBytes(this.root.bytes)} ${this.when}. ` +
-      "A box is as wide as what it holds; a click zooms into it, Escape zooms out.";
+    this.show(this.trees[0].by);
     this.element.append(
       hbmstress.element("div", { class: "flame-controls" }, this.whole,
-        hbmstress.element("span", {}, text)),
-      this.rows, this.panel, this.makeTable());
+        ...(this.trees.length > 1 ? [this.makeSelect()] : []), this.words),
+      this.rows, this.panel, this.table);
     this.rows.addEventListener("keydown", (event) => this.handleKey(event));
     this.rows.addEventListener("mouseleave", () => this.describe(this.node, this.trail.slice(0, -1)));
     let width = 0;
@@ -225,7 +264,7 @@ class Flame {
     const parent = trail.at(-1)?.node;
     const ofParent = parent === undefined || parent === this.root ? ""
       : `, ${formatShare(node.bytes, parent.bytes)} of ${parent.name}`;
-    const path = trail.map((step) => step.node.name).join(" › ");
+    const path = (trail.length > 1 ? trail.slice(1) : trail).map((step) => step.node.name).join(" › ");
     this.panel.replaceChildren(hbmstress.element("strong", {}, node.name),
       `: ${this.shareText(node)}${ofParent}`);
     if (path !== "") {
@@ -239,7 +278,7 @@ class Flame {
       .sort((a, b) => b.own - a.own)
       .slice(0, tableRowCount);
     const rows = largest.map(({ node, path, own }) => hbmstress.element("tr", {},
-      hbmstress.element("td", {}, [...path.slice(1), node.name].join(" › ")),
+      hbmstress.element("td", {}, shortenPath([...path.slice(1), node.name])),
       hbmstress.element("td", { class: "number" }, hbmstress.formatBytes(own)),
       hbmstress.element("td", { class: "number" }, formatShare(own, this.root.bytes))));
     const head = hbmstress.element("tr", {},
