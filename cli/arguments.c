@@ -381,7 +381,8 @@ static const struct option_row option_rows[] = {
      "request traces: tokens that a request generates per second (default 25)",
      set_kv_tokens_per_second},
     {"--output", "-o", "FILE",
-     "write to FILE (default: standard output); report-bug: the new directory to write",
+     "write to FILE (default: standard output; of report: report.html); report-bug: the new "
+     "directory to write",
      set_output},
     {"--format", "-f", "NAME",
      "the format of FILE (default auto; list formats); for export, the format to write",

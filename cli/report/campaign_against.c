@@ -7,11 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+enum { BYTES = -1 };
+
 /* A number of a campaign that is compared with that of another one. */
 struct measure {
     const char *name;
     double (*take)(const struct campaign_lines *lines);
-    int digits;   /* behind the point */
+    int digits;   /* behind the point; BYTES: a size */
     int worse;    /* 1: more is worse, -1: less is, 0: neither */
     double slack; /* a change by so much of the earlier number says nothing */
 };
@@ -114,15 +116,15 @@ static double take_calls(const struct campaign_lines *lines)
 
 static const struct measure measures[] = {
     {"findings that no baseline knows", take_new_findings, 0, 1, 0},
-    {"broken promises", take_broken, 0, 1, 0},
-    {"premature share of refusals, %", take_premature_share, 4, 1, 0.02},
-    {"unknown share of OOMs, %", take_unknown_share, 4, 1, 0.02},
+    {"other broken promises", take_broken, 0, 1, 0},
+    {"premature share of refusals, %", take_premature_share, 2, 1, 0.02},
+    {"unknown share of OOMs, %", take_unknown_share, 2, 1, 0.02},
     {"unrepeated verdicts", take_unrepeated, 0, 1, 0},
     {"trials", take_trials, 0, 0, 0},
     {"ops", take_ops, 0, 0, 0},
     {"ops a second", take_speed, 0, -1, 0.2},
     {"OOMs in 1000 ops", take_ooms, 3, 1, 0.05},
-    {"bytes moved an op", take_moved, 0, 1, 0.05},
+    {"bytes moved an op", take_moved, BYTES, 1, 0.05},
     {"evictions in 1000 ops", take_evictions, 3, 1, 0.05},
     {"drains in 1000 ops", take_drains, 3, 1, 0.05},
     {"requests with regret in 1000 ops", take_regret, 3, 1, 0.05},
@@ -142,11 +144,13 @@ static int judge_change(const struct measure *measure, double now, double before
 
 static void append_number(struct writing *html, const struct measure *measure, double number)
 {
-    char text[64];
-    snprintf(text, sizeof text, "%.*f", measure->digits, number);
-    writing_append(html, "<td class=\"number\">");
-    page_append_text(html, text);
-    writing_append(html, "</td>");
+    if (measure->digits == BYTES) {
+        page_cell_size(html, (uint64_t)number);
+    } else if (measure->digits == 0) {
+        page_cell_count(html, (uint64_t)(number + 0.5));
+    } else {
+        writing_append_format(html, "<td class=\"number\">%.*f</td>", measure->digits, number);
+    }
 }
 
 static void append_change(struct writing *html, const struct measure *measure, double now,
@@ -242,8 +246,11 @@ void campaign_against(struct writing *html, const struct campaign_lines *now,
     writing_append_format(html,
                           "<p class=\"verdict %s\">%zu new finding%s, %zu gone; %zu number%s "
                           "worse</p>\n",
-                          new_count > 0 ? "broken" : "kept", new_count, new_count == 1 ? "" : "s",
-                          gone_count, worse_count, worse_count == 1 ? "" : "s");
+                          new_count > 0     ? "broken"
+                          : worse_count > 0 ? "warn"
+                                            : "kept",
+                          new_count, new_count == 1 ? "" : "s", gone_count, worse_count,
+                          worse_count == 1 ? "" : "s");
     writing_append_bytes(html, rest.bytes, rest.length);
     writing_deinit(&rest);
     page_section_end(html);

@@ -199,10 +199,12 @@ static void append_command(struct writing *html, const char *words, const char *
 static void append_commands(struct writing *html, const struct card *card)
 {
     char path[FILE_PATH_BYTES];
-    writing_append(html, "<p>Run it again, have it explained, check its proof:</p>\n");
+    const bool has_proof = find_path(card, member_text(card->finding, "certificate"), path);
+    writing_append(html, has_proof ? "<p>Run it again, have it explained, check its proof:</p>\n"
+                                   : "<p>Run it again, have it explained:</p>\n");
     append_command(html, "hbmstress replay ", card->path, card, true);
     append_command(html, "hbmstress explain ", card->path, card, false);
-    if (find_path(card, member_text(card->finding, "certificate"), path)) {
+    if (has_proof) {
         append_command(html, "hbmstress check ", path, card, false);
     }
 }

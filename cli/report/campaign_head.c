@@ -231,7 +231,7 @@ static void add_counts(struct writing *html, const json_t *totals)
 {
     static const struct {
         const char *member, *name;
-    } counts[] = {{"broken", "Broken promises"},
+    } counts[] = {{"broken", "Other broken promises"},
                   {"unrepeated", "Unrepeated verdicts"},
                   {"not_modelled", "Trials not modelled"},
                   {"disputed", "Disputes of our own judges"},
@@ -271,10 +271,13 @@ static void add_canary(struct writing *html, const struct campaign_lines *lines)
 static void add_seed(struct writing *html, const struct campaign_lines *lines)
 {
     const char *source = member_text(lines->start, "seed_source");
-    page_fact(html, "Seed", member_text(lines->start, "seed"));
+    page_fact_begin(html, "Seed");
+    page_append_text(html, member_text(lines->start, "seed"));
     if (source[0] != '\0') {
-        page_fact(html, "The seed is that", source);
+        writing_append(html, ", that ");
+        page_append_cut(html, source, WORDS_BYTES_MAX);
     }
+    page_fact_end(html);
 }
 
 static void add_time(struct writing *html, const json_t *totals)
@@ -309,6 +312,10 @@ static void add_not_tried(struct writing *html, const struct campaign_lines *lin
     {
         if (i == ENTRY_COUNT_MAX) {
             break;
+        }
+        if (i > 0 &&
+            json_equal(entry, json_array_get(json_object_get(lines->totals, "not_tried"), i - 1))) {
+            continue; /* another job, for the same reason */
         }
         writing_append(html, "<p>Not tried: ");
         page_append_cut(html, member_text(entry, "what"), WORDS_BYTES_MAX);

@@ -1,6 +1,7 @@
 #include "campaign/base/below.h"
 #include "campaign/engine/checkpoint.h"
 #include "cli/report/campaign_sections.h"
+#include "harness/base/size.h"
 #include "reports/memory_chart.h"
 #include "reports/page/page.h"
 #include "reports/page/parts.h"
@@ -39,8 +40,8 @@ static const char *load_memory(const char *directory, struct memory *memory,
 
 static void append_share(struct writing *html, const struct memory_point *point)
 {
-    char used[MEMORY_TEXT_BYTES];
-    memory_print(point->used_bytes, point->capacity_bytes, used);
+    char used[SIZE_TEXT_BYTES];
+    size_print_field(point->used_bytes, used);
     writing_append_format(html, "<td class=\"number\">%s, ", used);
     page_append_share(html, point->used_bytes, point->capacity_bytes);
     writing_append(html, "</td>");

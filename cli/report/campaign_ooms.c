@@ -4,6 +4,7 @@
 #include "reports/page/page.h"
 #include "reports/page/parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { CERTIFICATE_BYTES_MAX = 16 << 20, WORDS_BYTES_MAX = 1000 };
@@ -12,11 +13,8 @@ enum { FIRST_PICTURE = 1000 };
 
 static void append_place(struct writing *html, const json_t *line)
 {
-    writing_append(html, "op ");
-    page_append_count(html, member_number(line, "op"));
-    writing_append(html, " of trial ");
-    page_append_count(html, member_number(line, "trial"));
-    writing_append(html, " of ");
+    writing_append_format(html, "op %" PRIu64 " of trial %" PRIu64 " of ",
+                          member_number(line, "op"), member_number(line, "trial"));
     page_append_cut(html, member_text(line, "scenario"), WORDS_BYTES_MAX);
 }
 

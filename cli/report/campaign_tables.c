@@ -276,9 +276,8 @@ static void append_notes(struct writing *html, const struct campaign_lines *line
 static void append_sweeps(struct writing *html, const struct campaign_lines *lines)
 {
     static const struct page_column columns[] = {
-        {"scenario", false},   {"kind of call", false},   {"calls", true},
-        {"failed once", true}, {"failed for ever", true}, {"ops that failed", true},
-        {"OOMs", true},        {"findings", true},
+        {"scenario", false},      {"kind of call", false},   {"calls", true}, {"failed once", true},
+        {"failed forever", true}, {"ops that failed", true}, {"OOMs", true},  {"findings", true},
     };
     static const char *const members[] = {"calls",      "failed_once", "failed_for_ever",
                                           "ops_failed", "ooms",        "findings"};

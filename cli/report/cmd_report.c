@@ -83,9 +83,9 @@ const struct subcommand subcommand_report = {
     .summary = "write one page that shows a campaign, a list or a field trace",
     .usage = "PATH [-o report.html] [--against PATH] [options]",
     .description =
-        "PATH is the directory of a campaign, running or ended, or a FILE of any format (list formats), which is\n"
-        "run on its target.  Report writes one HTML file that opens from disk and asks no host for anything:\n"
-        "the verdict, each finding, memory over time, tables (docs/report.md).\n"
+        "PATH is the directory of a campaign, running or ended, or a FILE of any format (list formats),\n"
+        "which is run on its target.  Report writes one HTML file that opens from disk and asks no host\n"
+        "for anything: the verdict, each finding, memory over time, tables (docs/report.md).\n"
         "--against compares with an earlier campaign, or with another trace, step by step.\n"
         "The exit code is 0 when the page is written, whatever it shows.\n\n"
         "Example: hbmstress report out -o night.html --against out-yesterday\n"

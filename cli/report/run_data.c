@@ -254,10 +254,10 @@ static void append_failure(const struct record_failure *failure, struct writing 
     const bool has_rule = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
     writing_append_format(json,
                           "{\"op\":%" PRIu32 ",\"host\":%u,\"requested\":%" PRIu64
-                          ",\"align\":%" PRIu64 ",\"verdict\":\"%s\",\"rule\":\"%s\"",
+                          ",\"align\":%" PRIu64 ",\"isOom\":%s,\"verdict\":\"%s\",\"rule\":\"%s\"",
                           failure->turn, failure->host, failure->requested_bytes,
-                          failure->align_bytes, name_verdict(failure),
-                          has_rule ? rule_info(verdict->rule)->name : "");
+                          failure->align_bytes, failure->is_oom ? "true" : "false",
+                          name_verdict(failure), has_rule ? rule_info(verdict->rule)->name : "");
     writing_append(json, ",\"reason\":");
     writing_append_json(json, failure->is_judged ? verdict->reason
                                                  : "not judged: a block was in host memory");

@@ -105,6 +105,13 @@ static void append_hash(struct writing *html, const struct page_asset *assets)
     writing_deinit(&text);
 }
 
+/* The name of a file, which a narrow bar has room for. */
+static const char *cut_folders(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL || slash[1] == '\0' ? path : slash + 1;
+}
+
 void page_begin(struct writing *html, const char *title)
 {
     writing_append(html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -117,11 +124,13 @@ void page_begin(struct writing *html, const char *title)
     writing_append(html, "\">\n<meta name=\"viewport\" content=\"width=device-width, "
                          "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
                          "<title>");
-    page_append_text(html, title);
+    page_append_text(html, cut_folders(title));
     writing_append(html, "</title>\n<style>");
     append_assets(html, page_styles);
-    writing_append(html, "</style>\n</head>\n<body>\n<header><h1>");
+    writing_append(html, "</style>\n</head>\n<body>\n<header><h1 title=\"");
     page_append_text(html, title);
+    writing_append(html, "\">");
+    page_append_text(html, cut_folders(title));
     writing_append(html, "</h1></header>\n<main>\n");
 }
 

@@ -7,9 +7,9 @@
 
 /* All texts may hold any bytes; they appear as text. */
 
-/* Appends the document up to its first section: title is that of the window and the first heading.
- * A Content-Security-Policy allows the style and the scripts below by their hashes, images of the
- * page itself, and nothing else. */
+/* Appends the document up to its first section: title is a path, whose last part becomes the
+ * title of the window and the first heading.  A Content-Security-Policy allows the style and the
+ * scripts below by their hashes, images of the page itself, and nothing else. */
 void page_begin(struct writing *html, const char *title);
 /* Appends the scripts and the end. */
 void page_end(struct writing *html);

@@ -31,7 +31,9 @@ void page_append_size(struct writing *html, uint64_t size_bytes)
         return;
     }
     size_print_field(size_bytes, size);
-    writing_append_format(html, "%s (%" PRIu64 " bytes)", size, size_bytes);
+    writing_append_format(html, "%s (", size);
+    page_append_count(html, size_bytes);
+    writing_append(html, " bytes)");
 }
 
 void page_append_share(struct writing *html, uint64_t part, uint64_t whole)

@@ -7,7 +7,7 @@
 
 /* 1234567 as "1,234,567". */
 void page_append_count(struct writing *html, uint64_t count);
-/* "6.43G (6904320000 bytes)"; below 1 KiB "512 bytes". */
+/* "6.43G (6,904,320,000 bytes)"; below 1 KiB "512 bytes". */
 void page_append_size(struct writing *html, uint64_t size_bytes);
 /* part of whole as "0.07 %"; "-" when whole is 0. */
 void page_append_share(struct writing *html, uint64_t part, uint64_t whole);

@@ -27,6 +27,8 @@ expect_exit 1 run fragmentation_storm --target plant_premature_last_hole --seed 
 page premature
 page_has premature "a promise was broken: 1 finding, 1 new, 0 known"
 page_has premature "Claim: premature"
+page_has premature "Run it again, have it explained, check its proof:"
+page_has premature "Other broken promises"
 page_has premature "It lands at 0x"
 grep -q 'class="strip"' premature.html || fail "no picture of the proof"
 "$here/report_page.py" premature.html --copy >copy.txt
@@ -56,6 +58,7 @@ page_has unmoved "The moves that make room"
 
 expect_exit 1 run queued_free_race --target plant_crash_segv --seed 3 --ops 4000 --out crash
 page crash
+page_has crash "Run it again, have it explained:"
 page_has crash "the target ended its process: SIGSEGV"
 
 expect_exit 1 run queued_free_race --target race_lock_order --seed 3 --seeds 2 --out race
@@ -87,6 +90,12 @@ page known --against premature
 page_has known "0 new findings, 0 gone"
 page_has known "stayed: premature: "
 expect_refusal 2 "is the directory of a campaign" report premature --against known.txt -o x.html
+# More drains, and nothing else: no finding is new, but a number is worse.
+cp -r premature draining
+sed -i -E 's/"drains":( ?)([0-9]+)/"drains":\19\2/g' draining/results.jsonl draining/summary.json
+page draining --against premature
+page_has draining "0 new findings, 0 gone; 1 number worse"
+grep -q '<p class="verdict warn">0 new' draining.html || fail "a number that is worse is no warning"
 
 # --- one that runs, or was killed ---
 mkdir running

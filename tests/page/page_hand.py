@@ -52,7 +52,7 @@ def make_stacks():
 
 
 def make_run():
-    failure = {"op": 700, "host": 0, "requested": 512, "verdict": "premature"}
+    failure = {"op": 700, "host": 0, "requested": 512, "isOom": True, "verdict": "premature"}
     growth = {"host": 0, "x": [0, 999], "bytes": [0, 5000]}
     return {
         "title": HOSTILE,
@@ -77,6 +77,12 @@ def make_run():
     }
 
 
+def make_earlier_run():
+    """Half of the bytes at each op."""
+    curve = make_curve(0)
+    return {**make_run(), "title": "earlier", "curves": [{**curve, "inUse": [size // 2 for size in curve["inUse"]]}]}
+
+
 def make_finding(number):
     return (
         f'<article class="finding" id="finding-{number}"><h3>rule {number}</h3><details><summary>ops</summary>'
@@ -88,6 +94,7 @@ def write_page(path, assets):
     styles = "".join(file.read_text() for file in assets if file.suffix == ".css")
     scripts = "".join(file.read_text() for file in assets if file.suffix == ".js")
     data = json.dumps(make_run()).replace("<", "\\u003c")
+    earlier = json.dumps(make_earlier_run()).replace("<", "\\u003c")
     findings = "".join(make_finding(number) for number in range(1, 5))
     rows = "".join(f"<tr><td>row {i} {'odd' if i % 2 else 'even'}</td></tr>" for i in range(ROW_COUNT))
     path.write_text(
@@ -95,9 +102,11 @@ def write_page(path, assets):
         f"<header><h1>a page</h1></header><main>"
         f'<section id="findings"><h2>Findings</h2>{findings}</section>'
         f'<section id="curves"><h2>Curves</h2><div class="curves" data-run="run-1"></div></section>'
+        f'<section id="two"><h2>Two</h2><div class="curves" data-run="run-1" data-against="run-2"></div></section>'
         f'<section id="flame"><h2>Who</h2><div class="flame" data-run="run-1"></div></section>'
         f'<section id="rows"><h2>Rows</h2><table><tbody>{rows}</tbody></table></section></main>'
-        f'<script type="application/json" id="run-1">{data}</script><script>{scripts}</script></body></html>'
+        f'<script type="application/json" id="run-1">{data}</script>'
+        f'<script type="application/json" id="run-2">{earlier}</script><script>{scripts}</script></body></html>'
     )
 
 
@@ -148,7 +157,7 @@ def filters_rows(browser):
 
 def links_its_sections(browser):
     links = browser.run("return [...document.querySelectorAll('nav a')].map((link) => link.hash)")
-    check_equal(links, ["#findings", "#curves", "#flame", "#rows"], "links in the bar")
+    check_equal(links, ["#findings", "#curves", "#two", "#flame", "#rows"], "links in the bar")
 
 
 # --- curves ---
@@ -212,6 +221,15 @@ def puts_what_grows_first(browser):
     assert titles[1].startswith("steady"), titles
 
 
+def subtracts_the_earlier_run(browser):
+    series = browser.run(
+        """const { series } = hbmstress.curves[1].main.picture;
+        return series.map(({ name, values }) => [name, values.at(-1)]);"""
+    )
+    expected = [["in use", 999_000], ["in use, earlier", 499_500], ["difference", 499_500]]
+    check_equal(series, expected, "two runs on one axis")
+
+
 CURVES = [
     draws_what_the_data_holds,
     shows_and_hides_a_line,
@@ -219,6 +237,7 @@ CURVES = [
     chooses_a_failure_by_mouse,
     follows_the_op_of_others,
     puts_what_grows_first,
+    subtracts_the_earlier_run,
 ]
 
 
@@ -274,9 +293,19 @@ def zooms_by_keys(browser):
     check_equal(browser.run(look), "in use", "Escape")
 
 
+def names_the_share_of_the_parent(browser):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    boxes = browser.driver.find_elements("css selector", ".flame-box")
+    child = next(box for box in boxes if box.text.startswith("child"))
+    ActionChains(browser.driver).move_to_element(child).perform()
+    text = browser.run("return document.querySelector('.flame').textContent")
+    assert f"2.9K, 33.1 % of all, 42.9 % of {HOSTILE}" in text, text
+
+
 def shows_a_table(browser):
     row = browser.run("return [...document.querySelector('.flame tbody tr').cells].map((cell) => cell.textContent)")
-    check_equal(row, [HOSTILE, "3.91K", "44.2 %"], "what holds the most by itself")
+    check_equal(row, [HOSTILE, "3.9K", "44.2 %"], "what holds the most by itself")
 
 
 CHECKS = [
@@ -288,6 +317,7 @@ CHECKS = [
     shows_stacks_first,
     gathers_what_is_small,
     zooms_by_keys,
+    names_the_share_of_the_parent,
     shows_a_table,
 ]
 

@@ -73,8 +73,8 @@ def mark_stream():
 
 
 def known_run(**changes):
-    failure = {'op': 70, 'host': 0, 'requested': 512 * UNIT, 'align': 512, 'verdict': 'premature', 'rule': 'some_rule',
-               'reason': 'a reason', 'message': 'RESOURCE_EXHAUSTED: ' + HOSTILE, 'free': 576 * UNIT, 'largestHole': 512 * UNIT,
+    failure = {'op': 70, 'host': 0, 'requested': 512 * UNIT, 'align': 512, 'isOom': True, 'verdict': 'premature',
+               'rule': 'some_rule', 'reason': 'a reason', 'message': 'RESOURCE_EXHAUSTED: ' + HOSTILE, 'free': 576 * UNIT, 'largestHole': 512 * UNIT,
                'holes': [[512 * UNIT, 512 * UNIT], [320 * UNIT, 64 * UNIT]]}
     run = {'title': HOSTILE, 'hosts': [{'name': 'first', 'capacity': CAPACITY}, {'name': HOSTILE, 'capacity': CAPACITY}],
            'unit': UNIT, 'opCount': 100, 'kinds': ['alloc'], 'results': ['ok', 'out of memory'], 'tags': ['', HOSTILE, 'batch'],
@@ -82,6 +82,28 @@ def known_run(**changes):
            'ops': op_stream(100), 'marks': mark_stream(), 'failures': [failure], 'curves': [], 'growth': [],
            'steps': {'ops': [0, 50], 'numbers': [3, 4], 'isSaid': True}, 'flame': {}}
     return run | changes
+
+
+def run_of_a_broken_promise():
+    """A justified out-of-memory, and then a block on another one: nothing was refused there."""
+    justified = known_run()['failures'][0] | {'verdict': 'justified', 'rule': '', 'op': 20, 'largestHole': 384 * UNIT,
+                                              'holes': [[640 * UNIT, 384 * UNIT]]}
+    broken = justified | {'op': 80, 'isOom': False, 'verdict': 'broken', 'rule': 'overlap', 'reason': 'lies on a block'}
+    return known_run(failures=[justified, broken])
+
+
+def run_of_tiny_blocks():
+    """One block over all, and a thousand held ones of a unit each, in a device of 64 times as many."""
+    large = [(0, 100, 0, 1024, 0, 0, 0, 0)]
+    tiny = [(op, op + 1, unit, 1, 1, 0, op, 0) for op in range(5, 15) for unit in range(500, 700)]
+    hosts = [{'name': 'first', 'capacity': CAPACITY * 64}]
+    return known_run(blocks=block_stream(large + tiny), failures=[], hosts=hosts)
+
+
+def run_that_a_finding_ends():
+    """Three premature ones: the last is what the list was saved for."""
+    premature = known_run()['failures'][0]
+    return known_run(failures=[premature | {'op': op} for op in (20, 70, 99)])
 
 
 def hostile_run():
@@ -244,6 +266,66 @@ def shows_a_failure_in_words(page):
     check_equal(page.driver.find_elements('css selector', '.map img, .map script'), [], 'elements made of texts')
 
 
+def prints_bytes_as_the_tables_do(page):
+    """As size_print_field: what lies in the middle is rounded to the even digit."""
+    texts = {0: '0B', 1023: '1023B', 1024: '1.0K', 1280: '1.2K', 1300: '1.3K', 1408: '1.4K', 1023 * 1024 + 1023: '1024.0K', 2**20: '1.00M',
+             400 * 2**20: '400.00M', 24209134592: '22.55G', 3 * 2**40: '3.00T'}
+    for number, text in texts.items():
+        check_equal(page.ask(f'return hbmstress.formatBytes({number})'), text, f'{number} bytes')
+
+
+def shows_the_gravest_failure_first(page):
+    """The broken promise is chosen, and nothing calls it a request that failed."""
+    check_equal(page.ask('return map.view().op'), 80, 'the op that is chosen at first')
+    panel = page.element('.map-panel').text
+    check('A promise was broken.' in panel and 'overlap: lies on a block' in panel, f'the panel does not say what broke: {panel}')
+    for text in ('Out of memory', 'Asked', 'large enough'):
+        check(text not in panel, f'the panel says {text!r} of a promise that no refusal broke: {panel}')
+    check('request that failed, broken promise' in page.element('.map-legend').text, 'what a cross means')
+    check_equal(page.element('.map-failures summary').text, '2 failures', 'what failed')
+    page.element('.map-failures summary').click()
+    check('op 80 on first: broken promise: overlap' in page.element('.map-failures').text, 'a failure in short')
+
+
+def shows_what_ends_the_run_first(page):
+    check_equal(page.ask('return map.view().op'), 99, 'the op that is chosen at first')
+    for op in (20, 70, 99, 20):
+        check_equal(page.ask('map.nextFailure(); return map.view().op'), op, 'the next failure')
+
+
+def counts_holes(page):
+    page.ask('map.select(30)')
+    panel = page.element('.map-panel').text
+    expected = '448.0K in use by 3 blocks; 576.0K free in 2 holes, the largest 384.0K at 0xa0000, 192.0K at 0x50000'
+    check(expected in panel, f'the holes of op 30: {panel}')
+
+
+def draws_what_a_hole_lacks(page):
+    """512 units were asked for, and the largest hole has 384 at its upper end: 128 are red."""
+    page.ask('map.select(20)')
+    page.ask('map.showAll()')
+    panel = page.element('.map-panel').text
+    check('384.0K: 128.0K too small.' in panel, f'what the hole lacks in words: {panel}')
+    bar = page.ask('return (5 + hbmstress.overlay.barWidth / 2) / hbmstress.overlay.opWidth({ plot: map.plot, view: map.area })')
+    for units, lacks in ((580, True), (700, False)):
+        red, green, _ = page.colour(20 + bar, units * UNIT)
+        check((red > green) == lacks, f'the request at {units} units: {red} of red, {green} of green')
+
+
+def marks_failures_where_they_are(page):
+    """Line by line of pixels in a hole: the failure at op 80 is the only red one there."""
+    page.ask('map.select(0); map.showAll()')
+    shades = [page.colour(80 + shift, 900 * UNIT) for shift in (-0.02, 0, 0.02)]
+    check(any(red > green + 20 for red, green, _ in shades), f'a line at op 80: {shades}')
+    red, green, _ = page.colour(85, 900 * UNIT)
+    check(red <= green + 20, 'a line at op 85')
+
+
+def does_not_hide_what_fills_a_pixel(page):
+    """Blocks that are smaller than a pixel lie on one that is large: they cover nothing of it."""
+    check_equal(page.colour(10, 600 * UNIT), page.variable('--map-movable'), 'a block below a hundred tiny ones')
+
+
 def stays_within_the_run(page):
     page.ask('map.setView({begin: NaN, end: -5, low: 1e300, high: Infinity}); map.select("x"); map.select(1e99)')
     view = page.ask('return map.view()')
@@ -290,7 +372,12 @@ def is_complete_after_many_frames(page):
 
 PAGES = [
     (known_run(), [answers_what_the_data_holds, draws_states_and_holes, follows_the_theme, is_worked_by_keys,
-                   is_worked_by_the_pointer, shows_a_failure_in_words, stays_within_the_run]),
+                   is_worked_by_the_pointer, shows_a_failure_in_words, stays_within_the_run,
+                   prints_bytes_as_the_tables_do]),
+    (run_that_a_finding_ends(), [shows_what_ends_the_run_first]),
+    (run_of_a_broken_promise(), [shows_the_gravest_failure_first, counts_holes, marks_failures_where_they_are,
+                                  draws_what_a_hole_lacks]),
+    (run_of_tiny_blocks(), [does_not_hide_what_fills_a_pixel]),
     (known_run(opNumbers=numbers([signed(99)] + [signed(-1)] * 99), failureCount=3), [names_ops_by_their_number]),
     (hostile_run(), [draws_whatever_comes]),
     (large_run(100_000), [is_complete_after_many_frames]),

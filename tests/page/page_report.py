@@ -59,6 +59,8 @@ def look_at(browser, name):
                   .map((element) => element.outerHTML.slice(0, 80));"""
             )
             check(not wide, f"{name} at {width}: wider than the window: {wide[:3]}")
+            over = browser.run("return document.documentElement.scrollWidth - innerWidth")
+            check(over <= 0, f"{name} at {width}: {over} pixels wider than the window")
             browser.save(PICTURES / f"{name}-{width}-{theme}.png", height=6000)
     browser.set_system_theme("light")
     browser.set_size(1600, 1000)

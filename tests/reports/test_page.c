@@ -54,6 +54,20 @@ static void write_page(struct writing *html, const char *title)
     page_end(html);
 }
 
+START_TEST(the_heading_is_the_last_part_of_a_path)
+{
+    struct writing html;
+    write_page(&html, "a/\"b\"/c<d>");
+    ck_assert_ptr_nonnull(strstr(writing_string(&html), "<title>c&lt;d&gt;</title>"));
+    ck_assert_ptr_nonnull(strstr(writing_string(&html), "<h1 title=\"a/&quot;b&quot;/c&lt;d&gt;\">"
+                                                        "c&lt;d&gt;</h1>"));
+    writing_deinit(&html);
+    write_page(&html, "out/");
+    ck_assert_ptr_nonnull(strstr(writing_string(&html), "<title>out/</title>"));
+    writing_deinit(&html);
+}
+END_TEST
+
 /* The policy allows text by its hash, as directive says. */
 static void expect_allowed(const char *page, const char *directive, const char *text)
 {
@@ -179,7 +193,9 @@ START_TEST(titles_are_text)
 {
     struct writing html;
     write_page(&html, hostile);
-    ck_assert_uint_eq(count_occurrences(html.bytes, hostile_escaped), 3);
+    /* The attribute of the heading, and a section; two places have what follows its slash. */
+    ck_assert_uint_eq(count_occurrences(html.bytes, hostile_escaped), 2);
+    ck_assert_uint_eq(count_occurrences(html.bytes, strchr(hostile_escaped, '/') + 1), 4);
     ck_assert_ptr_null(strstr(html.bytes, "<script>alert"));
     writing_deinit(&html);
 }
@@ -234,6 +250,7 @@ Suite *suite_of_page(void)
     Suite *suite = suite_create("page");
     TCase *tcase = tcase_create("all");
     tcase_add_test(tcase, markup_becomes_text);
+    tcase_add_test(tcase, the_heading_is_the_last_part_of_a_path);
     tcase_add_test(tcase, lines_stay_lines);
     tcase_add_test(tcase, a_long_line_loses_no_character);
     tcase_add_test(tcase, data_cannot_end_its_script);

@@ -18,16 +18,24 @@ hbmstress.readData = function (id) {
   return script === null ? null : JSON.parse(script.textContent);
 };
 
-// "5.17M" as the allocator's messages print it: three digits, powers of 1024.
+// "24.0K", "5.17M": as size_print_field prints bytes in messages, in tables and in words. Less than a
+// byte is left of a rate alone.
 hbmstress.formatBytes = function (bytes) {
-  const units = ["B", "K", "M", "G", "T"];
+  if (bytes < 1024) {
+    return `${Number.isInteger(bytes) ? bytes : bytes.toFixed(1)}B`;
+  }
+  const units = "KMGTPE";
   let unit = 0;
-  let value = bytes;
-  while (value >= 1024 && unit + 1 < units.length) {
-    value /= 1024;
+  let value = Math.floor(bytes);
+  while (value >= 1024 * 1024 && unit + 1 < units.length) {
+    value = Math.floor(value / 1024);
     unit++;
   }
-  return unit === 0 ? `${value}B` : `${value.toFixed(value < 100 ? 2 : 1)}${units[unit]}`;
+  const decimals = unit === 0 ? 1 : 2;
+  const scaled = (value * 10 ** decimals) / 1024;
+  const digits = Math.floor(scaled);
+  const isUp = scaled - digits > 0.5 || (scaled - digits === 0.5 && digits % 2 === 1);
+  return `${((digits + isUp) / 10 ** decimals).toFixed(decimals)}${units[unit]}`;
 };
 
 hbmstress.formatAddress = (address) => `0x${address.toString(16)}`;

@@ -179,8 +179,14 @@ function describeFailures(verdict, failures) {
 
 // What the signs above the plot mean.
 function makeFailureLegend(failures) {
-  const texts = hbmstress.failureVerdicts.flatMap((verdict) => describeFailures(verdict, failures));
-  return texts.length === 0 ? [] : [hbmstress.element("span", {}, "Out of memory:"), ...texts];
+  const describe = (name, some) => {
+    const texts = hbmstress.failureVerdicts.flatMap((verdict) => describeFailures(verdict, some));
+    return texts.length === 0 ? [] : [hbmstress.element("span", {}, `${name}:`), ...texts];
+  };
+  return [
+    ...describe("Out of memory", failures.filter((failure) => failure.isOom)),
+    ...describe("Promises", failures.filter((failure) => !failure.isOom)),
+  ];
 }
 
 // --- growth by tag ---
@@ -233,7 +239,7 @@ class Curves {
     this.run = run;
     this.other = other;
     // The host that ran out of memory first, where one did.
-    this.curve = Math.max(run.curves.findIndex((curve) => curve.host === run.failures[0]?.host), 0);
+    this.curve = Math.max(run.curves.findIndex((curve) => curve.host === run.gravest?.host), 0);
     this.canStep = hasSteps(run) && (other === null || hasSteps(other));
     // Steps that were guessed are no better an axis than ops; two runs have nothing else in common.
     this.unit = this.canStep && (run.steps.isSaid || other !== null) ? "step" : "op";
@@ -317,7 +323,7 @@ class Curves {
     if (this.small.length > 0) {
       const grows = this.small.some((plot) => plot.trend);
       this.element.append(
-        hbmstress.element("h3", {}, grows ? "What grows" : "By tag: none grows steadily"),
+        hbmstress.element("h3", {}, `By tag: ${grows ? "what grows steadily comes first" : "none grows steadily"}`),
         hbmstress.element("div", { class: "growth" }, ...this.small.map((plot) => plot.element)));
       this.small.forEach((plot) => plot.draw());
     }

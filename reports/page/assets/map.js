@@ -57,8 +57,8 @@ hbmstress.mountMap = function (place, number) {
   });
   new ResizeObserver(() => map.resize()).observe(canvas);
   map.resize();
-  if (run.failures.length > 0) {
-    map.select(run.failures[0].op);
+  if (run.gravest !== null) {
+    map.select(run.gravest.op);
   }
   hbmstress.maps.push(map);
 };

@@ -154,7 +154,7 @@ hbmstress.overlay = {
     this.drawLine(context, x - 4, y + 4, x + 4, y - 4);
   },
 
-  // Where the first failure is, while it is a needle in the whole run.
+  // Where the gravest failure is, while it is a needle in the whole run.
   drawFailingWindow(context, scene) {
     const window = scene.failingWindow;
     if (

@@ -34,8 +34,12 @@ hbmstress.panel = {
           "li",
           {},
           hbmstress.element("b", { class: "map-cross" }, "×"),
-          "request that failed",
+          this.crossMeaning(run.failures),
         ),
+      );
+    }
+    if (run.failures.some((failure) => failure.isOom)) {
+      items.push(
         hbmstress.element(
           "li",
           {},
@@ -49,6 +53,17 @@ hbmstress.panel = {
       items.push(hbmstress.element("li", {}, hbmstress.element("b", {}, letter), name));
     }
     return items;
+  },
+
+  crossMeaning(failures) {
+    const meanings = [];
+    if (failures.some((failure) => failure.isOom)) {
+      meanings.push("request that failed");
+    }
+    if (failures.some((failure) => !failure.isOom)) {
+      meanings.push("broken promise");
+    }
+    return meanings.join(", ");
   },
 
   makeSwatch(tile) {
@@ -108,13 +123,13 @@ hbmstress.panel = {
     if (failures.length === 0) {
       return;
     }
-    const first = this.makeButton("first failure", "Zoom to the first request that failed", () =>
+    const first = this.makeButton("first failure", "Zoom to the first failure", () =>
       map.goToFailure(failures[0]),
     );
     first.className = "map-failing";
     controls.append(first);
     if (failures.length > 1) {
-      const next = this.makeButton("next failure", "Zoom to the next request that failed", () =>
+      const next = this.makeButton("next failure", "Zoom to the next failure", () =>
         map.nextFailure(),
       );
       next.className = "map-failing";
@@ -237,8 +252,12 @@ hbmstress.panel = {
       hbmstress.element(
         "p",
         {},
-        hbmstress.element("b", {}, `Out of memory, ${failure.verdict}. `),
-        this.failureSentence(failure),
+        hbmstress.element(
+          "b",
+          {},
+          failure.isOom ? `Out of memory, ${failure.verdict}. ` : "A promise was broken.",
+        ),
+        failure.isOom ? this.failureSentence(failure) : "",
       ),
     );
     if (failure.reason) {
@@ -269,7 +288,7 @@ hbmstress.panel = {
   makeFailureList(map, id) {
     const { run } = map;
     if (run.failures.length === 0) {
-      return hbmstress.element("p", { id, class: "map-hint" }, "No request failed");
+      return hbmstress.element("p", { id, class: "map-hint" }, "No request failed.");
     }
     const shown = run.failures.slice(0, 100);
     const list = hbmstress.element("ol");
@@ -292,7 +311,9 @@ hbmstress.panel = {
         ),
       );
     }
-    const said = `${hbmstress.countOf(run.failureCount, "request")} failed`;
+    const said = run.failures.every((failure) => failure.isOom)
+      ? `${hbmstress.countOf(run.failureCount, "request")} failed`
+      : hbmstress.countOf(run.failureCount, "failure");
     return hbmstress.element(
       "details",
       { id, class: "map-failures" },

@@ -32,7 +32,8 @@ Object.assign(hbmstress.overlay, {
     // To the left only where the right lacks the room and has less of it.
     const side = line + this.requestSpace > right && line - plot.left > right - line ? -1 : 1;
     const labels = [];
-    failure.holes.slice(0, this.holesShown).forEach(([address, size], i) => {
+    const holes = failure.isOom ? failure.holes.slice(0, this.holesShown) : [];
+    holes.forEach(([address, size], i) => {
       const left = line + side * (5 + i * (this.barWidth + 4)) - (side < 0 ? this.barWidth : 0);
       this.drawFit(context, scene, failure.requested, { address, size }, left);
       labels.push({
@@ -41,17 +42,18 @@ Object.assign(hbmstress.overlay, {
       });
     });
     if (hasWords) {
-      const shown = Math.min(failure.holes.length, this.holesShown);
       labels.unshift({
         y: plot.top + 10,
-        text: `asked ${hbmstress.formatBytes(failure.requested)}: ${failure.verdict}`,
+        text: failure.isOom
+          ? `asked ${hbmstress.formatBytes(failure.requested)}: ${failure.verdict}`
+          : hbmstress.breachInWords(failure),
         isHead: true,
       });
       this.drawLabels(
         context,
         scene,
         labels,
-        line + side * (10 + shown * (this.barWidth + 4)),
+        line + side * (10 + holes.length * (this.barWidth + 4)),
         side,
       );
     }

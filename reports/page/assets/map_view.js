@@ -18,7 +18,7 @@ hbmstress.MemoryMap = class {
     this.context = canvas.getContext("2d", { willReadFrequently: true });
     this.picture = document.createElement("canvas");
     this.whole = document.createElement("canvas");
-    this.setHost(run.failures.length > 0 ? run.failures[0].host : 0);
+    this.setHost(run.gravest?.host ?? 0);
   }
 
   // --- what tests and other scripts ask ---
@@ -159,7 +159,7 @@ hbmstress.MemoryMap = class {
 
   failingWindow() {
     return this.failures.length > 0 && this.run.opCount > 5000
-      ? this.windowOf(this.failures[0])
+      ? this.windowOf(hbmstress.gravestFailure(this.failures, this.run.opCount))
       : null;
   }
 

@@ -32,8 +32,9 @@ hbmstress.tagOf = function (run, number) {
 
 hbmstress.hostName = (run, host) => run.hosts[host]?.name ?? `host ${host}`;
 
-// By its number in the list, which is its place in the run unless it has lanes.
-hbmstress.opName = (run, op) => `op ${hbmstress.formatCount(run.opNumbers?.[op] ?? op)}`;
+// By its number in the list, which is its place in the run unless it has lanes. It is a name, as
+// options of the command line accept it: no commas.
+hbmstress.opName = (run, op) => `op ${run.opNumbers?.[op] ?? op}`;
 
 // "alloc 24.0M, kv cache": an op by itself.
 hbmstress.opInShort = function (run, op) {
@@ -114,8 +115,14 @@ hbmstress.markInWords = function (run, marks, i) {
   }
 };
 
+// A promise that was broken otherwise than by a refusal: nothing was asked for in vain.
+hbmstress.breachInWords = (failure) => `broken promise: ${failure.rule}`;
+
 hbmstress.failureInShort = function (run, failure) {
   const host = run.hosts.length > 1 ? ` on ${hbmstress.hostName(run, failure.host)}` : "";
+  if (!failure.isOom) {
+    return `${hbmstress.opName(run, failure.op)}${host}: ${hbmstress.breachInWords(failure)}`;
+  }
   return (
     `${hbmstress.opName(run, failure.op)}${host}: asked ${hbmstress.formatBytes(failure.requested)}, largest hole ` +
     `${hbmstress.formatBytes(failure.largestHole)} of ${hbmstress.formatBytes(failure.free)} free: ${failure.verdict}`

@@ -311,8 +311,9 @@ hbmstress.LegendPlot = class extends hbmstress.OpPlot {
     const step = this.scale.unit === "step" ? `step ${formatPlace(Math.floor(x))}, ` : "";
     const failure = this.picture.failures.find((each) => each.op === op);
     const text = failure === undefined ? ""
+      : !failure.isOom ? `: ${hbmstress.breachInWords(failure)}`
       : `: out of memory (${failure.verdict}), ${hbmstress.formatBytes(failure.requested)} asked`;
-    return `${step}op ${formatPlace(op)}${text}`;
+    return `${step}op ${op}${text}`;
   }
 
   handleKey(event) {

@@ -130,6 +130,19 @@ hbmstress.decodeOpNumbers = function (text, run) {
   return opNumbers;
 };
 
+// What a reader wants to see first, or null without failures: a finding, otherwise what is unknown,
+// otherwise what is justified. Of these the one that ends the run, as the list of a finding does,
+// otherwise the first.
+hbmstress.gravestFailure = function (failures, opCount) {
+  const isUsual = ({ verdict }) => verdict === "justified" || verdict === "unknown";
+  const gravest = [
+    failures.filter((failure) => !isUsual(failure)),
+    failures.filter((failure) => failure.verdict === "unknown"),
+    failures,
+  ].find((some) => some.length > 0) ?? [];
+  return gravest.find((failure) => failure.op === opCount - 1) ?? gravest[0] ?? null;
+};
+
 // The run of <script id=ID>, decoded once; null where the page has none. Members that have no
 // stream are as the JSON has them.
 hbmstress.loadRun = function (id) {
@@ -149,6 +162,7 @@ hbmstress.loadRun = function (id) {
   run.marks = hbmstress.decodeMarks(data.marks, run);
   run.failureCount = Math.max(data.failureCount ?? 0, data.failures.length);
   run.failures = data.failures.filter((failure) => failure.op >= 0 && failure.op < run.opCount);
+  run.gravest = hbmstress.gravestFailure(run.failures, run.opCount);
   hbmstress.runs.set(id, run);
   return run;
 };
