@@ -16,6 +16,7 @@ struct measure {
     int digits;   /* behind the point; BYTES: a size */
     int worse;    /* 1: more is worse, -1: less is, 0: neither */
     double slack; /* a change by so much of the earlier number says nothing */
+    bool of_end;  /* only a campaign that ended knows it */
 };
 
 static double divide(double part, double whole)
@@ -115,20 +116,20 @@ static double take_calls(const struct campaign_lines *lines)
 }
 
 static const struct measure measures[] = {
-    {"findings that no baseline knows", take_new_findings, 0, 1, 0},
-    {"other broken promises", take_broken, 0, 1, 0},
-    {"premature share of refusals, %", take_premature_share, 2, 1, 0.02},
-    {"unknown share of OOMs, %", take_unknown_share, 2, 1, 0.02},
-    {"unrepeated verdicts", take_unrepeated, 0, 1, 0},
-    {"trials", take_trials, 0, 0, 0},
-    {"ops", take_ops, 0, 0, 0},
-    {"ops a second", take_speed, 0, -1, 0.2},
-    {"OOMs in 1000 ops", take_ooms, 3, 1, 0.05},
-    {"bytes moved an op", take_moved, BYTES, 1, 0.05},
-    {"evictions in 1000 ops", take_evictions, 3, 1, 0.05},
-    {"drains in 1000 ops", take_drains, 3, 1, 0.05},
-    {"requests with regret in 1000 ops", take_regret, 3, 1, 0.05},
-    {"device calls an op, 99th percentile", take_calls, 0, 1, 0},
+    {"findings that no baseline knows", take_new_findings, 0, 1, 0, false},
+    {"other broken promises", take_broken, 0, 1, 0, false},
+    {"premature share of refusals, %", take_premature_share, 2, 1, 0.02, false},
+    {"unknown share of OOMs, %", take_unknown_share, 2, 1, 0.02, false},
+    {"unrepeated verdicts", take_unrepeated, 0, 1, 0, false},
+    {"trials", take_trials, 0, 0, 0, false},
+    {"ops", take_ops, 0, 0, 0, false},
+    {"ops a second", take_speed, 0, -1, 0.2, true},
+    {"OOMs in 1000 ops", take_ooms, 3, 1, 0.05, false},
+    {"bytes moved an op", take_moved, BYTES, 1, 0.05, true},
+    {"evictions in 1000 ops", take_evictions, 3, 1, 0.05, true},
+    {"drains in 1000 ops", take_drains, 3, 1, 0.05, true},
+    {"requests with regret in 1000 ops", take_regret, 3, 1, 0.05, true},
+    {"device calls an op, 99th percentile", take_calls, 0, 1, 0, true},
 };
 enum { MEASURE_COUNT = sizeof measures / sizeof *measures };
 
@@ -167,20 +168,47 @@ static void append_change(struct writing *html, const struct measure *measure, d
     writing_append(html, "</td>");
 }
 
+/* One that both campaigns know; true: it is worse. */
+static bool append_known(struct writing *html, const struct measure *measure,
+                         const struct campaign_lines *now, const struct campaign_lines *before)
+{
+    const double after = measure->take(now), earlier = measure->take(before);
+    append_number(html, measure, after);
+    append_number(html, measure, earlier);
+    append_change(html, measure, after, earlier);
+    return judge_change(measure, after, earlier) > 0;
+}
+
+/* What one of them does not know yet is compared with nothing. */
+static void append_unknown(struct writing *html, const struct measure *measure,
+                           const struct campaign_lines *now, const struct campaign_lines *before)
+{
+    const struct campaign_lines *both[] = {now, before};
+    for (size_t i = 0; i < 2; i++) {
+        if (both[i]->end != NULL) {
+            append_number(html, measure, measure->take(both[i]));
+        } else {
+            page_cell(html, "");
+        }
+    }
+    page_cell(html, "not known yet");
+}
+
 static size_t append_measures(struct writing *html, const struct campaign_lines *now,
                               const struct campaign_lines *before)
 {
     static const struct page_column columns[] = {
         {"", false}, {"now", true}, {"earlier", true}, {"change", false}};
+    const bool have_ended = now->end != NULL && before->end != NULL;
     size_t worse_count = 0;
     page_table_begin(html, "Both campaigns", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < MEASURE_COUNT; i++) {
-        const double after = measures[i].take(now), earlier = measures[i].take(before);
-        worse_count += judge_change(&measures[i], after, earlier) > 0;
         page_row_begin(html, measures[i].name);
-        append_number(html, &measures[i], after);
-        append_number(html, &measures[i], earlier);
-        append_change(html, &measures[i], after, earlier);
+        if (measures[i].of_end && !have_ended) {
+            append_unknown(html, &measures[i], now, before);
+        } else {
+            worse_count += append_known(html, &measures[i], now, before);
+        }
         page_row_end(html);
     }
     page_table_end(html);
@@ -189,17 +217,17 @@ static size_t append_measures(struct writing *html, const struct campaign_lines 
 
 /* --- findings by signature --- */
 
-static const json_t *find_signature(const struct campaign_lines *lines, const char *signature)
+/* An object with a member for each. */
+static json_t *list_signatures(const struct campaign_lines *lines)
 {
+    json_t *signatures = json_object();
     const json_t *finding;
     size_t i;
     json_array_foreach(lines->findings, i, finding)
     {
-        if (strcmp(member_text(finding, "signature"), signature) == 0) {
-            return finding;
-        }
+        (void)json_object_set_new(signatures, member_text(finding, "signature"), json_true());
     }
-    return NULL;
+    return signatures;
 }
 
 /* Those of one campaign that are in the other one, or that are not. */
@@ -208,17 +236,22 @@ static size_t append_findings(struct writing *html, const struct campaign_lines 
                               const char *words)
 {
     enum { SHOWN_COUNT_MAX = 200 };
+    json_t *others = list_signatures(other);
     const json_t *finding;
     size_t i, count = 0;
     json_array_foreach(of->findings, i, finding)
     {
         const char *signature = member_text(finding, "signature");
-        if ((find_signature(other, signature) != NULL) != in_both || count++ >= SHOWN_COUNT_MAX) {
+        if ((json_object_get(others, signature) != NULL) != in_both || count++ >= SHOWN_COUNT_MAX) {
             continue;
         }
         writing_append_format(html, "<li><span class=\"%s\">%s</span> ", class, words);
         page_append_cut(html, signature, SIGNATURE_BYTES);
         writing_append(html, "</li>\n");
+    }
+    json_decref(others);
+    if (count > SHOWN_COUNT_MAX) {
+        writing_append_format(html, "<li>%s and %zu more</li>\n", words, count - SHOWN_COUNT_MAX);
     }
     return count;
 }

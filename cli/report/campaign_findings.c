@@ -4,6 +4,7 @@
 #include "cli/report/finding_columns.h"
 #include "cli/report/proof_words.h"
 #include "cli/report/report_page.h"
+#include "harness/base/check.h"
 #include "harness/base/shell.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/op/ops_file.h"
@@ -25,8 +26,9 @@ enum {
     WORDS_BYTES_MAX = 4000,     /* of a reason, a message */
     CERTIFICATE_BYTES_MAX = 64 << 20
 };
-/* Beyond it no map is added and no list is shown: the page stays under 3 MB. */
-enum { PAGE_BYTES_MAX = 5 << 19 };
+/* The words of a card, each of the longest, escaped; its pictures and lists come where there is
+ * room. */
+enum { CARD_BYTES_MAX = 360 << 10, COMMAND_BYTES_MAX = 8000 };
 
 /* One card, and what its files say. */
 struct card {
@@ -34,6 +36,7 @@ struct card {
     const char *directory;
     const json_t *finding;
     unsigned number;            /* from 1 */
+    size_t length_max;          /* of the section */
     struct writing list;        /* of the repro; empty: it is not there */
     char path[FILE_PATH_BYTES]; /* of the repro; "" = there is none */
     bool may_run, has_lanes;
@@ -54,7 +57,7 @@ static bool read_named(struct writing *html, const struct card *card, const char
         return true;
     }
     writing_append(html, "<p class=\"note\">");
-    page_append_text(html, path);
+    page_append_cut(html, path, WORDS_BYTES_MAX);
     writing_append(html, " is left out: ");
     page_append_text(html, why);
     writing_append(html, "</p>\n");
@@ -96,6 +99,18 @@ static void look_at_list(struct card *card)
 }
 
 /* --- its parts --- */
+
+/* Appends a part of the card, or says that there is no room for it. */
+static void append_part(struct writing *html, const struct card *card, const struct writing *part,
+                        const char *name)
+{
+    if (html->length + part->length <= card->length_max) {
+        writing_append_bytes(html, part->bytes, part->length);
+        return;
+    }
+    writing_append_format(html, "<p class=\"note\">%s left out: the page has no room for it.</p>\n",
+                          name);
+}
 
 /* A paragraph; nothing where there is no text. */
 static void append_named(struct writing *html, const char *name, const char *text)
@@ -192,7 +207,11 @@ static void append_command(struct writing *html, const char *words, const char *
             writing_append(&command, shell_word(earlier, word));
         }
     }
-    page_append_copy(html, writing_string(&command));
+    if (command.length <= COMMAND_BYTES_MAX) {
+        page_append_copy(html, writing_string(&command));
+    } else {
+        page_append_note(html, "A line that is too long is left out.");
+    }
     writing_deinit(&command);
 }
 
@@ -209,67 +228,79 @@ static void append_commands(struct writing *html, const struct card *card)
     }
 }
 
-static void append_list(struct writing *html, const struct card *card)
+/* The first lines of the list, as many as are shown. */
+static void append_lines(struct writing *html, const struct card *card)
 {
-    const char *list = writing_string(&card->list);
-    const bool is_long = card->list.length > SHOWN_BYTES_MAX;
-    char *shown = strndup(list, SHOWN_BYTES_MAX);
-    char *end = shown == NULL ? NULL : strrchr(shown, '\n');
-    if (shown == NULL || html->length > PAGE_BYTES_MAX) {
-        free(shown);
-        page_append_note(html, "The list is left out: the page has no room for it.");
-        return;
-    }
-    if (is_long && end != NULL) {
+    char *shown = strndup(writing_string(&card->list), SHOWN_BYTES_MAX);
+    CHECK(shown != NULL);
+    char *end = strrchr(shown, '\n');
+    if (card->list.length > SHOWN_BYTES_MAX && end != NULL) {
         end[1] = '\0';
     }
-    writing_append_format(html, "<details%s><summary>The list: ", is_long ? "" : " open");
-    if (member_number(card->finding, "ops") > 0) {
-        page_append_count(html, member_number(card->finding, "ops"));
-        writing_append(html, " ops");
-    } else {
-        writing_append(html, "its ops");
-    }
-    writing_append(html, "</summary>\n<pre>");
+    writing_append(html, "<pre>");
     page_append_text(html, shown);
     writing_append(html, "</pre>\n");
-    if (is_long) {
-        page_append_note(html, "The rest is in the file.");
-    }
-    writing_append(html, "</details>\n");
     free(shown);
+}
+
+static void append_list(struct writing *html, const struct card *card)
+{
+    const bool is_long = card->list.length > SHOWN_BYTES_MAX;
+    struct writing part;
+    writing_init(&part);
+    writing_append_format(&part, "<details%s><summary>The list: ", is_long ? "" : " open");
+    if (member_number(card->finding, "ops") > 0) {
+        page_append_count(&part, member_number(card->finding, "ops"));
+        writing_append(&part, " ops");
+    } else {
+        writing_append(&part, "its ops");
+    }
+    writing_append(&part, "</summary>\n");
+    append_lines(&part, card);
+    if (is_long) {
+        page_append_note(&part, "The rest is in the file.");
+    }
+    writing_append(&part, "</details>\n");
+    append_part(html, card, &part, "The list is");
+    writing_deinit(&part);
 }
 
 static void append_columns(struct writing *html, const struct card *card)
 {
-    struct writing columns;
-    if (!card->has_lanes || html->length > PAGE_BYTES_MAX) {
+    struct writing columns, part;
+    if (!card->has_lanes || !card->may_run || html->length > card->length_max) {
         return;
     }
     writing_init(&columns);
-    if (card->may_run && finding_columns(card->arguments, card->path, &columns)) {
-        writing_append(html, "<details open><summary>The interleaving, a column for each lane"
-                             "</summary>\n<pre>");
-        page_append_text(html, writing_string(&columns));
-        writing_append(html, "</pre></details>\n");
+    writing_init(&part);
+    if (finding_columns(card->arguments, card->path, &columns)) {
+        writing_append(&part, "<details open><summary>The interleaving, a column for each lane"
+                              "</summary>\n<pre>");
+        page_append_text(&part, writing_string(&columns));
+        writing_append(&part, "</pre></details>\n");
+        append_part(html, card, &part, "The interleaving is");
     }
     writing_deinit(&columns);
+    writing_deinit(&part);
 }
 
 static void append_certificate(struct writing *html, const struct card *card)
 {
-    struct writing text;
+    struct writing text, part;
     json_error_t error;
     writing_init(&text);
+    writing_init(&part);
     if (read_named(html, card, member_text(card->finding, "certificate"), CERTIFICATE_BYTES_MAX,
                    &text)) {
         json_t *certificate = json_loadb(writing_string(&text), text.length, 0, &error);
-        writing_append(html, "<details open><summary>The proof, in words</summary>\n");
-        proof_words(html, certificate, card->number * 2);
-        writing_append(html, "</details>\n");
+        writing_append(&part, "<details open><summary>The proof, in words</summary>\n");
+        proof_words(&part, certificate, card->number * 2);
+        writing_append(&part, "</details>\n");
+        append_part(html, card, &part, "The proof is");
         json_decref(certificate);
     }
     writing_deinit(&text);
+    writing_deinit(&part);
 }
 
 static void append_no_map(struct writing *html, const struct card *card, const char *why)
@@ -284,23 +315,24 @@ static void append_no_map(struct writing *html, const struct card *card, const c
 
 static void append_map(struct writing *html, const struct card *card)
 {
-    struct writing data;
+    struct writing data, part;
     char why[REPORT_WHY_BYTES], id[16];
     snprintf(id, sizeof id, "run-%u", card->number);
     writing_init(&data);
+    writing_init(&part);
     if (!card->may_run) {
         append_no_map(html, card,
                       "its target is no part of hbmstress, and such a one is loaded only "
                       "when you name it");
     } else if (!report_run_data(card->arguments, card->path, &data, why)) {
         append_no_map(html, card, why);
-    } else if (html->length + data.length > PAGE_BYTES_MAX) {
-        append_no_map(html, card, "the page has no room for it");
     } else {
-        writing_append_format(html, "<div class=\"map\" data-run=\"%s\"></div>\n", id);
-        page_append_data(html, id, &data);
+        writing_append_format(&part, "<div class=\"map\" data-run=\"%s\"></div>\n", id);
+        page_append_data(&part, id, &data);
+        append_part(html, card, &part, "The memory map is");
     }
     writing_deinit(&data);
+    writing_deinit(&part);
 }
 
 static void append_card(struct writing *html, struct card *card)
@@ -326,11 +358,11 @@ static void append_card(struct writing *html, struct card *card)
 }
 
 void campaign_findings(struct writing *html, const struct campaign_lines *lines,
-                       const struct arguments *arguments)
+                       const struct arguments *arguments, size_t length_max)
 {
     const size_t count = json_array_size(lines->findings);
     const json_t *finding;
-    size_t i;
+    size_t i, shown_count = 0;
     page_section_begin(html, "findings", "Findings");
     if (count == 0) {
         page_append_note(html, "None.");
@@ -340,17 +372,19 @@ void campaign_findings(struct writing *html, const struct campaign_lines *lines,
         struct card card = {.arguments = arguments,
                             .directory = lines->directory,
                             .finding = finding,
-                            .number = (unsigned)i + 1};
-        if (i == CARD_COUNT_MAX) {
+                            .number = (unsigned)i + 1,
+                            .length_max = length_max};
+        if (i == CARD_COUNT_MAX || html->length + CARD_BYTES_MAX > length_max) {
             break;
         }
+        shown_count++;
         writing_init(&card.list);
         append_card(html, &card);
         writing_deinit(&card.list);
     }
-    if (count > CARD_COUNT_MAX) {
+    if (count > shown_count) {
         writing_append_format(html, "<p class=\"note\">%zu more findings are left out.</p>\n",
-                              count - CARD_COUNT_MAX);
+                              count - shown_count);
     }
     page_section_end(html);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Of texts, and of what was not tried: enough for what we write. */
-enum { WORDS_BYTES_MAX = 1000, ENTRY_COUNT_MAX = 200 };
+enum { WORDS_BYTES_MAX = 1000, ENTRY_COUNT_MAX = 200, HEAD_BYTES_MAX = 256 << 10 };
 
 /* --- the verdict --- */
 
@@ -111,14 +111,29 @@ uint64_t campaign_trials(const struct campaign_lines *lines)
     return count;
 }
 
-/* Appends it behind a comma, once. */
+/* Whether it stands there between two commas. */
+static bool is_listed(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word)) {
+        const bool is_first = at == list || (at - list >= 2 && strncmp(at - 2, ", ", 2) == 0);
+        if (is_first && (at[length] == '\0' || strncmp(at + length, ", ", 2) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends it behind a comma, once; what is too long becomes "...". */
 static void append_once(struct writing *text, const char *word)
 {
-    if (text->length >= 2000 || strstr(writing_string(text), word) != NULL) {
-        return;
+    enum { LENGTH_MAX = 2000 };
+    const size_t room = text->length < LENGTH_MAX ? LENGTH_MAX - text->length : 0;
+    const char *shown = strlen(word) <= room ? word : "...";
+    if (!is_listed(writing_string(text), shown)) {
+        writing_append(text, text->length == 0 ? "" : ", ");
+        writing_append(text, shown);
     }
-    writing_append(text, text->length == 0 ? "" : ", ");
-    writing_append(text, word);
 }
 
 static void append_target(struct writing *text, const json_t *part)
@@ -255,12 +270,13 @@ static void add_canary(struct writing *html, const struct campaign_lines *lines)
     const json_t *canary = lines->canary;
     if (canary == NULL) {
         page_fact(html, "Canary",
-                  lines->end == NULL ? "not run yet"
-                                     : "this run has none: only a job file asks for it");
+                  lines->end == NULL && !lines->has_no_canary
+                      ? "not run yet"
+                      : "this run has none: only a job file asks for it");
         return;
     }
     page_fact_begin(html, "Canary");
-    page_append_text(html, member_text(canary, "target"));
+    page_append_cut(html, member_text(canary, "target"), WORDS_BYTES_MAX);
     writing_append(html, member_is_true(canary, "reported") ? " was seen after "
                                                             : " was NOT seen after ");
     page_append_count(html, member_number(canary, "trials"));
@@ -310,7 +326,7 @@ static void add_not_tried(struct writing *html, const struct campaign_lines *lin
     size_t i;
     json_array_foreach(json_object_get(lines->totals, "not_tried"), i, entry)
     {
-        if (i == ENTRY_COUNT_MAX) {
+        if (i == ENTRY_COUNT_MAX || html->length > HEAD_BYTES_MAX) {
             break;
         }
         if (i > 0 &&
@@ -329,7 +345,7 @@ static void add_not_tried(struct writing *html, const struct campaign_lines *lin
     }
     json_array_foreach(json_object_get(lines->totals, "not_checked"), i, entry)
     {
-        if (i == ENTRY_COUNT_MAX) {
+        if (i == ENTRY_COUNT_MAX || html->length > HEAD_BYTES_MAX) {
             break;
         }
         writing_append(html, "<p>Not checked: ");
@@ -359,6 +375,12 @@ void campaign_head(struct writing *html, const struct campaign_lines *lines)
     add_canary(html, lines);
     page_facts_end(html);
     add_not_tried(html, lines);
+    if (lines->trials_omitted > 0) {
+        writing_append(html, "<p class=\"note\">results.jsonl has no lines for ");
+        page_append_count(html, lines->trials_omitted);
+        writing_append(html, " trials (--results-limit). All numbers are those that the campaign "
+                             "saved last.</p>\n");
+    }
     if (lines->is_cut) {
         page_append_note(html, "The last line of results.jsonl is not whole; it is left out.");
     }

@@ -21,7 +21,7 @@ uint64_t member_number(const json_t *object, const char *name)
 {
     const json_t *member = json_object_get(object, name);
     const json_int_t value = json_integer_value(member);
-    if (json_is_real(member) && json_real_value(member) > 0) { /* see parse_text */
+    if (json_is_real(member) && json_real_value(member) > 0) { /* see campaign_lines_parse */
         const double real = json_real_value(member);
         return real < (double)(UINT64_MAX >> 1) ? (uint64_t)real : UINT64_MAX >> 1;
     }
@@ -293,14 +293,11 @@ static enum exit_code refuse(const struct campaign_lines *lines, const char *why
                         (unsigned long long)lines->line_count, why);
 }
 
-/* Sizes have 64 bits, and jansson's integers 63: a line with one that is larger is read with
- * doubles.
- */
-static json_t *parse_text(const struct writing *text, json_error_t *error)
+json_t *campaign_lines_parse(const char *text, size_t length, json_error_t *error)
 {
-    json_t *parsed = json_loadb(writing_string(text), text->length, 0, error);
+    json_t *parsed = json_loadb(text, length, 0, error);
     if (parsed == NULL && json_error_code(error) == json_error_numeric_overflow) {
-        parsed = json_loadb(writing_string(text), text->length, JSON_DECODE_INT_AS_REAL, error);
+        parsed = json_loadb(text, length, JSON_DECODE_INT_AS_REAL, error);
     }
     return parsed;
 }
@@ -309,7 +306,7 @@ static enum exit_code parse_line(struct reading *reading, const struct writing *
 {
     json_error_t error;
     reading->lines->line_count++;
-    json_t *line = parse_text(text, &error);
+    json_t *line = campaign_lines_parse(writing_string(text), text->length, &error);
     if (line == NULL) {
         return refuse(reading->lines, error.text);
     }
@@ -425,7 +422,7 @@ static enum exit_code read_summary(struct campaign_lines *lines)
     enum exit_code code = EXIT_KEPT;
     writing_init(&text);
     if (below_read(lines->directory, "summary.json", SUMMARY_BYTES_MAX, &text, &why)) {
-        lines->summary = parse_text(&text, &error);
+        lines->summary = campaign_lines_parse(writing_string(&text), text.length, &error);
         if (!json_is_object(lines->summary)) {
             code = message_fail(EXIT_USAGE, "%.3800s/summary.json:%d: %s", lines->directory,
                                 lines->summary == NULL ? error.line : 1,

@@ -17,7 +17,8 @@ struct campaign_lines {
     /* By name, in the order of the start line: the line `scenario`; of a campaign that has none
      * yet, the sums of its trials under the same names. */
     json_t *parts;
-    json_t *totals; /* as the line `end`; of a campaign without, sums of its trials */
+    json_t *totals; /* as the line `end`; of a campaign without, sums of its trials,
+                     * or as it was saved last */
     /* Objects, the gravest first: signature, rule, job, trial, seed, op, count, reason, message,
      * repro, certificate, after, known, unrepeated, hang: what is known of them. */
     json_t *findings;
@@ -27,12 +28,19 @@ struct campaign_lines {
     uint64_t line_count, trial_count;
     bool is_cut;     /* the last line is not whole: it is still written, or its writer was killed */
     bool is_running; /* a process writes there now */
+    /* Of a campaign without an end, as it was saved last. */
+    bool has_no_canary;
+    uint64_t trials_omitted; /* trials without a line; totals and parts are as saved, where > 0 */
 };
 
 /* EXIT_KEPT; or EXIT_USAGE after one message: what is wrong, with file and line.  deinit in both
  * cases.  directory must outlive it. */
 enum exit_code campaign_lines_read(const char *directory, struct campaign_lines *lines);
 void campaign_lines_deinit(struct campaign_lines *lines);
+
+/* One of its documents; NULL: *error says why.  Sizes have 64 bits, and jansson's integers 63: a
+ * document with one that is larger has doubles in their place. */
+json_t *campaign_lines_parse(const char *text, size_t length, json_error_t *error);
 
 /* Members of such an object: 0, "" and false where there is none, or it is of another type. */
 uint64_t member_number(const json_t *object, const char *name);

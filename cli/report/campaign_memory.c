@@ -1,5 +1,4 @@
-#include "campaign/base/below.h"
-#include "campaign/engine/checkpoint.h"
+#include "cli/report/campaign_saved.h"
 #include "cli/report/campaign_sections.h"
 #include "harness/base/size.h"
 #include "reports/memory_chart.h"
@@ -7,36 +6,9 @@
 #include "reports/page/parts.h"
 #include "reports/page/sparkline.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
-enum { FILE_BYTES_MAX = 256 << 20, ROW_COUNT_MAX = 500 };
-
-/* What a campaign left to go on with. */
-struct memory {
-    struct campaign_description description;
-    struct checkpoint checkpoint;
-};
-
-/* NULL, or why not; "" where there is none.  The caller deinits both in any case. */
-static const char *load_memory(const char *directory, struct memory *memory,
-                               char reason[CHECKPOINT_REASON_BYTES])
-{
-    struct writing bytes;
-    const char *why = NULL;
-    writing_init(&bytes);
-    if (!below_read(directory, "campaign", FILE_BYTES_MAX, &bytes, &why)) {
-        why = errno == ENOENT ? "" : why;
-    } else {
-        why = campaign_description_parse(&bytes, &memory->description, reason);
-    }
-    writing_clear(&bytes);
-    if (why == NULL && below_read(directory, "checkpoint", FILE_BYTES_MAX, &bytes, &why)) {
-        why = checkpoint_parse(&bytes, &memory->description, &memory->checkpoint, reason);
-    }
-    writing_deinit(&bytes);
-    return why;
-}
+enum { ROW_COUNT_MAX = 500 };
 
 static void append_share(struct writing *html, const struct memory_point *point)
 {
@@ -65,17 +37,17 @@ static void append_job(struct writing *html, const char *name, const struct memo
     page_row_end(html);
 }
 
-static void append_jobs(struct writing *html, const struct memory *memory)
+static void append_jobs(struct writing *html, const struct campaign_saved *saved)
 {
     static const struct page_column columns[] = {
         {"job", false},  {"last trial", true},        {"peak", true},
         {"at op", true}, {"bytes in 1000 ops", true}, {"over all trials", false},
     };
-    const struct campaign_head *head = &memory->description.head;
+    const struct campaign_head *head = &saved->description.head;
     const uint64_t part_count = head->part_count - (head->has_canary != 0);
     size_t row_count = 0;
     for (uint64_t i = 0; i < part_count; i++) {
-        const struct memory_track *track = &memory->checkpoint.parts[i].memory;
+        const struct memory_track *track = &saved->checkpoint.parts[i].memory;
         if (track->point_count == 0 || row_count == ROW_COUNT_MAX) {
             continue;
         }
@@ -84,7 +56,7 @@ static void append_jobs(struct writing *html, const struct memory *memory)
             page_table_begin(html, "Each job at the fullest moment of its trials", columns,
                              sizeof columns / sizeof *columns);
         }
-        append_job(html, memory->description.parts[i].name, track);
+        append_job(html, saved->description.parts[i].name, track);
     }
     if (row_count > 0) {
         page_table_end(html);
@@ -94,11 +66,11 @@ static void append_jobs(struct writing *html, const struct memory *memory)
 
 void campaign_memory(struct writing *html, const struct campaign_lines *lines)
 {
-    struct memory memory = {0};
+    struct campaign_saved saved;
     char reason[CHECKPOINT_REASON_BYTES];
-    const char *why = load_memory(lines->directory, &memory, reason);
+    const char *why = campaign_saved_load(lines->directory, &saved, reason);
     if (why == NULL) {
-        append_jobs(html, &memory);
+        append_jobs(html, &saved);
     } else if (why[0] != '\0') {
         page_section_begin(html, "memory", "Memory in use");
         writing_append(html, "<p class=\"note\">It is left out: ");
@@ -106,6 +78,5 @@ void campaign_memory(struct writing *html, const struct campaign_lines *lines)
         writing_append(html, "</p>\n");
         page_section_end(html);
     }
-    checkpoint_deinit(&memory.checkpoint);
-    campaign_description_deinit(&memory.description);
+    campaign_saved_deinit(&saved);
 }

@@ -17,9 +17,10 @@ size_t campaign_new_findings(const struct campaign_lines *lines);
 void campaign_against(struct writing *html, const struct campaign_lines *now,
                       const struct campaign_lines *before);
 
-/* A card for each finding.  arguments: a plug-in is loaded only where they name it. */
+/* A card for each finding, as many as fit into length_max bytes of html.  arguments: a plug-in is
+ * loaded only where they name it. */
 void campaign_findings(struct writing *html, const struct campaign_lines *lines,
-                       const struct arguments *arguments);
+                       const struct arguments *arguments, size_t length_max);
 
 /* Why out-of-memories were justified. */
 void campaign_ooms(struct writing *html, const struct campaign_lines *lines);

@@ -205,7 +205,7 @@ static void append_probes(struct writing *html, const struct campaign_lines *lin
     writing_init(&missed);
     json_object_foreach(probes, name, value)
     {
-        if (json_integer_value(value) == 0) {
+        if (member_number(probes, name) == 0) {
             writing_append(&missed, missed_count++ == 0 ? "" : ", ");
             writing_append(&missed, name);
         }
@@ -221,7 +221,7 @@ static void append_probes(struct writing *html, const struct campaign_lines *lin
     writing_append(html, " pairs of them, were reached.</p>\n");
     if (missed_count > 0) {
         writing_append(html, "<p>Never: ");
-        page_append_text(html, writing_string(&missed));
+        page_append_cut(html, writing_string(&missed), 4 * WORDS_BYTES_MAX);
         writing_append(html, "</p>\n");
     }
     writing_deinit(&missed);
@@ -234,6 +234,7 @@ static void append_regret(struct writing *html, const struct campaign_lines *lin
     json_t *regret = json_object_get(lines->totals, "regret");
     const char *name;
     const json_t *value;
+    size_t row_count = 0;
     if (member_number(regret, "requests") == 0) {
         return; /* a table of zeros says nothing */
     }
@@ -242,6 +243,9 @@ static void append_regret(struct writing *html, const struct campaign_lines *lin
     json_object_foreach(regret, name, value)
     {
         const size_t length = strlen(name);
+        if (row_count++ == ROW_COUNT_MAX) {
+            break;
+        }
         const bool is_size = length > 6 && strcmp(name + length - 6, "_bytes") == 0;
         page_row_begin(html, name);
         if (is_size) {

@@ -206,7 +206,9 @@ void list_sections_pictures(const struct list_run *run, const char *data, const 
 {
     page_section_begin(html, "map", "Memory map");
     writing_append_format(html, "<div class=\"map\" data-run=\"%s\"></div>\n", data);
-    if (!run->record->has_places) {
+    if (run->record->op_count == 0) {
+        page_append_note(html, "No op was run: there is no map.");
+    } else if (!run->record->has_places) {
         page_append_note(html, "This target does not say where blocks lie: there is no map.");
     }
     writing_append(html, "<noscript><p class=\"note\">Scripts draw the map, the curves and who "

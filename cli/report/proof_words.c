@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_COUNT_MAX = 1 << 20, MOVE_ROW_COUNT_MAX = 40 };
+enum { BLOCK_COUNT_MAX = 1 << 20, MOVE_ROW_COUNT_MAX = 40, NAME_BYTES_MAX = 100 };
 
 /* A block of the certificate, and what became of it by the plan. */
 struct piece {
@@ -233,13 +233,13 @@ static void append_request(struct writing *html, const struct facts *facts)
 {
     const uint64_t stack = member_number(facts->request, "stack");
     writing_append(html, "<p>Claim: <strong>");
-    page_append_text(html, member_text(facts->certificate, "claim"));
+    page_append_cut(html, member_text(facts->certificate, "claim"), NAME_BYTES_MAX);
     writing_append(html, "</strong>. The device has ");
     page_append_size(html, facts->capacity);
     writing_append(html, " in granules of ");
     page_append_size(html, facts->granule);
     writing_append(html, ". Asked for: a ");
-    page_append_text(html, member_text(facts->request, "class"));
+    page_append_cut(html, member_text(facts->request, "class"), NAME_BYTES_MAX);
     writing_append(html, " of ");
     page_append_size(html, member_number(facts->request, "bytes"));
     if (stack > 0) {

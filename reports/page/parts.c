@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a fact, of a cell: more is nothing that people read there. */
+enum { TEXT_BYTES_MAX = 4100 };
+
 /* --- numbers --- */
 
 void page_append_count(struct writing *html, uint64_t count)
@@ -112,7 +115,7 @@ void page_fact_end(struct writing *html)
 void page_fact(struct writing *html, const char *name, const char *text)
 {
     page_fact_begin(html, name);
-    page_append_text(html, text);
+    page_append_cut(html, text, TEXT_BYTES_MAX);
     page_fact_end(html);
 }
 
@@ -161,7 +164,7 @@ void page_row_end(struct writing *html)
 void page_cell(struct writing *html, const char *text)
 {
     writing_append(html, "<td>");
-    page_append_text(html, text);
+    page_append_cut(html, text, TEXT_BYTES_MAX);
     writing_append(html, "</td>");
 }
 

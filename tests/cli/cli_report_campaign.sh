@@ -107,12 +107,32 @@ page_has running "The last line of results.jsonl is not whole"
 head -n 1 premature/results.jsonl >running/results.jsonl
 expect_exit 0 report running -o running.html
 page_has running "up to there every promise kept"
+# What only an end knows is not better or worse without one.
+expect_exit 0 report running -o running.html --against premature
+page_has running "not known yet"
+sed -n '/Both campaigns/,/<.table>/p' running.html | grep -q 'ops a second.*\(better\|worse\)' &&
+    fail "the speed of a campaign without an end is compared"
 (
     exec 9<running/results.jsonl
     flock -x 9
     "$hbmstress" report running -o running.html >/dev/null || exit 1
 ) || fail "report of a campaign that runs"
 page_has running "still running; so far "
+
+# Trials without a line count, too.
+expect_exit 0 run exact_edge --target hbm --seed 3 --seeds 40 --ops 20000 --results-limit 2K --out omitted
+page omitted
+grep -o '<dt>\(Trials\|Ops\|Out-of-memories\)</dt><dd>[^<]*' omitted.html >ended.txt
+grep -v '"type":"scenario"\|"type":"end"' omitted/results.jsonl >killed.jsonl
+mv killed.jsonl omitted/results.jsonl
+rm omitted/summary.json
+[ "$(grep -c '"type":"trial"' omitted/results.jsonl)" -lt 40 ] || fail "every trial has its line"
+expect_exit 0 report omitted -o omitted.html
+page_has omitted "it has no end, so it was killed; up to there every promise kept"
+page_has omitted "(--results-limit). All numbers are those that the campaign saved last."
+page_has omitted "this run has none: only a job file asks for it"
+grep -o '<dt>\(Trials\|Ops\|Out-of-memories\)</dt><dd>[^<]*' omitted.html >so_far.txt
+cmp -s ended.txt so_far.txt || fail "numbers of a campaign without an end: $(tr '\n' ' ' <so_far.txt)"
 
 # --- texts of a stranger ---
 tag='<script>alert(1)</script>"'"'"'&'
@@ -199,6 +219,23 @@ page_has thousand "1. finding 2999 new"
 page_has thousand "2900 more findings are left out."
 [ "$(wc -c <thousand.html)" -lt 3000000 ] || fail "the page has $(wc -c <thousand.html) bytes"
 
+# Two such campaigns are compared by their signatures in a moment.
+mkdir many others
+python3 - <<'PYTHON'
+import json
+for name in ("many", "others"):
+    with open(name + "/results.jsonl", "w") as file:
+        file.write(json.dumps({"type": "start", "seed": "1", "scenarios": [
+            {"name": "a", "target": "hbm", "options": {"defrag": "none"}}, {"name": "b", "target": "hbm"}]}) + "\n")
+        for i in range(16000):
+            file.write(json.dumps({"type": "broken", "rule": "overlap", "signature": f"{name} {i}"}) + "\n")
+PYTHON
+timeout 20 "$hbmstress" report many --against others -o many.html >out.txt 2>err.txt || fail "two campaigns of many findings"
+page_has many "16000 new findings, 16000 gone"
+page_has many "new since: and 15800 more"
+# A target is named although another one's name begins with it.
+page_has many "hbm defrag=none, hbm"
+
 # --- texts that are longer than ours ---
 mkdir long
 python3 - <<'PYTHON'
@@ -218,6 +255,35 @@ page_has long "a promise was broken: 1 finding"
 [ "$(wc -c <long.html)" -lt 3000000 ] || fail "the page of long texts has $(wc -c <long.html) bytes"
 expect_exit 0 report long --against long -o long.html
 [ "$(wc -c <long.html)" -lt 3000000 ] || fail "the page of long texts has $(wc -c <long.html) bytes"
+
+# Each text that a page has: none of them makes it large, and findings are shown first.
+mkdir -p huge/certificates
+python3 - <<'PYTHON'
+import json
+word = '<"' * 1000000
+blocks = [{"op": i, "kind": ["buffer", "program"][i % 2], "address": i * 4096, "size": 4096} for i in range(2000)]
+with open("huge/certificates/c.json", "w") as file:
+    json.dump({"format": "hbmstress-certificate", "claim": word, "device": {"capacity": 4096 * 3000, "granule": 128},
+               "request": {"class": word, "bytes": 5000}, "blocks": blocks, "proof": {"kind": "plan", "address": 0}}, file)
+cut = word[:6000]
+with open("huge/results.jsonl", "w") as file:
+    for line in [{"type": "start", "seed": word, "seed_source": word, "target": word},
+                 *({"type": "broken", "rule": cut, "signature": f"{i} {cut}", "reason": cut, "message": cut, "hang": cut,
+                    "scenario": cut, "repro": cut, "after": ["repros/x"] * 5000, "certificate": "certificates/c.json"}
+                   for i in range(40)),
+                 *({"type": "scenario", "name": f"{i} {cut}", "note": cut, "costs": {"calls": {"growth": cut}}}
+                   for i in range(300)),
+                 {"type": "canary", "target": word, "trials": 1},
+                 {"type": "end", "exit": 1, "not_tried": [{"what": cut, "why": cut, "how": cut}] * 300,
+                  "probes": {f"{i} {cut}": 0 for i in range(300)},
+                  "regret": {"requests": 1, **{f"{i} {cut}": 0 for i in range(900)}}}]:
+        file.write(json.dumps(line) + "\n")
+PYTHON
+expect_exit 0 report huge -o huge.html
+[ "$(wc -c <huge.html)" -lt 3000000 ] || fail "the page of huge texts has $(wc -c <huge.html) bytes"
+page_has huge "a promise was broken: 40 findings"
+page_has huge "The proof, in words"
+page_has huge "What was run: left out, the page has no room for it."
 
 # --- links ---
 ln -s premature a-link

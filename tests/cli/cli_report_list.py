@@ -96,6 +96,17 @@ def check_hostile_names():
     assert page.data["run-0"]["failures"][0]["message"].startswith("RESOURCE_EXHAUSTED")
 
 
+def check_broken():
+    """A broken promise is no out-of-memory; of an empty list nothing is said of the target."""
+    with open("broken.ops", "w", encoding="utf-8") as file:
+        file.write(HEAD + "\n" + "".join(f"{i}: alloc size=512\n" for i in range(8)))
+    failures = make_page("broken.ops", "--target", "plant_overlap").data["run-0"]["failures"]
+    assert [(each["verdict"], each["rule"], each["isOom"]) for each in failures] == [("broken", "overlap", False)], failures
+    with open("empty.ops", "w", encoding="utf-8") as file:
+        file.write(HEAD + "\n")
+    assert "No op was run: there is no map." in " ".join(make_page("empty.ops").text)
+
+
 def check_curves():
     """Of a long list: few points, none lost near a failure, and the peak between two of them is there."""
     draw, live, failed = random.Random(3), [], 20000
@@ -115,6 +126,7 @@ def check_curves():
     assert set(range(failed - 500, failed + 501)) <= set(curve["x"])
     assert all(len(curve[name]) == len(curve["x"]) for name in ("inUse", "reserved", "largestHole", "queued", "free"))
     assert [failure["op"] for failure in run["failures"]] == [failed] and run["failures"][0]["requested"] == 65537
+    assert run["failures"][0]["isOom"] is True
     holes = run["failures"][0]["holes"]
     assert holes[0][1] == run["failures"][0]["largestHole"] and holes == sorted(holes, key=lambda hole: -hole[1])
 
@@ -291,6 +303,7 @@ with tempfile.TemporaryDirectory() as work:
     check_lists()
     check_deaths()
     check_hostile_names()
+    check_broken()
     check_curves()
     check_against()
     check_field_trace()
