@@ -288,7 +288,7 @@ static void add_seed(struct writing *html, const struct campaign_lines *lines)
 {
     const char *source = member_text(lines->start, "seed_source");
     page_fact_begin(html, "Seed");
-    page_append_text(html, member_text(lines->start, "seed"));
+    page_append_cut(html, member_text(lines->start, "seed"), WORDS_BYTES_MAX);
     if (source[0] != '\0') {
         writing_append(html, ", that ");
         page_append_cut(html, source, WORDS_BYTES_MAX);
