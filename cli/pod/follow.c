@@ -19,6 +19,8 @@ struct following {
     int keeper; /* the socket */
     struct frame_inbox from_keeper, from_rank;
     enum exit_code code; /* of what the rank said */
+    bool has_begun;      /* the rank has said who it is: what comes before that is no rank's */
+    bool has_ended;      /* the keeper has heard that its list is over: it may leave */
     bool is_over;
 };
 
@@ -52,15 +54,30 @@ static void say(struct following *following, const struct frame *frame)
         return;
     }
     note_frame(following, frame);
-    if (frame_send(following->keeper, frame) || following->is_over) {
+    if (frame_send(following->keeper, frame)) {
+        following->has_begun = following->has_begun || frame->kind == FRAME_HELLO;
+        following->has_ended = following->has_ended || frame->kind == FRAME_ENDED;
+        return;
+    }
+    if (following->is_over) {
         return;
     }
     following->is_over = true;
+    if (following->has_ended) {
+        return;
+    }
     take_worse(following, message_fail(EXIT_HARNESS,
                                        "--meet %s: the meeting point is gone; rank %" PRIu32
                                        " ended at op %" PRIu32 ", and its ops are in %s",
                                        following->plan->meet, following->plan->rank, frame->op,
                                        following->plan->directory));
+}
+
+static void take_end(struct following *following)
+{
+    const struct frame death = member_end(&following->member);
+    say(following, &death);
+    following->is_over = true;
 }
 
 static void hear_rank(struct following *following)
@@ -71,9 +88,7 @@ static void hear_rank(struct following *following)
     if (sound == FRAME_HEARD) {
         say(following, &frame);
     } else if (sound != FRAME_NOTHING) {
-        const struct frame death = member_end(&following->member);
-        say(following, &death);
-        following->is_over = true;
+        take_end(following);
     }
 }
 
@@ -91,7 +106,9 @@ static void hear_keeper(struct following *following)
     if (sound == FRAME_NOTHING) {
         return;
     }
-    if (sound != FRAME_HEARD) {
+    if (sound != FRAME_HEARD && following->has_ended) {
+        take_end(following);
+    } else if (sound != FRAME_HEARD) {
         take_worse(following,
                    message_fail(EXIT_HARNESS,
                                 "--meet %s: the meeting point is gone; the ops of rank %" PRIu32
@@ -123,7 +140,7 @@ static void relay(struct following *following)
         if (!following->is_over && files[1].revents != 0) {
             hear_keeper(following);
         }
-        if (!following->is_over) {
+        if (!following->is_over && following->has_begun) {
             const struct frame frame = member_look(&following->member,
                                                    following->plan->patience_ns);
             say(following, &frame);
