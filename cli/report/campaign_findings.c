@@ -173,7 +173,7 @@ static void append_facts(struct writing *html, const json_t *finding)
         append_named(html, "The promise", rule_info(rule)->summary);
     }
     append_named(html, "What broke it", member_text(finding, "reason"));
-    append_named(html, "The target's message", member_text(finding, "message"));
+    append_named(html, "The message when it was first seen", member_text(finding, "message"));
     append_named(html, "Who waited", member_text(finding, "hang"));
     if (member_is_true(finding, "unrepeated")) {
         append_named(html, "Unrepeated", "its list did not show it again");
