@@ -130,14 +130,12 @@ class Flame {
       this.rows, this.panel, this.table);
     this.rows.addEventListener("keydown", (event) => this.handleKey(event));
     this.rows.addEventListener("mouseleave", () => this.describe(this.node, this.trail.slice(0, -1)));
-    let width = 0;
+    this.draw();
     new ResizeObserver(() => {
-      if (this.rows.clientWidth !== width) {
-        width = this.rows.clientWidth;
+      if (this.rows.clientWidth !== this.width) {
         this.draw();
       }
     }).observe(this.rows);
-    this.draw();
   }
 
   // --- boxes ---
@@ -145,6 +143,8 @@ class Flame {
   draw() {
     this.boxes = [];
     this.rows.replaceChildren();
+    // Asked once: between boxes that are added, each question would lay out the page.
+    this.width = this.rows.clientWidth;
     this.trail.forEach((step, i) => this.addBox({ ...step, row: i, left: 0, width: 1,
       trail: this.trail.slice(0, i), parent: i === 0 ? null : this.boxes[i - 1],
       isAbove: i < this.trail.length - 1 }));
@@ -157,7 +157,7 @@ class Flame {
   }
 
   drawBelow(first) {
-    const bytesMin = this.node.bytes * (boxPixelsMin / Math.max(this.rows.clientWidth, 1));
+    const bytesMin = this.node.bytes * (boxPixelsMin / Math.max(this.width, 1));
     const waiting = [first];
     while (waiting.length > 0) {
       const box = waiting.pop();
@@ -192,7 +192,7 @@ class Flame {
     const { node } = box;
     const kind = box.isUnknown ? "is-unknown" : node.isOthers ? "is-others"
       : box.isAbove ? "is-above" : `is-${(box.colour ?? 0) + 1}`;
-    const isLabelled = box.width * this.rows.clientWidth >= labelPixelsMin;
+    const isLabelled = box.width * this.width >= labelPixelsMin;
     box.element = hbmstress.element("div", { class: `flame-box ${kind}`, role: "treeitem",
       tabindex: "-1", "aria-level": String(box.row + 1),
       "aria-label": `${node.name}, ${this.shareText(node)}` },
