@@ -63,9 +63,10 @@ static const char *append_verdict(const struct list_run *run, struct writing *te
     writing_append_format(
         text,
         "%" PRIu64 " out-of-memor%s: %" PRIu64 " justified, %" PRIu64 " unknown, %" PRIu64
-        " not judged. Every promise was kept.",
+        " not judged. %s",
         totals->ooms, totals->ooms == 1 ? "y" : "ies", totals->justified, totals->unknown,
-        totals->ooms - totals->justified - totals->unknown - totals->premature - totals->disputed);
+        totals->ooms - totals->justified - totals->unknown - totals->premature - totals->disputed,
+        totals->unknown > 0 ? "No promise was broken for certain." : "Every promise was kept.");
     return totals->unknown > 0 ? "warn" : "good";
 }
 

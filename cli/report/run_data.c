@@ -245,7 +245,8 @@ static void append_hosts(const struct run_record *record, const struct recording
 
 static const char *name_verdict(const struct record_failure *failure)
 {
-    return failure->verdict.kind == VERDICT_NONE ? "unknown" : verdict_name(failure->verdict.kind);
+    return failure->verdict.kind == VERDICT_NONE ? "not judged"
+                                                 : verdict_name(failure->verdict.kind);
 }
 
 static void append_failure(const struct record_failure *failure, struct writing *json)

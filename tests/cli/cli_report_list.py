@@ -107,6 +107,13 @@ def check_broken():
     assert "No op was run: there is no map." in " ".join(make_page("empty.ops").text)
 
 
+def check_unknown():
+    """Of an out-of-memory that stayed unknown nobody says that every promise was kept."""
+    text = " ".join(make_page(corpus + "/field/tpu_message/buffer_below_free_large.log").text)
+    assert "1 unknown, 0 not judged. No promise was broken for certain." in text
+    assert "Every promise was kept" not in text
+
+
 def check_curves():
     """Of a long list: few points, none lost near a failure, and the peak between two of them is there."""
     draw, live, failed = random.Random(3), [], 20000
@@ -304,6 +311,7 @@ with tempfile.TemporaryDirectory() as work:
     check_deaths()
     check_hostile_names()
     check_broken()
+    check_unknown()
     check_curves()
     check_against()
     check_field_trace()

@@ -277,6 +277,10 @@ def prints_bytes_as_the_tables_do(page):
 def shows_the_gravest_failure_first(page):
     """The broken promise is chosen, and nothing calls it a request that failed."""
     check_equal(page.ask('return map.view().op'), 80, 'the op that is chosen at first')
+    verdicts = ['justified', 'not judged', 'unknown', 'premature', 'unknown']
+    for count, gravest in ((2, 0), (4, 3), (5, 3)):
+        failures = ', '.join(f'{{op: {i}, verdict: "{verdict}"}}' for i, verdict in enumerate(verdicts[:count]))
+        check_equal(page.ask(f'return hbmstress.gravestFailure([{failures}], 99).op'), gravest, f'the gravest of {failures}')
     panel = page.element('.map-panel').text
     check('A promise was broken.' in panel and 'overlap: lies on a block' in panel, f'the panel does not say what broke: {panel}')
     for text in ('Out of memory', 'Asked', 'large enough'):

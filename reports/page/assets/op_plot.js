@@ -8,6 +8,7 @@
 // The gravest last.
 hbmstress.failureVerdicts = [
   { name: "justified", sign: "✓", colour: "--good" },
+  { name: "not judged", sign: "–", colour: "--quiet" },
   { name: "unknown", sign: "?", colour: "--warn" },
   { name: "premature", sign: "✗", colour: "--bad" },
   { name: "disputed", sign: "!", colour: "--bad" },

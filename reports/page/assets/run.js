@@ -134,7 +134,7 @@ hbmstress.decodeOpNumbers = function (text, run) {
 // otherwise what is justified. Of these the one that ends the run, as the list of a finding does,
 // otherwise the first.
 hbmstress.gravestFailure = function (failures, opCount) {
-  const isUsual = ({ verdict }) => verdict === "justified" || verdict === "unknown";
+  const isUsual = ({ verdict }) => ["justified", "not judged", "unknown"].includes(verdict);
   const gravest = [
     failures.filter((failure) => !isUsual(failure)),
     failures.filter((failure) => failure.verdict === "unknown"),
