@@ -52,6 +52,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* what is declared here is all that libhbm exports */
 
 #define HBM_MUST_USE __attribute__((warn_unused_result))
 
@@ -478,6 +479,7 @@ HBM_MUST_USE bool hbm_invariants_hold(const struct hbm *hbm);
 /* Host memory held now, in bytes as asked from host_alloc. */
 uint64_t hbm_host_bytes(const struct hbm *hbm);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define HBM_SHAPE_RANK_MAX 8
 #define HBM_TILE_RANK_MAX 3
@@ -98,6 +99,7 @@ enum hbm_shape_result hbm_shape_parse(const char *text, struct hbm_shape *shape,
 #define HBM_SHAPE_TEXT_BYTES 288
 char *hbm_shape_print(const struct hbm_shape *shape, char *text, size_t capacity);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -42,7 +42,7 @@ const struct subcommand subcommand_baseline = {
         "finding, its signature and a reason.  Write down why you accept it, and delete what you do not.\n"
         "With run --baseline FILE, only findings that are not in the list make the run red.\n\n"
         "Example: hbmstress baseline out >known.txt\n"
-        "Example: hbmstress run --job scenarios/jobs/nightly.ini --baseline known.txt",
+        "Example: hbmstress run --job nightly --baseline known.txt",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -1,5 +1,6 @@
 /* list: what there is to name on the command line. */
 #include "campaign/engine/output.h"
+#include "campaign/plan/job_files.h"
 #include "campaign/plan/lookup.h"
 #include "cli/subcommands.h"
 #include "explore/strategies/strategies.h"
@@ -16,11 +17,10 @@
 #include "targets/targets.h"
 #include "targets/threaded/races.h"
 
-#include <dirent.h>
-#include <limits.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+enum { JOB_SUMMARY_BYTES = 256 };
 
 /* Collects entries in one of both forms. */
 struct listing {
@@ -60,6 +60,9 @@ static void listing_add_entry(struct listing *listing, const struct report_entry
     if (entry->options != NULL &&
         entry->breaks == NULL) { /* those of planted targets are all the same */
         put_options(listing, entry->options);
+    }
+    if (entry->path != NULL) {
+        put_options(listing, entry->path);
     }
 }
 
@@ -185,69 +188,37 @@ static void list_strategies(struct listing *listing)
     }
 }
 
-static int is_job(const struct dirent *entry)
+/* The first line, a comment. */
+static void read_summary(const char *path, char line[JOB_SUMMARY_BYTES])
 {
-    const size_t length = strlen(entry->d_name);
-    return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
-}
-
-/* Where the job files lie, seen from the program's own folder: as it is installed, and as it is
- * built.  The program is the same bytes wherever that was, so it knows no folder of its build. */
-static const char *const job_places[] = {"../share/hbmstress/jobs", "../../../scenarios/jobs"};
-
-/* The first place that is there; else that of a tree that one stands in. */
-static void find_jobs(char directory[OUTPUT_PATH_BYTES])
-{
-    char program[PATH_MAX], place[PATH_MAX + 64], found[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length < 0 ? 0 : length] = '\0';
-    char *slash = strrchr(program, '/');
-    snprintf(directory, OUTPUT_PATH_BYTES, "scenarios/jobs");
-    if (slash == NULL) {
-        return;
-    }
-    *slash = '\0';
-    for (size_t i = 0; i < sizeof job_places / sizeof *job_places; i++) {
-        snprintf(place, sizeof place, "%s/%s", program, job_places[i]);
-        if (realpath(place, found) != NULL) {
-            snprintf(directory, OUTPUT_PATH_BYTES, "%s", found);
-            return;
-        }
-    }
-}
-
-/* A job's summary is its first line, a comment. */
-static void list_job(struct listing *listing, const char *directory, const char *file)
-{
-    char path[OUTPUT_PATH_BYTES], line[256] = "";
-    if (snprintf(path, sizeof path, "%s/%s", directory, file) >= OUTPUT_PATH_BYTES) {
-        return;
-    }
+    line[0] = '\0';
     FILE *stream = fopen(path, "re");
     if (stream == NULL) {
         return;
     }
-    if (fgets(line, sizeof line, stream) == NULL || (line[0] != ';' && line[0] != '#')) {
+    if (fgets(line, JOB_SUMMARY_BYTES, stream) == NULL || (line[0] != ';' && line[0] != '#')) {
         line[0] = '\0';
     }
     fclose(stream);
     line[strcspn(line, "\n")] = '\0';
-    listing_add(listing, "job", path, line + strspn(line, ";# "));
 }
 
 static void list_jobs(struct listing *listing)
 {
-    struct dirent **entries;
-    char directory[OUTPUT_PATH_BYTES];
-    find_jobs(directory);
-    const int count = scandir(directory, &entries, is_job, alphasort);
-    for (int i = 0; i < count; i++) {
-        list_job(listing, directory, entries[i]->d_name);
-        free(entries[i]);
+    struct job_names jobs;
+    job_names_init(&jobs);
+    for (size_t i = 0; i < jobs.count; i++) {
+        char path[FILE_PATH_BYTES], line[JOB_SUMMARY_BYTES];
+        if (job_names_path(jobs.names[i], path)) {
+            read_summary(path, line);
+            const struct report_entry entry = {.kind = "job",
+                                               .name = jobs.names[i],
+                                               .summary = line + strspn(line, ";# "),
+                                               .path = path};
+            listing_add_entry(listing, &entry);
+        }
     }
-    if (count >= 0) {
-        free(entries);
-    }
+    job_names_deinit(&jobs);
 }
 
 static const struct {

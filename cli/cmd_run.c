@@ -239,13 +239,13 @@ const struct subcommand subcommand_run = {
         "exit 4.  After any end, kill -9 included, --resume DIR continues the campaign: no trial is lost,\n"
         "and none counts twice.\n\n"
         "Example: hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1\n"
-        "Example: hbmstress run --job scenarios/jobs/smoke.ini\n"
-        "Example: hbmstress run --job scenarios/jobs/smoke.ini --annotate github\n"
+        "Example: hbmstress run --job smoke\n"
+        "Example: hbmstress run --job smoke --annotate github\n"
         "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"
         "Example: hbmstress run --trace profile.pickle --seeds 200 --vary 'amplify=10 scale=50,130'\n"
         "Example: hbmstress run training --hosts 4 --chip v4 --until 2000 --seed 1 --out story\n"
         "Example: hbmstress run --resume out\n"
-        "Example: hbmstress run --job scenarios/jobs/nightly.ini --shard 2/8 --out out-2\n"
+        "Example: hbmstress run --job nightly --shard 2/8 --out out-2\n"
         "Example: mpirun -n 8 hbmstress run --seed 1 --seeds 100 --shard auto --out out",
     .options = options,
     .word_count_max = SIZE_MAX,

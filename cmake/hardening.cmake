@@ -26,6 +26,7 @@ if(NOT HBMSTRESS_SANITIZE AND NOT HBMSTRESS_FUZZ_ENGINE AND NOT HBMSTRESS_COVERA
     hbmstress_compile_if_known("-fmacro-prefix-map=${from_build}=")
     hbmstress_compile_if_known("-fdebug-prefix-map=${CMAKE_SOURCE_DIR}/=")
     hbmstress_compile_if_known("-fdebug-prefix-map=${CMAKE_SOURCE_DIR}=.")
+    hbmstress_compile_if_known("-fdebug-prefix-map=${CMAKE_BINARY_DIR}=.") # the last one that fits counts
     # Checked copies need an optimiser.  Builds of type Debug and None say themselves how they are optimised.
     set(optimised "$<CONFIG:Release,RelWithDebInfo,MinSizeRel>")
     add_compile_options("$<${optimised}:-U_FORTIFY_SOURCE>" "$<${optimised}:-D_FORTIFY_SOURCE=3>")

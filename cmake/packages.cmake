@@ -1,6 +1,9 @@
 # Libraries from outside.  A missing one stops the configuration with the Debian package that has it.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+if(HBMSTRESS_LIBRARIES_ALONE)
+    return()
+endif()
 
 find_package(PkgConfig)
 if(NOT PkgConfig_FOUND)

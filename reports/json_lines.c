@@ -568,6 +568,9 @@ void json_line_entry(struct writing *text, const struct report_entry *entry)
     if (entry->options != NULL) {
         append_options(text, entry->options);
     }
+    if (entry->path != NULL) {
+        json_add_string(text, "path", entry->path);
+    }
     if (entry->capacity_bytes != 0) {
         json_add_number(text, "capacity_bytes", entry->capacity_bytes);
     }

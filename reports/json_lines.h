@@ -50,6 +50,7 @@ struct report_entry {
     const char *kind, *name, *summary;
     const char *breaks;      /* a planted target's rule; NULL = none */
     const char *options;     /* a target's, one line each; NULL = none */
+    const char *path;        /* a job's file; NULL = none */
     uint64_t capacity_bytes; /* a chip's; 0 = no chip */
 };
 void json_line_entry(struct writing *text, const struct report_entry *entry);

@@ -4,6 +4,7 @@
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "campaign/plan/job.h"
+#include "campaign/plan/job_files.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
@@ -474,6 +475,22 @@ static enum exit_code plan_all(const struct section_plan *section_plan, struct p
     return code;
 }
 
+/* Adds the traces that a section names: files beside its job, or of the working directory. */
+static const struct trace *add_trace_of_job(const struct section_plan *section_plan,
+                                            struct plan *plan, char reason[TRACE_REASON_BYTES])
+{
+    char path[FILE_PATH_BYTES];
+    const struct run_options *merged = &section_plan->merged;
+    struct run_options found = *merged;
+    job_file_beside(section_plan->options->job, merged->trace, path, sizeof path);
+    found.trace = path;
+    if (merged->has_vary && trace_vary_names_file(&merged->vary)) {
+        job_file_beside(section_plan->options->job, merged->vary.interleave, found.vary.interleave,
+                        sizeof found.vary.interleave);
+    }
+    return add_trace(plan, &found, reason);
+}
+
 /* A section that names a trace, which it may not run. */
 static enum exit_code plan_traced(struct section_plan *section_plan, struct plan *plan)
 {
@@ -488,7 +505,7 @@ static enum exit_code plan_traced(struct section_plan *section_plan, struct plan
     if (!is_wanted(section_plan->options, section->name, scenario_trace.name)) {
         return EXIT_KEPT;
     }
-    section_plan->trace = add_trace(plan, &section_plan->merged, reason);
+    section_plan->trace = add_trace_of_job(section_plan, plan, reason);
     if (section_plan->trace == NULL) {
         return reason[0] == '\0' ? EXIT_USAGE : fail_in_section(section_plan, reason);
     }
@@ -613,11 +630,31 @@ static enum exit_code fill_plan(const struct run_options *options, uint64_t seed
     return code == EXIT_KEPT ? try_targets(options, plan) : code;
 }
 
+/* options->job, which names a file, becomes its path. */
+static enum exit_code find_job(struct run_options *options, struct plan *plan)
+{
+    char path[FILE_PATH_BYTES];
+    if (options->job == NULL) {
+        return EXIT_KEPT;
+    }
+    const enum exit_code code = job_file_find(options->job, path);
+    if (code == EXIT_KEPT) {
+        plan->job = strdup(path);
+        CHECK(plan->job != NULL);
+        options->job = plan->job;
+    }
+    return code;
+}
+
 enum exit_code plan_make(const struct run_options *options, uint64_t seed, struct plan *plan)
 {
     *plan = (struct plan){.begin_ns = clock_now_ns()};
     struct job job = {0};
-    const enum exit_code code = fill_plan(options, seed, &job, plan);
+    struct run_options found = *options;
+    enum exit_code code = find_job(&found, plan);
+    if (code == EXIT_KEPT) {
+        code = fill_plan(&found, seed, &job, plan);
+    }
     job_deinit(&job);
     return code;
 }
@@ -629,6 +666,7 @@ void plan_deinit(struct plan *plan)
     }
     free(plan->traces);
     free(plan->parts);
+    free(plan->job);
     *plan = (struct plan){0};
 }
 

@@ -55,6 +55,7 @@ struct plan {
     size_t count;
     struct trace **traces; /* trace_count of them; owned */
     size_t trace_count;
+    char *job; /* the path of the job file, which its parts point to; owned; NULL: there is none */
     struct setup setup; /* what was said for all parts */
     uint32_t shard_index,
         shard_count; /* of the trials numbered i, those with i % shard_count == shard_index */

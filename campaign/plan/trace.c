@@ -257,12 +257,11 @@ static bool check_hosts(const struct run_options *options, const struct trace *t
 static bool read_other(const struct run_options *options, struct trace *trace,
                        char reason[TRACE_REASON_BYTES])
 {
-    const char *path = options->vary.interleave;
-    if (strcmp(path, "self") == 0 || strcmp(path, "none") == 0) {
+    if (!trace_vary_names_file(&options->vary)) {
         return true;
     }
     trace->has_other = true;
-    if (!read_workload(path, options, &trace->other, reason)) {
+    if (!read_workload(options->vary.interleave, options, &trace->other, reason)) {
         return false;
     }
     variation_adopt_tags(&trace->own.setup, &trace->other.setup, &trace->other.ops);

@@ -172,3 +172,8 @@ const char *trace_vary_parse(const char *text, struct trace_vary *vary)
     *vary = parsed;
     return NULL;
 }
+
+bool trace_vary_names_file(const struct trace_vary *vary)
+{
+    return strcmp(vary->interleave, "self") != 0 && strcmp(vary->interleave, "none") != 0;
+}

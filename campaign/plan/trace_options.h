@@ -25,4 +25,7 @@ void trace_vary_init(struct trace_vary *vary);
  * it in quotes; valid until the next call. */
 const char *trace_vary_parse(const char *text, struct trace_vary *vary);
 
+/* Whether interleave is a file. */
+bool trace_vary_names_file(const struct trace_vary *vary);
+
 #endif

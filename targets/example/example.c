@@ -1,13 +1,14 @@
 /* A complete plug-in: an allocator of about the least that can be tested.
  *
- *     cc -std=c17 -shared -fPIC -I. -o example.so targets/example/example.c
+ *     cc -std=c17 -shared -fPIC $(pkg-config --cflags hbmstress-kit) -o example.so example.c
  *     hbmstress run fragmentation_storm --target ./example.so --capacity 64M
  *
- * -I names the folder that has harness/.
+ * In the source tree of hbmstress the option -I with its top folder takes the place of pkg-config.
  *
  * It keeps its blocks in one array in address order and puts a new one into the lowest hole that
  * fits.  It moves nothing, waits for nothing and evicts nothing, and its contract says so: an
- * out-of-memory is then justified when no hole fits.  harness/target.h is the only header it needs.
+ * out-of-memory is then justified when no hole fits.  The header of targets is the only one it
+ * needs.
  */
 #include "harness/target.h"
 

@@ -1,9 +1,9 @@
 /* A plug-in with a thread of its own: first fit, with a reaper that awaits the events of queued
  * frees.
  *
- *     cc -shared -fPIC -pthread -I. -o reaper.so targets/example/reaper.c
+ *     cc -shared -fPIC -pthread $(pkg-config --cflags hbmstress-kit) -o reaper.so reaper.c
  *
- * -I names the folder that has harness/.
+ * In the source tree of hbmstress the option -I with its top folder takes the place of pkg-config.
  *
  * An allocation that finds no room asks the reaper and waits until that has awaited an event and
  * settled what is done. Without lanes it so calls the device only while the client's call waits for

@@ -22,8 +22,9 @@ chmod +x "$work/tests/page/page_report.py"
 printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
 printf '#!/bin/sh\necho "exhaustive $*"\n' >"$work/ci/exhaustive"
 printf '#!/bin/sh\necho "build-types $*"\n' >"$work/ci/build-types"
+printf '#!/bin/sh\necho "reproducible $*"\n' >"$work/ci/reproducible"
 printf '#!/bin/sh\necho "determinism $*"\n' >"$work/ci/check-determinism"
-chmod +x "$work/ci/fuzz-nightly" "$work/ci/coverage" "$work/ci/exhaustive" "$work/ci/build-types" "$work/ci/check-determinism" "$work/tests/fuzz/fuzz_fleet.sh" "$work/ci/setup" "$work/bin/cmake" "$work/build/release/cli/hbmstress"
+chmod +x "$work/ci/fuzz-nightly" "$work/ci/coverage" "$work/ci/exhaustive" "$work/ci/build-types" "$work/ci/reproducible" "$work/ci/check-determinism" "$work/tests/fuzz/fuzz_fleet.sh" "$work/ci/setup" "$work/bin/cmake" "$work/build/release/cli/hbmstress"
 failures=0
 
 # expect WANTED SCRIPT ARGUMENT...
@@ -48,7 +49,7 @@ expect "$night --time 1h" nightly --time 1h --fuzz=0
 expect "exit 1" nightly --time 1h
 said=$(PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h)
 traces="run --job scenarios/jobs/traces.ini --time 30m --out out-traces"
-[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \ndeterminism \nexhaustive \nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\ncoverage --check' ] || {
+[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\ncoverage --check' ] || {
     echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
     failures=$((failures + 1))
 }

@@ -112,8 +112,10 @@ expect_refusal 2 "taken: Is a directory" import good.ops -o taken
 expect_refusal 2 "taken/results.jsonl: Is a directory" run --ops 10 --out taken
 [ -z "$(find . -name '*.partial')" ] || fail "refused, and left $(find . -name '*.partial')"
 
-expect_refusal 2 "nope.ini: No such file or directory" run --job nope.ini
-expect_refusal 2 ".: Is a directory" run --job .
+expect_refusal 2 "./nope.ini: No such file or directory" run --job ./nope.ini
+expect_refusal 2 "unknown job 'nope.ini'; no such file; see hbmstress list jobs" run --job nope.ini
+expect_refusal 2 "unknown job 'smok'; did you mean 'smoke'?" run --job smok
+expect_refusal 2 "./: Is a directory" run --job ./
 job() { # TEXT-OF-FILE WANTED
     printf '%b' "$1" >job.ini
     expect_refusal 2 "$2" run --job job.ini

@@ -10,7 +10,7 @@ paths are masked.  A fence tagged `sh norun` is only parsed.  A command in anoth
 is refused.
 
 The commands of a page run one after the other in an empty directory of their own, with links to the folders of the
-source tree, the built programs on PATH and the built kit for pkg-config.  Options: --deadline SECONDS a command (180), --jobs N pages at a time.
+source tree and its CMakeLists.txt, the built programs on PATH and the built kit for pkg-config.  Options: --deadline SECONDS a command (180), --jobs N pages at a time.
 Exits with 0 when every page holds, 1 when one does not, 2 on bad usage.
 """
 import argparse
@@ -271,7 +271,9 @@ def program_folders(build):
 
 
 def link_folders(scratch):
-    """Makes the folders of the source tree reachable from a page's directory, but not what builds and runs leave."""
+    """Makes the folders of the source tree reachable from a page's directory, but not what builds and runs leave.  With
+    the file that CMake reads first, a page can build the tree."""
+    (scratch / 'CMakeLists.txt').symlink_to(SOURCE_TREE / 'CMakeLists.txt')
     for entry in sorted(SOURCE_TREE.iterdir()):
         if entry.is_dir() and not re.match(r'\.|out|build', entry.name):
             (scratch / entry.name).symlink_to(entry)
