@@ -14,14 +14,17 @@
 #define HBMSTRESS_VERSION "0.1.0"
 #endif
 
-const struct subcommand *const subcommands[] = {
-    &subcommand_list,   &subcommand_run,     &subcommand_replay,
-    &subcommand_import, &subcommand_export,  &subcommand_explain,
-    &subcommand_shrink, &subcommand_check,   &subcommand_baseline,
-    &subcommand_merge,  &subcommand_watch,   &subcommand_new_target,
-    &subcommand_infer,  &subcommand_compare, &subcommand_report_bug,
-    &subcommand_pod,    &subcommand_scale,   &subcommand_bench,
-    &subcommand_report, &subcommand_budget,  NULL};
+const struct subcommand *const subcommands[] = {&subcommand_list,       &subcommand_run,
+                                                &subcommand_replay,     &subcommand_import,
+                                                &subcommand_export,     &subcommand_explain,
+                                                &subcommand_shrink,     &subcommand_check,
+                                                &subcommand_baseline,   &subcommand_merge,
+                                                &subcommand_watch,      &subcommand_new_target,
+                                                &subcommand_infer,      &subcommand_compare,
+                                                &subcommand_report_bug, &subcommand_pod,
+                                                &subcommand_scale,      &subcommand_bench,
+                                                &subcommand_report,     &subcommand_budget,
+                                                &subcommand_doctor,     NULL};
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
 
 static void append_help(struct writing *text)

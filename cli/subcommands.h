@@ -24,6 +24,7 @@ extern const struct subcommand subcommand_scale;
 extern const struct subcommand subcommand_bench;
 extern const struct subcommand subcommand_report;
 extern const struct subcommand subcommand_budget;
+extern const struct subcommand subcommand_doctor;
 
 /* In the order of the help; ends with NULL. */
 extern const struct subcommand *const subcommands[];

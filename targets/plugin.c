@@ -4,6 +4,7 @@
 #include "targets/adapters/adapters.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -142,6 +143,33 @@ enum plugin_result plugin_check_table(const struct target *target, char reason[P
 
 /* --- the file --- */
 
+/* The machine that an ELF file is for, 0 of another file. */
+static unsigned read_machine(int file)
+{
+    Elf64_Ehdr header; /* of files for 32 bits, too, the machine stands there */
+    return pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                   memcmp(header.e_ident, ELFMAG, SELFMAG) == 0
+               ? header.e_machine
+               : EM_NONE;
+}
+
+/* The loader says only "cannot open" of a file for another machine. */
+static bool is_foreign(int file, char reason[PLUGIN_REASON_BYTES])
+{
+    const int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const unsigned wanted = own < 0 ? EM_NONE : read_machine(own), found = read_machine(file);
+    if (own >= 0) {
+        (void)close(own);
+    }
+    if (wanted == EM_NONE || found == EM_NONE || found == wanted) {
+        return false;
+    }
+    (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                   "it is for another machine: number %u of ELF, and this program is for %u", found,
+                   wanted);
+    return true;
+}
+
 static enum plugin_result check_file(const char *path, char reason[PLUGIN_REASON_BYTES])
 {
     struct stat status;
@@ -153,9 +181,11 @@ static enum plugin_result check_file(const char *path, char reason[PLUGIN_REASON
         }
         return PLUGIN_MISSING;
     }
+    const bool is_regular = S_ISREG(status.st_mode);
+    const bool is_refused = is_regular && is_foreign(file, reason);
     (void)close(file);
-    if (S_ISREG(status.st_mode)) {
-        return PLUGIN_OK;
+    if (is_regular) {
+        return is_refused ? PLUGIN_UNLOADABLE : PLUGIN_OK;
     }
     (void)snprintf(reason, PLUGIN_REASON_BYTES, "%s",
                    S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file");

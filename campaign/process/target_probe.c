@@ -4,6 +4,7 @@
 #include "campaign/base/message.h"
 #include "campaign/process/child.h"
 #include "harness/lanes/lanes.h"
+#include "targets/adapters/adapters.h"
 
 #include <errno.h>
 #include <string.h>
@@ -36,6 +37,14 @@ static void open_and_answer(void *context, int file)
         run_destroy(run);
     }
     (void)file_write_all(file, &answer, sizeof answer);
+}
+
+/* Whether it is an adapter of something that this machine does not have. */
+static bool is_unusable(const char *name)
+{
+    char reason[ADAPTER_REASON_BYTES];
+    size_t index;
+    return adapter_find(name, &index) && !adapter_is_usable(index, reason);
 }
 
 static enum exit_code report_failure(enum child_end end, const char *prefix, const char *target,
@@ -81,8 +90,9 @@ enum exit_code target_probe_run(const struct target *target, const struct setup 
                               end == CHILD_DONE ? "it exited early" : death);
     }
     if (!answer.is_taken) {
-        return message_fail(EXIT_USAGE, "%starget %s refuses: %s", prefix, setup->target,
-                            answer.reason);
+        return message_fail(EXIT_USAGE, "%starget %s refuses: %s%s", prefix, setup->target,
+                            answer.reason,
+                            is_unusable(setup->target) ? "; see hbmstress doctor" : "");
     }
     target_probe->has_programs = answer.has_programs;
     target_probe->has_regions = answer.has_regions;

@@ -21,26 +21,60 @@ static const struct library *const libraries[] = {
 #undef ADAPTER
 };
 
-bool adapter_is_named(const char *name)
+bool adapter_find(const char *name, size_t *index)
 {
     for (size_t i = 0; adapters[i] != NULL; i++) {
         if (strcmp(name, adapters[i]->name) == 0) {
+            *index = i;
             return true;
         }
     }
-    return strncmp(name, "malloc:", strlen("malloc:")) == 0 ||
+    return false;
+}
+
+bool adapter_is_named(const char *name)
+{
+    size_t index;
+    return adapter_find(name, &index) || strncmp(name, "malloc:", strlen("malloc:")) == 0 ||
            strncmp(name, "cuda:", strlen("cuda:")) == 0;
 }
 
-bool adapter_is_usable(size_t index, char reason[ADAPTER_REASON_BYTES])
+/* Loads it and unloads it again. */
+static bool may_load(const struct library *library, char reason[ADAPTER_REASON_BYTES])
 {
-    if (libraries[index]->is_usable != NULL) {
-        return libraries[index]->is_usable(reason);
-    }
-    void *handle = library_open(libraries[index], reason);
+    void *handle = library_open(library, reason);
     if (handle == NULL) {
         return false;
     }
     library_close(handle);
     return true;
+}
+
+bool adapter_is_usable(size_t index, char reason[ADAPTER_REASON_BYTES])
+{
+    const struct library *library = libraries[index];
+    return library->is_usable != NULL ? library->is_usable(reason) : may_load(library, reason);
+}
+
+struct adapter_library adapter_library(size_t index)
+{
+    const struct library *library = libraries[index];
+    return (struct adapter_library){library->file, library->package, library->wants};
+}
+
+void adapter_examine(size_t index, struct adapter_findings *findings)
+{
+    const struct library *library = libraries[index];
+    char reason[ADAPTER_REASON_BYTES];
+    memset(findings, 0, sizeof *findings);
+    /* It stays loaded: whoever asks does nothing else. */
+    void *handle = library_open(library, reason);
+    if (handle != NULL) {
+        library_place(handle, findings->file);
+    }
+    if (library->examine != NULL) {
+        library->examine(findings);
+        return;
+    }
+    findings->is_usable = adapter_is_usable(index, findings->reason);
 }

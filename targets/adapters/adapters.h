@@ -6,8 +6,7 @@
 #define TARGETS_ADAPTERS_ADAPTERS_H
 
 #include "harness/target.h"
-
-enum { ADAPTER_REASON_BYTES = 256 };
+#include "targets/adapters/findings.h"
 
 /* One target for each line of list.h; ends with NULL.  target_find() finds them. */
 extern const struct target *const adapters[];
@@ -22,6 +21,21 @@ bool adapter_is_file(const char *name);
  * the same name gives the same target.  NULL: reason is one line that says why not.  Not
  * thread-safe. */
 const struct target *adapter_of_file(const char *name, char reason[ADAPTER_REASON_BYTES]);
+
+/* What is known of the library of adapters[index] without loading it. */
+struct adapter_library {
+    const char *file;    /* as the dynamic linker knows it */
+    const char *package; /* of Debian, that has it; or a sentence where none does */
+    const char *wants;   /* an environment that it has to be loaded in, "NAME=VALUE"; else NULL */
+};
+struct adapter_library adapter_library(size_t index);
+
+/* Loads the library of adapters[index] and starts its driver, if it is one, in this process.  That
+ * may never return, and may end the process; afterwards no target can be run in it. */
+void adapter_examine(size_t index, struct adapter_findings *findings);
+
+/* The number of the adapter of that name in adapters; false: there is none. */
+bool adapter_find(const char *name, size_t *index);
 
 /* Whether the library of adapters[index] can be used on this machine; false: reason is one line
  * that says what is missing.  Loads it, and unloads it again where the library allows that, or asks

@@ -166,3 +166,62 @@ bool cuda_device_is_usable(char reason[LIBRARY_REASON_BYTES])
 {
     return ask_child(start_device, reason);
 }
+
+/* --- what the driver has --- */
+
+/* An older driver may lack some of these; then less is known. */
+struct listing_calls {
+    int (*driver_version)(int *version);
+    int (*device_count)(int *count);
+    int (*device_name)(char *name, int bytes, int device);
+    int (*device_memory)(size_t *bytes, int device);
+};
+
+static void describe_device(const struct listing_calls *calls, int index,
+                            struct adapter_device *described)
+{
+    int number;
+    size_t bytes = 0;
+    if (device.calls.device_get(&number, index) != CUDA_OK) {
+        return;
+    }
+    if (calls->device_name(described->name, ADAPTER_DEVICE_NAME_BYTES, number) != CUDA_OK) {
+        described->name[0] = '\0';
+    }
+    described->name[ADAPTER_DEVICE_NAME_BYTES - 1] = '\0';
+    if (calls->device_memory(&bytes, number) == CUDA_OK) {
+        described->memory_bytes = bytes;
+    }
+}
+
+static void list_devices(const struct listing_calls *calls, struct adapter_findings *findings)
+{
+    int count = 0, version = 0;
+    if (calls->driver_version(&version) == CUDA_OK && version > 0) {
+        findings->version_major = (uint32_t)version / 1000;
+        findings->version_minor = (uint32_t)version % 1000 / 10;
+    }
+    if (calls->device_count(&count) != CUDA_OK || count <= 0) {
+        return;
+    }
+    findings->device_count = (uint32_t)count;
+    for (int i = 0; i < count && i < ADAPTER_DEVICE_COUNT_MAX; i++) {
+        describe_device(calls, i, &findings->devices[i]);
+    }
+}
+
+void cuda_device_examine(struct adapter_findings *findings)
+{
+    struct listing_calls calls;
+    const struct library_call wanted[] = {{"cuDriverGetVersion", &calls.driver_version},
+                                          {"cuDeviceGetCount", &calls.device_count},
+                                          {"cuDeviceGetName", &calls.device_name},
+                                          {"cuDeviceTotalMem_v2", &calls.device_memory}};
+    char reason[LIBRARY_REASON_BYTES];
+    findings->is_usable = start_device(findings->reason);
+    void *handle = loader == 0 ? NULL : library_open(&library_cuda, reason);
+    if (handle != NULL &&
+        library_find(handle, &library_cuda, wanted, sizeof wanted / sizeof *wanted, reason)) {
+        list_devices(&calls, findings);
+    }
+}

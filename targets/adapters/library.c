@@ -1,7 +1,10 @@
 #include "targets/adapters/private/library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void explain(const struct library *library, char reason[LIBRARY_REASON_BYTES])
@@ -34,6 +37,17 @@ void *library_open(const struct library *library, char reason[LIBRARY_REASON_BYT
 void library_close(void *handle)
 {
     (void)dlclose(handle);
+}
+
+void library_place(void *handle, char file[ADAPTER_FILE_BYTES])
+{
+    char whole[PATH_MAX];
+    struct link_map *map = NULL;
+    file[0] = '\0';
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != NULL) {
+        const bool is_found = realpath(map->l_name, whole) != NULL;
+        (void)snprintf(file, ADAPTER_FILE_BYTES, "%.511s", is_found ? whole : map->l_name);
+    }
 }
 
 bool library_find(void *handle, const struct library *library, const struct library_call *calls,

@@ -39,10 +39,12 @@ enum { REGION_ALIGN_BYTES = 64 };
 /* --- the library --- */
 
 static bool is_library_usable(char reason[LIBRARY_REASON_BYTES]);
+static void examine_library(struct adapter_findings *findings);
 
 const struct library library_onnxruntime = {.file = "libonnxruntime.so.1",
                                             .package = "onnxruntime-node of npm",
-                                            .is_usable = is_library_usable};
+                                            .is_usable = is_library_usable,
+                                            .examine = examine_library};
 
 static struct ort_calls ort;
 
@@ -77,6 +79,16 @@ static bool is_library_usable(char reason[LIBRARY_REASON_BYTES])
     }
     library_close(handle);
     return true;
+}
+
+/* It may be another file than the dynamic linker finds by itself. */
+static void examine_library(struct adapter_findings *findings)
+{
+    void *handle = open_library(findings->reason);
+    findings->is_usable = handle != NULL;
+    if (handle != NULL) {
+        library_place(handle, findings->file);
+    }
 }
 
 static void fill_calls(const ort_function *table)

@@ -11,7 +11,7 @@
 
 /* --- Vulkan's structures, in our words --- */
 
-enum { VULKAN_OK = 0, VULKAN_INCOMPLETE = 5, DEVICE_COUNT_MAX = 16 };
+enum { VULKAN_OK = 0, VULKAN_INCOMPLETE = 5, DEVICE_COUNT_MAX = 16, HEAP_COUNT_MAX = 16 };
 enum structure {
     STRUCTURE_APPLICATION = 0,
     STRUCTURE_INSTANCE = 1,
@@ -22,6 +22,7 @@ enum structure {
 };
 enum device_kind { KIND_INTEGRATED = 1, KIND_DISCRETE = 2, KIND_CPU = 4 };
 enum memory_flag { MEMORY_LOCAL = 1, MEMORY_VISIBLE = 2, MEMORY_COHERENT = 4 };
+enum { HEAP_LOCAL = 1 };
 #define API_VERSION ((1u << 22) | (1u << 12)) /* 1.1 */
 
 struct application_info {
@@ -80,7 +81,7 @@ struct memory_properties {
     struct {
         uint64_t bytes;
         uint32_t flags;
-    } heaps[16];
+    } heaps[HEAP_COUNT_MAX];
 };
 struct memory_budget {
     int structure;
@@ -106,8 +107,10 @@ static struct {
                          void **made);
 } vulkan;
 
-const struct library library_vulkan = {
-    .file = "libvulkan.so.1", .package = "libvulkan1", .is_usable = vulkan_device_is_usable};
+const struct library library_vulkan = {.file = "libvulkan.so.1",
+                                       .package = "libvulkan1",
+                                       .is_usable = vulkan_device_is_usable,
+                                       .examine = vulkan_device_examine};
 
 /* --- the device of this process --- */
 
@@ -296,4 +299,50 @@ static bool start_first(char reason[LIBRARY_REASON_BYTES])
 bool vulkan_device_is_usable(char reason[LIBRARY_REASON_BYTES])
 {
     return ask_child(start_first, reason);
+}
+
+/* --- what the drivers have --- */
+
+static uint64_t count_local_bytes(void *of)
+{
+    struct memory_properties_2 all = {.structure = STRUCTURE_MEMORY_PROPERTIES};
+    uint64_t bytes = 0;
+    vulkan.memory_properties(of, &all);
+    for (uint32_t i = 0; i < all.properties.heap_count && i < HEAP_COUNT_MAX; i++) {
+        bytes += (all.properties.heaps[i].flags & HEAP_LOCAL) != 0 ? all.properties.heaps[i].bytes
+                                                                   : 0;
+    }
+    return bytes;
+}
+
+static void list_all(struct adapter_findings *findings)
+{
+    void *devices[DEVICE_COUNT_MAX];
+    uint32_t count = DEVICE_COUNT_MAX;
+    const int error = vulkan.list_devices(instance, &count, devices);
+    if (error != VULKAN_OK && error != VULKAN_INCOMPLETE) {
+        return;
+    }
+    findings->device_count = count;
+    for (uint32_t i = 0; i < count && i < ADAPTER_DEVICE_COUNT_MAX; i++) {
+        struct device_properties properties;
+        vulkan.device_properties(devices[i], &properties);
+        findings->devices[i] = (struct adapter_device){
+            .memory_bytes = count_local_bytes(devices[i]),
+            .is_software = properties.kind == KIND_CPU};
+        (void)snprintf(findings->devices[i].name, ADAPTER_DEVICE_NAME_BYTES, "%.255s",
+                       properties.name);
+        if (i == 0) {
+            findings->version_major = properties.api_version >> 22 & 0x7f;
+            findings->version_minor = properties.api_version >> 12 & 0x3ff;
+        }
+    }
+}
+
+void vulkan_device_examine(struct adapter_findings *findings)
+{
+    findings->is_usable = start_first(findings->reason);
+    if (instance != NULL && vulkan.memory_properties != NULL) {
+        list_all(findings);
+    }
 }

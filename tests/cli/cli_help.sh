@@ -4,14 +4,14 @@
 . "$(dirname "$0")/cli_common.sh"
 
 expect_exit 0 --help
-for subcommand in list run replay import export explain shrink check baseline merge watch new-target infer report-bug pod budget; do
+for subcommand in list run replay import export explain shrink check baseline merge watch new-target infer report-bug pod budget doctor; do
     expect_text out.txt "  $subcommand"
 done
 expect_text out.txt "Example: hbmstress"
 expect_exit 0 --version
 grep -qE '^hbmstress [0-9]+\.[0-9]+\.[0-9]+$' out.txt || fail "--version: $(cat out.txt)"
 
-for subcommand in list run replay import export explain shrink check baseline merge watch new-target infer report-bug pod budget; do
+for subcommand in list run replay import export explain shrink check baseline merge watch new-target infer report-bug pod budget doctor; do
     expect_exit 0 "$subcommand" --help
     expect_text out.txt "hbmstress $subcommand"
     expect_text out.txt "Example: hbmstress $subcommand"

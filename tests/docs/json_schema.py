@@ -295,6 +295,8 @@ scale --chip v5e,v4 --until 20 -S leak=none -S batch=4,8 --search 3 --against sc
 infer first_fit
 infer hbm
 bench --blocks 100 --full 70 --steps 100
+doctor
+doctor --target hbm
 pod job.ops --out pod-job
 pod odd.ops --out pod-odd
 budget corpus/causes/leak.ops --peak 30M --tag-peak losses=1M --growth-per-step 0 --fragmentation 5%

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The adapter finds the functions by their names; nobody has declarations of them. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -204,6 +205,12 @@ int cuInit(unsigned flags)
     if (getenv("FAKE_CUDA_NO_DEVICE") != NULL) {
         return NO_DEVICE;
     }
+    if (getenv("FAKE_CUDA_CRASHES") != NULL) {
+        abort();
+    }
+    while (getenv("FAKE_CUDA_HANGS") != NULL) {
+        (void)pause();
+    }
     is_initialized = flags == 0;
     return OK;
 }
@@ -212,6 +219,35 @@ int cuDeviceGet(int *device, int index)
 {
     *device = index;
     return is_initialized ? OK : NOT_INITIALIZED;
+}
+
+int cuDriverGetVersion(int *version)
+{
+    *version = 12040;
+    return OK;
+}
+
+int cuDeviceGetCount(int *count)
+{
+    *count = is_initialized;
+    return is_initialized ? OK : NOT_INITIALIZED;
+}
+
+/* A name that would change the colour of a terminal. */
+int cuDeviceGetName(char *name, int bytes, int device)
+{
+    static const char whole[] = "Fake \033[31mGPU";
+    if (device != 0 || (size_t)bytes < sizeof whole) {
+        return INVALID_VALUE;
+    }
+    memcpy(name, whole, sizeof whole);
+    return OK;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    *bytes = (size_t)3 << 30;
+    return device == 0 ? OK : INVALID_VALUE;
 }
 
 int cuDeviceGetAttribute(int *value, int attribute, int device)

@@ -107,6 +107,9 @@ struct cuda_device *cuda_device_start(char reason[LIBRARY_REASON_BYTES]);
  * the driver. */
 bool cuda_device_is_usable(char reason[LIBRARY_REASON_BYTES]);
 
+/* Starts it in this process, and asks the driver for its version and devices. */
+void cuda_device_examine(struct adapter_findings *findings);
+
 /* The driver's word for an error; valid while the driver is loaded. */
 const char *cuda_error_name(const struct cuda_calls *calls, int error);
 

@@ -2,6 +2,8 @@
 #ifndef TARGETS_ADAPTERS_PRIVATE_LIBRARY_H
 #define TARGETS_ADAPTERS_PRIVATE_LIBRARY_H
 
+#include "targets/adapters/findings.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,12 +22,16 @@ struct library {
     /* NULL: if it can be loaded it can be used.  Otherwise whether it can; false: reason says in
      * one line why not. */
     bool (*is_usable)(char reason[LIBRARY_REASON_BYTES]);
+    /* The same in this process, and what the driver says of its devices; NULL: it is no driver. */
+    void (*examine)(struct adapter_findings *findings);
 };
 
 /* Loads it for the caller alone: its malloc does not become the program's.  NULL: reason is one
  * line that says why, with the package. */
 void *library_open(const struct library *library, char reason[LIBRARY_REASON_BYTES]);
 void library_close(void *handle);
+/* The file that was loaded, without symbolic links; "" when it is not known. */
+void library_place(void *handle, char file[ADAPTER_FILE_BYTES]);
 
 /* Sets all count places, or none and explains in reason. */
 bool library_find(void *handle, const struct library *library, const struct library_call *calls,

@@ -47,4 +47,7 @@ const struct vulkan_device *vulkan_device_start(enum vulkan_kind kind,
  * itself does not call Vulkan. */
 bool vulkan_device_is_usable(char reason[LIBRARY_REASON_BYTES]);
 
+/* Starts the first device in this process, and asks for all of them. */
+void vulkan_device_examine(struct adapter_findings *findings);
+
 #endif
