@@ -74,21 +74,27 @@ build_preset() { # PRESET TARGET ...
     }
 }
 
-# Sets names, and by name max_len and kind (ops or bytes): the targets of a configured preset, or the wanted ones.
+# Sets names, and by name max_len and kind (ops or bytes): the targets of a build.
 OPS_LEN_MIN=8000 # for targets of ops: the longest list takes more than the default
 declare -A max_len kind
-read_targets() { # PRESET WANTED ...
+read_target_list() { # TARGETS.TXT
     local name length what
-    local -a all=()
+    names=()
     while read -r name length what; do
-        all+=("$name")
+        names+=("$name")
         if [[ $what = ops ]] && ((length < OPS_LEN_MIN)); then length=$OPS_LEN_MIN; fi
         max_len[$name]=$length
         kind[$name]=$what
-    done <"build/$1/fuzz/targets.txt"
+    done <"$1"
+}
+
+# The same of a configured preset, and names are the wanted ones if any is.
+read_targets() { # PRESET WANTED ...
+    local name
+    read_target_list "build/$1/fuzz/targets.txt"
+    local -a all=("${names[@]}")
     shift
-    names=("$@")
-    if (($# == 0)); then names=("${all[@]}"); fi
+    if (($# > 0)); then names=("$@"); fi
     for name in "${names[@]}"; do
         if [[ ! $name =~ ^[a-z0-9_]+$ || -z ${kind[$name]:-} ]]; then
             fail 2 "there is no fuzz target '$name'; the fuzz targets are: ${all[*]}"
@@ -124,16 +130,23 @@ known_inputs() { # TARGET FOLDER
     esac
 }
 
-# What each run of libFuzzer needs, whatever it is for.  Never -len_control: a target with a mutator of its own ignores
-# it, and the others are throttled by it.  Without -entropic=0 two thirds of the time go to libFuzzer's own book of rare
-# features, of which an input here has thousands; and how often each edge is taken says little about a list of ops, so
-# without -use_counters=0 a corpus fills with lists that differ in nothing else.  The timeout is in wall time, so it is
-# long: machines are shared.
+# What libFuzzer must know of a target, whoever runs it: a script here, or a fleet that reads TARGET.options
+# (fuzz/build.sh).  Never len_control: a target with a mutator of its own ignores it, and the others are throttled by it.
+# Without entropic=0 two thirds of the time go to libFuzzer's own book of rare features, of which an input here has
+# thousands; and how often each edge is taken says little about a list of ops, so without use_counters=0 a corpus fills
+# with lists that differ in nothing else.
+engine_flags() { # TARGET; sets flags, each KEY=VALUE
+    flags=("max_len=${max_len[$1]}" entropic=0)
+    if [[ ${kind[$1]:-ops} = ops ]]; then flags+=(use_counters=0); fi
+}
+
+# What each run of libFuzzer needs here, whatever it is for.  The timeout is in wall time, so it is long: machines are
+# shared.
 TIMEOUT_S=120
 engine_options() { # TARGET; sets options
-    options=("-max_len=${max_len[$1]}" -entropic=0 "-timeout=$TIMEOUT_S" -rss_limit_mb=2560 "-report_slow_units=$TIMEOUT_S"
-        -print_final_stats=1)
-    if [[ ${kind[$1]:-ops} = ops ]]; then options+=(-use_counters=0); fi
+    local -a flags
+    engine_flags "$1"
+    options=("${flags[@]/#/-}" "-timeout=$TIMEOUT_S" -rss_limit_mb=2560 "-report_slow_units=$TIMEOUT_S" -print_final_stats=1)
     if [[ -e fuzz/dictionaries/$1.dict ]]; then options+=("-dict=fuzz/dictionaries/$1.dict"); fi
 }
 

@@ -5,6 +5,7 @@
 #include "harness/base/shell.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
+#include "reports/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -441,6 +442,7 @@ void infer_print_json(const struct infer_result *result, struct writing *text)
 {
     json_open(text, "start");
     json_add_string(text, "subcommand", "infer");
+    json_add_string(text, "hbmstress", version_text());
     setup_add_target_json(result->setup, text);
     json_add_number(text, "capacity_bytes", result->setup->capacity_bytes);
     json_close(text);

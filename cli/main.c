@@ -3,16 +3,13 @@
 #include "campaign/engine/output.h"
 #include "campaign/process/strays.h"
 #include "cli/subcommands.h"
+#include "reports/version.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#ifndef HBMSTRESS_VERSION
-#define HBMSTRESS_VERSION "0.1.0"
-#endif
 
 const struct subcommand *const subcommands[] = {&subcommand_list,       &subcommand_run,
                                                 &subcommand_replay,     &subcommand_import,
@@ -67,7 +64,7 @@ static enum exit_code print_version(void)
 {
     struct writing text;
     writing_init(&text);
-    writing_append(&text, "hbmstress " HBMSTRESS_VERSION "\n");
+    writing_append_format(&text, "hbmstress %s\n", version_text());
     return print_text(&text);
 }
 

@@ -46,7 +46,8 @@ function(hbmstress_instrument name kind)
     set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
     # Calls that the compiler would expand in place would not be seen.  Fences are (gcc warns that its own sanitizer
     # does not know them).
-    target_compile_options(${name} PRIVATE -fsanitize=thread -g
+    # CFLAGS, too, may name a sanitizer, as those of a fleet of fuzzers do.
+    target_compile_options(${name} PRIVATE -fno-sanitize=all -fsanitize=thread -g
         -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset $<$<C_COMPILER_ID:GNU>:-Wno-tsan>)
     if(kind STREQUAL "MODULE")
         foreach(call IN LISTS HBMSTRESS_EXPLORED_CALLS)

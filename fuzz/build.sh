@@ -5,10 +5,13 @@
 # $WORK.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck disable=SC2034 # for what is sourced
+script=fuzz/build.sh
+# shellcheck source=ci/fuzz_common.sh
+. ci/fuzz_common.sh
 for variable in CC CXX CFLAGS CXXFLAGS LIB_FUZZING_ENGINE OUT WORK; do
     if [[ -z ${!variable+set} ]]; then
-        echo "fuzz/build.sh: $variable is not set; ClusterFuzzLite and OSS-Fuzz set it" >&2
-        exit 2
+        fail 2 "$variable is not set; ClusterFuzzLite and OSS-Fuzz set it"
     fi
 done
 
@@ -17,22 +20,23 @@ done
 build=$WORK/hbmstress
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None -DHBMSTRESS_TESTS=OFF -DHBMSTRESS_WERROR=OFF \
     -DCMAKE_PROJECT_hbmstress_INCLUDE="$PWD/fuzz/static_libraries.cmake"
-mapfile -t targets < <(cut -d ' ' -f 1 "$build/fuzz/targets.txt")
-cmake --build "$build" --target "${targets[@]}"
+read_target_list "$build/fuzz/targets.txt"
+cmake --build "$build" --target "${names[@]}"
 
-while read -r name max_len kind; do
+for name in "${names[@]}"; do
     cp "$build/fuzz/$name" "$OUT/"
-    printf '[libfuzzer]\nmax_len = %d\n' "$max_len" >"$OUT/$name.options"
+    engine_flags "$name"
     if [[ -e fuzz/dictionaries/$name.dict ]]; then
         cp "fuzz/dictionaries/$name.dict" "$OUT/"
-        printf 'dict = %s.dict\n' "$name" >>"$OUT/$name.options"
+        flags+=("dict=$name.dict")
     fi
+    printf '%s\n' '[libfuzzer]' "${flags[@]/=/ = }" >"$OUT/$name.options"
     seeds=corpus/seeds/$name
-    if [[ ! -d $seeds && $kind = bytes ]]; then seeds=corpus/field/${name#fuzz_}; fi
+    if [[ ! -d $seeds && ${kind[$name]} = bytes ]]; then seeds=corpus/field/${name#fuzz_}; fi
     if [[ ! -d $seeds && $name = *_ops_text ]]; then seeds=corpus/regressions; fi
     if [[ -d $seeds ]]; then
         rm -f "$OUT/${name}_seed_corpus.zip"
         # The same files give the same archive.
         find "$seeds" -type f | LC_ALL=C sort | zip -q -X -j "$OUT/${name}_seed_corpus.zip" -@
     fi
-done <"$build/fuzz/targets.txt"
+done

@@ -4,6 +4,7 @@
 #include "harness/op/rounding.h"
 #include "reports/costs.h"
 #include "reports/refusals.h"
+#include "reports/version.h"
 
 #include <string.h>
 
@@ -90,6 +91,7 @@ void json_line_start(struct writing *text, const struct report_start *start)
 {
     json_open(text, "start");
     json_add_string(text, "subcommand", start->subcommand);
+    json_add_string(text, "hbmstress", version_text());
     json_add_digits(text, "seed", start->setup->seed);
     if (start->seed_source != NULL) {
         json_add_string(text, "seed_source", start->seed_source);

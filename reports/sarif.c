@@ -4,12 +4,9 @@
 #include "harness/base/json.h"
 #include "harness/oracle/rule.h"
 #include "reports/review.h"
+#include "reports/version.h"
 
 #include <string.h>
-
-#ifndef HBMSTRESS_VERSION
-#define HBMSTRESS_VERSION "0.1.0"
-#endif
 
 static const char schema_uri[] =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -84,7 +81,7 @@ static void add_tool(struct writing *text)
     json_nest(text, "tool", '{');
     json_nest(text, "driver", '{');
     json_add_string(text, "name", "hbmstress");
-    json_add_string(text, "version", HBMSTRESS_VERSION);
+    json_add_string(text, "version", version_text());
     json_nest(text, "rules", '[');
     for (int rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
         const struct rule_info *info = rule_info((enum rule)rule);

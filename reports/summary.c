@@ -5,6 +5,7 @@
 #include "reports/costs.h"
 #include "reports/json_lines.h"
 #include "reports/refusals.h"
+#include "reports/version.h"
 
 enum { SUMMARY_VERSION = 2 };
 
@@ -34,6 +35,7 @@ static void append_head(struct writing *text, const struct report_campaign *camp
     writing_append(text, "{");
     json_add_string(text, "format", "hbmstress-summary");
     json_add_number(text, "version", SUMMARY_VERSION);
+    json_add_string(text, "hbmstress", version_text());
     json_break(text, 0);
     json_add_digits(text, "seed", end->seed);
     json_add_string(text, "target", campaign->start->setup->target);

@@ -13,6 +13,7 @@
 #include "reports/bug_program.h"
 #include "reports/bug_report.h"
 #include "reports/bug_text.h"
+#include "reports/version.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,10 +22,6 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#ifndef HBMSTRESS_VERSION
-#define HBMSTRESS_VERSION "0.1.0"
-#endif
 
 enum { OP_COUNT_SHRUNK = 50, NAME_BYTES = 256, COMMAND_NOT_FOUND = 127 };
 #define BUILD_DURATION_NS (UINT64_C(600) * 1000000000)
@@ -350,7 +347,7 @@ static void write_report_text(struct report *report, struct circumstances *texts
     repeat_word(&texts->repeat, report->arguments->words[0]);
     repeat_setup(&texts->repeat, report->arguments);
     const struct bug_circumstances circumstances = {
-        .hbmstress = HBMSTRESS_VERSION,
+        .hbmstress = version_text(),
         .compiler = writing_string(&texts->compiler),
         .system = writing_string(&texts->system),
         .sources = writing_string(&texts->sources),

@@ -2,6 +2,7 @@
 #include "campaign/plan/job_files.h"
 #include "cli/doctor/doctor.h"
 #include "reports/page/page.h"
+#include "reports/version.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -21,7 +22,7 @@ void doctor_version(const struct doctor_row *row, struct doctor *doctor,
 {
     (void)row;
     (void)doctor;
-    doctor_find(finding, DOCTOR_OK, "%s", HBMSTRESS_VERSION);
+    doctor_find(finding, DOCTOR_OK, "%s", version_text());
 }
 
 void doctor_build(const struct doctor_row *row, struct doctor *doctor,

@@ -4,6 +4,7 @@
 #include "cli/scale/scale.h"
 #include "harness/base/json.h"
 #include "harness/base/shell.h"
+#include "reports/version.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,6 +23,7 @@ void scale_line_start(const struct scale *scale, struct writing *text)
 {
     json_open(text, "start");
     json_add_string(text, "subcommand", "scale");
+    json_add_string(text, "hbmstress", version_text());
     json_add_string(text, "job",
                     scale->scenario != NULL ? scale->scenario->name : scale->arguments->words[0]);
     setup_add_target_json(&scale->base, text);

@@ -9,7 +9,7 @@ for subcommand in list run replay import export explain shrink check baseline me
 done
 expect_text out.txt "Example: hbmstress"
 expect_exit 0 --version
-grep -qE '^hbmstress [0-9]+\.[0-9]+\.[0-9]+$' out.txt || fail "--version: $(cat out.txt)"
+grep -qE '^hbmstress [0-9]+\.[0-9]+\.[0-9]+(\+[0-9]+\.g[0-9a-f]+)?$' out.txt || fail "--version: $(cat out.txt)"
 
 for subcommand in list run replay import export explain shrink check baseline merge watch new-target infer report-bug pod budget doctor; do
     expect_exit 0 "$subcommand" --help

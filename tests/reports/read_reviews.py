@@ -73,7 +73,7 @@ def check_sarif(path):
     run = document["runs"][0]
     driver = run["tool"]["driver"]
     ids = [rule["id"] for rule in driver["rules"]]
-    expect(path, driver["name"] == "hbmstress" and re.fullmatch(r"\d+\.\d+\.\d+", driver["version"]), "the tool")
+    expect(path, driver["name"] == "hbmstress" and re.fullmatch(r"\d+\.\d+\.\d+(\+\d+\.g[0-9a-f]+)?", driver["version"]), "the tool")
     expect(path, len(set(ids)) == len(ids), "two rules of one id")
     for rule in driver["rules"]:
         expect(path, rule["shortDescription"]["text"] and rule["help"]["text"].startswith("docs/"), f"rule {rule['id']}")
