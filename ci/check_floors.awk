@@ -30,7 +30,7 @@ BEGIN {
                "formats/generic 1 formats/export 1 formats 2")
     set_floors("fuzz 0 fuzz/hbm_calls 1 fuzz/mutate 1 fuzz/targets 2")
     set_floors("explore 0 explore/strategies 1 explore/pthreads 1")
-    set_floors("cli 0 cli/explain 1 cli/report 2 cli/versus 1 cli/bug 1 cli/scale 1 cli/budget 1 cli/doctor 1")
+    set_floors("cli 0 cli/explain 1 cli/report 2 cli/versus 1 cli/bug 1 cli/scale 1 cli/budget 1 cli/doctor 1 cli/manual 3")
     set_floors("reports 0 reports/page 1")
     # By name, and for what lies below them alone: they play libhbm by libhbm's own interface.
     excepted["fuzz/hbm_calls/"] = "allocator"

@@ -384,7 +384,7 @@ static const struct option_row option_rows[] = {
      "write to FILE (default: standard output; of report: report.html); report-bug: the new "
      "directory to write",
      set_output},
-    {"--format", "-f", "NAME",
+    {"--format", "-f", "FORMAT",
      "the format of FILE (default auto; list formats); for export, the format to write",
      set_format},
     {"--at", NULL, "MOMENT",
@@ -402,9 +402,10 @@ static const struct option_row option_rows[] = {
      set_compare},
     {"--certificates", NULL, "DIR", "write the certificate of each out-of-memory to DIR",
      set_certificates},
-    {"--list", NULL, "LIST", "each FILE must be about an out-of-memory of this op list", set_list},
-    {"--observations", NULL, "LOG",
-     "with --list: all facts of each FILE must follow from the list and this log",
+    {"--list", NULL, "FILE", "each certificate must be about an out-of-memory of this op list",
+     set_list},
+    {"--observations", NULL, "FILE",
+     "with --list: all facts of each certificate must follow from the list and this log",
      set_observations},
     {"--resume", NULL, "DIR", "continue the campaign in DIR, whatever ended it", set_resume},
     {"--what-if", NULL, NULL, "run the list under each change that might help, and print a table",
@@ -420,7 +421,7 @@ static const struct option_row option_rows[] = {
     {"--svg", NULL, "FILE", "draw memory over time and the heap to FILE", set_svg},
     {"--alarm", NULL, "PERCENT",
      "report each peak that fills this share of its device or more, such as 90%", set_alarm},
-    {"--contract", NULL, "WHICH",
+    {"--contract", NULL, "old|new|declared|inferred|none",
      "judge refusals by the contract of old or new, of each itself (declared, inferred), or without "
      "size classes (none)",
      set_contract},
@@ -438,8 +439,8 @@ static const struct option_row option_rows[] = {
     {"--follow", NULL, NULL,
      "for the DIR of a campaign: update the display until the campaign ends, or ctrl-C",
      set_follow},
-    {"--lang", NULL, "LANGUAGE", "the language of the plug-in, c or c++ (default c)", set_language},
-    {"--returns", NULL, "WHAT",
+    {"--lang", NULL, "c|c++", "the language of the plug-in, c or c++ (default c)", set_language},
+    {"--returns", NULL, "offsets|pointers",
      "what your allocate returns: offsets into the device, or pointers into an arena (default "
      "offsets)",
      set_returns},
@@ -699,22 +700,48 @@ bool arguments_has(const struct arguments *arguments, const char *name)
     CHECK(false);
 }
 
+size_t arguments_options(const struct subcommand *subcommand,
+                         struct option_shown options[ARGUMENTS_ROW_COUNT_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < count_rows(); i++) {
+        if (is_accepted(subcommand, i)) {
+            const struct option_row row = get_row(i);
+            options[count++] = (struct option_shown){row.name, row.alias, row.argument,
+                                                     row.summary};
+        }
+    }
+    return count;
+}
+
+static void append_option(const struct option_shown *option, struct writing *text)
+{
+    const size_t begin = text->length;
+    writing_append_format(text, "  %s%s%s%s%s", option->alias == NULL ? "    " : option->alias,
+                          option->alias == NULL ? "" : ", ", option->name,
+                          option->argument == NULL ? "" : " ",
+                          option->argument == NULL ? "" : option->argument);
+    const size_t used = text->length - begin;
+    if (used > HELP_INDENT - 1) {
+        writing_append_format(text, "\n%*s", HELP_INDENT, "");
+    } else {
+        writing_append_format(text, "%*s", (int)(HELP_INDENT - used), "");
+    }
+    wrap_append(text, option->summary, HELP_INDENT, HELP_WIDTH);
+    writing_append(text, "\n");
+}
+
 void arguments_help(const struct subcommand *subcommand, struct writing *text)
 {
+    struct option_shown options[ARGUMENTS_ROW_COUNT_MAX];
+    const size_t count = arguments_options(subcommand, options);
     writing_append_format(text, "hbmstress %s %s\n\n%s\n\n", subcommand->name, subcommand->usage,
                           subcommand->description);
-    for (size_t i = 0; i < count_rows(); i++) {
-        const struct option_row found = get_row(i);
-        const struct option_row *row = &found;
-        if (!is_accepted(subcommand, i)) {
-            continue;
-        }
-        char left[64];
-        snprintf(left, sizeof left, "%s%s%s%s%s", row->alias == NULL ? "    " : row->alias,
-                 row->alias == NULL ? "" : ", ", row->name, row->argument == NULL ? "" : " ",
-                 row->argument == NULL ? "" : row->argument);
-        writing_append_format(text, "  %-*s  ", HELP_INDENT - 4, left);
-        wrap_append(text, row->summary, HELP_INDENT, HELP_WIDTH);
-        writing_append(text, "\n");
+    for (const char *const *example = subcommand->examples; *example != NULL; example++) {
+        writing_append_format(text, "Example: %s\n", *example);
+    }
+    writing_append(text, "\n");
+    for (size_t i = 0; i < count; i++) {
+        append_option(&options[i], text);
     }
 }

@@ -70,11 +70,12 @@ struct arguments {
 
 struct subcommand {
     const char *name;
-    const char *summary;        /* one line */
-    const char *usage;          /* what follows "hbmstress NAME" */
-    const char *description;    /* of --help: sentences, and an example */
-    const char *const *options; /* names of rows, NULL at the end; --json, --help and --version are
-                                   understood everywhere */
+    const char *summary;         /* one line */
+    const char *usage;           /* what follows "hbmstress NAME" */
+    const char *description;     /* of --help and the manual: sentences */
+    const char *const *examples; /* commands, NULL at the end */
+    const char *const *options;  /* names of rows, NULL at the end; --json, --help and --version are
+                                    understood everywhere */
     size_t word_count_min, word_count_max;
     const char *word_name; /* what a word is, for messages: "SCENARIO" */
     bool takes_lists;      /* options of a run that have a form with several values have that one */
@@ -92,6 +93,18 @@ bool arguments_has(const struct arguments *arguments, const char *name);
 /* The first option that it gave and that is none of names (NULL at their end); NULL: there is none.
  */
 const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names);
+
+/* An option as --help, the manual and the completions show it.  argument says what a value is:
+ * words with | between them are all values; for FILE, CHIP and others cli/manual/completion.c says
+ * what a shell offers.  NULL: it takes none. */
+struct option_shown {
+    const char *name;  /* "--seed" */
+    const char *alias; /* "-s"; NULL = none */
+    const char *argument, *summary;
+};
+/* The options that the subcommand accepts, in the order of --help; returns how many. */
+size_t arguments_options(const struct subcommand *subcommand,
+                         struct option_shown options[ARGUMENTS_ROW_COUNT_MAX]);
 
 /* Appends the text of --help. */
 void arguments_help(const struct subcommand *subcommand, struct writing *text);

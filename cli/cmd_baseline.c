@@ -33,6 +33,12 @@ static enum exit_code baseline_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {NULL};
 
+static const char *const examples[] = {
+    "hbmstress baseline out >known.txt",
+    "hbmstress run --job nightly --baseline known.txt",
+    NULL,
+};
+
 const struct subcommand subcommand_baseline = {
     .name = "baseline",
     .summary = "print the findings of a campaign as known ones, for run --baseline",
@@ -40,9 +46,8 @@ const struct subcommand subcommand_baseline = {
     .description =
         "OUT is the directory that run --out wrote.  The list goes to standard output: two lines for each\n"
         "finding, its signature and a reason.  Write down why you accept it, and delete what you do not.\n"
-        "With run --baseline FILE, only findings that are not in the list make the run red.\n\n"
-        "Example: hbmstress baseline out >known.txt\n"
-        "Example: hbmstress run --job nightly --baseline known.txt",
+        "With run --baseline FILE, only findings that are not in the list make the run red.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

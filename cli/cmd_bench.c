@@ -217,6 +217,14 @@ static enum exit_code bench_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {"--blocks", "--full", "--steps", "--time", "--json", NULL};
 
+static const char *const examples[] = {
+    "hbmstress bench",
+    "hbmstress bench --blocks 1000 --time 2s",
+    "hbmstress bench --blocks 10000 --full 99 --steps 5000",
+    "hbmstress bench --json >before.jsonl",
+    NULL,
+};
+
 const struct subcommand subcommand_bench = {
     .name = "bench",
     .summary = "print what an op costs on this machine",
@@ -225,11 +233,8 @@ const struct subcommand subcommand_bench = {
         "Measures the null target, which does nothing, and libhbm, each alone and under all checks, on\n"
         "devices 70, 95 and 99 % full of 1,000 to 100,000 blocks.  The null target under all checks is what\n"
         "hbmstress itself costs.  Takes half a minute (--time), and more on a busy machine, where the figures\n"
-        "are larger.\n\n"
-        "Example: hbmstress bench\n"
-        "Example: hbmstress bench --blocks 1000 --time 2s\n"
-        "Example: hbmstress bench --blocks 10000 --full 99 --steps 5000\n"
-        "Example: hbmstress bench --json >before.jsonl",
+        "are larger.",
+    .examples = examples,
     .options = options,
     .word_count_max = 0,
     .run = bench_subcommand,

@@ -157,6 +157,12 @@ static enum exit_code check_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {"--list", "--observations", "--json", NULL};
 
+static const char *const examples[] = {
+    "hbmstress check out/certificates/*.json",
+    "hbmstress check --list proofs/list.ops \\\n    --observations proofs/observations.jsonl proofs/op-*.json",
+    NULL,
+};
+
 const struct subcommand subcommand_check = {
     .name = "check",
     .summary = "verify the proof in a certificate",
@@ -168,10 +174,8 @@ const struct subcommand subcommand_check = {
         "and run write it; with the log of observations that replay --certificates writes beside it, the\n"
         "checker makes the facts of each FILE again and compares them.\n"
         "Exit codes: 0 every proof holds, 1 a proof does not hold, or is of another list, 2 a file is not\n"
-        "what it should be.\n\n"
-        "Example: hbmstress check out/certificates/*.json\n"
-        "Example: hbmstress check --list proofs/list.ops --observations proofs/observations.jsonl \\\n"
-        "             proofs/op-*.json",
+        "what it should be.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = SIZE_MAX,

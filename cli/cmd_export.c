@@ -270,6 +270,11 @@ static const char *const options[] = {"--format",
                                       "--op-timeout",
                                       NULL};
 
+static const char *const examples[] = {
+    "hbmstress export crash.log --format memory_viz -o crash.pickle",
+    NULL,
+};
+
 const struct subcommand subcommand_export = {
     .name = "export",
     .summary = "run an op list or a field log, and write what happened for other tools",
@@ -284,8 +289,8 @@ const struct subcommand subcommand_export = {
         "  perfetto        a timeline of ops, mitigations and memory, for ui.perfetto.dev\n"
         "  svg             a picture: the memory by address over time, and its curves\n"
         "  pprof           who holds memory at one moment (--at), for go tool pprof\n"
-        "  ops             the ops that were run\n\n"
-        "Example: hbmstress export crash.log --format memory_viz -o crash.pickle",
+        "  ops             the ops that were run",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

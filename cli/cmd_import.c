@@ -77,6 +77,12 @@ static const char *const options[] = {
     "--capacity", "--hosts",  "--seed",   "--kv-bytes-per-token", "--kv-tokens-per-second",
     NULL};
 
+static const char *const examples[] = {
+    "hbmstress import crash.log -o crash.ops --chip v4",
+    "zcat crash.log.1.gz | hbmstress import - --chip v4",
+    NULL,
+};
+
 const struct subcommand subcommand_import = {
     .name = "import",
     .summary = "turn a field log or a trace into an op list",
@@ -84,9 +90,8 @@ const struct subcommand subcommand_import = {
     .description =
         "Recognises the format by the text (list formats), unless --format names it.\n"
         "If a fact is missing, import names it and its line, and writes nothing.  Here, and wherever a log or\n"
-        "an op list is read, - is standard input.\n\n"
-        "Example: hbmstress import crash.log -o crash.ops --chip v4\n"
-        "Example: zcat crash.log.1.gz | hbmstress import - --chip v4",
+        "an op list is read, - is standard input.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

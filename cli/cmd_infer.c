@@ -450,6 +450,11 @@ static const char *const options[] = {"--target-option", "--capacity", "--chip",
                                       "--rounding",      "--out",      "--trial-timeout",
                                       "--op-timeout",    "--json",     NULL};
 
+static const char *const examples[] = {
+    "hbmstress infer first_fit --target-option drains=yes",
+    NULL,
+};
+
 const struct subcommand subcommand_infer = {
     .name = "infer",
     .summary = "find out by experiment which contract a target keeps",
@@ -461,8 +466,8 @@ const struct subcommand subcommand_infer = {
         "option is tried, too; an option that changes nothing is reported.  The capacity is 1M, or 32M\n"
         "for a target that takes its memory in regions, unless it is given.  --out DIR saves the op list\n"
         "of each experiment as DIR/EXPERIMENT.ops, which hbmstress replay runs again.  docs/infer.md says\n"
-        "more.\n\n"
-        "Example: hbmstress infer first_fit --target-option drains=yes",
+        "more.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

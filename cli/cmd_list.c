@@ -273,6 +273,12 @@ static enum exit_code list_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {"--json", NULL};
 
+static const char *const examples[] = {
+    "hbmstress list targets",
+    "hbmstress list strategies",
+    NULL,
+};
+
 const struct subcommand subcommand_list = {
     .name = "list",
     .summary =
@@ -280,9 +286,8 @@ const struct subcommand subcommand_list = {
     .usage = "[targets|scenarios|rules|faults|probes|chips|formats|jobs|strategies] [--json]",
     .description =
         "Prints kind, name and summary of each.  A planted target is listed with the rule that must catch\n"
-        "it, another target with its options.\n\n"
-        "Example: hbmstress list targets\n"
-        "Example: hbmstress list strategies",
+        "it, another target with its options.",
+    .examples = examples,
     .options = options,
     .word_count_max = 1,
     .word_name = "kind",

@@ -536,6 +536,12 @@ static enum exit_code merge_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {"--out", "--annotate", "--json", NULL};
 
+static const char *const examples[] = {
+    "hbmstress merge out-1 out-2 --out out",
+    "hbmstress merge out/rank-* --out whole",
+    NULL,
+};
+
 const struct subcommand subcommand_merge = {
     .name = "merge",
     .summary = "join the results of the shards of a campaign",
@@ -546,9 +552,8 @@ const struct subcommand subcommand_merge = {
         "lists, what targets printed and the logs of hosts, with other times and the paths of the new\n"
         "directory.  Where a shard is missing or did not end, the findings of the others are joined.  Files\n"
         "that earlier campaigns left there are not copied.  The exit code is that of one run of the whole\n"
-        "campaign.\n\n"
-        "Example: hbmstress merge out-1 out-2 --out out\n"
-        "Example: hbmstress merge out/rank-* --out whole",
+        "campaign.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = SIZE_MAX,

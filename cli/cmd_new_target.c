@@ -203,6 +203,11 @@ static enum exit_code new_target_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {"--lang", "--returns", NULL};
 
+static const char *const examples[] = {
+    "hbmstress new-target mine --lang c++ --returns pointers",
+    NULL,
+};
+
 const struct subcommand subcommand_new_target = {
     .name = "new-target",
     .summary = "write a plug-in to put your allocator into",
@@ -210,8 +215,8 @@ const struct subcommand subcommand_new_target = {
     .description =
         "Makes a new directory NAME with a source, a CMakeLists.txt and a README.md.  The plug-in builds\n"
         "and keeps every promise as it is written; put your own allocator in place of its calls\n"
-        "(docs/kit.md).\n\n"
-        "Example: hbmstress new-target mine --lang c++ --returns pointers",
+        "(docs/kit.md).",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -639,6 +639,14 @@ static const char *const options[] = {"--target",
                                       "--json",
                                       NULL};
 
+static const char *const examples[] = {
+    "hbmstress replay out/repros/premature-fragmentation_storm-7.ops",
+    "hbmstress replay crash.log --compare",
+    "hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3",
+    "hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
+    NULL,
+};
+
 const struct subcommand subcommand_replay = {
     .name = "replay",
     .summary = "run a recorded op list again and judge it again",
@@ -660,11 +668,8 @@ const struct subcommand subcommand_replay = {
         "is judged.  It is then also compared with a process in which the target never ran.\n\n"
         "With --compare, FILE is the log itself, in any format that import knows.  Replay prints the first\n"
         "20 differences, and the totals: requests that the run answered differently from the log, and byte\n"
-        "counts that differ.\n\n"
-        "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops\n"
-        "Example: hbmstress replay crash.log --compare\n"
-        "Example: hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3\n"
-        "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
+        "counts that differ.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

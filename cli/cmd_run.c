@@ -215,6 +215,19 @@ static const char *const options[] = {"--job",
                                       "--sweep",
                                       NULL};
 
+static const char *const examples[] = {
+    "hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1",
+    "hbmstress run --job smoke",
+    "hbmstress run --job smoke --annotate github",
+    "hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500",
+    "hbmstress run --trace profile.pickle --seeds 200 --vary 'amplify=10 scale=50,130'",
+    "hbmstress run training --hosts 4 --chip v4 --until 2000 --seed 1 --out story",
+    "hbmstress run --resume out",
+    "hbmstress run --job nightly --shard 2/8 --out out-2",
+    "mpirun -n 8 hbmstress run --seed 1 --seeds 100 --shard auto --out out",
+    NULL,
+};
+
 const struct subcommand subcommand_run = {
     .name = "run",
     .summary = "drive a target through scenarios and judge every out-of-memory",
@@ -237,16 +250,8 @@ const struct subcommand subcommand_run = {
         "(docs/campaigns.md).\n\n"
         "With --job, a planted defect runs next to the jobs.  If it is not reported, the run ends with\n"
         "exit 4.  After any end, kill -9 included, --resume DIR continues the campaign: no trial is lost,\n"
-        "and none counts twice.\n\n"
-        "Example: hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1\n"
-        "Example: hbmstress run --job smoke\n"
-        "Example: hbmstress run --job smoke --annotate github\n"
-        "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"
-        "Example: hbmstress run --trace profile.pickle --seeds 200 --vary 'amplify=10 scale=50,130'\n"
-        "Example: hbmstress run training --hosts 4 --chip v4 --until 2000 --seed 1 --out story\n"
-        "Example: hbmstress run --resume out\n"
-        "Example: hbmstress run --job nightly --shard 2/8 --out out-2\n"
-        "Example: mpirun -n 8 hbmstress run --seed 1 --seeds 100 --shard auto --out out",
+        "and none counts twice.",
+    .examples = examples,
     .options = options,
     .word_count_max = SIZE_MAX,
     .word_name = "SCENARIO",

@@ -107,6 +107,11 @@ static const char *const options[] = {"--output",     "--shrink-budget", "--time
                                       "--op-timeout", "--target",        "--target-option",
                                       "--chip",       "--capacity",      NULL};
 
+static const char *const examples[] = {
+    "hbmstress shrink crash.ops -o small.ops",
+    NULL,
+};
+
 const struct subcommand subcommand_shrink = {
     .name = "shrink",
     .summary = "find a shorter op list that gives the same finding",
@@ -118,8 +123,8 @@ const struct subcommand subcommand_shrink = {
         "fresh processes, and writes it to standard output or to --output.\n"
         "Exit 1: the shorter list shows the finding, or the list shows it only sometimes and nothing is\n"
         "written.  Exit 2: the list breaks no promise.\n\n"
-        "After --time (default 10m), or at ctrl-C, the result is the shortest list found so far.\n\n"
-        "Example: hbmstress shrink crash.ops -o small.ops",
+        "After --time (default 10m), or at ctrl-C, the result is the shortest list found so far.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -150,6 +150,12 @@ static const char *const options[] = {"--alarm",
                                       "--json",
                                       NULL};
 
+static const char *const examples[] = {
+    "hbmstress watch out --follow --alarm 90%",
+    "hbmstress watch crash.ops --json",
+    NULL,
+};
+
 const struct subcommand subcommand_watch = {
     .name = "watch",
     .summary = "show memory in use over time, of a campaign or of an op list",
@@ -164,9 +170,8 @@ const struct subcommand subcommand_watch = {
         "The peak is the most bytes in use.  With --alarm 90%, a line that begins with ALARM follows each\n"
         "device that was filled to 90% or more.\n"
         "A FILE is run once, and the exit code is that of replay --replay-sample 0.  Exit 1: the FILE broke\n"
-        "a promise, and the display ends there.\n\n"
-        "Example: hbmstress watch out --follow --alarm 90%\n"
-        "Example: hbmstress watch crash.ops --json",
+        "a promise, and the display ends there.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -11,19 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct subcommand *const subcommands[] = {&subcommand_list,       &subcommand_run,
-                                                &subcommand_replay,     &subcommand_import,
-                                                &subcommand_export,     &subcommand_explain,
-                                                &subcommand_shrink,     &subcommand_check,
-                                                &subcommand_baseline,   &subcommand_merge,
-                                                &subcommand_watch,      &subcommand_new_target,
-                                                &subcommand_infer,      &subcommand_compare,
-                                                &subcommand_report_bug, &subcommand_pod,
-                                                &subcommand_scale,      &subcommand_bench,
-                                                &subcommand_report,     &subcommand_budget,
-                                                &subcommand_doctor,     NULL};
-enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
-
 static void append_help(struct writing *text)
 {
     writing_append(
@@ -34,12 +21,12 @@ static void append_help(struct writing *text)
         writing_append_format(text, "  %-10s  %s\n", subcommands[i]->name, subcommands[i]->summary);
     }
     writing_append(
-        text,
-        "\nhbmstress SUBCOMMAND --help prints its options; --version prints the version.\n"
-        "Exit codes: 0 every promise kept, or nothing but known findings, 1 a promise was broken,\n"
-        "2 bad usage or input, 3 an out-of-memory stayed unknown, a verdict was not repeated or\n"
-        "a trial was not modelled, 4 hbmstress itself failed or its judges disagree.\n\n"
-        "Example: hbmstress run fragmentation_storm --seed 1\n");
+        text, "\nhbmstress SUBCOMMAND --help prints its options; --version prints the version.\n"
+              "Exit codes:\n");
+    for (int i = 0; i < EXIT_MEANING_COUNT; i++) {
+        writing_append_format(text, "  %d  %s\n", i, exit_meanings[i]);
+    }
+    writing_append(text, "\nExample: hbmstress run fragmentation_storm --seed 1\n");
 }
 
 static enum exit_code print_text(struct writing *text)

@@ -27,6 +27,11 @@ extern const struct subcommand subcommand_budget;
 extern const struct subcommand subcommand_doctor;
 
 /* In the order of the help; ends with NULL. */
+enum { SUBCOMMAND_COUNT = 21 };
 extern const struct subcommand *const subcommands[];
+
+/* What each exit code means, by its number. */
+enum { EXIT_MEANING_COUNT = 5 };
+extern const char *const exit_meanings[EXIT_MEANING_COUNT];
 
 #endif

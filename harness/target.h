@@ -2,7 +2,10 @@
  *
  * This is the only header a plug-in needs.  A plug-in is a shared object that exports
  *
- *     const struct target hbmstress_target = { .abi_version = TARGET_ABI_VERSION, ... };
+ *     const struct target hbmstress_target = {
+ *         .abi_version = TARGET_ABI_VERSION,
+ *         ...
+ *     };
  *
  * and is loaded with `hbmstress run --target ./mine.so`.  Plug-ins are trusted code: they run
  * inside the harness.  All sizes and addresses are bytes; all addresses are offsets into the

@@ -118,6 +118,12 @@ static const char *const options[] = {"--peak",
                                       "--json",
                                       NULL};
 
+static const char *const examples[] = {
+    "hbmstress budget trace.pickle --peak 30G --growth-per-step 0 --warmups 3",
+    "hbmstress budget job.ops --fragmentation 5% --tag-peak activations=2G --annotate github",
+    NULL,
+};
+
 const struct subcommand subcommand_budget = {
     .name = "budget",
     .summary = "make a trace a test: fail when it needs more memory than it may",
@@ -131,9 +137,8 @@ const struct subcommand subcommand_budget = {
         "out-of-memory exceeds the budget unless --ooms allows it.\n"
         "Exit 1: a limit is exceeded, a promise is broken, or the target died.  For each limit budget prints\n"
         "by how much, at which op, step and line of FILE, and which tags hold the memory.  --annotate shows\n"
-        "them beside the change under review (docs/ci.md).\n\n"
-        "Example: hbmstress budget trace.pickle --peak 30G --growth-per-step 0 --warmups 3\n"
-        "Example: hbmstress budget job.ops --fragmentation 5% --tag-peak activations=2G --annotate github",
+        "them beside the change under review (docs/ci.md).",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

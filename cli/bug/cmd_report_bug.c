@@ -485,6 +485,11 @@ static enum exit_code report_bug_subcommand(const struct arguments *arguments)
 static const char *const options[] = {"--output",   "--target",        "--target-option", "--chip",
                                       "--capacity", "--trial-timeout", "--op-timeout",    NULL};
 
+static const char *const examples[] = {
+    "hbmstress report-bug out/repros/premature-static_plan-7.ops -o bug",
+    NULL,
+};
+
 const struct subcommand subcommand_report_bug = {
     .name = "report-bug",
     .summary = "write what a maintainer wants: a program of the allocator's own API, and a report",
@@ -497,8 +502,8 @@ const struct subcommand subcommand_report_bug = {
         "report.md (default: report-NAME for NAME.ops).  A program that hangs is killed after\n"
         "--op-timeout (docs/report-bug.md).\n\n"
         "Exit codes: 0 shown and written, 2 bad input, or no program can show it, 3 the program does\n"
-        "not show it: then it is a defect of the adapter rather than of the allocator.\n\n"
-        "Example: hbmstress report-bug out/repros/premature-static_plan-7.ops -o bug",
+        "not show it: then it is a defect of the adapter rather than of the allocator.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

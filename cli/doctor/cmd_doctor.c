@@ -102,6 +102,9 @@ static enum exit_code doctor_subcommand(const struct arguments *arguments)
 static const char *const options[] = {"--target",        "--target-option", "--capacity", "--out",
                                       "--trial-timeout", "--json",          NULL};
 
+static const char *const examples[] = {"hbmstress doctor",
+                                       "hbmstress doctor --target ./my_target.so", NULL};
+
 const struct subcommand subcommand_doctor = {
     .name = "doctor",
     .summary = "print what this machine has, what is skipped, and what mends it",
@@ -115,9 +118,8 @@ const struct subcommand subcommand_doctor = {
         "extras are missing, and with 4 when it cannot.\n\n"
         "With --target it looks at that target alone: it loads and opens it in another process and prints its\n"
         "version, options, limits, calls and contract, or in one line why it cannot be used (exit code 2; 1\n"
-        "where it crashes or hangs in open).  docs/doctor.md says more.\n\n"
-        "Example: hbmstress doctor\n"
-        "Example: hbmstress doctor --target ./my_target.so",
+        "where it crashes or hangs in open).  docs/doctor.md says more.",
+    .examples = examples,
     .options = options,
     .word_count_max = 0,
     .run = doctor_subcommand,

@@ -186,6 +186,19 @@ static const char *const options[] = {"--format",
                                       "--json",
                                       NULL};
 
+static const char *const examples[] = {
+    "hbmstress explain job.log",
+    "hbmstress explain logs/run-7",
+    "hbmstress explain crash.log --chip v4",
+    "hbmstress explain crash.log --chip v4 --what-if --what-if-out variants",
+    "hbmstress explain crash.log --checkpoint-tags activations,attention",
+    "hbmstress explain begun.ops --until 80000",
+    "hbmstress explain snapshot.pickle --timeline --svg memory.svg",
+    "hbmstress explain before.pickle after.pickle",
+    "hbmstress explain out/repros/deadlock-queued_free_race-7.ops",
+    NULL,
+};
+
 const struct subcommand subcommand_explain = {
     .name = "explain",
     .summary = "say why: the first broken promise of a file, or otherwise its first out-of-memory",
@@ -220,16 +233,8 @@ const struct subcommand subcommand_explain = {
         "With --what-if, the list is run again under each change that might help (another chip, donation,\n"
         "half the batch ...: docs/what-if.md), and a table shows which fit.  --checkpoint-tags names the tags\n"
         "whose blocks are released and made again, whether steps are seen or not.\n\n"
-        "For a list with lanes, explain first prints which lane ran when, in a column for each lane.\n\n"
-        "Example: hbmstress explain job.log\n"
-        "Example: hbmstress explain logs/run-7\n"
-        "Example: hbmstress explain crash.log --chip v4\n"
-        "Example: hbmstress explain crash.log --chip v4 --what-if --what-if-out variants\n"
-        "Example: hbmstress explain crash.log --checkpoint-tags activations,attention\n"
-        "Example: hbmstress explain begun.ops --until 80000\n"
-        "Example: hbmstress explain snapshot.pickle --timeline --svg memory.svg\n"
-        "Example: hbmstress explain before.pickle after.pickle\n"
-        "Example: hbmstress explain out/repros/deadlock-queued_free_race-7.ops",
+        "For a list with lanes, explain first prints which lane ran when, in a column for each lane.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 2,

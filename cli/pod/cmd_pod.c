@@ -153,6 +153,13 @@ static const char *const options[] = {"--out",           "--pace",  "--patience"
                                       "--target-option", "--chip",  "--capacity", "--rounding",
                                       "--op-timeout",    "--json",  NULL};
 
+static const char *const examples[] = {
+    "hbmstress pod job.ops --out pod",
+    "hbmstress pod --merge pod -o merged.ops && hbmstress replay merged.ops",
+    "mpirun -n 8 hbmstress pod job.ops --out pod --meet node1:7777",
+    NULL,
+};
+
 const struct subcommand subcommand_pod = {
     .name = "pod",
     .summary = "run each host of a list as a process of its own, in real time",
@@ -166,10 +173,8 @@ const struct subcommand subcommand_pod = {
         "DIR gets rank-R.ops (what each rank did, up to the op under way when it is killed), arrivals (the\n"
         "order in which ranks came to collectives) and processes (which process is which rank).\n"
         "--merge makes one list of them, in which that order is kept: replay runs it in lock step.\n\n"
-        "With --meet, this is one rank, and rank 0 is the meeting point; mpirun or srun start the others.\n\n"
-        "Example: hbmstress pod job.ops --out pod\n"
-        "Example: hbmstress pod --merge pod -o merged.ops && hbmstress replay merged.ops\n"
-        "Example: mpirun -n 8 hbmstress pod job.ops --out pod --meet node1:7777",
+        "With --meet, this is one rank, and rank 0 is the meeting point; mpirun or srun start the others.",
+    .examples = examples,
     .options = options,
     .word_count_min = 0,
     .word_count_max = 1,

@@ -78,6 +78,12 @@ static const char *const options[] = {"--output",
                                       "--trial-timeout",
                                       NULL};
 
+static const char *const examples[] = {
+    "hbmstress report out -o night.html --against out-yesterday",
+    "hbmstress report snapshot.pickle",
+    NULL,
+};
+
 const struct subcommand subcommand_report = {
     .name = "report",
     .summary = "write one page that shows a campaign, a list or a field trace",
@@ -87,9 +93,8 @@ const struct subcommand subcommand_report = {
         "which is run on its target.  Report writes one HTML file that opens from disk and asks no host\n"
         "for anything: the verdict, each finding, memory over time, tables (docs/report.md).\n"
         "--against compares with an earlier campaign, or with another trace, step by step.\n"
-        "The exit code is 0 when the page is written, whatever it shows.\n\n"
-        "Example: hbmstress report out -o night.html --against out-yesterday\n"
-        "Example: hbmstress report snapshot.pickle",
+        "The exit code is 0 when the page is written, whatever it shows.",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

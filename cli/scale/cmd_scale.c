@@ -197,6 +197,11 @@ static const char *const options[] = {
     "--out",        "--against",         "--grew",  "--trial-timeout",
     "--op-timeout", "--workers",         "--json",  NULL};
 
+static const char *const examples[] = {
+    "hbmstress scale training --hosts 1,2,4,8 --chip v4,v5e -S leak=none -S batch=8,16",
+    NULL,
+};
+
 const struct subcommand subcommand_scale = {
     .name = "scale",
     .summary = "run one job on more hosts, batches, chips: where it stops to fit",
@@ -212,8 +217,8 @@ const struct subcommand subcommand_scale = {
         "The seed is 1 unless --seed says otherwise.  --out FILE stores the rows; --against FILE reports\n"
         "what changed since.\n"
         "Exit 0: every promise kept, whether it fits or not.  Exit 1: a promise was broken, the target\n"
-        "crashed, or something grew beyond --grew.  docs/scale.md says more.\n\n"
-        "Example: hbmstress scale training --hosts 1,2,4,8 --chip v4,v5e -S leak=none -S batch=8,16",
+        "crashed, or something grew beyond --grew.  docs/scale.md says more.",
+    .examples = examples,
     .options = options,
     .word_count_min = 0,
     .word_count_max = 1,

@@ -313,10 +313,18 @@ static const char *const options[] = {"--target-option",
                                       "--json",
                                       NULL};
 
+static const char *const examples[] = {
+    "hbmstress compare main/my_target.so build/my_target.so",
+    "hbmstress compare main/my_target.so build/my_target.so --annotate github",
+    "hbmstress compare first_fit --robson -S live=1024 -S largest=64",
+    NULL,
+};
+
 const struct subcommand subcommand_compare = {
     .name = "compare",
     .summary = "compare two builds of an allocator on the same op lists",
-    .usage = "OLD NEW [FILE.ops ...] [options]  (or: TARGET [FILE.ops ...])",
+    .usage =
+        "OLD NEW [FILE.ops ...] [options]\n       hbmstress compare TARGET [FILE.ops ...] [options]",
     .description =
         "Runs two builds of one allocator, listed targets or plug-ins, on the same op lists: which requests\n"
         "each serves, how many refusals are premature, the smallest capacity that serves the whole list,\n"
@@ -326,10 +334,8 @@ const struct subcommand subcommand_compare = {
         "shrunk and written to OUT/regression-LIST.ops.  Exit 2: the two contracts differ, and --contract\n"
         "does not say by which the refusals are judged.  docs/compare.md says more.\n"
         "With --robson an adversary chooses each size and each free by where the blocks lie: what each build\n"
-        "uses then, beside the bound for any allocator that moves nothing (docs/robson.md).\n\n"
-        "Example: hbmstress compare main/my_target.so build/my_target.so\n"
-        "Example: hbmstress compare main/my_target.so build/my_target.so --annotate github\n"
-        "Example: hbmstress compare first_fit --robson -S live=1024 -S largest=64",
+        "uses then, beside the bound for any allocator that moves nothing (docs/robson.md).",
+    .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = VERSUS_SIDE_COUNT_MAX + VERSUS_LIST_COUNT_MAX,
