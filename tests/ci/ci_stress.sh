@@ -20,6 +20,11 @@ mkdir -p "$work/tests/page"
 printf '#!/bin/sh\necho "page $4 $HBMSTRESS_NEEDS_BROWSER"\n' >"$work/tests/page/page_report.py"
 chmod +x "$work/tests/page/page_report.py"
 printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
+printf '#!/bin/sh\necho "proof $*"\n' >"$work/ci/prove-package"
+printf '#!/bin/sh\nexit 0\n' >"$work/bin/debootstrap"
+# shellcheck disable=SC2016 # for the stand-in
+printf '#!/bin/sh\necho "${USER_ID:-0}"\n' >"$work/bin/id"
+chmod +x "$work/ci/prove-package" "$work/bin/debootstrap" "$work/bin/id"
 printf '#!/bin/sh\necho "exhaustive $*"\n' >"$work/ci/exhaustive"
 printf '#!/bin/sh\necho "build-types $*"\n' >"$work/ci/build-types"
 printf '#!/bin/sh\necho "reproducible $*"\n' >"$work/ci/reproducible"
@@ -47,10 +52,17 @@ expect "$night" nightly --fuzz 0
 expect "$night --time 1h" nightly --time 1h --fuzz=0
 # A finding of the fuzzers is one of the night.
 expect "exit 1" nightly --time 1h
-said=$(PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h)
+night_said() { PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h; }
+said=$(night_said)
 traces="run --job scenarios/jobs/traces.ini --time 30m --out out-traces"
-[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\ncoverage --check' ] || {
+[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\nproof \ncoverage --check' ] || {
     echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
+    failures=$((failures + 1))
+}
+# Nobody but root can make a Debian.
+said=$(USER_ID=1000 night_said)
+[[ $said == *$'\nskipped: ci/package, ci/prove-package: they need root and debootstrap (ci/setup --with-package)\ncoverage'* ]] || {
+    echo "FAILED: ci/nightly as an ordinary user: '$said'" >&2
     failures=$((failures + 1))
 }
 # Words that are wrong are told before the night.
