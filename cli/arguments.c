@@ -634,8 +634,10 @@ static enum exit_code check_words(const struct subcommand *subcommand,
                                   const struct arguments *arguments)
 {
     if (arguments->word_count < subcommand->word_count_min) {
-        return message_fail(EXIT_USAGE, "%s needs a %s; see hbmstress %s --help", subcommand->name,
-                            subcommand->word_name, subcommand->name);
+        return message_fail(EXIT_USAGE, "%s needs a %s%s; see hbmstress %s --help",
+                            subcommand->name, subcommand->word_name,
+                            subcommand->word_hint == NULL ? "" : subcommand->word_hint,
+                            subcommand->name);
     }
     if (arguments->word_count > subcommand->word_count_max) {
         return message_fail(EXIT_USAGE, "%s: '%s' is one word too many; see hbmstress %s --help",

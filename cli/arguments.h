@@ -78,7 +78,9 @@ struct subcommand {
                                     understood everywhere */
     size_t word_count_min, word_count_max;
     const char *word_name; /* what a word is, for messages: "SCENARIO" */
-    bool takes_lists;      /* options of a run that have a form with several values have that one */
+    const char
+        *word_hint;   /* what else it may be, for the message that it is missing; NULL = nothing */
+    bool takes_lists; /* options of a run that have a form with several values have that one */
     enum exit_code (*run)(const struct arguments *arguments);
 };
 

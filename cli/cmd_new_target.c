@@ -3,9 +3,12 @@
 #include "campaign/engine/output.h"
 #include "cli/new_target_files.h"
 #include "cli/subcommands.h"
+#include "harness/base/shell.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -164,6 +167,69 @@ static enum exit_code write_target(const struct skeleton *skeleton, const char *
     return EXIT_KEPT;
 }
 
+/* --- what comes next --- */
+
+/* Where the kit lies, seen from the program's own folder: as it is built, and as it is installed.
+ */
+static const struct kit_place {
+    const char *headers, *library;
+} kit_places[] = {
+    {"../kit/include", "../kit/libhbmstress-kit.a"},
+    {"../include", "../" HBMSTRESS_LIBRARY_FOLDER "/libhbmstress-kit.a"},
+};
+
+static void append_shell_word(struct writing *text, const char *word)
+{
+    char quoted[SHELL_WORD_BYTES(PATH_MAX)];
+    writing_append(text, shell_word(word, quoted));
+}
+
+/* place, a path from the folder of the program.  False: nothing lies there. */
+static bool find_beside_program(const char *place, char found[PATH_MAX])
+{
+    char program[PATH_MAX], path[PATH_MAX + 128];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(program, '/');
+    if (slash == NULL) {
+        return false;
+    }
+    *slash = '\0';
+    (void)snprintf(path, sizeof path, "%s/%s", program, place);
+    return realpath(path, found) != NULL;
+}
+
+/* What the compiler is told of the kit: where it lies, or that pkg-config knows. */
+static void append_kit(struct writing *text)
+{
+    char headers[PATH_MAX], library[PATH_MAX];
+    for (size_t i = 0; i < sizeof kit_places / sizeof *kit_places; i++) {
+        if (find_beside_program(kit_places[i].headers, headers) &&
+            find_beside_program(kit_places[i].library, library)) {
+            writing_append(text, "-I");
+            append_shell_word(text, headers);
+            writing_append(text, " ");
+            append_shell_word(text, library);
+            return;
+        }
+    }
+    writing_append(text, "$(pkg-config --cflags --libs hbmstress-kit)");
+}
+
+/* Commands that work as they stand, from the folder in which new-target ran. */
+static void append_next(struct writing *text, const struct skeleton *skeleton, const char *name)
+{
+    const bool is_c = strcmp(skeleton->language, "c") == 0;
+    writing_append_format(
+        text, "next, build it and run it:\n  %s -g -shared -fPIC -o %s.so %s/%s.%s ",
+        is_c ? "cc -std=c17" : "c++ -std=c++17", name, name, name, is_c ? "c" : "cpp");
+    append_kit(text);
+    writing_append(text, "\n  ");
+    append_shell_word(text, program_invocation_name);
+    writing_append_format(
+        text, " run fragmentation_storm --target ./%s.so --capacity 64M --seed 1\n", name);
+}
+
 static enum exit_code print_next(const struct skeleton *skeleton, const char *name)
 {
     struct writing text;
@@ -177,10 +243,7 @@ static enum exit_code print_next(const struct skeleton *skeleton, const char *na
             writing_deinit(&path);
         }
     }
-    writing_append_format(&text,
-                          "next: cd %s && cmake -B build && cmake --build build && hbmstress run "
-                          "--target ./%s.so --capacity 64M --seed 1\n",
-                          name, name);
+    append_next(&text, skeleton, name);
     output_init(&output, false);
     output_text(&output, &text);
     output_flush(&output);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void append_help(struct writing *text)
@@ -63,8 +64,36 @@ static enum exit_code print_subcommand_help(const struct subcommand *subcommand)
     return print_text(&text);
 }
 
+/* A file in the place of a subcommand: what reads it.  NULL: it is no file. */
+static const char *find_use_of_file(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    struct stat status;
+    if (dot != NULL && strcmp(dot, ".so") == 0) {
+        return "run --target FILE.so";
+    }
+    if (dot != NULL && strcmp(dot, ".ops") == 0) {
+        return "replay FILE.ops";
+    }
+    if (dot != NULL && strcmp(dot, ".ini") == 0) {
+        return "run --job FILE.ini";
+    }
+    return stat(name, &status) == 0 ? "explain FILE" : NULL;
+}
+
 static enum exit_code fail_unknown_subcommand(const char *name)
 {
+    if (name[0] == '-') {
+        return message_fail(EXIT_USAGE,
+                            "unknown option '%s'; options follow the subcommand; see hbmstress "
+                            "--help",
+                            name);
+    }
+    const char *use = find_use_of_file(name);
+    if (use != NULL) {
+        return message_fail(EXIT_USAGE, "'%s' is no subcommand; for such a file: hbmstress %s",
+                            name, use);
+    }
     const char *names[SUBCOMMAND_COUNT];
     char hint[256] = "valid subcommands:";
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {

@@ -228,7 +228,7 @@ static enum plugin_result load_library(struct plugin *plugin, const char *path,
     const struct target *target = dlsym(library, "hbmstress_target");
     if (target == NULL) {
         (void)snprintf(reason, PLUGIN_REASON_BYTES,
-                       "it does not export the symbol hbmstress_target");
+                       "it does not export the symbol hbmstress_target, which KIT_TARGET defines");
         result = PLUGIN_NO_SYMBOL;
     } else {
         result = plugin_check_table(target, reason);

@@ -96,8 +96,33 @@ static const char *find_nearest_target(const char *name)
     return message_nearest(name, names, count);
 }
 
+static bool has_ending(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), ending_length = strlen(ending);
+    return length > ending_length && strcmp(name + length - ending_length, ending) == 0;
+}
+
+static bool is_source(const char *name)
+{
+    return has_ending(name, ".c") || has_ending(name, ".cc") || has_ending(name, ".cpp");
+}
+
+/* Of a name that no target has: the plug-in of that name, if one lies here. */
+static bool has_plugin_here(const char *name)
+{
+    char path[FILE_PATH_BYTES];
+    return snprintf(path, sizeof path, "./%s.so", name) < (int)sizeof path &&
+           access(path, R_OK) == 0;
+}
+
 enum exit_code lookup_target(const char *name, const struct target **target)
 {
+    if (is_source(name)) {
+        return message_fail(EXIT_USAGE,
+                            "target '%s' is source: build a shared object of it first, as "
+                            "hbmstress new-target shows",
+                            name);
+    }
     if (plugin_is_named(name)) {
         return lookup_plugin(name, name, target);
     }
@@ -105,6 +130,9 @@ enum exit_code lookup_target(const char *name, const struct target **target)
         return lookup_library(name, target);
     }
     const struct target *found = target_find(name);
+    if (found == NULL && has_plugin_here(name)) {
+        return message_fail(EXIT_USAGE, "unknown target '%s'; did you mean './%s.so'?", name, name);
+    }
     if (found == NULL) {
         return message_unknown("target", name, find_nearest_target(name),
                                adapter_is_named(name)
@@ -136,9 +164,29 @@ const char *lookup_nearest_scenario(const char *name)
     return message_nearest(name, names, count);
 }
 
+/* A file in the place of a scenario: what it is for.  NULL: it is no such file. */
+static const char *find_use_of_file(const char *name)
+{
+    static const struct {
+        const char *ending, *use;
+    } uses[] = {{".so", "a plug-in is a target: --target FILE.so"},
+                {".ini", "a job file is run with --job FILE.ini"},
+                {".ops", "an op list is run with hbmstress replay FILE.ops"}};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        if (has_ending(name, uses[i].ending)) {
+            return uses[i].use;
+        }
+    }
+    return is_source(name) ? "build a shared object of it first, as hbmstress new-target shows"
+                           : NULL;
+}
+
 enum exit_code lookup_scenario(const char *name, const struct scenario **scenario)
 {
     const struct scenario *found = scenario_find(name);
+    if (found == NULL && find_use_of_file(name) != NULL) {
+        return message_fail(EXIT_USAGE, "'%s' is no scenario: %s", name, find_use_of_file(name));
+    }
     if (found == NULL) {
         return message_unknown("scenario", name, lookup_nearest_scenario(name),
                                "see hbmstress list scenarios");

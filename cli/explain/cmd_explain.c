@@ -239,5 +239,6 @@ const struct subcommand subcommand_explain = {
     .word_count_min = 1,
     .word_count_max = 2,
     .word_name = "FILE",
+    .word_hint = ", a DIR, or - for standard input",
     .run = explain_subcommand,
 };

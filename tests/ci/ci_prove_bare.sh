@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ci/prove-bare and ci/prove-package refuse in one line, with exit 4, what they cannot do, and with exit 2 what they do not
+# ci/prove-bare and its sisters refuse in one line, with exit 4, what they cannot do, and with exit 2 what they do not
 # understand. The Debian itself takes minutes: nobody makes it here.
 #
 #     tests/ci/ci_prove_bare.sh TREE
@@ -28,17 +28,18 @@ expect_refusal() {
 
 mkdir "$work/packages"
 touch "$work/packages/hbmstress_1-1_amd64.deb"
-expect_both() { # TEXT
+expect_all() { # TEXT
     expect_refusal 4 prove-bare "$1"
+    expect_refusal 4 prove-first-minutes "$1"
     expect_refusal 4 prove-package "$1" --packages "$work/packages"
 }
-expect_both "debootstrap is missing: apt-get install debootstrap"
+expect_all "debootstrap is missing: apt-get install debootstrap"
 stand_in debootstrap 'exit 1'
 stand_in id 'echo 1000'
-expect_both "only root can make a Debian and change into it"
+expect_all "only root can make a Debian and change into it"
 stand_in id 'echo 0'
 stand_in cat 'exit 0'
-expect_both "debootstrap has failed"
+expect_all "debootstrap has failed"
 asked="; ci/prove-package --help has an example"
 expect_refusal 2 prove-package "unknown option '--package'$asked" --package x
 expect_refusal 2 prove-package "--packages needs a folder$asked" --packages

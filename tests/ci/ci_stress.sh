@@ -5,10 +5,9 @@ tree=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/ci" "$work/bin" "$work/tests/fuzz" "$work/build/release/cli"
-cp "$tree/ci/stress" "$tree/ci/nightly" "$tree/ci/fuzz_common.sh" "$tree/ci/help.sh" "$work/ci"
-for name in ci/setup bin/cmake; do
-    printf '#!/bin/sh\nexit 0\n' >"$work/$name"
-done
+cp "$tree/ci/stress" "$tree/ci/nightly" "$tree/ci/fuzz_common.sh" "$tree/ci/help.sh" "$tree/ci/progress.sh" "$work/ci"
+printf '#!/bin/sh\necho "setup $*" >>"%s/steps"\n' "$work" >"$work/ci/setup"
+printf '#!/bin/sh\necho "cmake $*" >>"%s/steps"\n' "$work" >"$work/bin/cmake"
 printf '#!/bin/sh\necho "$*"\n' >"$work/build/release/cli/hbmstress"
 printf '#!/bin/sh\necho "fuzz $*"\nexit 1\n' >"$work/ci/fuzz-nightly"
 printf '#!/bin/sh\necho "fleet"\nexit 77\n' >"$work/tests/fuzz/fuzz_fleet.sh"
@@ -19,6 +18,9 @@ chmod +x "$work/tests/ci/cluster_mpirun.sh" "$work/tests/ci/cluster_slurm.sh"
 mkdir -p "$work/tests/page"
 printf '#!/bin/sh\necho "page $4 $HBMSTRESS_NEEDS_BROWSER"\n' >"$work/tests/page/page_report.py"
 chmod +x "$work/tests/page/page_report.py"
+# A Debian that can be made: by root, and with debootstrap.
+printf '#!/bin/sh\necho "first minutes"\n' >"$work/ci/prove-first-minutes"
+chmod +x "$work/ci/prove-first-minutes"
 printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
 printf '#!/bin/sh\necho "proof $*"\n' >"$work/ci/prove-package"
 printf '#!/bin/sh\nexit 0\n' >"$work/bin/debootstrap"
@@ -42,6 +44,14 @@ expect() {
     failures=$((failures + 1))
 }
 
+# A first run installs and builds the program and the kit, nothing for tests, and says what comes next.
+said=$(cd / && PATH="$work/bin:$PATH" "$work/ci/stress" 2>&1 >"$work/printed")
+for wanted in "setup --to-build" "cmake --preset release -DHBMSTRESS_TESTS=OFF" "--target hbmstress kit"; do
+    grep -q -e "$wanted" "$work/steps" || { echo "FAILED: ci/stress: no step '$wanted'" >&2 && failures=$((failures + 1)); }
+done
+for wanted in "hbmstress report out" "new-target"; do
+    [[ $said == *"$wanted"* ]] || { echo "FAILED: ci/stress does not name '$wanted'" >&2 && failures=$((failures + 1)); }
+done
 smoke="run --job scenarios/jobs/smoke.ini --workers 2 --out out"
 expect "$smoke" stress
 expect "$smoke --time 10m --seed 7" stress --time 10m --seed 7
@@ -55,13 +65,13 @@ expect "exit 1" nightly --time 1h
 night_said() { PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h; }
 said=$(night_said)
 traces="run --job scenarios/jobs/traces.ini --time 30m --out out-traces"
-[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\nproof \ncoverage --check' ] || {
+[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\nproof \nfirst minutes\ncoverage --check' ] || {
     echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
     failures=$((failures + 1))
 }
 # Nobody but root can make a Debian.
 said=$(USER_ID=1000 night_said)
-[[ $said == *$'\nskipped: ci/package, ci/prove-package: they need root and debootstrap (ci/setup --with-package)\ncoverage'* ]] || {
+[[ $said == *$'\nskipped: ci/prove-package, ci/prove-first-minutes: they need root and debootstrap (ci/setup --with-package)\ncoverage'* ]] || {
     echo "FAILED: ci/nightly as an ordinary user: '$said'" >&2
     failures=$((failures + 1))
 }

@@ -46,6 +46,21 @@ expect_refusal 2 "no scenario can run: late_program needs programs, and target n
 expect_refusal 2 "unknown kind 'target'; did you mean 'targets'?" list target
 expect_refusal 2 "one word too many" list targets rules
 
+# What is typed by instinct is answered with what to type.
+touch mine.so mine.c mine.log
+expect_refusal 2 "a plug-in is a target: --target FILE.so" run ./mine.so
+expect_refusal 2 "--job FILE.ini" run mine.ini
+expect_refusal 2 "hbmstress replay FILE.ops" run mine.ops
+expect_refusal 2 "build a shared object of it first" run mine.c
+expect_refusal 2 "target './mine.c' is source: build a shared object" run --target ./mine.c
+expect_refusal 2 "unknown target 'mine'; did you mean './mine.so'?" run --target mine
+expect_refusal 2 "for such a file: hbmstress run --target FILE.so" ./mine.so
+expect_refusal 2 "for such a file: hbmstress replay FILE.ops" mine.ops
+expect_refusal 2 "for such a file: hbmstress explain FILE" mine.log
+expect_refusal 2 "unknown option '-v'; options follow the subcommand" -v
+expect_refusal 2 "explain needs a FILE, a DIR, or - for standard input" explain
+rm mine.so mine.c mine.log
+
 expect_refusal 2 "/dev/zero: it is a device, not a file" explain /dev/zero
 for subcommand in replay import explain shrink; do
     expect_refusal 2 "needs a FILE" "$subcommand"

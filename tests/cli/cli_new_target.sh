@@ -63,6 +63,10 @@ follow_guide() {
     expect_text out.txt "wrote $name/$source"
     [ ! -e "$name.partial" ] || fail "new-target left $name.partial"
     ! grep -r my_target "$name" || fail "the placeholder is left"
+    # What it prints to be typed next works as it stands, whatever the environment.
+    sed -n '/^next/,$s/^  //p' out.txt >next.sh
+    [ "$(wc -l <next.sh)" = 2 ] || fail "new-target printed: $(cat out.txt)"
+    env -u PKG_CONFIG_PATH bash -e next.sh >next.txt 2>&1 || fail "$(cat next.sh): $(tail -3 next.txt)"
     [ "$(wc -l <"$name/README.md")" -le 6 ] || fail "README.md is long"
     "$@" "${strict[@]}" -o plain.so "$name/$source" "${kit[@]}" ||
         fail "$name does not compile"
@@ -86,6 +90,14 @@ plant() {
 }
 
 follow_guide c offsets mine mine.c "$compiler" -std=c17
+# So does that of a program that is not installed, in a folder with a blank.
+mkdir -p "not installed/cli"
+cp "$hbmstress" "not installed/cli/hbmstress"
+ln -s "$build/kit" "not installed/kit"
+"./not installed/cli/hbmstress" new-target local >out.txt
+sed -n '/^next/,$s/^  //p' out.txt >next.sh
+env -u PKG_CONFIG_PATH bash -e next.sh >next.txt 2>&1 || fail "$(cat next.sh): $(tail -3 next.txt)"
+expect_text next.sh "'./not installed/cli/hbmstress' run"
 expect_exit 0 new-target default
 cmp <(sed s/default/mine/g default/default.c) mine/mine.c || fail "the default is not that of offsets in C"
 # A hole of just the size is not taken; one that is smaller is.
