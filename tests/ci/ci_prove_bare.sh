@@ -31,6 +31,7 @@ touch "$work/packages/hbmstress_1-1_amd64.deb"
 expect_all() { # TEXT
     expect_refusal 4 prove-bare "$1"
     expect_refusal 4 prove-first-minutes "$1"
+    expect_refusal 4 prove-ci "$1"
     expect_refusal 4 prove-package "$1" --packages "$work/packages"
 }
 expect_all "debootstrap is missing: apt-get install debootstrap"
@@ -39,6 +40,7 @@ stand_in id 'echo 1000'
 expect_all "only root can make a Debian and change into it"
 stand_in id 'echo 0'
 stand_in cat 'exit 0'
+stand_in python3 'exit 0'
 expect_all "debootstrap has failed"
 asked="; ci/prove-package --help has an example"
 expect_refusal 2 prove-package "unknown option '--package'$asked" --package x
