@@ -654,9 +654,9 @@ const struct subcommand subcommand_replay = {
     .description =
         "Target, options and device come from the file, unless the command line overrides them.  A target\n"
         "other than the file's gets none of the file's options.\n"
-        "The list is run twice and the observations are compared, and then with related lists, which must be\n"
-        "answered alike (--replay-sample 0: the list is run once).\n"
-        "Where hosts wait in vain for another one, replay prints who waits for whom and why; that breaks no\n"
+        "The list runs twice, and the observations are compared.  Related lists must get the same answers\n"
+        "(--replay-sample 0: the list runs once).\n"
+        "If hosts wait in vain for another one, replay prints who waits for whom and why; that breaks no\n"
         "promise (docs/hangs.md).\n"
         "With --certificates, each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, and the\n"
         "list and what it met are written to DIR/list.ops and DIR/observations.jsonl, for hbmstress check or\n"

@@ -27,7 +27,7 @@ static const char help[] =
     "       fuzz_input to-ops INPUT                   prints the input as .ops text, in one lane\n"
     "       fuzz_input scenarios FOLDER COUNT         writes COUNT inputs of each scenario, seeds 1 to COUNT\n"
     "\n"
-    "An input stores no tag names, and only the target options that docs/fuzzing.md lists.\n"
+    "An input stores no tag names, and only the target options that docs/fuzzing-reference.md lists.\n"
     "Example: fuzz_input from-ops corpus/seeds/fuzz_ops corpus/regressions/hbm_block_left_on_the_host.ops\n"
     "Exit: 0 done, 2 bad usage or input, 4 a file cannot be written\n";
 

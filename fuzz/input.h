@@ -3,7 +3,7 @@
  *
  * Every input is legal: where bytes are missing they count as zero, and what a field cannot say is
  * folded into what it can.  The form is stable: byte 0 is its version, kinds and fits are only ever
- * appended (docs/fuzzing.md). */
+ * appended (docs/fuzzing-reference.md). */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
 

@@ -1,4 +1,5 @@
-/* The mutators as AFL++ loads them: AFL_CUSTOM_MUTATOR_LIBRARY names this module (docs/fuzzing.md).
+/* The mutators as AFL++ loads them: AFL_CUSTOM_MUTATOR_LIBRARY names this module
+ * (docs/fuzzing-reference.md).
  */
 #include "fuzz/mutate/mutator_afl.h"
 #include "fuzz/mutate/mutate.h"

@@ -15,12 +15,15 @@ mkdir -p "$work/tests/ci"
 printf '#!/bin/sh\necho mpirun\n' >"$work/tests/ci/cluster_mpirun.sh"
 printf '#!/bin/sh\necho slurm\nexit 77\n' >"$work/tests/ci/cluster_slurm.sh"
 chmod +x "$work/tests/ci/cluster_mpirun.sh" "$work/tests/ci/cluster_slurm.sh"
-mkdir -p "$work/tests/page"
+mkdir -p "$work/tests/page" "$work/tests/docs"
+printf '#!/bin/sh\necho "pages $*"\n' >"$work/tests/docs/run_pages.py"
+chmod +x "$work/tests/docs/run_pages.py"
 printf '#!/bin/sh\necho "page $4 $HBMSTRESS_NEEDS_BROWSER"\n' >"$work/tests/page/page_report.py"
 chmod +x "$work/tests/page/page_report.py"
 # A Debian that can be made: by root, and with debootstrap.
 printf '#!/bin/sh\necho "first minutes"\n' >"$work/ci/prove-first-minutes"
-chmod +x "$work/ci/prove-first-minutes"
+printf '#!/bin/sh\necho "steps of CI"\n' >"$work/ci/prove-ci"
+chmod +x "$work/ci/prove-first-minutes" "$work/ci/prove-ci"
 printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
 printf '#!/bin/sh\necho "proof $*"\n' >"$work/ci/prove-package"
 printf '#!/bin/sh\nexit 0\n' >"$work/bin/debootstrap"
@@ -65,13 +68,13 @@ expect "exit 1" nightly --time 1h
 night_said() { PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h; }
 said=$(night_said)
 traces="run --job scenarios/jobs/traces.ini --time 30m --out out-traces"
-[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\nproof \nfirst minutes\ncoverage --check' ] || {
+[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \npages build/release --nightly\nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\nproof \nfirst minutes\nsteps of CI\ncoverage --check' ] || {
     echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
     failures=$((failures + 1))
 }
 # Nobody but root can make a Debian.
 said=$(USER_ID=1000 night_said)
-[[ $said == *$'\nskipped: ci/prove-package, ci/prove-first-minutes: they need root and debootstrap (ci/setup --with-package)\ncoverage'* ]] || {
+[[ $said == *$'\nskipped: ci/prove-package, ci/prove-first-minutes, ci/prove-ci: they need root and debootstrap (ci/setup --with-package)\ncoverage'* ]] || {
     echo "FAILED: ci/nightly as an ordinary user: '$said'" >&2
     failures=$((failures + 1))
 }

@@ -6,20 +6,28 @@
 A fence tagged `sh` holds commands that begin with "$ " and what they print, standard error included; a backslash at the
 end of a line continues the command.  A command must exit with 0.  One without output shown is judged by that alone.  In
 the output a line that is only "…" stands for any lines, and "…" within a line for any text; times, rates and absolute
-paths are masked.  A fence tagged `sh norun` is only parsed.  A command in another fence, or in an indented code block,
-is refused.
+paths are masked.  A command in another fence, or in an indented code block, is refused.
+
+    sh              run here
+    sh nightly      run with --nightly alone, for what takes minutes: a build, a campaign
+    sh scenario     run by tests/docs/scenario_page.py, with the scenario that the page shows
+    sh norun WORD   only parsed; the table of docs/testing.md gives the reason for each WORD
 
 The commands of a page run one after the other in an empty directory of their own, with links to the folders of the
-source tree and its CMakeLists.txt, the built programs on PATH and the built kit for pkg-config.  Options: --deadline SECONDS a command (180), --jobs N pages at a time.
+source tree and its CMakeLists.txt, the built programs on PATH and the built kit for pkg-config.  With --nightly the directory is a copy of the
+source tree, and only pages with a fence tagged `sh nightly` are run.  Options: --deadline SECONDS a command (180; 7200 with
+--nightly), --jobs N pages at a time.
 Exits with 0 when every page holds, 1 when one does not, 2 on bad usage.
 """
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import difflib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +40,12 @@ PROMPT = '$ '
 # What begins a line that a reader would type.
 TYPED = (PROMPT, 'hbmstress ', 'ci/', 'cmake ', 'ctest ', 'jq ', 'build/', 'bench/', 'tests/')
 SHELL_TAGS = ('sh', 'bash', 'shell', 'console')
+NIGHTLY = 'sh nightly'
+# Who runs the commands of a fence: this script by day or by night, or scenario_page.py.
+RUN_TAGS = ('sh', NIGHTLY, 'sh scenario')
+NORUN = re.compile(r'sh norun (\w+)')
+REASONS_PAGE = SOURCE_TREE / 'docs/testing.md'
+REASON = re.compile(r'\| `sh norun (\w+)` \|')
 # A page that prints more than this is shown in part: a difference is to be read by a person.
 DIFFERENCE_LINES_MAX = 60
 
@@ -47,7 +61,7 @@ class Fence:
 class Command:
     line: int
     text: str
-    runs: bool
+    tag: str
     expected: list = dataclasses.field(default_factory=list)
 
 
@@ -56,7 +70,8 @@ class Report:
     """What came of one page; faults are (line, text)."""
     page: pathlib.Path
     run_count: int = 0
-    parsed_count: int = 0
+    elsewhere_count: int = 0  # run at night, or by another test
+    parsed: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # by reason
     seconds: float = 0.0
     faults: list = dataclasses.field(default_factory=list)
 
@@ -116,9 +131,9 @@ def check_outside(lines):
 def check_other_fence(fence):
     """Refuses a fence without a tag, and a command in one that is not tagged sh."""
     if not fence.tag:
-        return [(fence.line, 'a fence without a tag: sh, sh norun, text, json, c, ini, ops, csv')]
+        return [(fence.line, 'a fence without a tag: sh, text, json, c, ini, ops, csv')]
     if fence.tag.split()[0] in SHELL_TAGS:
-        return [(fence.line, f'a fence tagged "{fence.tag}": commands stand in "sh" or "sh norun"')]
+        return [(fence.line, f'a fence tagged "{fence.tag}": see tests/docs/run_pages.py --help, and docs/testing.md')]
     return [(number, f'a command outside a fence tagged sh: {line.strip()}')
             for number, line in fence.body if line.lstrip().startswith(TYPED)]
 
@@ -131,9 +146,9 @@ def read_commands(fence):
             commands[-1].text += '\n' + line
             continues = line.endswith('\\')
         elif line.startswith(PROMPT):
-            commands.append(Command(number, line[len(PROMPT):], fence.tag == 'sh'))
+            commands.append(Command(number, line[len(PROMPT):], fence.tag))
             continues = line.endswith('\\')
-        elif commands and (fence.tag == 'sh' or not line.startswith(TYPED)):
+        elif commands and (fence.tag in RUN_TAGS or not line.startswith(TYPED)):
             commands[-1].expected.append(line)
         elif commands:
             faults.append((number, f'not compared, and no command without "{PROMPT}": {line}'))
@@ -145,13 +160,24 @@ def read_commands(fence):
     return commands, faults
 
 
+def read_reasons():
+    """Gives the words that docs/testing.md has for commands that nobody runs."""
+    return set(REASON.findall(REASONS_PAGE.read_text(encoding='utf-8')))
+
+
+def is_command_tag(tag, reasons):
+    norun = NORUN.fullmatch(tag)
+    return tag in RUN_TAGS or norun is not None and norun[1] in reasons
+
+
 def read_page(path):
     """Gives the commands of a page in their order, and the faults of its form."""
+    reasons = read_reasons()
     fences, outside, faults = split_fences(path.read_text(encoding='utf-8'))
     faults += check_outside(outside)
     commands = []
     for fence in fences:
-        if fence.tag in ('sh', 'sh norun'):
+        if is_command_tag(fence.tag, reasons):
             found, wrong = read_commands(fence)
             commands += found
             faults += wrong
@@ -314,71 +340,115 @@ def run_command(command, scratch, environment, deadline_seconds):
     return None
 
 
-def run_page(path, build, deadline_seconds):
-    """Reads and runs one page in a directory that is removed afterwards."""
+def copy_tree(scratch):
+    """Copies the source tree for commands that build in it; libraries that ci/setup fetched come along."""
+    for entry in sorted(SOURCE_TREE.iterdir()):
+        if entry.is_dir() and not re.match(r'\.git$|out|build', entry.name):
+            shutil.copytree(entry, scratch / entry.name, symlinks=True)
+        elif entry.is_file():
+            shutil.copy2(entry, scratch)
+    libraries = SOURCE_TREE / 'build/libraries'
+    if libraries.is_dir():
+        shutil.copytree(libraries, scratch / 'build/libraries')
+
+
+def judge_command(command, tags, report, scratch, environment, deadline_seconds):
+    """Runs or parses one command, and counts it."""
+    if command.tag in tags:
+        report.run_count += 1
+        fault = run_command(command, scratch, environment, deadline_seconds)
+    else:
+        norun = NORUN.fullmatch(command.tag)
+        report.parsed.update([norun[1]] if norun else [])
+        report.elsewhere_count += norun is None
+        fault = parse_command(command, scratch, environment)
+    if fault is not None:
+        report.faults.append((command.line, fault))
+
+
+def run_page(path, build, deadline_seconds, tags=('sh',)):
+    """Reads one page, and runs its commands with these tags in a directory that is removed afterwards."""
     report = Report(path)
     started = time.monotonic()
     commands, report.faults = read_page(path)
     with tempfile.TemporaryDirectory(prefix='page-') as name:
         scratch = pathlib.Path(name)
-        link_folders(scratch)
+        (copy_tree if NIGHTLY in tags else link_folders)(scratch)
         environment = {**os.environ, 'PATH': os.pathsep.join([*program_folders(build), os.environ['PATH']]),
                        'PKG_CONFIG_PATH': str(build / 'kit'), 'LC_ALL': 'C.UTF-8', 'HOME': name}
         for command in commands:
-            if command.runs:
-                report.run_count += 1
-                fault = run_command(command, scratch, environment, deadline_seconds)
-            else:
-                report.parsed_count += 1
-                fault = parse_command(command, scratch, environment)
-            if fault is not None:
-                report.faults.append((command.line, fault))
+            judge_command(command, tags, report, scratch, environment, deadline_seconds)
     report.seconds = time.monotonic() - started
     return report
 
 
-def default_pages():
-    pages = [SOURCE_TREE / 'README.md', *SOURCE_TREE.glob('docs/**/*.md'), *SOURCE_TREE.glob('*/README.md')]
-    return sorted({page for page in pages if not re.match(r'\.|out|build', page.relative_to(SOURCE_TREE).parts[0])})
+def check_reasons(reports):
+    """Of all pages: no word of the table in docs/testing.md is without a command."""
+    used = {word for report in reports for word in report.parsed}
+    return [f'{REASONS_PAGE.relative_to(SOURCE_TREE)}: no page has a fence tagged "sh norun {word}"'
+            for word in sorted(read_reasons() - used)]
+
+
+def default_pages(tree=SOURCE_TREE):
+    pages = [tree / 'README.md', *tree.glob('docs/**/*.md'), *tree.glob('*/README.md')]
+    return sorted({page for page in pages if not re.match(r'\.|out|build', page.relative_to(tree).parts[0])})
 
 
 def print_report(report):
     name = os.path.relpath(report.page, SOURCE_TREE) if report.page.is_relative_to(SOURCE_TREE) else report.page
     for line, text in sorted(report.faults):
         print(f'{name}:{line}: {text}')
-    print(f'{name}: {report.run_count} run, {report.parsed_count} only parsed, '
-          f'{len(report.faults)} wrong, {report.seconds:.1f} s', flush=True)
+    print(f'{name}: {describe_counts([report])}, {len(report.faults)} wrong, {report.seconds:.1f} s', flush=True)
+
+
+def describe_counts(reports):
+    parsed = sum((report.parsed for report in reports), collections.Counter())
+    words = ', '.join(f'{count} {word}' for word, count in sorted(parsed.items()))
+    return (f'{sum(report.run_count for report in reports)} run, {sum(report.elsewhere_count for report in reports)} run elsewhere, '
+            f'{parsed.total()} only parsed' + (f' ({words})' if words else ''))
 
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('build', type=pathlib.Path, metavar='BUILD_DIRECTORY')
     parser.add_argument('pages', type=pathlib.Path, nargs='*', metavar='PAGE')
-    parser.add_argument('--deadline', type=float, default=180, metavar='SECONDS')
+    parser.add_argument('--nightly', action='store_true')
+    parser.add_argument('--deadline', type=float, metavar='SECONDS')
     parser.add_argument('--jobs', type=int, default=len(os.sched_getaffinity(0)), metavar='N')
     arguments = parser.parse_intermixed_args()
     if not any(os.path.exists(os.path.join(folder, 'hbmstress')) for folder in program_folders(arguments.build)):
         parser.error(f'{arguments.build}: no program hbmstress was built there')
+    if arguments.deadline is None:
+        arguments.deadline = 7200 if arguments.nightly else 180
     absent = [str(page) for page in arguments.pages if not page.is_file()]
     if absent:
         parser.error(f'{absent[0]}: no such page')
     return arguments
 
 
+def has_nightly(page):
+    return any(command.tag == NIGHTLY for command in read_page(page)[0])
+
+
 def main():
     arguments = read_arguments()
     pages = [page.resolve() for page in arguments.pages] or default_pages()
+    tags = ('sh', NIGHTLY) if arguments.nightly else ('sh',)
+    if arguments.nightly:
+        pages = [page for page in pages if has_nightly(page)]
     build = arguments.build.resolve()
     with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
-        futures = [pool.submit(run_page, page, build, arguments.deadline) for page in pages]
+        futures = [pool.submit(run_page, page, build, arguments.deadline, tags) for page in pages]
         reports = []
         for future in concurrent.futures.as_completed(futures):
             reports.append(future.result())
             print_report(reports[-1])
-    wrong_count = sum(len(report.faults) for report in reports)
+    wrong = [] if arguments.pages or arguments.nightly else check_reasons(reports)
+    for line in wrong:
+        print(line)
+    wrong_count = sum(len(report.faults) for report in reports) + len(wrong)
     pages_text = '1 page' if len(reports) == 1 else f'{len(reports)} pages'
-    print(f'in all: {pages_text}, {sum(report.run_count for report in reports)} run, '
-          f'{sum(report.parsed_count for report in reports)} only parsed, {wrong_count} wrong')
+    print(f'in all: {pages_text}, {describe_counts(reports)}, {wrong_count} wrong')
     return 1 if wrong_count else 0
 
 

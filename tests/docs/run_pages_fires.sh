@@ -50,11 +50,16 @@ fires not_closed 1 'a fence that is not closed'
 fires no_command 2 'begins with a command'
 fires norun_unprompted 3 'no command without "$ ": ctest --preset dev'
 fires norun_syntax 2 'bash cannot parse: for name in a b'
+fires norun_without_reason 1 'a fence tagged "sh norun"'
+fires norun_unlisted 1 'a fence tagged "sh norun tired"'
+fires nightly 5 'exits with 1, not 0: $ false' --nightly
 fires hangs 2 'not ended after 0.5 s, killed: $ sleep 600' --deadline 0.5
 
 run holds
 [[ $code -eq 0 ]] || fail "holds: exit $code, should be 0: $printed"
-[[ $printed == *"in all: 1 page, 9 run, 1 only parsed, 0 wrong" ]] || fail "holds: counts otherwise: $printed"
+[[ $printed == *"in all: 1 page, 9 run, 0 run elsewhere, 1 only parsed (1 hours), 0 wrong" ]] || fail "holds: counts otherwise: $printed"
+run nightly
+[[ $printed == *"in all: 1 page, 0 run, 2 run elsewhere, 0 only parsed, 0 wrong" ]] || fail "nightly, by day: $printed"
 run no_such_page
 [[ $code -eq 2 ]] || fail "an absent page: exit $code, should be 2: $printed"
 

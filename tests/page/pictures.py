@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the pictures of the pages of `hbmstress report` that docs/report.md shows: one of each part, into docs/pictures/.
+"""Makes the pictures of the pages of `hbmstress report` that README.md and docs/report.md show, into docs/pictures/.
 
     tests/page/pictures.py HBMSTRESS [FOLDER]        for example tests/page/pictures.py build/release/cli/hbmstress
 
@@ -34,6 +34,14 @@ def make_pages(program):
     run(program, "report", "storm.ops", "-o", "storm.html")
 
 
+    # The failure of README.md.
+    run(
+        *(program, "run", "fragmentation_storm", "--target", "first_fit", "--target-option", "defrag=slide"),
+        *("--capacity", "64M", "--seed", 12, "--ops", 2000),
+    )
+    run(program, "report", "out", "-o", "first.html")
+
+
 def save(browser, folder, name, selector, width=1200, height=1100):
     browser.set_size(width, 900)
     browser.wait(DRAWN)
@@ -60,6 +68,13 @@ def take_storm(browser, folder):
     save(browser, folder, "flame", ".flame")
 
 
+def take_first(browser, folder):
+    """Narrow, as a code host shows README.md in a column."""
+    browser.open("first.html")
+    browser.wait(DRAWN)
+    save(browser, folder, "readme", "#finding-1", width=900, height=748)
+
+
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
@@ -73,6 +88,7 @@ def main():
             make_pages(program)
             take_night(browser, folder)
             take_storm(browser, folder)
+            take_first(browser, folder)
     finally:
         browser.close()
 
