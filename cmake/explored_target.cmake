@@ -7,7 +7,7 @@ set(HBMSTRESS_EXPLORED_CALLS memcpy memmove memset malloc calloc realloc aligned
 # hbmstress_add_explored_target(NAME SOURCES <file>... [KIND MODULE|STATIC] [LIBRARIES <library>...]
 #                               [DEFINITIONS <definition>...])
 #
-# MODULE (the default) is a plug-in NAME.so that exports what is marked so, and no more; the program that loads it has
+# MODULE (the default) is a plug-in NAME.so that exports its table, and no more; the program that loads it has
 # the runtime (hbmstress_hosts_explored), and no library of the plug-in may bring explore/ with it: its lanes would not
 # be those of the program.  STATIC is a library for a program that is linked to it.
 function(hbmstress_add_explored_target name)
@@ -27,7 +27,8 @@ function(hbmstress_add_explored_target name)
     if(explored_KIND STREQUAL "MODULE")
         # Of two copies of the same code, one in the program and one here, each must call its own.
         set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden)
-        target_link_options(${name} PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+        set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${CMAKE_SOURCE_DIR}/cmake/plugin_exports.map")
+        target_link_options(${name} PRIVATE -Wl,-Bsymbolic "-Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/plugin_exports.map")
     endif()
     if(NOT HBMSTRESS_SANITIZE MATCHES "thread")
         hbmstress_instrument(${name} ${explored_KIND})

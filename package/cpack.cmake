@@ -1,8 +1,5 @@
 # Three Debian packages, one for each install component: hbmstress, libhbm0 and libhbm-dev.  `cpack -G DEB` makes them of any
 # build; ci/package makes them of a clean one.
-if(NOT HBMSTRESS_VERSION)
-    set(HBMSTRESS_VERSION "${PROJECT_VERSION}")
-endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME hbmstress)
 set(CPACK_PACKAGE_VERSION "${HBMSTRESS_VERSION}")

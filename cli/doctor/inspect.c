@@ -53,8 +53,7 @@ static const char *advise(enum plugin_result result, const char *reason)
     case PLUGIN_UNLOADABLE:
         return advise_loading(reason);
     case PLUGIN_NO_SYMBOL:
-        return "define const struct target hbmstress_target in it, with default visibility; "
-               "hbmstress new-target writes one that does";
+        return "it needs default visibility; hbmstress new-target writes one that has it";
     case PLUGIN_OTHER_ABI:
         return "the header to build it with is hbmstress/target.h of this version";
     case PLUGIN_TOO_SMALL:

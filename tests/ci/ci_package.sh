@@ -6,7 +6,7 @@
 set -u
 build=$(realpath "$1")
 tree=$(realpath "$(dirname "$0")/../..")
-for tool in cpack dpkg-deb dpkg-shlibdeps; do
+for tool in cpack dpkg-deb dpkg-shlibdeps file; do
     command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed" && exit 77; }
 done
 if grep -qE '^HBMSTRESS_SANITIZE:[A-Z]+=.' "$build/CMakeCache.txt"; then

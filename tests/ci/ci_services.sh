@@ -79,6 +79,16 @@ expect_text out.txt "ci/review: a budget has neither a job nor a baseline"
 expect_action 2 budget=trace.ops
 expect_action 70 jobs=job.ini
 
+# A file that is there already is of another run.
+mkdir -p old/out && echo old >old/out/results.sarif
+for options in --version --seed=none; do
+    : >github.txt
+    (cd old && PATH=$(dirname "$hbmstress"):$PATH GITHUB_OUTPUT=../github.txt HBMSTRESS_OPTIONS=$options \
+        "$tree/ci/review" github >../out.txt 2>&1)
+    ! grep -q '^sarif=' github.txt || fail "$options: SARIF of another run: $(cat github.txt)"
+    expect_text github.txt "exit-code="
+done
+
 # Inputs from a change are words and nothing else: no command, no pattern, no option, no output of their own.
 expect_action 2 job='$(touch hit)`touch hit`;touch hit' options='$(touch hit) ; touch hit * "a b"'
 expect_action 2 job='--help'
@@ -96,6 +106,14 @@ expect_text out.txt "step.sarif=out/results.sarif"
 expect_text out.txt "ci/review: no hbmstress on the PATH; ci/install installs it"
 ! "$tree/ci/review" >out.txt 2>&1 || fail "a review without a service"
 expect_text out.txt "ci/review: github or gitlab is needed"
+
+# An installation that is cut short does not leave the old program's name on what is there.
+put_program "$work/cut"
+echo '#' >>action/ci/help.sh
+mkdir bin && printf '#!/bin/sh\nexit 1\n' >bin/cmake && chmod +x bin/cmake
+PATH=$work/bin:$PATH action/ci/install cut >out.txt 2>&1
+[ $? = 4 ] || fail "an installation without a build: should be 4; $(tail -n 3 out.txt)"
+[ ! -e cut/share/hbmstress/key ] || fail "an installation that was cut short counts as whole"
 
 # GitLab: the lines of its job. A repository of the action's checkout is what it clones.
 command -v git >which.txt || { echo "git is not installed: the template of GitLab is left out"; finish; }

@@ -28,6 +28,7 @@ expect_packages() {
     [[ -z $unwanted || $said != *" $unwanted"* ]] || fail "ci/setup $*: $unwanted in '$said'"
 }
 expect_packages valgrind ""
+expect_packages "g++ make git" ""
 expect_packages libjansson-dev valgrind --to-build
 expect_packages libjansson-dev clang --to-build
 expect_packages zlib1g cmake --to-run

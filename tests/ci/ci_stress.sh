@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # ci/stress and ci/nightly: which words reach hbmstress.  Everything that they call is a stand-in.
+# shellcheck disable=SC2016 # for the stand-ins
 set -u
 tree=$1
 work=$(mktemp -d)
@@ -27,9 +28,11 @@ chmod +x "$work/ci/prove-first-minutes" "$work/ci/prove-ci"
 printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
 printf '#!/bin/sh\necho "proof $*"\n' >"$work/ci/prove-package"
 printf '#!/bin/sh\nexit 0\n' >"$work/bin/debootstrap"
-# shellcheck disable=SC2016 # for the stand-in
 printf '#!/bin/sh\necho "${USER_ID:-0}"\n' >"$work/bin/id"
 chmod +x "$work/ci/prove-package" "$work/bin/debootstrap" "$work/bin/id"
+printf '#!/bin/sh\nexit "${MOUNT_STATUS:-0}"\n' >"$work/bin/unshare"
+printf '#!/bin/sh\necho "mutants $1"\n' >"$work/ci/mutants"
+chmod +x "$work/bin/unshare" "$work/ci/mutants"
 printf '#!/bin/sh\necho "exhaustive $*"\n' >"$work/ci/exhaustive"
 printf '#!/bin/sh\necho "build-types $*"\n' >"$work/ci/build-types"
 printf '#!/bin/sh\necho "reproducible $*"\n' >"$work/ci/reproducible"
@@ -52,8 +55,13 @@ said=$(cd / && PATH="$work/bin:$PATH" "$work/ci/stress" 2>&1 >"$work/printed")
 for wanted in "setup --to-build" "cmake --preset release -DHBMSTRESS_TESTS=OFF" "--target hbmstress kit"; do
     grep -q -e "$wanted" "$work/steps" || { echo "FAILED: ci/stress: no step '$wanted'" >&2 && failures=$((failures + 1)); }
 done
-for wanted in "hbmstress report out" "new-target"; do
+for wanted in "hbmstress report out " "new-target"; do
     [[ $said == *"$wanted"* ]] || { echo "FAILED: ci/stress does not name '$wanted'" >&2 && failures=$((failures + 1)); }
+done
+for words in "--out elsewhere" "--out=elsewhere"; do
+    # shellcheck disable=SC2086 # words
+    said=$(cd / && PATH="$work/bin:$PATH" "$work/ci/stress" $words 2>&1 >/dev/null)
+    [[ $said == *"hbmstress report elsewhere "* ]] || { echo "FAILED: ci/stress $words: '$said'" >&2 && failures=$((failures + 1)); }
 done
 smoke="run --job scenarios/jobs/smoke.ini --workers 2 --out out"
 expect "$smoke" stress
@@ -68,16 +76,18 @@ expect "exit 1" nightly --time 1h
 night_said() { PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h; }
 said=$(night_said)
 traces="run --job scenarios/jobs/traces.ini --time 30m --out out-traces"
-[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \npages build/release --nightly\nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\nproof \nfirst minutes\nsteps of CI\ncoverage --check' ] || {
+[ "$said" = "$night --time 1h"$'\n'"$traces"$'\nbuild-types \nreproducible \ndeterminism \nexhaustive \npages build/release --nightly\nmpirun\nslurm\nreport out-nightly -o out-nightly/report.html\npage out-nightly/report.html yes\nfuzz --time 2h\nfleet\nproof \nfirst minutes\nsteps of CI\ncoverage --check\nmutants --check\nmutants --count' ] || {
     echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
     failures=$((failures + 1))
 }
-# Nobody but root can make a Debian.
-said=$(USER_ID=1000 night_said)
-[[ $said == *$'\nskipped: ci/prove-package, ci/prove-first-minutes, ci/prove-ci: they need root and debootstrap (ci/setup --with-package)\ncoverage'* ]] || {
-    echo "FAILED: ci/nightly as an ordinary user: '$said'" >&2
-    failures=$((failures + 1))
-}
+# Only root that may mount can make a Debian.
+for lack in USER_ID=1000 MOUNT_STATUS=1; do
+    said=$(export "${lack?}" && night_said)
+    [[ $said == *$'\nskipped: ci/prove-package, ci/prove-first-minutes, ci/prove-ci: they need root that may mount, and debootstrap (ci/setup --with-package)\ncoverage'* ]] || {
+        echo "FAILED: ci/nightly with $lack: '$said'" >&2
+        failures=$((failures + 1))
+    }
+done
 # Words that are wrong are told before the night.
 expect "exit 2" nightly --fuzz soon 2>/dev/null
 expect "exit 2" nightly --fuzz 2>/dev/null
@@ -89,8 +99,7 @@ for status in 77 134 137; do
 done
 for status in 0 3; do
     rm -f "$work/said"
-    # shellcheck disable=SC2016 # for the stand-in
-    printf '#!/bin/sh\ntrap "exit %s" TERM\necho started\ni=0\nwhile [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done\n' \
+        printf '#!/bin/sh\ntrap "exit %s" TERM\necho started\ni=0\nwhile [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done\n' \
         $status >"$work/build/release/cli/hbmstress"
     PATH="$work/bin:$PATH" "$work/ci/nightly" >"$work/said" &
     night_run=$!

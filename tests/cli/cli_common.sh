@@ -68,9 +68,10 @@ wait_until() {
     done
 }
 
-# Whether the process handles ctrl-C by now.
+# Whether the process is hbmstress by now, no longer the shell that becomes it, and handles ctrl-C.
 catches_interrupt() { # PID
     local mask
+    [ "/proc/$1/exe" -ef "$hbmstress" ] || return 1
     mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
     [ -n "$mask" ] && ((16#$mask & 2))
 }

@@ -145,8 +145,12 @@ FAKE_CUDA_HANGS=1 cuda --trial-timeout 1s
 expect_row CUDA " broken CUDA libcuda.so.1 does not answer within 1s"
 expect_row cuda:pool " broken cuda:pool libcuda.so.1 does not answer within 1s"
 # A driver that hangs does not hold up ctrl-C.
-FAKE_CUDA_HANGS=1 LD_LIBRARY_PATH=$fakes/nothing PATH=$quick:/usr/bin timeout --preserve-status -s INT 1 \
-    "$hbmstress" doctor --json >out.txt 2>err.txt
+FAKE_CUDA_HANGS=1 LD_LIBRARY_PATH=$fakes/nothing PATH=$quick:/usr/bin "$hbmstress" doctor --json >out.txt 2>err.txt &
+process=$!
+# Not by timeout(1): the SIGCONT that it sends as well can undo the stop in which the sanitizer looks for leaks.
+sleep 1
+kill -INT "$process"
+wait "$process"
 [ $? = 4 ] || fail "interrupted, the exit code is not 4"
 expect_text err.txt "hbmstress: interrupted"
 mkdir text
@@ -178,7 +182,7 @@ expect_refusal 2 "cannot use ./none.so: No such file or directory; name the file
 expect_refusal 2 "unknown target 'hbn'; did you mean 'hbm'?" doctor --target hbn
 expect_refusal 2 "it is a directory; build it as a shared object" doctor --target ./bin
 expect_refusal 2 "it cannot be loaded as a shared object: " doctor --target ./file
-expect_refusal 2 "it does not export the symbol hbmstress_target; define const struct target" doctor --target "$bad_plugins/bad_no_symbol.so"
+expect_refusal 2 "it does not export the symbol hbmstress_target, which KIT_TARGET defines; it needs default visibility" doctor --target "$bad_plugins/bad_no_symbol.so"
 expect_refusal 2 "it was built for ABI version 1, but this program loads" doctor --target "$bad_plugins/bad_old_abi.so"
 expect_refusal 2 "the header to build it with is hbmstress/target.h" doctor --target "$bad_plugins/bad_abi.so"
 expect_refusal 2 "has hold() but not release(); they belong together; docs/targets.md" doctor --target "$bad_plugins/bad_hold.so"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Manual pages and completions: all that --help has, correct mdoc, the same bytes each time.
-# Arguments: the program, hbmstress-manual, the source tree.
+# Arguments: the program, hbmstress-manual, the source tree, hbm-certificate-check.
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 manual=$2
 source=$3
+checker=$4
 PATH=$(dirname "$hbmstress"):$PATH
 unset SOURCE_DATE_EPOCH
 pages=$work/pages
@@ -31,6 +32,13 @@ for subcommand in $subcommands; do
             grep -qF -- "$option" || fail "bash: $subcommand $option is not completed"
     done
 done
+
+# That of the checker is written by hand.
+page=$source/checker/hbm-certificate-check.1
+for option in $("$checker" --help | grep -o -- '--[a-z]*' | sort -u); do
+    grep -qE "^\.(It |Op )?Fl Fl ${option#--}( |\$)" "$page" || fail "hbm-certificate-check(1) lacks $option"
+done
+cp "$page" "$pages/"
 
 # The words of the parser are those of hbmstress-ops(5).
 words() { sed -n "/$1\[\] = {/,/^};/s/^    {\"\([a-z_]*\)\".*/\1/p" "$source/$2" | sort -u; }
