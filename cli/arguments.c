@@ -733,6 +733,20 @@ static void append_option(const struct option_shown *option, struct writing *tex
     writing_append(text, "\n");
 }
 
+/* Only those that are not what they are everywhere, which hbmstress --help prints. */
+static void append_exits(const struct subcommand *subcommand, struct writing *text)
+{
+    if (subcommand->exits == NULL) {
+        return;
+    }
+    writing_append(text, "\nExit codes:\n");
+    for (int i = 0; i < EXIT_MEANING_COUNT; i++) {
+        if (subcommand->exits[i] != NULL) {
+            writing_append_format(text, "  %d  %s\n", i, subcommand->exits[i]);
+        }
+    }
+}
+
 void arguments_help(const struct subcommand *subcommand, struct writing *text)
 {
     struct option_shown options[ARGUMENTS_ROW_COUNT_MAX];
@@ -746,4 +760,5 @@ void arguments_help(const struct subcommand *subcommand, struct writing *text)
     for (size_t i = 0; i < count; i++) {
         append_option(&options[i], text);
     }
+    append_exits(subcommand, text);
 }

@@ -68,11 +68,15 @@ struct arguments {
         has_help, has_version;
 };
 
+enum { EXIT_MEANING_COUNT = 5 };
+
 struct subcommand {
     const char *name;
-    const char *summary;         /* one line */
-    const char *usage;           /* what follows "hbmstress NAME" */
-    const char *description;     /* of --help and the manual: sentences */
+    const char *summary;      /* one line */
+    const char *usage;        /* what follows "hbmstress NAME" */
+    const char *description;  /* of --help and the manual: sentences */
+    const char *const *exits; /* what its exit codes mean: EXIT_MEANING_COUNT texts, NULL where it
+                                 never exits so; NULL: what they mean everywhere */
     const char *const *examples; /* commands, NULL at the end */
     const char *const *options;  /* names of rows, NULL at the end; --json, --help and --version are
                                     understood everywhere */

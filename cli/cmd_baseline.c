@@ -47,6 +47,7 @@ const struct subcommand subcommand_baseline = {
         "OUT is the directory that run --out wrote.  The list goes to standard output: two lines for each\n"
         "finding, its signature and a reason.  Write down why you accept it, and delete what you do not.\n"
         "With run --baseline FILE, only findings that are not in the list make the run red.",
+    .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

@@ -234,6 +234,7 @@ const struct subcommand subcommand_bench = {
         "devices 70, 95 and 99 % full of 1,000 to 100,000 blocks.  The null target under all checks is what\n"
         "hbmstress itself costs.  Takes half a minute (--time), and more on a busy machine, where the figures\n"
         "are larger.",
+    .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,
     .word_count_max = 0,

@@ -163,6 +163,13 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "every proof holds",
+    [EXIT_BROKEN] = "a proof does not hold, or is of another list",
+    [EXIT_USAGE] = "bad usage, or a file is not what it should be",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};
+
 const struct subcommand subcommand_check = {
     .name = "check",
     .summary = "verify the proof in a certificate",
@@ -172,9 +179,8 @@ const struct subcommand subcommand_check = {
         "standard input.  The checker shares no code with the judges whose verdicts it checks.\n"
         "With --list, each FILE must be about an out-of-memory of that op list, as replay --certificates\n"
         "and run write it; with the log of observations that replay --certificates writes beside it, the\n"
-        "checker makes the facts of each FILE again and compares them.\n"
-        "Exit codes: 0 every proof holds, 1 a proof does not hold, or is of another list, 2 a file is not\n"
-        "what it should be.",
+        "checker makes the facts of each FILE again and compares them.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

@@ -91,6 +91,7 @@ const struct subcommand subcommand_import = {
         "Recognises the format by the text (list formats), unless --format names it.\n"
         "If a fact is missing, import names it and its line, and writes nothing.  Here, and wherever a log or\n"
         "an op list is read, - is standard input.",
+    .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

@@ -455,6 +455,13 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "no promise is refuted",
+    [EXIT_BROKEN] = "a promise is refuted, or the target crashed or hung in an experiment",
+    [EXIT_USAGE] = "bad usage, or the target refuses the setup",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};
+
 const struct subcommand subcommand_infer = {
     .name = "infer",
     .summary = "find out by experiment which contract a target keeps",
@@ -462,11 +469,11 @@ const struct subcommand subcommand_infer = {
     .description =
         "Makes small experiments on TARGET, a listed target or a plug-in, and prints a contract to copy,\n"
         "each line with the experiment that shows it.  What the target declares is compared with it: a\n"
-        "promise that an experiment refutes is a finding, and the exit code is 1.  Each value of each\n"
-        "option is tried, too; an option that changes nothing is reported.  The capacity is 1M, or 32M\n"
-        "for a target that takes its memory in regions, unless it is given.  --out DIR saves the op list\n"
-        "of each experiment as DIR/EXPERIMENT.ops, which hbmstress replay runs again.  docs/infer.md says\n"
-        "more.",
+        "promise that an experiment refutes is a finding.  Each value of each option is tried, too; an option\n"
+        "that changes nothing is reported.  The capacity is 1M, or 32M for a target that takes its memory in\n"
+        "regions, unless it is given.  --out DIR saves the op list of each experiment as\n"
+        "DIR/EXPERIMENT.ops, which hbmstress replay runs again.  docs/infer.md says more.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

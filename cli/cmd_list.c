@@ -287,6 +287,7 @@ const struct subcommand subcommand_list = {
     .description =
         "Prints kind, name and summary of each.  A planted target is listed with the rule that must catch\n"
         "it, another target with its options.",
+    .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,
     .word_count_max = 1,

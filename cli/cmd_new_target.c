@@ -279,6 +279,7 @@ const struct subcommand subcommand_new_target = {
         "Makes a new directory NAME with a source, a CMakeLists.txt and a README.md.  The plug-in builds\n"
         "and keeps every promise as it is written; put your own allocator in place of its calls\n"
         "(docs/kit.md).",
+    .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

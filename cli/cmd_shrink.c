@@ -112,6 +112,13 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_BROKEN] =
+        "the shorter list shows the finding; or the list shows it only sometimes, and nothing is written",
+    [EXIT_USAGE] = "bad usage or input, or the list breaks no promise",
+    [EXIT_HARNESS] = "hbmstress itself failed or its judges disagree",
+};
+
 const struct subcommand subcommand_shrink = {
     .name = "shrink",
     .summary = "find a shorter op list that gives the same finding",
@@ -120,10 +127,9 @@ const struct subcommand subcommand_shrink = {
         "Removes ops, searches for fewer that do the same, and simplifies sizes and the device.  The finding\n"
         "stays the same: the same rule broken in the same kind of op, the same crash in the same place, or\n"
         "the same hang.  The same list gives the same result.  Shrink runs the result three more times, in\n"
-        "fresh processes, and writes it to standard output or to --output.\n"
-        "Exit 1: the shorter list shows the finding, or the list shows it only sometimes and nothing is\n"
-        "written.  Exit 2: the list breaks no promise.\n\n"
+        "fresh processes, and writes it to standard output or to --output.\n\n"
         "After --time (default 10m), or at ctrl-C, the result is the shortest list found so far.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

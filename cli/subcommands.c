@@ -23,3 +23,9 @@ const char *const exit_meanings[EXIT_MEANING_COUNT] = {
     "an out-of-memory stayed unknown, a verdict was not repeated or a trial was not modelled",
     "hbmstress itself failed or its judges disagree",
 };
+
+const char *const exit_meanings_of_work[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "it is done",
+    [EXIT_USAGE] = "bad usage or input",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};

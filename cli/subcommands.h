@@ -30,8 +30,9 @@ extern const struct subcommand subcommand_doctor;
 enum { SUBCOMMAND_COUNT = 21 };
 extern const struct subcommand *const subcommands[];
 
-/* What each exit code means, by its number. */
-enum { EXIT_MEANING_COUNT = 5 };
+/* What each exit code means, by its number, unless a subcommand has its own meanings. */
 extern const char *const exit_meanings[EXIT_MEANING_COUNT];
+/* Those of a subcommand that judges nothing: it did its work, or it did not. */
+extern const char *const exit_meanings_of_work[EXIT_MEANING_COUNT];
 
 #endif

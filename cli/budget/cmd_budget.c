@@ -124,6 +124,14 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "every limit is met and every promise kept",
+    [EXIT_BROKEN] = "a limit is exceeded, a promise is broken, or the target died",
+    [EXIT_USAGE] = "bad usage or input; no limit is given, or FILE lacks what a limit needs",
+    [EXIT_UNKNOWN] = "every limit is met, but an out-of-memory stayed unknown",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};
+
 const struct subcommand subcommand_budget = {
     .name = "budget",
     .summary = "make a trace a test: fail when it needs more memory than it may",
@@ -135,9 +143,9 @@ const struct subcommand subcommand_budget = {
         "use in the first half of the steps with that in the last half, without warm-ups and the last step.\n"
         "--fragmentation holds after the warm-ups, while at least half of the device is in use.  An\n"
         "out-of-memory exceeds the budget unless --ooms allows it.\n"
-        "Exit 1: a limit is exceeded, a promise is broken, or the target died.  For each limit budget prints\n"
-        "by how much, at which op, step and line of FILE, and which tags hold the memory.  --annotate shows\n"
-        "them beside the change under review (docs/ci.md).",
+        "For each limit that is exceeded, budget prints by how much, at which op, step and line of FILE, and\n"
+        "which tags hold the memory.  --annotate shows them beside the change under review (docs/ci.md).",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

@@ -490,6 +490,14 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "the program shows the defect; program and report are written",
+    [EXIT_USAGE] = "bad usage or input, or no program can show it",
+    [EXIT_UNKNOWN] =
+        "the program does not show it: a defect of the adapter rather than of the allocator",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};
+
 const struct subcommand subcommand_report_bug = {
     .name = "report-bug",
     .summary = "write what a maintainer wants: a program of the allocator's own API, and a report",
@@ -500,9 +508,8 @@ const struct subcommand subcommand_report_bug = {
         "list, writes its calls as a C or C++ program that needs nothing of hbmstress, and builds and\n"
         "runs that.  If the program shows the defect, the new directory DIR gets the program and\n"
         "report.md (default: report-NAME for NAME.ops).  A program that hangs is killed after\n"
-        "--op-timeout (docs/report-bug.md).\n\n"
-        "Exit codes: 0 shown and written, 2 bad input, or no program can show it, 3 the program does\n"
-        "not show it: then it is a defect of the adapter rather than of the allocator.",
+        "--op-timeout (docs/report-bug.md).",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

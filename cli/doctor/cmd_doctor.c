@@ -105,6 +105,14 @@ static const char *const options[] = {"--target",        "--target-option", "--c
 static const char *const examples[] = {"hbmstress doctor",
                                        "hbmstress doctor --target ./my_target.so", NULL};
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] =
+        "hbmstress can do its work here, whatever extras are missing; the target can be used",
+    [EXIT_BROKEN] = "with --target: it crashes or hangs when it is opened",
+    [EXIT_USAGE] = "bad usage, or the target of --target cannot be used",
+    [EXIT_HARNESS] = "hbmstress cannot do its work here",
+};
+
 const struct subcommand subcommand_doctor = {
     .name = "doctor",
     .summary = "print what this machine has, what is skipped, and what mends it",
@@ -114,11 +122,11 @@ const struct subcommand subcommand_doctor = {
         "builds, drivers and devices, and the library of each adapter.  Each line has a state: ok, limited,\n"
         "missing, broken or unknown.  Below one that is not ok stands what that means and, where one\n"
         "command mends it, that command.  Nothing is changed; a small file is written to the folder of --out\n"
-        "(default: out) and removed.  Exits with 0 when hbmstress itself can do its work here, whatever\n"
-        "extras are missing, and with 4 when it cannot.\n\n"
+        "(default: out) and removed.\n\n"
         "With --target it looks at that target alone: it loads and opens it in another process and prints its\n"
-        "version, options, limits, calls and contract, or in one line why it cannot be used (exit code 2; 1\n"
-        "where it crashes or hangs in open).  docs/doctor.md says more.",
+        "version, options, limits, calls and contract, or in one line why it cannot be used.  docs/doctor.md\n"
+        "says more.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_max = 0,

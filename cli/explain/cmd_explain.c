@@ -199,6 +199,15 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "the out-of-memory is justified; nothing failed; or two runs were compared",
+    [EXIT_BROKEN] =
+        "the out-of-memory is premature, another promise was broken, or the target died",
+    [EXIT_USAGE] = "bad usage or input",
+    [EXIT_UNKNOWN] = "the verdict is unknown: the file lacks the fact that decides",
+    [EXIT_HARNESS] = "hbmstress itself failed or its judges disagree",
+};
+
 const struct subcommand subcommand_explain = {
     .name = "explain",
     .summary = "say why: the first broken promise of a file, or otherwise its first out-of-memory",
@@ -207,9 +216,9 @@ const struct subcommand subcommand_explain = {
         "FILE is an .ops file or anything that import reads.  Explain prints the request, the free memory,\n"
         "who held the rest, what each mitigation had left, and the verdict.  For a premature out-of-memory\n"
         "it prints the plan that would have met the request.  hbmstress replay FILE.ops --certificates DIR\n"
-        "gives the proof.  If a message alone lacks the fact that decides, the verdict is unknown (exit code\n"
-        "3).  Explain then prints when it would be premature, and what would settle it.  The verdict is also\n"
-        "unknown if the list serves a request that failed in the file.\n\n"
+        "gives the proof.  If a message alone lacks the fact that decides, the verdict is unknown.  Explain\n"
+        "then prints when it would be premature, and what would settle it.  The verdict is also unknown if\n"
+        "the list serves a request that failed in the file.\n\n"
         "For the log of a whole job it first prints which rank failed first, at which step, who only waited,\n"
         "and which warnings were no failure (docs/formats/log.md).  DIR has a log for each rank, host or\n"
         "pod, and may have the output of kubectl about the pods.  Explain also reads a log without an\n"
@@ -226,7 +235,7 @@ const struct subcommand subcommand_explain = {
         "of the job: the one in the log, or that of --until (docs/advice.md).\n"
         "--timeline prints the same numbers over time; --svg FILE draws memory and the heap.\n\n"
         "With OTHER_FILE, explain compares the two runs, before and after a change: what grew, what is\n"
-        "new, what is gone at the peak of each.  It exits with 0 when both were compared.\n\n"
+        "new, what is gone at the peak of each.\n\n"
         "A report of XLA's compiler is shown as one: nothing ran, so nothing is replayed.  Explain prints\n"
         "what the program needs, what fragmentation and padding lose, every allocation that is listed, and\n"
         "what the numbers say (docs/formats/hbm_report.md).\n\n"
@@ -234,6 +243,7 @@ const struct subcommand subcommand_explain = {
         "half the batch ...: docs/what-if.md), and a table shows which fit.  --checkpoint-tags names the tags\n"
         "whose blocks are released and made again, whether steps are seen or not.\n\n"
         "For a list with lanes, explain first prints which lane ran when, in a column for each lane.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

@@ -27,13 +27,15 @@ static void sort_subcommands(const struct subcommand *sorted[SUBCOMMAND_COUNT])
     qsort(sorted, SUBCOMMAND_COUNT, sizeof *sorted, compare_names);
 }
 
-static void append_exits(struct writing *text)
+static void append_exits(struct writing *text, const char *const meanings[EXIT_MEANING_COUNT])
 {
     mdoc_section(text, "EXIT STATUS");
     writing_append(text, ".Bl -tag -width Ds\n");
     for (int i = 0; i < EXIT_MEANING_COUNT; i++) {
-        writing_append_format(text, ".It %d\n", i);
-        append_words(text, exit_meanings[i]);
+        if (meanings[i] != NULL) {
+            writing_append_format(text, ".It %d\n", i);
+            append_words(text, meanings[i]);
+        }
     }
     writing_append(text, ".El\n");
 }
@@ -157,7 +159,7 @@ void page_subcommand(struct writing *text, const struct subcommand *subcommand, 
     mdoc_section(text, "DESCRIPTION");
     mdoc_paragraphs(text, subcommand->description);
     append_options(text, subcommand);
-    append_exits(text);
+    append_exits(text, subcommand->exits == NULL ? exit_meanings : subcommand->exits);
     append_examples(text, subcommand->examples);
     append_see_also(text, subcommand);
 }
@@ -188,15 +190,17 @@ void page_program(struct writing *text, const char *date, const char *version)
     append_words(text, "Each subcommand has a page of its own.");
     append_words(text, "hbmstress SUBCOMMAND --help prints the same options.");
     append_subcommands(text);
-    append_exits(text);
+    append_exits(text, exit_meanings);
     append_examples(text, program_examples);
     mdoc_section(text, "SEE ALSO");
+    append_reference(text, "hbm-certificate-check", 1, false);
     sort_subcommands(sorted);
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         char name[64];
         snprintf(name, sizeof name, "hbmstress-%s", sorted[i]->name);
         append_reference(text, name, 1, false);
     }
+    append_reference(text, "hbmstress-target", 3, false);
     append_reference(text, "hbmstress-job", 5, false);
     append_reference(text, "hbmstress-ops", 5, true);
 }

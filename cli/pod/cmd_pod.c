@@ -160,6 +160,14 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "every allocator kept its promises, whoever died or waited",
+    [EXIT_BROKEN] = "an allocator broke a promise",
+    [EXIT_USAGE] = "bad usage or input; or this rank has another list than the others",
+    [EXIT_UNKNOWN] = "an out-of-memory stayed unknown",
+    [EXIT_HARNESS] = "a rank failed, the meeting point is gone, or the user interrupted",
+};
+
 const struct subcommand subcommand_pod = {
     .name = "pod",
     .summary = "run each host of a list as a process of its own, in real time",
@@ -168,12 +176,12 @@ const struct subcommand subcommand_pod = {
         "Each host of the list is a rank: a process with its own allocator, which runs the ops of that host.\n"
         "It waits at a collective until the other members of its group are there.  A rank that is killed or\n"
         "stopped, or whose target crashes, costs only itself: those that wait for it are told so, and go on.\n"
-        "At the end each rank is reported, and who waited in vain for whom, since when.  The exit code is 1\n"
-        "only if an allocator broke a promise.\n\n"
+        "At the end each rank is reported, and who waited in vain for whom, since when.\n\n"
         "DIR gets rank-R.ops (what each rank did, up to the op under way when it is killed), arrivals (the\n"
         "order in which ranks came to collectives) and processes (which process is which rank).\n"
         "--merge makes one list of them, in which that order is kept: replay runs it in lock step.\n\n"
         "With --meet, this is one rank, and rank 0 is the meeting point; mpirun or srun start the others.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 0,

@@ -84,6 +84,12 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "the page is written, whatever it shows",
+    [EXIT_USAGE] = "bad usage or input",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};
+
 const struct subcommand subcommand_report = {
     .name = "report",
     .summary = "write one page that shows a campaign, a list or a field trace",
@@ -92,8 +98,8 @@ const struct subcommand subcommand_report = {
         "PATH is the directory of a campaign, running or ended, or a FILE of any format (list formats),\n"
         "which is run on its target.  Report writes one HTML file that opens from disk and asks no host\n"
         "for anything: the verdict, each finding, memory over time, tables (docs/report.md).\n"
-        "--against compares with an earlier campaign, or with another trace, step by step.\n"
-        "The exit code is 0 when the page is written, whatever it shows.",
+        "--against compares with an earlier campaign, or with another trace, step by step.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,

@@ -202,6 +202,14 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "every promise kept, whether the job fits or not",
+    [EXIT_BROKEN] = "a promise was broken, the target crashed, or something grew beyond --grew",
+    [EXIT_USAGE] = "bad usage or input: nothing was run",
+    [EXIT_UNKNOWN] = "an out-of-memory stayed unknown",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};
+
 const struct subcommand subcommand_scale = {
     .name = "scale",
     .summary = "run one job on more hosts, batches, chips: where it stops to fit",
@@ -216,8 +224,8 @@ const struct subcommand subcommand_scale = {
         "device.\n"
         "The seed is 1 unless --seed says otherwise.  --out FILE stores the rows; --against FILE reports\n"
         "what changed since.\n"
-        "Exit 0: every promise kept, whether it fits or not.  Exit 1: a promise was broken, the target\n"
-        "crashed, or something grew beyond --grew.  docs/scale.md says more.",
+        "docs/scale.md says more.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 0,

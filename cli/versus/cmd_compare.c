@@ -320,6 +320,13 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "no regression; or one target was measured",
+    [EXIT_BROKEN] = "NEW is worse than a threshold allows",
+    [EXIT_USAGE] = "bad usage or input; or the contracts differ, and no --contract is given",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};
+
 const struct subcommand subcommand_compare = {
     .name = "compare",
     .summary = "compare two builds of an allocator on the same op lists",
@@ -330,11 +337,12 @@ const struct subcommand subcommand_compare = {
         "each serves, how many refusals are premature, the smallest capacity that serves the whole list,\n"
         "and what a call costs.  Without FILE.ops the lists are drawn by scenarios from --seed (default 1)\n"
         "on 64M.  Of one TARGET it prints the measurements.\n"
-        "Exit 0: no regression.  Exit 1: NEW is worse than a threshold allows; the list that shows it is\n"
-        "shrunk and written to OUT/regression-LIST.ops.  Exit 2: the two contracts differ, and --contract\n"
-        "does not say by which the refusals are judged.  docs/compare.md says more.\n"
+        "Where NEW is worse than a threshold allows, the list that shows it is shrunk and written to\n"
+        "OUT/regression-LIST.ops.  If the two contracts differ, --contract says by which the refusals are\n"
+        "judged.  docs/compare.md says more.\n"
         "With --robson an adversary chooses each size and each free by where the blocks lie: what each build\n"
         "uses then, beside the bound for any allocator that moves nothing (docs/robson.md).",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,
