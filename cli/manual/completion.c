@@ -362,7 +362,16 @@ static const char fish_functions[] =
     "        end\n"
     "    end\n"
     "end\n\n"
-    "complete -c hbmstress -f\n";
+    "complete -c hbmstress -f\n"
+    "complete -c hbmstress -n '__hbmstress_is' -a help -d 'print the options of a subcommand'\n";
+
+static void append_fish_help(struct writing *text, const struct subcommand *subcommand)
+{
+    writing_append_format(text, "complete -c hbmstress -n '__hbmstress_is help' -a %s -d '",
+                          subcommand->name);
+    append_fish(text, subcommand->summary);
+    writing_append(text, "'\n");
+}
 
 void completion_fish(struct writing *text)
 {
@@ -370,5 +379,6 @@ void completion_fish(struct writing *text)
     writing_append(text, fish_functions);
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         append_fish_subcommand(text, subcommands[i]);
+        append_fish_help(text, subcommands[i]);
     }
 }

@@ -169,7 +169,8 @@ static const char *find_declaration_end(const char *at)
 /* Lines for the compiler alone: guards, includes, the linkage. */
 static bool is_plumbing(const char *line)
 {
-    static const char *const begins[] = {"#if", "#endif", "#include", "extern \"C\"", "}"};
+    static const char *const begins[] = {"#if",     "#endif",       "#include",
+                                         "#pragma", "extern \"C\"", "}"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
         if (strncmp(line, begins[i], strlen(begins[i])) == 0) {
             return true;

@@ -25,12 +25,22 @@ for subcommand in $subcommands; do
     grep -qE "(^|[ (])$subcommand([ )]|\$)" "$source/cli/manual/CMakeLists.txt" ||
         fail "$subcommand: its page is not installed"
     plain=$(sed 's/\\-/-/g; s/Fl Fl /--/g' "$page")
+    help=$("$hbmstress" "$subcommand" --help)
+    grep -q '^Exit codes:$' <<<"$help" || help=$("$hbmstress" --help)
+    diff <(sed -n '/^Exit codes:$/,/^$/s/^  \([0-4]\)  //p' <<<"$help" | tr -d '\n') \
+        <(sed -n '/^\.Sh EXIT STATUS/,/^\.El/{/^\./d;s/\\-/-/g;p;}' "$page" | tr -d '\n') >/dev/null ||
+        fail "$subcommand: the exit codes on its page are not those of --help"
     options=$("$hbmstress" "$subcommand" --help | sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p')
     for option in $options; do
         grep -qE -- "^\.It (Fl [a-zA-Z] , )?$option( |\$)" <<<"$plain" || fail "$subcommand: $option is not on its page"
         grep -qF -- "'$subcommand $option'" "$pages/hbmstress" || grep -E "^ *$subcommand\) echo" "$pages/hbmstress" |
             grep -qF -- "$option" || fail "bash: $subcommand $option is not completed"
     done
+done
+
+# These have exit codes of their own.
+for subcommand in check shrink explain infer compare report-bug pod scale budget doctor list; do
+    "$hbmstress" "$subcommand" --help | grep -q '^Exit codes:$' || fail "$subcommand --help has no exit codes"
 done
 
 # That of the checker is written by hand.
@@ -65,6 +75,7 @@ check_header() {
 check_header hbmstress-target.3 harness/target.h
 check_header libhbm.3 allocator/hbm.h
 check_header libhbm.3 allocator/hbm_shape.h
+grep -qE "pragma|HBM_MUST_USE __" "$pages"/*.3 && fail "a page has what is for the compiler alone"
 
 if command -v mandoc >/dev/null; then
     for page in "$pages"/*.[135]; do
@@ -108,6 +119,8 @@ if command -v fish >/dev/null; then
     grep -q '^first_fit' "$work/fish" || fail "fish: $(cat "$work/fish")"
     fish -c "source $pages/hbmstress.fish; complete -C 'hbmstress run --ta'" >"$work/fish" 2>&1
     grep -q '^--target-option' "$work/fish" || fail "fish: $(cat "$work/fish")"
+    fish -c "source $pages/hbmstress.fish; complete -C 'hbmstress help repl'" >"$work/fish" 2>&1
+    grep -q '^replay' "$work/fish" || fail "fish: help: $(cat "$work/fish")"
 else
     echo "skipped: fish is not installed"
 fi
