@@ -274,6 +274,7 @@ HBM_MUST_USE enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buf
 HBM_MUST_USE enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer,
                                         const struct hbm_request *request, struct hbm_buffer **out);
 
+#define HBM_ADDRESS_NONE UINT64_MAX
 /* Where the block is now and how large it is (a multiple of the granule).  The address may change
  * in any call that defragments while the buffer is movable: hold it to rely on it.
  * HBM_ADDRESS_NONE: the contents are stranded on the host.  Blocks that must change places go by
@@ -282,7 +283,6 @@ HBM_MUST_USE enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buff
  * written to the old place, and before the contents are at the new one, they stay on the host. They
  * are safe there, count as in use, and are put back by the first call that is granted: every call
  * tries that first, but for those that only read (addresses, sizes, counters, reports). */
-#define HBM_ADDRESS_NONE UINT64_MAX
 uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer);
 uint64_t hbm_buffer_size(struct hbm *hbm, const struct hbm_buffer *buffer);
 
@@ -417,9 +417,9 @@ struct hbm_failure {
 const char *hbm_error(const struct hbm *hbm);
 const struct hbm_failure *hbm_last_failure(const struct hbm *hbm);
 
+#define HBM_SIZE_TEXT_BYTES 24
 /* Prints bytes as the runtime does (1002.00M, 4.0K, 0B).  Writes at most `capacity` bytes with the
  * terminating NUL and returns text.  HBM_SIZE_TEXT_BYTES is always enough. */
-#define HBM_SIZE_TEXT_BYTES 24
 char *hbm_size_print(int64_t bytes, char *text, size_t capacity);
 
 /* ---- report --- */

@@ -94,9 +94,9 @@ enum hbm_shape_result hbm_shape_unpadded_bytes(const struct hbm_shape *shape, ui
 enum hbm_shape_result hbm_shape_parse(const char *text, struct hbm_shape *shape,
                                       size_t *error_offset);
 
+#define HBM_SHAPE_TEXT_BYTES 288
 /* Prints the same form; at most `capacity` bytes with NUL; HBM_SHAPE_TEXT_BYTES is always enough.
  */
-#define HBM_SHAPE_TEXT_BYTES 288
 char *hbm_shape_print(const struct hbm_shape *shape, char *text, size_t capacity);
 
 #pragma GCC visibility pop

@@ -70,6 +70,7 @@ static void put_pages(struct manual *manual, struct writing *text)
 struct header_page {
     const char *name, *summary;
     const char *paths[2], *installed[2];
+    const char *build; /* a command */
     const char *also;
 };
 static const struct header_page header_pages[] = {
@@ -77,11 +78,15 @@ static const struct header_page header_pages[] = {
      "the table that an allocator under test exports",
      {"harness/target.h", NULL},
      {"hbmstress/target.h", NULL},
+     "cc -shared -fPIC -o mine.so mine.c \\\n"
+     "    $(pkg-config --cflags hbmstress-kit)\n"
+     "hbmstress run --target ./mine.so --capacity 64M",
      ".Xr hbmstress 1 ,\n.Xr hbmstress-infer 1 ,\n.Xr hbmstress-new-target 1\n"},
     {"libhbm",
      "an allocator of device memory",
      {"allocator/hbm.h", "allocator/hbm_shape.h"},
      {"hbm/hbm.h", "hbm/hbm_shape.h"},
+     "cc -o program program.c $(pkg-config --cflags --libs libhbm)",
      ".Xr hbmstress 1\n"},
 };
 
@@ -139,6 +144,8 @@ static void put_headers(struct manual *manual, struct writing *text)
             writing_append_format(text, ".In %s\n", page->installed[j]);
         }
         append_headers(manual, page, text);
+        mdoc_section(text, "EXAMPLES");
+        mdoc_display(text, page->build);
         mdoc_section(text, "SEE ALSO");
         writing_append(text, page->also);
         snprintf(name, sizeof name, "%s.3", page->name);
