@@ -429,8 +429,8 @@ const struct run_option_row run_option_rows[] = {
      .set = set_job},
     {.name = "--out",
      .argument = "DIR",
-     .summary = "write results.jsonl, repros/ and certificates/ to DIR (default of run: out); of "
-                "infer the op list of each experiment; of scale the file of its rows",
+     .summary = "the folder to write to (of run: results.jsonl, repros/ and certificates/, default "
+                "out); of scale the file of its rows",
      .set = set_out},
     {.name = "--baseline",
      .argument = "FILE",
