@@ -50,7 +50,7 @@ function(hbmstress_ask_git source result)
     if(NOT HBMSTRESS_GIT)
         return()
     endif()
-    execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=GIT_DIR --unset=GIT_WORK_TREE --unset=GIT_INDEX_FILE
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=GIT_DIR --unset=GIT_WORK_TREE --unset=GIT_INDEX_FILE --unset=GIT_COMMON_DIR
             ${HBMSTRESS_GIT} -C "${source}" ${ARGN}
         OUTPUT_VARIABLE printed OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
     if(status EQUAL 0)
