@@ -1,5 +1,6 @@
 /* Whether a dump is complete and its chunks tile the regions. */
 #include "formats/bfc/private/bfc.h"
+#include "harness/base/compare.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -110,41 +111,36 @@ static enum import_result check_region(struct bfc_dump *dump, size_t index,
     const size_t end_chunk = index + 1 < dump->region_count ? region[1].first_chunk
                                                             : dump->chunk_count;
     uint64_t listed_bytes = 0;
-    enum import_result result = IMPORT_OK;
-    for (size_t i = region->first_chunk; result == IMPORT_OK && i < end_chunk; i++) {
+    for (size_t i = region->first_chunk; i < end_chunk; i++) {
         struct bfc_chunk *chunk = &dump->chunks[i];
         chunk->begins_region = i == region->first_chunk;
         if (!chunk->begins_region) {
-            result = check_place(chunk, region, dump->chunks[region->first_chunk].address, error);
+            IMPORT_TRY(
+                check_place(chunk, region, dump->chunks[region->first_chunk].address, error));
         }
         listed_bytes += chunk->size_bytes;
-        if (result == IMPORT_OK && listed_bytes > region->size_bytes) {
+        if (listed_bytes > region->size_bytes) {
             return import_fail(error, IMPORT_INVALID, chunk->line, 0,
                                "with this chunk, the region of %" PRIu64
                                " bytes (line %zu) lists %" PRIu64 " bytes",
                                region->size_bytes, region->line, listed_bytes);
         }
-        if (result == IMPORT_OK) {
-            result = check_next(chunk, listed_bytes == region->size_bytes, error);
-        }
+        IMPORT_TRY(check_next(chunk, listed_bytes == region->size_bytes, error));
     }
-    if (result == IMPORT_OK && listed_bytes < region->size_bytes) {
+    if (listed_bytes < region->size_bytes) {
         return import_fail(error, IMPORT_INCOMPLETE, region->line, 0,
                            "lines are missing: the region has %" PRIu64 " bytes, but only %" PRIu64
                            " are listed",
                            region->size_bytes, listed_bytes);
     }
-    return result;
+    return IMPORT_OK;
 }
 
 static int compare_chunks(const void *a, const void *b)
 {
     const struct bfc_chunk *x = a;
     const struct bfc_chunk *y = b;
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    return (x->line > y->line) - (x->line < y->line);
+    return compare_places(x->address, x->line, y->address, y->line);
 }
 
 /* Newer dumps are sorted already. */
@@ -186,20 +182,17 @@ static enum import_result find_borders(struct bfc_dump *dump, struct import_erro
 
 static enum import_result check_chunks(struct bfc_dump *dump, struct import_error *error)
 {
-    enum import_result result = check_sizes(dump, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_sizes(dump, error));
     const bool has_regions = dump->region_count > 0 || dump->chunks[0].has_next;
     if (has_regions && (dump->region_count == 0 || dump->regions[0].first_chunk > 0)) {
         return import_fail(
             error, IMPORT_INCOMPLETE, dump->chunks[0].line, 0,
             "lines are missing: there is no 'Next region of size' before this chunk");
     }
-    for (size_t i = 0; result == IMPORT_OK && i < dump->region_count; i++) {
-        result = check_region(dump, i, error);
+    for (size_t i = 0; i < dump->region_count; i++) {
+        IMPORT_TRY(check_region(dump, i, error));
     }
-    return result == IMPORT_OK ? find_borders(dump, error) : result;
+    return find_borders(dump, error);
 }
 
 static void add_up(struct bfc_dump *dump)
@@ -224,17 +217,10 @@ static void add_up(struct bfc_dump *dump)
 
 enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error)
 {
-    enum import_result result = check_parts(dump, error);
-    if (result == IMPORT_OK) {
-        result = check_chunks(dump, error);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_parts(dump, error));
+    IMPORT_TRY(check_chunks(dump, error));
     add_up(dump);
-    result = bfc_check_sums(dump, error);
-    if (result == IMPORT_OK) {
-        result = bfc_check_map(dump, error);
-    }
-    return result == IMPORT_OK ? bfc_check_request(dump, error) : result;
+    IMPORT_TRY(bfc_check_sums(dump, error));
+    IMPORT_TRY(bfc_check_map(dump, error));
+    return bfc_check_request(dump, error);
 }

@@ -29,11 +29,8 @@ static uint32_t retire_rests(struct trace *trace)
     for (unsigned host = 0; host < setup->host_count; host++) {
         const uint64_t bytes = measure_device(trace, (uint8_t)host);
         if (bytes < setup->capacity_bytes) {
-            struct op op = op_make(OP_RETIRE);
-            op.address = bytes;
-            op.size_bytes = setup->capacity_bytes - bytes;
-            op.host = (uint8_t)host;
-            op_list_append(&retired, &op);
+            op_list_append(&retired, &OP_TO_MAKE(OP_RETIRE, .host = (uint8_t)host, .address = bytes,
+                                                 .size_bytes = setup->capacity_bytes - bytes));
         }
     }
     if (retired.count > 0) {
@@ -77,13 +74,6 @@ static void put_op(struct builder *builder, const struct op *op)
     op_list_append(&builder->list, op);
 }
 
-static struct op make_pause(uint8_t lane)
-{
-    struct op op = op_make(OP_ADVANCE);
-    op.lane = lane;
-    return op;
-}
-
 /* Who asked and got nothing has nothing to free; where a replay may grant it, it must not keep it.
  */
 static void free_failure(struct builder *builder, const struct op *failed)
@@ -94,11 +84,8 @@ static void free_failure(struct builder *builder, const struct op *failed)
     if (live_bytes + failed->size_bytes > measure_device(builder->trace, failed->host)) {
         return;
     }
-    struct op op = op_make(OP_FREE);
-    op.lane = failed->lane;
-    op.host = failed->host;
-    op.ref = (uint32_t)builder->list.count - 1;
-    put_op(builder, &op);
+    put_op(builder, &OP_ON(OP_FREE, (uint32_t)builder->list.count - 1, .lane = failed->lane,
+                           .host = failed->host));
     builder->freed_failures++;
 }
 
@@ -109,8 +96,7 @@ static void put_event(struct builder *builder, uint32_t number, struct op op, bo
     op.ref = number_now(builder, op.ref);
     op.event = number_now(builder, op.event);
     if (is_laned && trace_lanes_would_wait(&builder->list, &op, builder->last[op.lane])) {
-        const struct op pause = make_pause(op.lane);
-        put_op(builder, &pause);
+        put_op(builder, &OP_TO_MAKE(OP_ADVANCE, .lane = op.lane)); /* a pause */
     }
     builder->numbers[number] = (uint32_t)builder->list.count;
     put_op(builder, &op);

@@ -165,12 +165,10 @@ static void count_out(struct trace *trace, const struct trace_block *block)
 
 static struct op make_alloc(const struct trace_event *event)
 {
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = event->size_bytes;
-    op.tag = event->tag;
-    op.host = event->host;
-    op.unpadded_bytes = event->requested_bytes < event->size_bytes ? event->requested_bytes : 0;
-    return op;
+    const bool is_padded = event->requested_bytes < event->size_bytes;
+    return OP_TO_MAKE(OP_ALLOC, .size_bytes = event->size_bytes, .tag = event->tag,
+                      .host = event->host,
+                      .unpadded_bytes = is_padded ? event->requested_bytes : 0);
 }
 
 enum import_result trace_alloc(struct trace *trace, const struct trace_event *event)

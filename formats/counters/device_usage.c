@@ -53,8 +53,8 @@ static void add(struct usage *usage, const char *name, size_t length, const stru
 static bool take_pair(struct phrase_cursor *cursor, struct unit_size *used, struct unit_size *limit)
 {
     struct phrase_cursor ahead = *cursor;
-    if (!unit_size_take(&ahead, used) || !phrase_take(&ahead, "/") ||
-        !unit_size_take(&ahead, limit) || limit->bytes == 0 || used->bytes > limit->bytes ||
+    if (!phrase_take_unit_size(&ahead, used) || !phrase_take(&ahead, "/") ||
+        !phrase_take_unit_size(&ahead, limit) || limit->bytes == 0 || used->bytes > limit->bytes ||
         limit->bytes > CAPACITY_BYTES_MAX / 8) {
         return false;
     }

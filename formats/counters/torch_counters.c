@@ -83,7 +83,7 @@ static void take_row(const char *text, size_t length, enum torch_metric metric,
         .text = text, .length = length, .at = (size_t)(at - text) + strlen(name)};
     for (unsigned kind = 0; kind < TORCH_KIND_COUNT; kind++) {
         if (!phrase_take(&cursor, "|") ||
-            !unit_size_take(&cursor, &counters->bytes[metric][kind])) {
+            !phrase_take_unit_size(&cursor, &counters->bytes[metric][kind])) {
             return;
         }
         counters->known[metric] |= 1u << kind;

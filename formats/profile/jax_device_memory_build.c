@@ -59,12 +59,10 @@ static void append_group(struct import *import, const struct group *group, uint8
                          uint8_t tag)
 {
     for (uint64_t i = 0; i < group->count; i++) {
-        struct op op = op_make(group->is_program ? OP_LOAD : OP_ALLOC);
-        op.size_bytes = group->bytes / group->count + (i < group->bytes % group->count);
-        op.host = host;
-        op.tag = tag;
-        const uint32_t number = import_append(import, &op);
-        stacks_say(import->stacks, number, group->stack);
+        const struct op op = OP_TO_MAKE(
+            group->is_program ? OP_LOAD : OP_ALLOC, .host = host, .tag = tag,
+            .size_bytes = group->bytes / group->count + (i < group->bytes % group->count));
+        stacks_say(import->stacks, import_append(import, &op), group->stack);
     }
 }
 

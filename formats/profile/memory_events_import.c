@@ -193,10 +193,7 @@ static void hold_rests(const struct feed *feed, const struct trace_totals *total
     }
     op_list_init(&holds);
     for (size_t i = end - (size_t)feed->rest_count; i < end; i++) {
-        struct op hold = op_make(OP_HOLD);
-        hold.ref = (uint32_t)i;
-        hold.host = import->ops.ops[i].host;
-        op_list_append(&holds, &hold);
+        op_list_append(&holds, &OP_ON(OP_HOLD, (uint32_t)i, .host = import->ops.ops[i].host));
     }
     op_list_insert(&import->ops, end, holds.ops, holds.count);
     for (size_t i = 0; i < import->said_count; i++) {

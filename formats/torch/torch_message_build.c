@@ -310,10 +310,8 @@ static enum import_result build_heap(const struct torch_message *message, const 
 
 static void append_request(const struct plan *plan, struct import *import)
 {
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = plan->requested;
-    const uint32_t request = import_append(import, &op);
-    import_say(import, request, SAID_FAILED, 0);
+    import_say(import, import_append(import, &OP_TO_MAKE(OP_ALLOC, .size_bytes = plan->requested)),
+               SAID_FAILED, 0);
 }
 
 /* --- what is said of it --- */

@@ -53,26 +53,17 @@ bool hbm_allocations_find(const char *text, size_t length, size_t *offset)
 
 /* --- lines --- */
 
-/* Takes a size and the words behind it, all on this line. */
-static bool take_size_and(struct phrase_cursor *cursor, struct size_range *range, const char *words)
-{
-    return phrase_take_size(cursor, range) && phrase_take(cursor, words);
-}
-
 /* "HBM allocations: N blocks, S in use (N bytes), S of it padding, S reserved, S free, S limit" */
 static bool parse_header(const struct line *line, struct hbm_allocations *allocations)
 {
     struct phrase_cursor cursor = {.text = line->text, .length = line->length};
     struct size_range used;
-    return phrase_take(&cursor, header_words) &&
-           phrase_take_count(&cursor, &allocations->block_count) &&
-           phrase_take(&cursor, "blocks,") && take_size_and(&cursor, &used, "in use (") &&
-           phrase_take_count(&cursor, &allocations->used_bytes) &&
-           phrase_take(&cursor, "bytes),") &&
-           take_size_and(&cursor, &allocations->padding, "of it padding,") &&
-           take_size_and(&cursor, &allocations->reserved, "reserved,") &&
-           take_size_and(&cursor, &allocations->free, "free,") &&
-           take_size_and(&cursor, &allocations->limit, "limit");
+    return phrase_scan(&cursor,
+                       "HBM allocations: %N blocks, %S in use ( %N bytes), %S of it padding, "
+                       "%S reserved, %S free, %S limit",
+                       &allocations->block_count, &used, &allocations->used_bytes,
+                       &allocations->padding, &allocations->reserved, &allocations->free,
+                       &allocations->limit);
 }
 
 /* "  movable: 1 blocks, 195.5K (200192 bytes)" */
@@ -92,9 +83,8 @@ static bool parse_state(const struct line *line, struct hbm_allocations *allocat
                                        .at = (size_t)(at - line->text) + name_length + 1};
         struct size_range size;
         uint64_t count = 0, bytes = 0;
-        if (phrase_take_count(&cursor, &count) && phrase_take(&cursor, "blocks,") &&
-            take_size_and(&cursor, &size, "(") && phrase_take_count(&cursor, &bytes) &&
-            phrase_take(&cursor, "bytes)") && !allocations->states[i].is_said) {
+        if (phrase_scan(&cursor, "%N blocks, %S ( %N bytes)", &count, &size, &bytes) &&
+            !allocations->states[i].is_said) {
             allocations->states[i].is_said = true;
             allocations->states[i].count = count;
             allocations->states[i].bytes = bytes;
@@ -122,19 +112,16 @@ static const char *find_last(const char *text, size_t length, const char *words)
 static bool parse_row_end(const char *text, size_t length, struct hbm_row *row, size_t *end)
 {
     const char *unpadded = find_last(text, length, ", unpadded ");
-    if (unpadded == NULL) {
-        return false;
-    }
-    const char *shape = find_last(text, (size_t)(unpadded - text), ", shape ");
+    const char *shape = unpadded == NULL ? NULL
+                                         : find_last(text, (size_t)(unpadded - text), ", shape ");
     if (shape == NULL) {
         return false;
     }
     struct phrase_cursor cursor = {
         .text = text, .length = length, .at = (size_t)(unpadded - text) + strlen(", unpadded ")};
     *end = (size_t)(shape - text);
-    return take_size_and(&cursor, &row->unpadded, ",") && phrase_take(&cursor, "padding") &&
-           take_size_and(&cursor, &row->padding, ",") &&
-           phrase_take_count(&cursor, &row->size_bytes) && phrase_take(&cursor, "bytes");
+    return phrase_scan(&cursor, "%S , padding %S , %N bytes", &row->unpadded, &row->padding,
+                       &row->size_bytes);
 }
 
 static bool take_address(struct phrase_cursor *cursor, uint64_t *address)

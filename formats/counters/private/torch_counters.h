@@ -3,7 +3,7 @@
 #define FORMATS_COUNTERS_PRIVATE_TORCH_COUNTERS_H
 
 #include "formats/common/import.h"
-#include "formats/common/unit_size.h"
+#include "formats/common/phrase.h"
 
 /* Bytes of all pools together; the table has them in this order, and other rows between. */
 enum torch_metric {
