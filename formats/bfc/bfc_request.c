@@ -17,7 +17,7 @@ static bool is_possible_request(const struct bfc_dump *dump, uint64_t rounded_by
     if (dump->request_line == 0) {
         return true;
     }
-    const struct bfc_text *text = &dump->requested; /* "112.5KiB" */
+    const struct text_part *text = &dump->requested; /* "112.5KiB" */
     char number[SETUP_NAME_BYTES];
     const size_t length = text->length >= 3 && text->at[text->length - 2] == 'i' ? text->length - 2
                                                                                  : text->length;
@@ -54,7 +54,7 @@ static uint64_t find_request_of_shape(const struct bfc_dump *dump)
 static uint64_t find_request_of_text(const struct bfc_dump *dump)
 {
     struct size_range range;
-    const struct bfc_text *text = dump->bin_for_line != 0 ? &dump->bin_for : &dump->requested;
+    const struct text_part *text = dump->bin_for_line != 0 ? &dump->bin_for : &dump->requested;
     const bool has_unit = text->length >= 3 && text->at[text->length - 2] == 'i';
     if (!printed_size_parse(text->at, has_unit ? text->length - 2 : text->length, &range) ||
         range.high > CAPACITY_BYTES_MAX || !printed_size_align(&range, BFC_GRANULE_BYTES)) {

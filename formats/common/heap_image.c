@@ -24,21 +24,10 @@ void heap_image_deinit(struct heap_image *image)
     heap_image_init(image);
 }
 
-enum import_result heap_image_add(struct heap_image *image, const struct heap_span *span,
-                                  struct import_error *error)
+void heap_image_add(struct heap_image *image, const struct heap_span *span)
 {
-    if (image->count == image->room) {
-        const size_t room = image->room == 0 ? 64 : image->room * 2;
-        struct heap_span *spans = realloc(image->spans, room * sizeof *spans);
-        if (spans == NULL) {
-            return import_fail(error, IMPORT_UNREADABLE, span->line, 0,
-                               "no host memory for the ranges of the heap");
-        }
-        image->spans = spans;
-        image->room = room;
-    }
+    image->spans = array_grown(image->spans, image->count, &image->room, sizeof *image->spans);
     image->spans[image->count++] = *span;
-    return IMPORT_OK;
 }
 
 /* --- what the spans say --- */

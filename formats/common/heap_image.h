@@ -52,9 +52,8 @@ struct heap_image {
 void heap_image_init(struct heap_image *image);
 void heap_image_deinit(struct heap_image *image);
 
-/* Adds a copy.  IMPORT_UNREADABLE: no host memory. */
-enum import_result heap_image_add(struct heap_image *image, const struct heap_span *span,
-                                  struct import_error *error);
+/* Adds a copy. */
+void heap_image_add(struct heap_image *image, const struct heap_span *span);
 
 /* Names of tags are set before.  Sorts the spans by host and address, and appends to import->ops
  * (so far empty) what builds them; of each block's op it says SAID_ADDRESS.  Blocks are OP_ALLOC of

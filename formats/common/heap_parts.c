@@ -19,12 +19,11 @@ void heap_parts_begin_host(struct heap_parts *parts, uint8_t host)
     parts->end_bytes = 0;
 }
 
-enum import_result heap_parts_add(struct heap_parts *parts, struct import *import, const char *name,
-                                  uint64_t size_bytes, enum heap_span_state state,
-                                  struct import_error *error)
+void heap_parts_add(struct heap_parts *parts, struct import *import, const char *name,
+                    uint64_t size_bytes, enum heap_span_state state)
 {
     if (size_bytes == 0) {
-        return IMPORT_OK;
+        return;
     }
     const struct heap_span span = {
         .address = parts->end_bytes,
@@ -37,5 +36,5 @@ enum import_result heap_parts_add(struct heap_parts *parts, struct import *impor
     };
     parts->end_bytes += size_bytes;
     import->view = IMPORT_SUMS;
-    return heap_image_add(&parts->image, &span, error);
+    heap_image_add(&parts->image, &span);
 }

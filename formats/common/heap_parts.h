@@ -22,10 +22,8 @@ void heap_parts_deinit(struct heap_parts *parts);
 /* The parts that follow are of that device, from its bottom on. */
 void heap_parts_begin_host(struct heap_parts *parts, uint8_t host);
 
-/* Puts a part of that name (no name for free memory) on top.  A part of 0 bytes is nothing.
- * IMPORT_UNREADABLE: no host memory. */
-enum import_result heap_parts_add(struct heap_parts *parts, struct import *import, const char *name,
-                                  uint64_t size_bytes, enum heap_span_state state,
-                                  struct import_error *error);
+/* Puts a part of that name (no name for free memory) on top.  A part of 0 bytes is nothing. */
+void heap_parts_add(struct heap_parts *parts, struct import *import, const char *name,
+                    uint64_t size_bytes, enum heap_span_state state);
 
 #endif

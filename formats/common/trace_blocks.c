@@ -1,6 +1,7 @@
 #include "formats/common/private/trace_blocks.h"
 
-#include "formats/common/hash_seed.h"
+#include "formats/common/slots.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 
@@ -41,17 +42,15 @@ static struct trace_block *find_block(const struct trace_blocks *blocks, uint8_t
     }
 }
 
-/* Moves all to a new table.  False: no host memory, and nothing has changed. */
-static bool rebuild_table(struct trace_blocks *blocks, unsigned room_log2)
+/* Moves all to a new table. */
+static void rebuild_table(struct trace_blocks *blocks, unsigned room_log2)
 {
     struct trace_blocks fresh = {.room = (size_t)1 << room_log2,
                                  .room_log2 = room_log2,
                                  .seed = blocks->seed,
                                  .count = blocks->count};
     fresh.blocks = calloc(fresh.room, sizeof *fresh.blocks);
-    if (fresh.blocks == NULL) {
-        return false;
-    }
+    CHECK(fresh.blocks != NULL);
     for (size_t i = 0; i < blocks->room; i++) {
         const struct trace_block *block = &blocks->blocks[i];
         size_t probe_count = 0;
@@ -61,30 +60,18 @@ static bool rebuild_table(struct trace_blocks *blocks, unsigned room_log2)
     }
     free(blocks->blocks);
     *blocks = fresh;
-    return true;
-}
-
-/* Room for one more.  False: no host memory. */
-static bool make_room(struct trace_blocks *blocks)
-{
-    if (blocks->count < blocks->room / 2) {
-        return true;
-    }
-    return rebuild_table(blocks, blocks->room == 0 ? ROOM_LOG2_MIN : blocks->room_log2 + 1);
 }
 
 struct trace_block *trace_blocks_at(struct trace_blocks *blocks, uint8_t host, uint64_t address)
 {
     size_t probe_count = 0;
-    if (!make_room(blocks)) {
-        return NULL;
+    if (blocks->count >= blocks->room / 2) { /* room for one more */
+        rebuild_table(blocks, blocks->room == 0 ? ROOM_LOG2_MIN : blocks->room_log2 + 1);
     }
     struct trace_block *block = find_block(blocks, host, address, &probe_count);
     while (probe_count > PROBE_MAX) {
         blocks->seed = hash_seed_draw();
-        if (!rebuild_table(blocks, blocks->room_log2)) {
-            return NULL;
-        }
+        rebuild_table(blocks, blocks->room_log2);
         block = find_block(blocks, host, address, &probe_count);
     }
     if (block->state == TRACE_NEVER_SEEN) {

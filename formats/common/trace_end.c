@@ -3,6 +3,7 @@
 #include "formats/common/private/trace_state.h"
 
 #include "harness/base/align.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,19 +128,16 @@ static void renumber_stacks(const struct builder *builder, struct stacks *stacks
     }
 }
 
-bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
+void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
                        uint64_t *freed_failures)
 {
     struct import *import = trace->import;
     struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
     if (trace->start.count == 0 && trace->failure_count == 0 && !is_laned) {
         put_in_one_lane(&import->ops);
-        return true;
+        return;
     }
-    builder.numbers = malloc((import->ops.count + 1) * sizeof *builder.numbers);
-    if (builder.numbers == NULL) {
-        return false;
-    }
+    builder.numbers = array_resized(NULL, (import->ops.count + 1) * sizeof *builder.numbers);
     op_list_init(&trace->start); /* it goes on as the list */
     memset(builder.last, 0xFF, sizeof builder.last);
     builder.last[0] = builder.list.count == 0 ? OP_NONE : (uint32_t)builder.list.count - 1;
@@ -155,7 +153,6 @@ bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
     if (is_laned) {
         trace_lanes_schedule(&import->ops);
     }
-    return true;
 }
 
 /* --- the setup --- */
@@ -298,9 +295,7 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
                                trace->error));
     const uint32_t retired = retire_rests(trace);
     totals->retired = retired;
-    if (!trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures)) {
-        return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
-    }
+    trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures);
     note_failures(trace, freed_failures);
     return IMPORT_OK;
 }

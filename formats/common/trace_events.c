@@ -14,16 +14,14 @@ struct trace *trace_begin(const struct import_input *input, struct import *impor
                           struct import_error *error)
 {
     struct trace *trace = calloc(1, sizeof *trace);
-    if (trace == NULL) {
-        return NULL;
-    }
-    CHECK(import->ops.count == 0);
-    trace->input = input;
-    trace->import = import;
-    trace->error = error;
-    trace->host_count = 1;
-    trace->granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes
-                                                            : import->setup.granule_bytes;
+    CHECK(trace != NULL && import->ops.count == 0);
+    *trace = (struct trace){.input = input,
+                            .import = import,
+                            .error = error,
+                            .host_count = 1,
+                            .granule_bytes = input->fixed->granule_bytes != 0
+                                                 ? input->fixed->granule_bytes
+                                                 : import->setup.granule_bytes};
     op_list_init(&trace->start);
     return trace;
 }
@@ -44,12 +42,13 @@ uint8_t trace_tag(struct trace *trace, const char *name, size_t length)
     return tag_table_add(&trace->tags, &trace->import->setup, name, length);
 }
 
-/* --- what events share --- */
-
-static enum import_result fail_no_host_memory(const struct trace *trace)
+uint8_t trace_give_tag(void *trace, size_t rank, const char *name)
 {
-    return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
+    (void)rank;
+    return trace_tag(trace, name, strlen(name));
 }
+
+/* --- what events share --- */
 
 static enum import_result fail_event(const struct trace *trace, const struct trace_event *event,
                                      const char *reason)
@@ -57,14 +56,10 @@ static enum import_result fail_event(const struct trace *trace, const struct tra
     return import_fail(trace->error, IMPORT_INVALID, event->line, 0, reason, event->address);
 }
 
-/* False: no host memory. */
-static bool find_stream(struct trace *trace, uint64_t stream, uint32_t *number)
+static uint32_t find_stream(struct trace *trace, uint64_t stream)
 {
     if (trace->stream_count == 0 || trace->stream_last != stream) {
         struct trace_block *known = trace_blocks_at(&trace->streams, 0, stream);
-        if (known == NULL) {
-            return false;
-        }
         if (known->state == TRACE_NEVER_SEEN) {
             known->state = TRACE_LIVE;
             known->op = trace->stream_count++;
@@ -72,22 +67,18 @@ static bool find_stream(struct trace *trace, uint64_t stream, uint32_t *number)
         trace->stream_last = stream;
         trace->stream_last_number = known->op;
     }
-    *number = trace->stream_last_number;
-    return true;
+    return trace->stream_last_number;
 }
 
 /* Appends an op in the lane of the event's stream. */
 static enum import_result add_op(struct trace *trace, const struct trace_event *event,
                                  struct op *op)
 {
-    uint32_t stream = 0;
     if (trace->import->ops.count >= TRACE_OPS_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                            "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
-    if (!find_stream(trace, event->stream, &stream)) {
-        return fail_no_host_memory(trace);
-    }
+    const uint32_t stream = find_stream(trace, event->stream);
     op->lane = stream < LANES_CLIENT_COUNT_MAX ? (uint8_t)stream : 0;
     op->host = event->host;
     *room_next(&trace->import->ops) = *op;
@@ -178,9 +169,6 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
         return result;
     }
     struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
-    if (block == NULL) {
-        return fail_no_host_memory(trace);
-    }
     if (block->state == TRACE_LIVE || block->state == TRACE_QUEUED) {
         return fail_event(trace, event, "a block is allocated at 0x%" PRIx64 ", where one is live");
     }
@@ -255,9 +243,6 @@ enum import_result trace_was_there(struct trace *trace, const struct trace_event
 {
     IMPORT_TRY(check_size(trace, event));
     struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
-    if (block == NULL) {
-        return fail_no_host_memory(trace);
-    }
     if (block->state == TRACE_NEVER_SEEN) {
         return add_to_start(trace, event, block);
     }
@@ -346,9 +331,6 @@ static enum import_result free_block(struct trace *trace, const struct trace_eve
 {
     IMPORT_TRY(check_host(trace, event));
     struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
-    if (block == NULL) {
-        return fail_no_host_memory(trace);
-    }
     switch ((enum trace_state)block->state) {
     case TRACE_NEVER_SEEN:
         return free_unseen(trace, event, block, how);

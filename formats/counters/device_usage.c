@@ -8,6 +8,7 @@
 #include "formats/common/size_text.h"
 #include "formats/counters/private/counters.h"
 #include "harness/base/align.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -185,9 +186,7 @@ static enum import_result import_device_usage(const struct import_input *input,
                                               struct import *import, struct import_error *error)
 {
     struct usage *usage = calloc(1, sizeof *usage);
-    if (usage == NULL) {
-        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the table");
-    }
+    CHECK(usage != NULL);
     read_usage(input->text, input->length, usage);
     enum import_result result = IMPORT_OK;
     if (usage->count == 0) {

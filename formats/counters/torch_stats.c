@@ -56,14 +56,11 @@ static enum import_result build_heap(const struct parts *parts, const struct imp
                {"freed, waiting for a stream", parts->waiting},
                {"allocated", parts->allocated}};
     struct heap_parts heap;
-    enum import_result result = IMPORT_OK;
     heap_parts_init(&heap);
-    for (size_t i = 0; result == IMPORT_OK && i < sizeof all / sizeof all[0]; i++) {
-        result = heap_parts_add(&heap, import, all[i].name, all[i].bytes, HEAP_SPAN_IN_USE, error);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        heap_parts_add(&heap, import, all[i].name, all[i].bytes, HEAP_SPAN_IN_USE);
     }
-    if (result == IMPORT_OK) {
-        result = heap_image_build(&heap.image, input->fixed, import, error);
-    }
+    const enum import_result result = heap_image_build(&heap.image, input->fixed, import, error);
     heap_parts_deinit(&heap);
     return result;
 }
@@ -189,15 +186,9 @@ static enum import_result import_torch_stats(const struct import_input *input,
     } else {
         torch_counters_read_table(input->text, input->length, &counters);
     }
-    enum import_result result = check_counters(&counters, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_counters(&counters, error));
     const struct parts parts = choose_parts(&counters);
-    result = build_heap(&parts, input, import, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(build_heap(&parts, input, import, error));
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
     tell_parts(&parts, import);
     tell_numbers(&counters, import);

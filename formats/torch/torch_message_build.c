@@ -228,17 +228,12 @@ static enum import_result choose_numbers(const struct torch_message *message, st
 struct building {
     struct heap_parts parts;
     struct import *import;
-    struct import_error *error;
-    enum import_result result; /* of the first part that failed */
 };
 
 static void add(struct building *building, const char *name, uint64_t size_bytes,
                 enum heap_span_state state)
 {
-    if (building->result == IMPORT_OK) {
-        building->result = heap_parts_add(&building->parts, building->import, name, size_bytes,
-                                          state, building->error);
-    }
+    heap_parts_add(&building->parts, building->import, name, size_bytes, state);
 }
 
 /* Enough is free in a piece and a granule, and not in one piece, unless the granule alone is. */
@@ -295,17 +290,16 @@ static enum import_result build_heap(const struct torch_message *message, const 
                                      const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
-    struct building building = {.import = import, .error = error};
+    struct building building = {.import = import};
     heap_parts_init(&building.parts);
     add_free(&building, plan);
     add(&building, name_of_pools, plan->pools, HEAP_SPAN_HELD);
     add_outside(&building, message, plan);
     add_reserved(&building, plan);
-    if (building.result == IMPORT_OK) {
-        building.result = heap_image_build(&building.parts.image, input->fixed, import, error);
-    }
+    const enum import_result result = heap_image_build(&building.parts.image, input->fixed, import,
+                                                       error);
     heap_parts_deinit(&building.parts);
-    return building.result;
+    return result;
 }
 
 static void append_request(const struct plan *plan, struct import *import)

@@ -246,13 +246,6 @@ void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes)
     }
 }
 
-uint32_t *torch_names_by_bytes(const struct torch_names *names)
-{
-    uint32_t *order = array_resized(NULL, (names->table.count + 1) * sizeof *order);
-    name_table_rank(&names->table, order);
-    return order;
-}
-
 const char *torch_name_text(const struct torch_names *names, uint32_t name)
 {
     return name == TORCH_NO_NAME ? "" : names->table.names[name].text;

@@ -33,7 +33,7 @@ struct trace_blocks {
 void trace_blocks_deinit(struct trace_blocks *blocks);
 
 /* The block of that name, valid until the next call.  If there was none it is TRACE_NEVER_SEEN, and
- * the caller gives it another state.  NULL: no host memory.  O(1). */
+ * the caller gives it another state.  O(1). */
 struct trace_block *trace_blocks_at(struct trace_blocks *blocks, uint8_t host, uint64_t address);
 /* NULL: never seen.  O(1). */
 const struct trace_block *trace_blocks_find(const struct trace_blocks *blocks, uint8_t host,

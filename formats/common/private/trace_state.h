@@ -64,8 +64,8 @@ struct trace {
 /* Takes the list of the events to its final form, in which references are indices: [start][events,
  * and what keeps them apart].  retired: so many ops stand before the missing start.  The requests
  * that failed and would fit are freed behind.  is_laned: ops keep their lanes, and a schedule
- * follows.  False: no host memory. */
-bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
+ * follows. */
+void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
                        uint64_t *freed_failures);
 
 /* Whether lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun),

@@ -33,8 +33,6 @@ uint32_t torch_name_of(struct torch_names *names, const struct plain_tree *tree,
                        struct plain_value frames);
 /* O(1); TORCH_NO_NAME counts nothing. */
 void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes);
-/* The numbers of all names, those with the most bytes first; the caller frees. */
-uint32_t *torch_names_by_bytes(const struct torch_names *names);
 /* "" for TORCH_NO_NAME. */
 const char *torch_name_text(const struct torch_names *names, uint32_t name);
 /* The tag of a name, of tags by number; 0 where there is no name, or there are no tags (NULL). */
