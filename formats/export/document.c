@@ -199,6 +199,8 @@ static void write_member(struct document *document, const char *key, char mark, 
         add_string(document, key, va_arg(*arguments, const char *));
     } else if (*value == 'n') {
         add_number(document, key, va_arg(*arguments, uint64_t));
+    } else if (*value == 'u') {
+        json_add_microseconds(&document->text, key, va_arg(*arguments, uint64_t));
     } else if (*value == 'f') {
         add_false(document, key);
     } else {

@@ -33,6 +33,7 @@ void document_end(struct document *document);
  *     key:{ key:[       members of a dictionary
  *     key:s key:n key:f a string (const char *, UTF-8), a number (uint64_t below 2^63), false
  *     :n                a number as an element
+ *     key:u             in JSON alone, nanoseconds as microseconds (uint64_t)
  *     key=word key#9    a string and a number that the pattern has itself
  * and for people who read JSON
  *     ~                 a line break between elements
