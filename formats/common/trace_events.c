@@ -1,7 +1,7 @@
 /* Events become ops as they come; what needs the whole log waits for trace_end.c. */
 #include "formats/common/private/trace_state.h"
 #include "formats/common/room.h"
-
+#include "formats/common/slots.h"
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
@@ -9,6 +9,91 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* At most half full and well mixed, one table of 2^40 has a probe as long as this: a longer one is
+ * somebody's intention. */
+enum { PROBE_MAX = 128, ROOM_LOG2_MIN = 8 };
+
+/* Multiplications and shifts of SplitMix64 (Steele, Lea and Flood, 2014), which is a bijection: the
+ * high bits decide the place. */
+static size_t find_place(const struct trace_blocks *blocks, uint8_t host, uint64_t address)
+{
+    uint64_t hash = (address ^ blocks->seed) + ((uint64_t)host + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    hash = (hash ^ hash >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94D049BB133111EB);
+    return (size_t)(hash >> (64 - blocks->room_log2));
+}
+
+/* Where the block is or belongs; *probe_count says how many places were looked at. */
+static struct trace_block *find_block(const struct trace_blocks *blocks, uint8_t host,
+                                      uint64_t address, size_t *probe_count)
+{
+    size_t place = find_place(blocks, host, address);
+    *probe_count = 1;
+    for (;;) {
+        struct trace_block *block = &blocks->blocks[place];
+        if (block->state == TRACE_NEVER_SEEN ||
+            (block->address == address && block->host == host)) {
+            return block;
+        }
+        place = (place + 1) & (blocks->room - 1);
+        (*probe_count)++;
+    }
+}
+
+/* Moves all to a new table. */
+static void rebuild_table(struct trace_blocks *blocks, unsigned room_log2)
+{
+    struct trace_blocks fresh = {.room = (size_t)1 << room_log2,
+                                 .room_log2 = room_log2,
+                                 .seed = blocks->seed,
+                                 .count = blocks->count};
+    fresh.blocks = calloc(fresh.room, sizeof *fresh.blocks);
+    CHECK(fresh.blocks != NULL);
+    for (size_t i = 0; i < blocks->room; i++) {
+        const struct trace_block *block = &blocks->blocks[i];
+        size_t probe_count = 0;
+        if (block->state != TRACE_NEVER_SEEN) {
+            *find_block(&fresh, block->host, block->address, &probe_count) = *block;
+        }
+    }
+    free(blocks->blocks);
+    *blocks = fresh;
+}
+
+/* The block of that name, valid until the next call.  If there was none it is TRACE_NEVER_SEEN, and
+ * the caller gives it another state.  O(1). */
+static struct trace_block *find_or_add_block(struct trace_blocks *blocks, uint8_t host,
+                                             uint64_t address)
+{
+    size_t probe_count = 0;
+    if (blocks->count >= blocks->room / 2) { /* room for one more */
+        rebuild_table(blocks, blocks->room == 0 ? ROOM_LOG2_MIN : blocks->room_log2 + 1);
+    }
+    struct trace_block *block = find_block(blocks, host, address, &probe_count);
+    while (probe_count > PROBE_MAX) {
+        blocks->seed = hash_seed_draw();
+        rebuild_table(blocks, blocks->room_log2);
+        block = find_block(blocks, host, address, &probe_count);
+    }
+    if (block->state == TRACE_NEVER_SEEN) {
+        block->address = address;
+        block->host = host;
+        blocks->count++;
+    }
+    return block;
+}
+
+static const struct trace_block *find_known_block(const struct trace_blocks *blocks, uint8_t host,
+                                                  uint64_t address)
+{
+    size_t probe_count = 0;
+    if (blocks->room == 0) {
+        return NULL;
+    }
+    const struct trace_block *block = find_block(blocks, host, address, &probe_count);
+    return block->state == TRACE_NEVER_SEEN ? NULL : block;
+}
 
 struct trace *trace_begin(const struct import_input *input, struct import *import,
                           struct import_error *error)
@@ -29,8 +114,8 @@ struct trace *trace_begin(const struct import_input *input, struct import *impor
 void trace_abandon(struct trace *trace)
 {
     if (trace != NULL) {
-        trace_blocks_deinit(&trace->blocks);
-        trace_blocks_deinit(&trace->streams);
+        free(trace->blocks.blocks);
+        free(trace->streams.blocks);
         op_list_deinit(&trace->start);
         free(trace->failures);
         free(trace);
@@ -59,7 +144,7 @@ static enum import_result fail_event(const struct trace *trace, const struct tra
 static uint32_t find_stream(struct trace *trace, uint64_t stream)
 {
     if (trace->stream_count == 0 || trace->stream_last != stream) {
-        struct trace_block *known = trace_blocks_at(&trace->streams, 0, stream);
+        struct trace_block *known = find_or_add_block(&trace->streams, 0, stream);
         if (known->state == TRACE_NEVER_SEEN) {
             known->state = TRACE_LIVE;
             known->op = trace->stream_count++;
@@ -168,7 +253,7 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
     if (result != IMPORT_OK) {
         return result;
     }
-    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
+    struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
     if (block->state == TRACE_LIVE || block->state == TRACE_QUEUED) {
         return fail_event(trace, event, "a block is allocated at 0x%" PRIx64 ", where one is live");
     }
@@ -242,7 +327,7 @@ static enum import_result add_to_start(struct trace *trace, const struct trace_e
 enum import_result trace_was_there(struct trace *trace, const struct trace_event *event)
 {
     IMPORT_TRY(check_size(trace, event));
-    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
+    struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
     if (block->state == TRACE_NEVER_SEEN) {
         return add_to_start(trace, event, block);
     }
@@ -330,7 +415,7 @@ static enum import_result free_block(struct trace *trace, const struct trace_eve
                                      enum how how)
 {
     IMPORT_TRY(check_host(trace, event));
-    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
+    struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
     switch ((enum trace_state)block->state) {
     case TRACE_NEVER_SEEN:
         return free_unseen(trace, event, block, how);
@@ -374,6 +459,6 @@ enum import_result trace_free_completed(struct trace *trace, const struct trace_
 
 bool trace_is_live(const struct trace *trace, uint8_t host, uint64_t address)
 {
-    const struct trace_block *block = trace_blocks_find(&trace->blocks, host, address);
+    const struct trace_block *block = find_known_block(&trace->blocks, host, address);
     return block != NULL && block->state == TRACE_LIVE;
 }

@@ -13,13 +13,12 @@
 void torch_snapshot_init(struct torch_snapshot *snapshot)
 {
     memset(snapshot, 0, sizeof *snapshot);
-    torch_names_init(&snapshot->names);
 }
 
 void torch_snapshot_deinit(struct torch_snapshot *snapshot)
 {
     torch_names_deinit(&snapshot->names);
-    torch_stacks_deinit(&snapshot->stacks);
+    free(snapshot->stacks.known.known);
     free(snapshot->blocks);
     free(snapshot->events);
 }

@@ -10,7 +10,7 @@
  * segments without a block before it gives up, and moves no block.  Numbers that are rounded are
  * chosen so that they leave open what they may. */
 #include "formats/common/capacity.h"
-#include "formats/common/heap_parts.h"
+#include "formats/common/heap_image.h"
 #include "formats/common/size_text.h"
 #include "formats/torch/private/torch_message.h"
 #include "harness/base/align.h"

@@ -155,12 +155,9 @@ bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t nu
  * missing, and which; IMPORT_INVALID: a line contradicts others.  O(chunks log chunks). */
 enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error);
 
-/* Parts of the check, for bfc_check.c.  The first compares the sums over the chunks with the bins,
- * the summary, the statistics and the pool; the second the chunks with the map; the third chooses
- * request_bytes, which must be above the largest free chunk. */
+/* A part of it: compares the sums over the chunks with the bins, the summary, the statistics and
+ * the pool. */
 enum import_result bfc_check_sums(const struct bfc_dump *dump, struct import_error *error);
-enum import_result bfc_check_map(const struct bfc_dump *dump, struct import_error *error);
-enum import_result bfc_check_request(struct bfc_dump *dump, struct import_error *error);
 
 /* The ops of a checked dump: its heap, then the request.  IMPORT_INVALID: what the user fixed does
  * not hold it. */
