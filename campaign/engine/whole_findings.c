@@ -34,6 +34,9 @@ void whole_findings_init(struct whole_findings *findings, struct whole *whole)
 void whole_findings_deinit(struct whole_findings *findings)
 {
     findings_deinit(&findings->findings);
+    for (size_t i = 0; i < findings->entry_count; i++) {
+        result_line_forget(&findings->entries[i].line);
+    }
     free(findings->entries);
     free(findings->seen_counts);
 }
@@ -160,6 +163,7 @@ static void queue_verdict(struct whole_findings *findings, const struct whole_tr
         entry->has_repro = seen->entry->state == SHRINK_SAVED;
     } else {
         entry->line = *seen->line;
+        (void)json_incref(entry->line.values);
         memcpy(entry->entry.signature, known->signature, sizeof known->signature);
         memcpy(entry->entry.seen_as, known->signature, sizeof known->signature);
         entry->entry.task.part = (uint32_t)trial->part;
@@ -212,10 +216,9 @@ static const struct shrink_entry *find_entry(const struct shrink_queue *queue,
 /* The next line of one that was only counted, from *at on. */
 static const struct result_line *next_counted(const struct whole_trial *trial, size_t *at)
 {
-    struct result_line value;
     while (*at < trial->line_count) {
         const struct result_line *line = &trial->lines[(*at)++].line;
-        if (result_line_find(line, "signature", &value) &&
+        if (result_line_find_text(line, "signature") != NULL &&
             (result_line_has(line, "type", "verdict") || result_line_has(line, "type", "broken"))) {
             return line;
         }
