@@ -111,17 +111,11 @@ static void report_entry(struct campaign *campaign, const struct shrink_entry *e
     const struct finding *known = findings_find(&campaign->at->findings, entry->signature);
     const bool is_saved = entry->state == SHRINK_SAVED;
     struct writing replay;
-    struct report_finding finding = {.place = {part->name, entry->task.trial},
-                                     .verdict = &entry->verdict,
-                                     .rule = rule_info(entry->verdict.rule)->name,
-                                     .message = entry->message,
-                                     .signature = entry->signature,
-                                     .seed = plan_trial_seed(part, entry->task.trial),
-                                     .largest = entry->has_largest ? &entry->largest : NULL,
-                                     .is_known = known->is_known != 0};
+    struct report_finding finding = shrink_entry_report(entry, part->name, known);
     if (!finding_is_shown(known)) {
         return; /* nobody could repeat any of it, or all was another finding */
     }
+    finding.seed = plan_trial_seed(part, entry->task.trial);
     writing_init(&replay);
     if (is_saved) {
         repro_store_paths_init(&paths, &campaign->repro_store, "repros", entry->base);
@@ -178,7 +172,7 @@ static void queue_finding(struct campaign *campaign, const struct trial_result *
     entry->order = order;
     entry->number = known->seen_count;
     note_largest_of(trial_result, &entry->has_largest, &entry->largest);
-    repro_store_name(campaign->plan, trial_result, finding == 0, entry->base);
+    repro_store_name(&campaign->repro_store, trial_result, entry->base);
 }
 
 void campaign_take_findings(struct campaign *campaign, struct trial_result *trial_result)
@@ -234,13 +228,12 @@ static void shrink_first(void *context, int file)
     op_list_init(&shown);
     if (needs_proof(campaign, entry) && campaign_may_be_unrepeated(campaign, trial_result) &&
         !campaign_repeats(campaign, trial_result, &shown)) {
-        saved = repro_store_take_unrepeated(&campaign->repro_store, campaign->plan, trial_result);
+        saved = repro_store_take_unrepeated(&campaign->repro_store, trial_result);
     } else {
         if (shown.count > 0) {
             op_list_copy(&trial_result->ops, &shown);
         }
-        saved = repro_store_take(&campaign->repro_store, campaign->plan, trial_result,
-                                 entry->finding == 0, &campaign->at->findings);
+        saved = repro_store_take(&campaign->repro_store, trial_result, &campaign->at->findings);
     }
     op_list_deinit(&shown);
     (void)file_write_all(file, &saved, sizeof saved);
@@ -355,8 +348,8 @@ static void take_saved(struct campaign *campaign, struct shrink_entry *entry,
 static void save_whole(struct campaign *campaign, struct shrink_entry *entry)
 {
     const struct saved_repro saved = repro_store_take_whole(
-        &campaign->repro_store, campaign->plan, shrink_queue_list(&campaign->at->queue, entry),
-        entry->finding == 0, &campaign->at->findings);
+        &campaign->repro_store, shrink_queue_list(&campaign->at->queue, entry),
+        &campaign->at->findings);
     take_saved(campaign, entry, &saved);
 }
 

@@ -124,7 +124,7 @@ static bool take_turn(struct campaign *campaign)
     campaign_save(campaign, false);
     campaign->at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     campaign_view_show(&campaign->view, campaign->at);
-    return !campaign->is_failed && !campaign->output.is_failed;
+    return campaign_is_sound(campaign);
 }
 
 /* A call that was under way for so long when the time was over hangs: half of the time, and 2 s. */
@@ -237,7 +237,7 @@ static void campaign_init(struct campaign *campaign, const struct run_options *o
     *campaign = (struct campaign){
         .options = options,
         .plan = plan,
-        .repro_store = {directory, options->shrink_budget, plan->shard_count > 1}};
+        .repro_store = {directory, options->shrink_budget, plan->shard_count > 1, plan}};
     output_init(&campaign->output, options->is_json);
     campaign->output.is_of_github = options->annotation == ANNOTATION_GITHUB;
     reporter_init(&campaign->reporter, campaign_put, campaign);

@@ -82,6 +82,18 @@ void shrink_queue_restore(struct shrink_queue *queue, const struct shrink_entry 
     *append_entry(queue) = *entry;
 }
 
+struct report_finding shrink_entry_report(const struct shrink_entry *entry, const char *part_name,
+                                          const struct finding *known)
+{
+    return (struct report_finding){.place = {part_name, entry->task.trial},
+                                   .verdict = &entry->verdict,
+                                   .rule = rule_info(entry->verdict.rule)->name,
+                                   .message = entry->message,
+                                   .signature = entry->signature,
+                                   .largest = entry->has_largest ? &entry->largest : NULL,
+                                   .is_known = known->is_known != 0};
+}
+
 struct shrink_entry *shrink_queue_first(struct shrink_queue *queue)
 {
     while (queue->next < queue->count && queue->entries[queue->next].state != SHRINK_WAITING) {

@@ -56,6 +56,10 @@ bool shrink_queue_takes(uint64_t number);
  * until the next is added. */
 struct shrink_entry *shrink_queue_add(struct shrink_queue *queue,
                                       const struct trial_result *trial_result, size_t finding);
+/* As a report has its verdict, without files; part_name is that of its task, known the finding that
+ * it counts as. */
+struct report_finding shrink_entry_report(const struct shrink_entry *entry, const char *part_name,
+                                          const struct finding *known);
 /* Appends one that was read. */
 void shrink_queue_restore(struct shrink_queue *queue, const struct shrink_entry *entry);
 

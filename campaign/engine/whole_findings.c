@@ -113,14 +113,8 @@ static void append_entry(struct whole *whole, const struct shrink_entry *entry,
 {
     struct repro_store_paths paths;
     const struct repro_store repro_store = {.directory = whole->directory};
-    struct report_finding finding = {
-        .place = {whole->shards[0].description->parts[entry->task.part].name, entry->task.trial},
-        .verdict = &entry->verdict,
-        .rule = rule_info(entry->verdict.rule)->name,
-        .message = entry->message,
-        .signature = entry->signature,
-        .largest = entry->has_largest ? &entry->largest : NULL,
-        .is_known = known->is_known != 0};
+    const struct campaign_part *part = &whole->shards[0].description->parts[entry->task.part];
+    struct report_finding finding = shrink_entry_report(entry, part->name, known);
     if (has_files) {
         repro_store_paths_init(&paths, &repro_store, "repros", entry->base);
         finding.repro = paths.repro;

@@ -53,7 +53,7 @@ static void begin_campaign(const char *text, bool has_canary)
                                  .plan = &plan,
                                  .description = &description,
                                  .at = &checkpoint,
-                                 .repro_store = {directory, 0},
+                                 .repro_store = {.directory = directory, .plan = &plan},
                                  .start_ns = clock_now_ns()};
     output_init(&campaign.output, true);
     campaign.output.is_pipe_closed = true; /* nobody reads standard output */
@@ -742,12 +742,11 @@ START_TEST(what_was_interrupted_replaces_no_repro)
     finding->op_count = 1000;
     finding->before_count = 2;
     struct trial_result result = run_trial(0, 3);
-    struct saved_repro saved = repro_store_take_whole(&campaign.repro_store, &plan, &result, true,
+    struct saved_repro saved = repro_store_take_whole(&campaign.repro_store, &result,
                                                       &checkpoint.findings);
     ck_assert_int_eq(saved.result, REPRO_STORE_LONGER);
     finding->base[0] = '\0';
-    saved = repro_store_take_whole(&campaign.repro_store, &plan, &result, true,
-                                   &checkpoint.findings);
+    saved = repro_store_take_whole(&campaign.repro_store, &result, &checkpoint.findings);
     ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
     trial_result_deinit(&result);
     end_campaign();
