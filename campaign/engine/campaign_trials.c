@@ -27,7 +27,7 @@ static void part_take_growth(struct part_state *part, const struct trial_result_
     snprintf(part->growing_tag, sizeof part->growing_tag, "%s", head->growing_tag);
 }
 
-void campaign_report_trial(struct campaign *campaign, const struct trial_result *trial_result)
+static void report_trial(struct campaign *campaign, const struct trial_result *trial_result)
 {
     const struct trial_result_head *head = &trial_result->head;
     const struct part *part = &campaign->plan->parts[head->task.part];
@@ -94,12 +94,6 @@ static void take_canary(struct campaign *campaign, const struct trial_result *tr
     }
 }
 
-bool campaign_canary_is_settled(const struct campaign *campaign)
-{
-    return canary_of(campaign->plan) == NULL || campaign->at->state.is_canary_reported ||
-           campaign->at->state.canary_trials >= CANARY_TRIAL_COUNT_MAX;
-}
-
 /* Once in a part: its other trials meet the same. */
 static void note_not_modelled(const struct campaign *campaign, const struct trial_result_head *head)
 {
@@ -143,7 +137,7 @@ static void take_trial(struct campaign *campaign, struct trial_result *trial_res
     if (trial_result_rule(trial_result) != NULL && campaign_is_sound(campaign)) {
         campaign_take_findings(campaign, trial_result);
     }
-    campaign_report_trial(campaign, trial_result);
+    report_trial(campaign, trial_result);
 }
 
 /* The path of the list; false: it could not be saved. */

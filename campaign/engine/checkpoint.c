@@ -74,12 +74,11 @@ void checkpoint_seal(struct writing *bytes)
 }
 
 /* Takes over bytes. */
-static bool write_file(struct writing *bytes, const char *directory, const char *name,
-                       bool is_forced)
+static bool write_file(struct writing *bytes, const char *directory, const char *name)
 {
     char path[FILE_PATH_BYTES];
     snprintf(path, sizeof path, "%.3800s/%s", directory, name);
-    const bool is_written = whole_file_write(path, bytes->bytes, bytes->length, is_forced);
+    const bool is_written = whole_file_write(path, bytes->bytes, bytes->length, false);
     const int reason = errno;
     writing_deinit(bytes);
     errno = reason;
@@ -124,29 +123,16 @@ bool campaign_description_save(const struct campaign_description *description,
     struct writing bytes;
     writing_init(&bytes);
     campaign_description_print(description, &bytes);
-    return write_file(&bytes, directory, "campaign", false);
-}
-
-static bool write_state(const struct checkpoint *checkpoint,
-                        const struct campaign_description *description, const char *directory,
-                        const char *name, bool is_forced)
-{
-    struct writing bytes;
-    writing_init(&bytes);
-    checkpoint_print(checkpoint, description, &bytes);
-    return write_file(&bytes, directory, name, is_forced);
-}
-
-bool checkpoint_save(const struct checkpoint *checkpoint,
-                     const struct campaign_description *description, const char *directory)
-{
-    return write_state(checkpoint, description, directory, "checkpoint", true);
+    return write_file(&bytes, directory, "campaign");
 }
 
 bool checkpoint_stage(const struct checkpoint *checkpoint,
                       const struct campaign_description *description, const char *directory)
 {
-    return write_state(checkpoint, description, directory, CHECKPOINT_STAGED_NAME, false);
+    struct writing bytes;
+    writing_init(&bytes);
+    checkpoint_print(checkpoint, description, &bytes);
+    return write_file(&bytes, directory, CHECKPOINT_STAGED_NAME);
 }
 
 bool checkpoint_commit(const char *directory)

@@ -110,14 +110,11 @@ void checkpoint_print(const struct checkpoint *checkpoint,
                       const struct campaign_description *description, struct writing *bytes);
 void checkpoint_seal(struct writing *bytes);
 
-/* Each replaces its file in directory; the state is on the disk then, while the description may not
- * be yet.  False: errno says why. */
+/* Replaces the file in directory, which may not be on the disk yet.  False: errno says why. */
 bool campaign_description_save(const struct campaign_description *description,
                                const char *directory);
-bool checkpoint_save(const struct checkpoint *checkpoint,
-                     const struct campaign_description *description, const char *directory);
-/* The same in two steps, with time between them to force what it names to the disk: the file under
- * another name, of CHECKPOINT_STAGED_NAME in directory, then its own. */
+/* The same of the state in two steps, with time between them to force what it names to the disk:
+ * the file under another name, of CHECKPOINT_STAGED_NAME in directory, then its own. */
 #define CHECKPOINT_STAGED_NAME "checkpoint.partial"
 bool checkpoint_stage(const struct checkpoint *checkpoint,
                       const struct campaign_description *description, const char *directory);

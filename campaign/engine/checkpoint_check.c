@@ -376,7 +376,7 @@ static bool is_file_name(const char *name)
            strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && is_word(name);
 }
 
-bool checkpoint_is_saved_name(const char *name)
+static bool is_saved_name(const char *name)
 {
     for (size_t i = 0; checkpoint_folders[i] != NULL; i++) {
         const size_t length = strlen(checkpoint_folders[i]);
@@ -395,7 +395,7 @@ static bool is_base(const char *base)
 static const char *check_saved_files(const struct writing *files)
 {
     for (size_t at = 0; at < files->length; at += strlen(files->bytes + at) + 1) {
-        if (!checkpoint_is_saved_name(files->bytes + at)) {
+        if (!is_saved_name(files->bytes + at)) {
             return "saved_files";
         }
     }

@@ -12,9 +12,8 @@ const char *checkpoint_check_description(const struct campaign_description *desc
 const char *checkpoint_check_state(const struct checkpoint *checkpoint,
                                    const struct campaign_description *description);
 
-/* Whether a name of saved_files is "FOLDER/FILE", in one of the folders that campaigns write. */
-bool checkpoint_is_saved_name(const char *name);
-/* These folders; ends with NULL. */
+/* The folders that campaigns write; ends with NULL.  A name of saved_files is "FOLDER/FILE" in one.
+ */
 extern const char *const checkpoint_folders[];
 
 #endif

@@ -42,6 +42,17 @@ struct finding *findings_add(struct findings *findings, const struct finding *fi
     return &findings->findings[findings->count++];
 }
 
+void finding_note_first(struct finding *finding, uint64_t order, uint64_t part, uint64_t trial,
+                        uint64_t seed)
+{
+    if (order < finding->first_order) {
+        finding->part = part;
+        finding->trial = trial;
+        finding->seed = seed;
+        finding->first_order = order;
+    }
+}
+
 static char *text_replay(const char *directory, const struct finding *finding)
 {
     struct writing line;

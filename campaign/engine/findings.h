@@ -49,6 +49,10 @@ bool findings_have_base(const struct findings *findings, const char *base);
 /* Appends one; stays where it is until the next is added. */
 struct finding *findings_add(struct findings *findings, const struct finding *finding);
 
+/* Seen by the verdict of that order in that trial, which may be the first. */
+void finding_note_first(struct finding *finding, uint64_t order, uint64_t part, uint64_t trial,
+                        uint64_t seed);
+
 /* How many verdicts it has itself: not those that showed another finding, or that nobody could
  * repeat. */
 static inline uint64_t finding_own_count(const struct finding *finding)

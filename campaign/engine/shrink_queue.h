@@ -72,8 +72,12 @@ struct trial_result *shrink_queue_list(const struct shrink_queue *queue,
 void shrink_queue_end(struct shrink_queue *queue, struct shrink_entry *entry,
                       enum shrink_state state);
 
-/* The files of that name gave way to others. */
-void shrink_queue_supersede(struct shrink_queue *queue, const char *base);
+/* The list of the entry showed another finding than it was seen as, which counts it then. */
+void shrink_entry_move(struct shrink_entry *entry, const struct findings *findings,
+                       const char *signature);
+/* The files of the entry are the best of the finding: those that it had give way. */
+void shrink_queue_take_files(struct shrink_queue *queue, const struct shrink_entry *entry,
+                             struct finding *finding);
 
 /* The task of a trial that an entry waits for, one after the other: those from *at on.  False:
  * there is no more. */

@@ -295,11 +295,6 @@ void trials_finish(struct trials *trials, size_t part)
     finish_part(trials, &trials->parts[part]);
 }
 
-void trials_set_window(struct trials *trials, uint64_t window)
-{
-    trials->window = window;
-}
-
 struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts)
 {
     for (size_t i = 0; i < trials->plan->count; i++) {

@@ -154,9 +154,6 @@ void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_r
 
 /* Counts one trial; all of it in the order of trials.  Takes over the judgement. */
 void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial_result);
-void campaign_report_trial(struct campaign *campaign, const struct trial_result *trial_result);
-/* The canary was reported, or there is none to wait for. */
-bool campaign_canary_is_settled(const struct campaign *campaign);
 
 /* --- campaign_save.c --- */
 
