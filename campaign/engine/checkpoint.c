@@ -51,6 +51,14 @@ void checkpoint_deinit(struct checkpoint *checkpoint)
     *checkpoint = (struct checkpoint){0};
 }
 
+bool checkpoint_invariants_hold(const struct checkpoint *checkpoint,
+                                const struct campaign_description *description)
+{
+    return findings_invariants_hold(&checkpoint->findings) &&
+           shrink_queue_invariants_hold(&checkpoint->queue) &&
+           checkpoint_check_state(checkpoint, description) == NULL;
+}
+
 /* --- writing --- */
 
 static uint64_t crc_of(const void *bytes, size_t length)

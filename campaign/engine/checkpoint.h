@@ -102,6 +102,9 @@ struct checkpoint {
 
 void campaign_description_deinit(struct campaign_description *description);
 void checkpoint_deinit(struct checkpoint *checkpoint);
+/* Whether it could be read back: of each part, of the findings and of the queue. */
+bool checkpoint_invariants_hold(const struct checkpoint *checkpoint,
+                                const struct campaign_description *description);
 
 /* The files as bytes: what is saved, and the head of such bytes made good for what follows it. */
 void campaign_description_print(const struct campaign_description *description,

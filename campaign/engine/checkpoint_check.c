@@ -420,13 +420,7 @@ static const char *check_finding(const struct finding *finding, uint64_t part_co
     if (finding->part >= part_count) {
         return "part";
     }
-    /* Added up they are all verdicts that it was seen with, and those of others that are it. */
-    const uint64_t gone = finding->moved_count + finding->unrepeated_count;
-    if (finding->seen_count > finding->count || gone > finding->seen_count ||
-        finding->stayed_count > finding->seen_count - gone) {
-        return "count";
-    }
-    return (finding->moved_count > 0) == (finding->moved_to[0] == '\0') ? "moved_to" : NULL;
+    return finding_find_wrong(finding);
 }
 
 /* None twice, and what verdicts moved to is one, too. */

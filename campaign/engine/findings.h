@@ -41,6 +41,11 @@ struct findings {
     size_t count, capacity;
 };
 void findings_deinit(struct findings *findings);
+/* No signature twice; of each finding what finding_find_wrong() looks at. */
+bool findings_invariants_hold(const struct findings *findings);
+/* The member that contradicts another: the verdicts that a finding was seen with are its own, or
+ * moved to one that is named, or nobody could repeat them.  NULL: none does. */
+const char *finding_find_wrong(const struct finding *finding);
 
 /* The one of that signature; NULL: it was not seen yet. */
 struct finding *findings_find(const struct findings *findings, const char *signature);

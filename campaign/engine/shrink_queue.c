@@ -44,6 +44,18 @@ void shrink_queue_deinit(struct shrink_queue *queue)
     *queue = (struct shrink_queue){.entries = NULL};
 }
 
+bool shrink_queue_invariants_hold(const struct shrink_queue *queue)
+{
+    bool hold = queue->next <= queue->count && queue->count <= queue->capacity;
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct shrink_entry *entry = &queue->entries[i];
+        const bool is_waiting = entry->state == SHRINK_WAITING;
+        hold &= (!is_waiting || i >= queue->next) && (is_waiting || queue->lists[i] == NULL) &&
+                (entry->is_superseded == SUPERSEDED_NOT || entry->state == SHRINK_SAVED);
+    }
+    return hold;
+}
+
 bool shrink_queue_takes(uint64_t number)
 {
     return number <= FINDING_SHRUNK_COUNT_MAX || (number & (number - 1)) == 0;

@@ -47,6 +47,9 @@ struct shrink_queue {
     size_t next; /* all before it wait no more */
 };
 void shrink_queue_deinit(struct shrink_queue *queue);
+/* All before next wait no more, lists are there for entries that wait alone, and files gave way
+ * that were saved. */
+bool shrink_queue_invariants_hold(const struct shrink_queue *queue);
 
 /* Whether the number-th verdict of a signature enters the queue: the first three, then the 4th, the
  * 8th, the 16th …, in case that all of these show another finding. */

@@ -136,6 +136,7 @@ const struct whole_shard *whole_read(struct whole *whole)
     if (whole->sorted_count > 0) {
         qsort(whole->sorted, whole->sorted_count, sizeof *whole->sorted, compare_lines);
     }
+    CHECK(whole_invariants_hold(whole));
     return NULL;
 }
 
@@ -144,6 +145,18 @@ void whole_deinit(struct whole *whole)
     free(whole->sorted);
     writing_deinit(&whole->lines);
     writing_deinit(&whole->dropped);
+}
+
+bool whole_invariants_hold(const struct whole *whole)
+{
+    bool hold = whole->sorted_count <= whole->sorted_capacity;
+    for (size_t i = 0; i < whole->sorted_count; i++) {
+        const struct whole_line *line = &whole->sorted[i];
+        hold &= line->shard < whole->shard_count &&
+                line->part < sorted_description->head.part_count &&
+                (i == 0 || compare_lines(line - 1, line) <= 0);
+    }
+    return hold;
 }
 
 /* --- one trial --- */

@@ -11,6 +11,8 @@ struct trials;
 /* window: how many trials may be ahead of the next one that counts. */
 struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window);
 void trials_destroy(struct trials *trials);
+/* What was started and taken adds up over the parts, and what waits is between the two. */
+bool trials_invariants_hold(const struct trials *trials);
 
 /* The next task that can be run now: its bound on ops is known for certain.  False: none, for now
  * or for good. */

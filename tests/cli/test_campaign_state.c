@@ -101,6 +101,7 @@ static void accept_result(struct trial_result *result)
 {
     campaign_accept_trial(&campaign, result);
     shrink_all();
+    ck_assert(checkpoint_invariants_hold(&checkpoint, &description));
 }
 
 static bool save_state(void)

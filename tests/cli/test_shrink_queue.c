@@ -88,9 +88,14 @@ START_TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
     shrink_queue_take_files(&queue, &queue.entries[3], &finding);
     ck_assert_uint_eq(queue.entries[0].is_superseded, SUPERSEDED_NOW);
     ck_assert_uint_eq(queue.entries[2].is_superseded, SUPERSEDED_NOT);
+    ck_assert(shrink_queue_invariants_hold(&queue));
     for (size_t i = 1; i < 4; i++) {
         shrink_queue_end(&queue, shrink_queue_first(&queue), SHRINK_COUNTED);
+        ck_assert(shrink_queue_invariants_hold(&queue));
     }
+    queue.entries[1].state = SHRINK_WAITING; /* behind which the queue went on */
+    ck_assert(!shrink_queue_invariants_hold(&queue));
+    queue.entries[1].state = SHRINK_COUNTED;
     ck_assert_ptr_null(shrink_queue_first(&queue));
     shrink_queue_deinit(&queue);
 }

@@ -52,6 +52,7 @@ static struct task start_one(void)
                        (unsigned)task.op_count_max, task.is_sampled ? "*" : "");
     }
     note(text);
+    ck_assert(trials_invariants_hold(trials));
     return task;
 }
 
@@ -86,6 +87,7 @@ static void put_with(uint32_t part, uint64_t trial, uint64_t bound, uint64_t ops
     result.head.end = end;
     writing_append(&result.all, "a line");
     trials_put(trials, &result);
+    ck_assert(trials_invariants_hold(trials));
     ck_assert_uint_eq(result.all.length, 0); /* it was taken over */
     trial_result_deinit(&result);
 }
@@ -104,6 +106,7 @@ static void take_all(void)
         (void)snprintf(text, sizeof text, "%c%u", 'a' + (int)result.head.task.part,
                        (unsigned)result.head.task.trial);
         note(text);
+        ck_assert(trials_invariants_hold(trials));
         ck_assert_uint_eq(result.all.length, strlen("a line"));
         trial_result_deinit(&result);
     }
