@@ -11,8 +11,8 @@
 #include "campaign/engine/shrink_queue.h"
 #include "campaign/trials/trials.h"
 #include "harness/base/writing.h"
-#include "reports/memory_track.h"
-#include "reports/report.h"
+#include "present/memory_track.h"
+#include "present/report.h"
 
 /* --- what is kept, as plain values: which campaign it is, and where it stands --- */
 

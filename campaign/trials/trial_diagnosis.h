@@ -6,7 +6,7 @@
 #include "campaign/trials/trial_result.h"
 #include "harness/base/writing.h"
 #include "harness/run/trial.h"
-#include "reports/report.h"
+#include "present/report.h"
 
 struct trial_diagnosis;
 

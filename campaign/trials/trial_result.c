@@ -10,7 +10,7 @@
 #include "harness/trial/lane_trial.h"
 #include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
-#include "reports/json_lines.h"
+#include "present/json_lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include "campaign/trials/earlier_tasks.h"
 #include "campaign/trials/last_words.h"
 #include "harness/base/writing.h"
-#include "reports/job_log.h"
-#include "reports/memory_track.h"
+#include "present/job_log.h"
+#include "present/memory_track.h"
 
 enum { TRIAL_RESULT_HANG_BYTES = 512 };
 
@@ -105,7 +105,7 @@ struct trial_result {
      * it is kept. */
     struct writing diagnoses;
     struct writing logs; /* of the first trial that counts steps: those of its hosts and of their
-                            launcher, one after the other (reports/job_log.h) */
+                            launcher, one after the other (present/job_log.h) */
     char kept[FILE_PATH_BYTES]; /* where its list was kept; "" = it was not.  It does not travel */
     struct writing output;      /* what the target printed; the parent adds it */
     /* of a trial with findings: what its worker's process ran before.  It does not travel: the
