@@ -1,9 +1,9 @@
 /* Makes room for a request of the target threaded: awaits queued frees, copies blocks, evicts
  * programs, each with the mutex given up, and searches again after each. */
-#ifndef TARGETS_THREADED_PRIVATE_ROOM_H
-#define TARGETS_THREADED_PRIVATE_ROOM_H
+#ifndef TARGETS_THREADED_ROOM_H
+#define TARGETS_THREADED_ROOM_H
 
-#include "targets/threaded/private/slide.h"
+#include "targets/threaded/slide.h"
 
 /* Holds the mutex before and after, but gives it up meanwhile.  OK: there is room at this moment,
  * and *address is the place for want->size_bytes; when want->program is set, size_bytes was set to

@@ -1,10 +1,10 @@
 /* Where a request fits once blocks slide and programs are evicted, and which block is to be copied
  * next for that.  Only the order of blocks and the unmovable ones decide whether it fits, so after
  * each copy the same plan is found again. The heap's mutex is held, and no block is marked. */
-#ifndef TARGETS_THREADED_PRIVATE_SLIDE_H
-#define TARGETS_THREADED_PRIVATE_SLIDE_H
+#ifndef TARGETS_THREADED_SLIDE_H
+#define TARGETS_THREADED_SLIDE_H
 
-#include "targets/threaded/private/heap.h"
+#include "targets/threaded/heap.h"
 
 /* What a request needs: a block, a stack below all blocks, or both. */
 struct threaded_want {

@@ -6,8 +6,8 @@
  * The mutex is given up for what takes long: an awaited event, a copy, an eviction.  A block that
  * is copied or evicted is marked before that, and whoever names a marked block waits until the mark
  * is gone (threaded_await). */
-#ifndef TARGETS_THREADED_PRIVATE_HEAP_H
-#define TARGETS_THREADED_PRIVATE_HEAP_H
+#ifndef TARGETS_THREADED_HEAP_H
+#define TARGETS_THREADED_HEAP_H
 
 #include "harness/target.h"
 
