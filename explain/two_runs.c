@@ -91,6 +91,8 @@ static struct explanation *explanation_create(const struct explain_work *work,
     explanation->oracle = oracle_create();
     explanation->history = malloc(sizeof *explanation->history);
     CHECK(explanation->history != NULL);
+    explanation->uses = calloc(OP_HOST_COUNT_MAX, sizeof *explanation->uses);
+    CHECK(explanation->uses != NULL);
     history_init(explanation->history);
     explanation->history->whole = &work->recording->ops;
     writing_init(&explanation->text);
@@ -102,6 +104,7 @@ static void explanation_destroy(struct explanation *explanation)
 {
     history_deinit(explanation->history);
     free(explanation->history);
+    free(explanation->uses);
     if (explanation->trial != NULL) {
         what_if_trial_destroy(explanation->trial);
     }

@@ -16,8 +16,8 @@
 #include "present/memory_track.h"
 #include "recording/device_name.h"
 #include "recording/occupancy.h"
+#include "recording/list_growth.h"
 #include "recording/recording.h"
-#include "recording/step_axis.h"
 
 /* The state of one host that is described: at the failure, or where nothing failed at its peak. */
 struct moment {
@@ -66,6 +66,7 @@ struct explanation {
     struct moment moment;
     struct oracle_largest largest; /* in place of the request that ran out of memory */
     struct memory_track tracks[OP_HOST_COUNT_MAX];
+    struct list_use *uses; /* by host */
     /* row_count of them, of host; --timeline; the last one may be the failure */
     struct moment_row rows[SURVEY_ROW_COUNT + 1];
     size_t row_count, row_next;

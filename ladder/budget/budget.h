@@ -8,7 +8,7 @@
 #include "campaign/process/death.h"
 #include "present/annotation.h"
 #include "recording/recording.h"
-#include "recording/step_axis.h"
+#include "recording/list_growth.h"
 
 enum { BUDGET_TAG_PEAK_COUNT_MAX = 16 };
 /* Fragmentation counts while the host has at least 1 / so much of its device in use. */
@@ -21,7 +21,7 @@ enum { BUDGET_HALF_FIRST = 0, BUDGET_HALF_LAST, BUDGET_HALF_COUNT };
 enum budget_kind {
     BUDGET_PEAK = 0,      /* the most bytes in use: of blocks and the stack */
     BUDGET_TAG_PEAK,      /* of one tag */
-    BUDGET_GROWTH,        /* bytes by which the floor rises per step, rounded up */
+    BUDGET_GROWTH,        /* bytes by which what steps fall back to grows per step, rounded up */
     BUDGET_FRAGMENTATION, /* the share of what is free that is outside the largest hole */
     BUDGET_OOMS           /* requests that were refused, on all hosts */
 };
@@ -49,6 +49,7 @@ struct budget_floor {
     uint64_t tag_bytes[OP_TAG_COUNT];
 };
 struct budget_host {
+    struct list_growth growth; /* of the steps that count */
     struct budget_moment peak;
     struct budget_moment worst;                             /* when the largest share was lost */
     struct budget_moment tag_peaks[BUDGET_LIMIT_COUNT_MAX]; /* by limit */
@@ -134,6 +135,8 @@ void budget_deinit(struct budget *budget);
  * where the target does not tell what a limit needs. */
 enum exit_code budget_measure(struct budget *budget, bool *died);
 
+/* False: the first refusal came before the last half of the steps. */
+bool budget_has_floors(const struct budget_host *host);
 /* In which op the target died; OP_NONE: in none of the list. */
 uint32_t budget_death_op(const struct budget *budget);
 /* In which line of FILE the op stands; 0 = not known. */

@@ -58,7 +58,8 @@ static void add_floors(const struct budget *budget, const struct budget_row *row
                        struct writing *text)
 {
     const struct budget_floor *floors = budget->hosts[row->host].floors;
-    if (row->limit->kind != BUDGET_GROWTH || !row->is_measured) {
+    if (row->limit->kind != BUDGET_GROWTH || !row->is_measured ||
+        !budget_has_floors(&budget->hosts[row->host])) {
         return;
     }
     json_add_number(text, "first_op", floors[BUDGET_HALF_FIRST].op);

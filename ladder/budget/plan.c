@@ -96,7 +96,7 @@ static enum exit_code split_steps(struct budget *budget)
     if (steps->axis.count == 0) {
         return fail_without_steps(budget, "--growth-per-step");
     }
-    if (count < 2) {
+    if (count < TREND_STEP_COUNT_MIN) {
         return fail_short(budget, "--growth-per-step");
     }
     steps->half_count = count / 2;
@@ -120,6 +120,9 @@ static enum exit_code plan_steps(struct budget *budget)
     step_axis_init(&steps->axis, recording->said, recording->said_count,
                    recording->view == IMPORT_EVENTS ? &recording->ops : NULL,
                    recording->setup.granule_bytes);
+    if (has_growth && recording->view == IMPORT_EVENTS) {
+        step_axis_find_cycles(&steps->axis, &recording->ops, recording->setup.granule_bytes);
+    }
     steps->warmup_count = is_given                ? budget->options->warmup_count
                           : steps->axis.count > 0 ? BUDGET_WARMUP_COUNT
                                                   : 0;

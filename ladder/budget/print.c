@@ -128,6 +128,9 @@ static void describe_growth(const struct budget *budget, const struct budget_row
                           row->measured);
     append_host(budget, row, words);
     append_over(row, words);
+    if (!budget_has_floors(&budget->hosts[row->host])) {
+        return;
+    }
     writing_append(words, ". The least in use rose from ");
     append_floor(budget, &floors[BUDGET_HALF_FIRST], words);
     writing_append(words, " to ");
@@ -334,7 +337,9 @@ static void append_head(const struct budget *budget, struct writing *text)
     writing_append_format(text, ": %zu ops", budget->recording.ops.count);
     if (steps->axis.count > 0) {
         writing_append_format(text, ", %zu steps%s, %zu of them warm-up%s", steps->axis.count,
-                              steps->axis.is_said ? "" : " as the requests repeat",
+                              steps->axis.is_said      ? ""
+                              : steps->axis.are_cycles ? " as memory rises and falls"
+                                                       : " as the requests repeat",
                               steps->warmup_count, steps->warmup_count == 1 ? "" : "s");
     }
     writing_append(text, "\n\n");
