@@ -7,6 +7,7 @@
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
 #include "harness/base/writing.h"
+#include "recording/recording.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +52,14 @@ struct arguments {
     bool
         given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */
 };
+
+/* How they have a file read. */
+static inline struct recording_options arguments_reading(const struct arguments *arguments)
+{
+    return (struct recording_options){&arguments->run, arguments->format,
+                                      arguments->kv_bytes_per_token,
+                                      arguments->kv_tokens_per_second};
+}
 
 enum { EXIT_MEANING_COUNT = 5 };
 

@@ -9,7 +9,7 @@
 #include "harness/base/option.h"
 #include "harness/generate/faulting.h"
 #include "harness/op/setup.h"
-#include "reports/annotation.h"
+#include "present/annotation.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -60,10 +60,7 @@ static enum import_result check_sizes(struct bfc_dump *dump, struct import_error
 {
     uint64_t listed_bytes = 0;
     for (size_t i = 0; i < dump->chunk_count; i++) {
-        const enum import_result result = check_chunk(&dump->chunks[i], listed_bytes, error);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(check_chunk(&dump->chunks[i], listed_bytes, error));
         listed_bytes += dump->chunks[i].size_bytes;
     }
     dump->region_bytes = listed_bytes;

@@ -55,10 +55,7 @@ static enum import_result check_bin_counts(const struct bfc_dump *dump, const st
 static enum import_result check_bin(const struct bfc_dump *dump, const struct bfc_bin *bin,
                                     const struct bin_sums *sums, struct import_error *error)
 {
-    const enum import_result result = check_bin_counts(dump, bin, sums, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_bin_counts(dump, bin, sums, error));
     const uint64_t bytes[] = {bin->counts_free_only ? sums->bytes - sums->in_use_bytes
                                                     : sums->bytes,
                               bin->counts_free_only ? 0 : sums->in_use_bytes};
@@ -80,12 +77,8 @@ static enum import_result check_bins(const struct bfc_dump *dump, struct import_
     sum_bins(dump, sums);
     for (size_t i = 0; i < BFC_BIN_COUNT; i++) {
         are_all_there = are_all_there && dump->bins[i].line != 0;
-        const enum import_result result = dump->bins[i].line == 0
-                                              ? IMPORT_OK
-                                              : check_bin(dump, &dump->bins[i], &sums[i], error);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(dump->bins[i].line == 0 ? IMPORT_OK
+                                           : check_bin(dump, &dump->bins[i], &sums[i], error));
     }
     if (!are_all_there && dump->region_count == 0 &&
         dump->region_bytes != dump->stats[BFC_STAT_LIMIT]) {
@@ -159,10 +152,7 @@ static enum import_result check_sorted(const struct bfc_dump *dump, const uint64
         }
         /* Behind the last size there is none: no line is right. */
         const uint64_t size_bytes = at < dump->in_use_count ? sizes[at] : UINT64_MAX;
-        const enum import_result result = check_summary(summary, size_bytes, end - at, error);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(check_summary(summary, size_bytes, end - at, error));
         at = end;
     }
     if (at < dump->in_use_count) {

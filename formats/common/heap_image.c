@@ -123,10 +123,7 @@ static enum import_result check_spans(const struct heap_image *image, struct imp
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the snapshot has no memory");
     }
     for (size_t i = 0; i < image->count; i++) {
-        const enum import_result result = check_span(&image->spans[i], error);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(check_span(&image->spans[i], error));
     }
     return check_overlaps(image, error);
 }
@@ -191,11 +188,7 @@ static enum import_result lay_out(struct heap_image *image, struct import *impor
     for (size_t index = 0; index < image->count;) {
         const uint8_t host = image->spans[index].host;
         uint64_t *device_bytes = &layout->device_bytes[host];
-        const enum import_result result = lay_out_host(image, import->setup.granule_bytes, &index,
-                                                       device_bytes, error);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(lay_out_host(image, import->setup.granule_bytes, &index, device_bytes, error));
         layout->largest_bytes = *device_bytes > layout->largest_bytes ? *device_bytes
                                                                       : layout->largest_bytes;
         layout->host_count = host + UINT32_C(1);

@@ -27,6 +27,16 @@ enum import_result import_fail(struct import_error *error, enum import_result re
                                size_t column, const char *reason, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Takes a step of an import: where it fails, the function that this stands in returns its result.
+ * Not between a resource and its release. */
+#define IMPORT_TRY(step)                              \
+    do {                                              \
+        const enum import_result import_try = (step); \
+        if (import_try != IMPORT_OK) {                \
+            return import_try;                        \
+        }                                             \
+    } while (0)
+
 /* Line and column of a byte of the text.  O(offset). */
 void import_position(const char *text, size_t offset, size_t *line, size_t *column);
 

@@ -68,10 +68,7 @@ static enum import_result read_bytes(struct protobuf *reader, struct protobuf_fi
                                      struct import_error *error)
 {
     uint64_t length = 0;
-    const enum import_result result = protobuf_number(reader, &length, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(protobuf_number(reader, &length, error));
     if (length > reader->end - reader->offset) {
         if (!reader->is_file) {
             return import_fail(error, IMPORT_INVALID, 0, 0,
@@ -115,10 +112,7 @@ enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field 
         return IMPORT_OK;
     }
     uint64_t key = 0;
-    const enum import_result result = protobuf_number(reader, &key, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(protobuf_number(reader, &key, error));
     const uint64_t type = key & 7;
     if (key >> 3 == 0 || key >> 3 > FIELD_NUMBER_MAX) {
         return fail_invalid(error, field->at, "the field number is not 1 to 2^29 - 1");

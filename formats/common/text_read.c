@@ -184,10 +184,7 @@ static enum import_result inflate_step(struct source *source, z_stream *stream, 
 {
     char *at = NULL;
     size_t room = 0;
-    const enum import_result result = text_store_room(&source->store, &at, &room);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(text_store_room(&source->store, &at, &room));
     if (*is_between && *stream->next_in != GZIP_FIRST_BYTE) {
         return fail_gzip(source, "followed by something that is not gzip");
     }
@@ -199,11 +196,7 @@ static enum import_result inflate_step(struct source *source, z_stream *stream, 
     stream->avail_out = room_before;
     const int code = inflate(stream, Z_NO_FLUSH);
     *is_between = code == Z_STREAM_END;
-    const enum import_result added = text_store_add(&source->store,
-                                                    room_before - stream->avail_out);
-    if (added != IMPORT_OK) {
-        return added;
-    }
+    IMPORT_TRY(text_store_add(&source->store, room_before - stream->avail_out));
     return code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR
                ? IMPORT_OK
                : fail_gzip(source, "damaged");
@@ -248,10 +241,7 @@ static enum import_result decompress_step(struct source *source, ZSTD_DStream *s
 {
     char *at = NULL;
     size_t room = 0;
-    const enum import_result result = text_store_room(&source->store, &at, &room);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(text_store_room(&source->store, &at, &room));
     ZSTD_outBuffer to = {.dst = at, .size = room};
     const size_t left = ZSTD_decompressStream(stream, &to, in);
     *is_between = left == 0;
@@ -316,10 +306,7 @@ static enum import_result read_all(struct source *source)
     if (source->chunk == NULL) {
         return fail_unreadable(source, "no host memory for the file's text");
     }
-    const enum import_result result = read_chunk(source);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(read_chunk(source));
     if (has_magic(source, "\x1F\x8B", 2)) {
         return inflate_all(source);
     }
@@ -334,10 +321,8 @@ static enum import_result finish_text(struct source *source, struct text *text)
 {
     char *at = NULL;
     size_t room = 0;
-    const enum import_result result = source->store.length == 0
-                                          ? text_store_room(&source->store, &at, &room)
-                                          : IMPORT_OK;
-    return result == IMPORT_OK ? text_store_finish(&source->store, text) : result;
+    IMPORT_TRY(source->store.length == 0 ? text_store_room(&source->store, &at, &room) : IMPORT_OK);
+    return text_store_finish(&source->store, text);
 }
 
 /* A device such as /dev/zero has no end.  Who types a list ends it. */

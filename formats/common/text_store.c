@@ -161,10 +161,7 @@ enum import_result text_store_add(struct text_store *store, size_t count)
 static enum import_result map_file(struct text_store *store, struct text *text)
 {
     store->heap[store->heap_length++] = '\0';
-    const enum import_result result = write_out(store);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(write_out(store));
     void *bytes = mmap(NULL, store->length + 1, PROT_READ, MAP_PRIVATE, store->file, 0);
     if (bytes == MAP_FAILED) {
         return fail_no_file(store, errno);

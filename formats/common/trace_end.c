@@ -308,11 +308,8 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
     struct setup *setup = &import->setup;
     setup->host_count = trace->host_count > setup->host_count ? trace->host_count
                                                               : setup->host_count;
-    const enum import_result result = capacity_choose(trace->input, trace->size_bits,
-                                                      find_peak(trace, true), import, trace->error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(capacity_choose(trace->input, trace->size_bits, find_peak(trace, true), import,
+                               trace->error));
     const uint32_t retired = retire_rests(trace);
     totals->retired = retired;
     if (!trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures)) {

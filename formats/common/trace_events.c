@@ -233,10 +233,7 @@ enum import_result trace_failed(struct trace *trace, const struct trace_event *e
 static enum import_result add_to_start(struct trace *trace, const struct trace_event *event,
                                        struct trace_block *block)
 {
-    const enum import_result result = check_size(trace, event);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_size(trace, event));
     if (trace->start.count >= TRACE_OPS_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                            "more than %" PRIu32 " ops", TRACE_OPS_MAX);
@@ -258,10 +255,7 @@ static enum import_result add_to_start(struct trace *trace, const struct trace_e
 
 enum import_result trace_was_there(struct trace *trace, const struct trace_event *event)
 {
-    const enum import_result result = check_size(trace, event);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_size(trace, event));
     struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
     if (block == NULL) {
         return fail_no_host_memory(trace);
@@ -331,8 +325,8 @@ static enum import_result free_unseen(struct trace *trace, const struct trace_ev
         trace->totals.unknown_frees++;
         return IMPORT_OK;
     }
-    const enum import_result result = add_to_start(trace, event, block);
-    return result == IMPORT_OK ? free_live(trace, event, block, how) : result;
+    IMPORT_TRY(add_to_start(trace, event, block));
+    return free_live(trace, event, block, how);
 }
 
 static bool is_same_size(const struct trace_block *block, const struct trace_event *event)
@@ -352,10 +346,7 @@ static enum import_result fail_size(const struct trace *trace, const struct trac
 static enum import_result free_block(struct trace *trace, const struct trace_event *event,
                                      enum how how)
 {
-    const enum import_result result = check_host(trace, event);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_host(trace, event));
     struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
     if (block == NULL) {
         return fail_no_host_memory(trace);

@@ -143,10 +143,7 @@ enum import_result counted_build(const struct counted_device *devices, size_t co
                                  struct import *import, struct import_error *error)
 {
     import->view = IMPORT_SUMS;
-    const enum import_result result = choose_device(devices, count, input, import, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(choose_device(devices, count, input, import, error));
     struct building building = {.import = import,
                                 .granule_bytes = import->setup.granule_bytes,
                                 .capacity_bytes = import->setup.capacity_bytes};

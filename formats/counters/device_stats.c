@@ -1,8 +1,8 @@
 /* The counters of a device as JAX's Device.memory_stats() has them (XLA's AllocatorStats), pasted
  * from Python, Julia or JSON: one device after the other. */
 #include "formats/common/capacity.h"
-#include "formats/common/size_text.h"
 #include "formats/counters/private/counters.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
  *     Using (GB) 44.63 / 95.74 (46.615835%) on TPU_0(process=0,(0,0,0,0))
  *     | N/A   41C    P0     98W / 400W |  18174MiB / 81920MiB |     34%      Default | */
 #include "formats/common/capacity.h"
-#include "formats/common/size_text.h"
 #include "formats/counters/private/counters.h"
 #include "harness/base/align.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * table of torch.cuda.memory_summary().  They become the parts of what PyTorch has reserved. */
 #include "formats/common/capacity.h"
 #include "formats/common/heap_parts.h"
-#include "formats/common/size_text.h"
 #include "formats/counters/private/torch_counters.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

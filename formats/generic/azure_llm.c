@@ -228,10 +228,7 @@ static enum import_result read_rows(struct reader *reader)
             reader->cursor = cursor;
             return cursor_fail(&reader->cursor, reader->error, wrong);
         }
-        const enum import_result result = add_request(reader, &row, line);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(add_request(reader, &row, line));
     }
     reader->is_open_ended = cursor.line_begin != cursor.end;
     return reader->lifetimes.count > 0 ? IMPORT_OK
@@ -306,13 +303,8 @@ static enum import_result convert_requests(struct reader *reader, const struct i
     if (!take_header(&reader->cursor)) {
         return import_fail(reader->error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
     }
-    enum import_result result = read_rows(reader);
-    if (result == IMPORT_OK) {
-        result = make_ops(reader, input, import);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(read_rows(reader));
+    IMPORT_TRY(make_ops(reader, input, import));
     add_notes(reader, input, import);
     return capacity_choose(input, reader->lifetimes.size_bits, reader->lifetimes.peak_rounded,
                            import, reader->error);

@@ -249,10 +249,7 @@ static enum import_result read_lines(struct reader *reader)
             reader->cursor = cursor;
             return cursor_fail(&reader->cursor, reader->error, wrong);
         }
-        const enum import_result result = run_call(reader, &call, line);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(run_call(reader, &call, line));
     }
     if (count < reader->op_count) {
         return import_fail(reader->error, IMPORT_INCOMPLETE, cursor.line, 0,

@@ -185,10 +185,7 @@ static enum import_result read_rows(struct reader *reader)
         }
         reader->back_count += row.second < reader->second_last;
         reader->second_last = row.second;
-        const enum import_result result = take_event(reader, &row, line);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(take_event(reader, &row, line));
     }
     return IMPORT_OK;
 }

@@ -245,11 +245,9 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
     if (id->length == 0) {
         return fail_field(instance, row, id, "the id is empty");
     }
-    enum import_result result = read_lifetime(instance, row, buffer);
-    if (result == IMPORT_OK) {
-        result = read_size(instance, row, buffer);
-    }
-    return result == IMPORT_OK ? read_alignment(instance, row, buffer) : result;
+    IMPORT_TRY(read_lifetime(instance, row, buffer));
+    IMPORT_TRY(read_size(instance, row, buffer));
+    return read_alignment(instance, row, buffer);
 }
 
 /* --- rows as they are usually --- */
@@ -367,10 +365,7 @@ static enum import_result read_rows(struct instance *instance)
     struct buffer buffer;
     bool is_end = false;
     for (;;) {
-        const enum import_result result = take_buffer(instance, &cursor, &buffer, &is_end);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(take_buffer(instance, &cursor, &buffer, &is_end));
         if (is_end) {
             break;
         }
@@ -491,19 +486,10 @@ static void add_notes(const struct instance *instance, struct import *import)
 static enum import_result convert_buffers(struct instance *instance,
                                           const struct import_input *input, struct import *import)
 {
-    enum import_result result = read_header(instance);
-    if (result == IMPORT_OK) {
-        result = read_rows(instance);
-    }
-    if (result == IMPORT_OK) {
-        result = refuse_doubles(instance);
-    }
-    if (result == IMPORT_OK) {
-        result = make_ops(instance, input, import);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(read_header(instance));
+    IMPORT_TRY(read_rows(instance));
+    IMPORT_TRY(refuse_doubles(instance));
+    IMPORT_TRY(make_ops(instance, input, import));
     if (import->setup.capacity_bytes ==
         0) { /* every size is rounded, so that it is a multiple of the granule */
         import->setup.capacity_bytes = instance->lifetimes.peak_rounded;

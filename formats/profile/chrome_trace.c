@@ -68,10 +68,7 @@ static enum import_result skip_nested(struct chrome_trace *trace)
         }
         const char letter = trace->text[trace->offset];
         if (letter == '"') {
-            const enum import_result result = skip_string(trace);
-            if (result != IMPORT_OK) {
-                return result;
-            }
+            IMPORT_TRY(skip_string(trace));
             continue;
         }
         depth += letter == '{' || letter == '[';

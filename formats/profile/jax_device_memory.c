@@ -91,10 +91,7 @@ static enum import_result visit_location(void *context, size_t location, bool *i
     struct walk *walk = context;
     const struct place *place = &walk->snapshot->places[location];
     if (!place->is_known) {
-        const enum import_result result = resolve_location(walk->snapshot, location);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(resolve_location(walk->snapshot, location));
     }
     if (walk->tag == JAX_NO_TAG || place->is_user) {
         walk->tag = place->tag;
@@ -220,11 +217,7 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
         }
         snapshot->device_bytes[group->device] += group->bytes;
     }
-    const enum import_result result = pprof_stack(&snapshot->profile, sample, visit_location, &walk,
-                                                  snapshot->error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(pprof_stack(&snapshot->profile, sample, visit_location, &walk, snapshot->error));
     group->tag = walk.tag;
     group->stack = find_stack(snapshot, sample);
     if (group->tag != JAX_NO_TAG) {
@@ -280,13 +273,8 @@ static enum import_result take_sample(struct snapshot *snapshot, const struct pp
     struct group group = {.tag = JAX_NO_TAG};
     const int64_t count = sample->values[snapshot->count_value];
     const int64_t bytes = sample->values[snapshot->bytes_value];
-    enum import_result result = check_values(snapshot, sample, count, bytes);
-    if (result == IMPORT_OK) {
-        result = read_kind(snapshot, sample, &group.is_program);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_values(snapshot, sample, count, bytes));
+    IMPORT_TRY(read_kind(snapshot, sample, &group.is_program));
     if (bytes <= 0) {
         snapshot->empty_count += bytes == 0 ? (uint64_t)count : 0;
         snapshot->unknown_count += bytes < 0 ? (uint64_t)count : 0;
@@ -343,10 +331,7 @@ static enum import_result read_samples(struct snapshot *snapshot)
 static enum import_result convert_samples(struct snapshot *snapshot,
                                           const struct import_input *input, struct import *import)
 {
-    const enum import_result result = read_samples(snapshot);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(read_samples(snapshot));
     if (snapshot->group_count == 0) {
         return import_fail(snapshot->error, IMPORT_INCOMPLETE, 0, 0,
                            "nothing in the profile has a known size");

@@ -2,11 +2,11 @@
  * that is made (Bytes > 0) or freed, and "[OutOfMemory]" of a request that failed.  Each may say
  * what is allocated and reserved after it. */
 #include "formats/common/capacity.h"
-#include "formats/common/size_text.h"
 #include "formats/common/trace.h"
 #include "formats/profile/private/chrome_trace.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -198,10 +198,7 @@ static uint32_t name_event(struct memory_events *events, const struct memory_eve
 enum import_result memory_events_add(struct memory_events *events, const struct memory_event *event,
                                      const char *device, struct import_error *error)
 {
-    const enum import_result result = check_event(events, event, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_event(events, event, error));
     const uint32_t host = name_device(events, event, device);
     if (host >= OP_HOST_COUNT_MAX) {
         return memory_fail(events, event->at, error, "more than %d allocators", OP_HOST_COUNT_MAX);

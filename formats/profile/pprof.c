@@ -312,11 +312,7 @@ static enum import_result add_label(const struct pprof *profile, struct pprof_sa
                                     const struct protobuf_field *field, struct import_error *error)
 {
     uint64_t numbers[2] = {0, 0}; /* text 0 is empty */
-    const enum import_result result = read_two(field->bytes, LABEL_KEY, LABEL_TEXT, &numbers[0],
-                                               &numbers[1], error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(read_two(field->bytes, LABEL_KEY, LABEL_TEXT, &numbers[0], &numbers[1], error));
     if (sample->label_count == PPROF_LABEL_COUNT_MAX) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
                            "the sample at byte %zu has more than %d labels", sample->at,
@@ -425,11 +421,7 @@ static enum import_result read_frame(const struct pprof *profile,
 {
     uint64_t id = 0;
     *frame = (struct pprof_frame){.line = 0};
-    const enum import_result result = read_two(field->bytes, LINE_FUNCTION, LINE_NUMBER, &id,
-                                               &frame->line, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(read_two(field->bytes, LINE_FUNCTION, LINE_NUMBER, &id, &frame->line, error));
     const size_t number = find_function(profile, id);
     if (number == profile->function_count || profile->functions[number].id != id) {
         return fail_absent(error, field->at, "function", id);

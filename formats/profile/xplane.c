@@ -132,10 +132,7 @@ static bool is_memory_event(const struct protobuf *name)
 static enum import_result add_name(struct plane *plane, const struct protobuf_field *field)
 {
     struct entry entry;
-    const enum import_result result = read_entry(field->bytes, &entry, plane->error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(read_entry(field->bytes, &entry, plane->error));
     if (field->number == PLANE_STAT_NAMES) {
         add_entry(&plane->stat_names, &entry);
     } else if (is_memory_event(&entry.name)) {

@@ -94,10 +94,8 @@ static enum import_result run_false(struct pickle_reader *reader)
 static enum import_result push_unsigned(struct pickle_reader *reader, unsigned byte_count)
 {
     uint64_t number = 0;
-    const enum import_result result = pickle_take_number(reader, byte_count, &number);
-    return result != IMPORT_OK
-               ? result
-               : pickle_push(reader, plain_make_number(reader->tree, (int64_t)number));
+    IMPORT_TRY(pickle_take_number(reader, byte_count, &number));
+    return pickle_push(reader, plain_make_number(reader->tree, (int64_t)number));
 }
 
 static enum import_result run_binint1(struct pickle_reader *reader)
@@ -113,10 +111,8 @@ static enum import_result run_binint2(struct pickle_reader *reader)
 static enum import_result run_binint(struct pickle_reader *reader)
 {
     uint64_t number = 0;
-    const enum import_result result = pickle_take_number(reader, 4, &number);
-    return result != IMPORT_OK
-               ? result
-               : pickle_push(reader, plain_make_number(reader->tree, (int32_t)number));
+    IMPORT_TRY(pickle_take_number(reader, 4, &number));
+    return pickle_push(reader, plain_make_number(reader->tree, (int32_t)number));
 }
 
 /* Two's complement of any length, the lowest byte first.  What has no sign may have 64 bits, and
@@ -169,10 +165,7 @@ static enum import_result run_binfloat(struct pickle_reader *reader)
     const unsigned char *bytes = NULL;
     uint64_t bits = 0;
     double number = 0;
-    const enum import_result result = pickle_take(reader, sizeof bits, &bytes);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(pickle_take(reader, sizeof bits, &bytes));
     for (size_t i = 0; i < sizeof bits; i++) {
         bits = bits << 8 | bytes[i];
     }
@@ -204,13 +197,8 @@ static enum import_result push_text(struct pickle_reader *reader, unsigned lengt
 {
     uint64_t length = 0;
     const unsigned char *bytes = NULL;
-    enum import_result result = pickle_take_number(reader, length_bytes, &length);
-    if (result == IMPORT_OK) {
-        result = pickle_take(reader, length, &bytes);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(pickle_take_number(reader, length_bytes, &length));
+    IMPORT_TRY(pickle_take(reader, length, &bytes));
     if (memchr(bytes, '\0', (size_t)length) != NULL) {
         return pickle_fail(reader, IMPORT_INVALID, "a text with a NUL in it");
     }
@@ -274,15 +262,15 @@ static enum import_result run_tuple3(struct pickle_reader *reader)
 static enum import_result run_list(struct pickle_reader *reader)
 {
     size_t count = 0;
-    const enum import_result result = pickle_unmark(reader, &count);
-    return result != IMPORT_OK ? result : pickle_gather(reader, count, PLAIN_LIST);
+    IMPORT_TRY(pickle_unmark(reader, &count));
+    return pickle_gather(reader, count, PLAIN_LIST);
 }
 
 static enum import_result run_dict(struct pickle_reader *reader)
 {
     size_t count = 0;
-    const enum import_result result = pickle_unmark(reader, &count);
-    return result != IMPORT_OK ? result : pickle_gather(reader, count, PLAIN_DICT);
+    IMPORT_TRY(pickle_unmark(reader, &count));
+    return pickle_gather(reader, count, PLAIN_DICT);
 }
 
 static enum import_result run_append(struct pickle_reader *reader)
@@ -293,8 +281,8 @@ static enum import_result run_append(struct pickle_reader *reader)
 static enum import_result run_appends(struct pickle_reader *reader)
 {
     size_t count = 0;
-    const enum import_result result = pickle_unmark(reader, &count);
-    return result != IMPORT_OK ? result : pickle_fill_list(reader, count);
+    IMPORT_TRY(pickle_unmark(reader, &count));
+    return pickle_fill_list(reader, count);
 }
 
 static enum import_result run_setitem(struct pickle_reader *reader)
@@ -305,8 +293,8 @@ static enum import_result run_setitem(struct pickle_reader *reader)
 static enum import_result run_setitems(struct pickle_reader *reader)
 {
     size_t count = 0;
-    const enum import_result result = pickle_unmark(reader, &count);
-    return result != IMPORT_OK ? result : pickle_fill_dict(reader, count);
+    IMPORT_TRY(pickle_unmark(reader, &count));
+    return pickle_fill_dict(reader, count);
 }
 
 /* --- the memo --- */
@@ -319,15 +307,15 @@ static enum import_result run_memoize(struct pickle_reader *reader)
 static enum import_result put_memo(struct pickle_reader *reader, unsigned index_bytes)
 {
     uint64_t index = 0;
-    const enum import_result result = pickle_take_number(reader, index_bytes, &index);
-    return result != IMPORT_OK ? result : pickle_memo_put(reader, index);
+    IMPORT_TRY(pickle_take_number(reader, index_bytes, &index));
+    return pickle_memo_put(reader, index);
 }
 
 static enum import_result get_memo(struct pickle_reader *reader, unsigned index_bytes)
 {
     uint64_t index = 0;
-    const enum import_result result = pickle_take_number(reader, index_bytes, &index);
-    return result != IMPORT_OK ? result : pickle_memo_get(reader, index);
+    IMPORT_TRY(pickle_take_number(reader, index_bytes, &index));
+    return pickle_memo_get(reader, index);
 }
 
 static enum import_result run_binput(struct pickle_reader *reader)

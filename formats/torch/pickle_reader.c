@@ -51,10 +51,7 @@ enum import_result pickle_take_number(struct pickle_reader *reader, unsigned byt
                                       uint64_t *number)
 {
     const unsigned char *bytes = NULL;
-    const enum import_result result = pickle_take(reader, byte_count, &bytes);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(pickle_take(reader, byte_count, &bytes));
     *number = 0;
     for (unsigned i = 0; i < byte_count; i++) {
         *number |= (uint64_t)bytes[i] << (8 * i);
@@ -207,10 +204,7 @@ enum import_result pickle_gather(struct pickle_reader *reader, size_t count, enu
 
 enum import_result pickle_memo_put(struct pickle_reader *reader, uint64_t index)
 {
-    const enum import_result result = pickle_need(reader, 1);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(pickle_need(reader, 1));
     if (index > reader->memo_count) {
         return pickle_fail(reader, IMPORT_INVALID,
                            "it sets memo %" PRIu64 ", but the next one is %zu", index,

@@ -27,10 +27,7 @@ static enum import_result build_ops(struct torch_snapshot *snapshot, enum torch_
 {
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
     note_unknown(snapshot, import);
-    const enum import_result result = torch_lives(snapshot, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(torch_lives(snapshot, error));
     const bool is_state = form == TORCH_FORM_STATE || !torch_has_trace(snapshot) ||
                           (form == TORCH_FORM_ANY && torch_fails_by_place(snapshot));
     return is_state ? torch_build_heap(snapshot, input, import, error)

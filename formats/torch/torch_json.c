@@ -153,10 +153,7 @@ enum import_result torch_read_json(const char *text, size_t length, json_t **jso
                                    struct import_error *error)
 {
     struct stack stack = {0};
-    const enum import_result result = parse_text(text, length, json, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(parse_text(text, length, json, error));
     const enum plain_result converted = convert_value(tree, &stack, *json);
     *root = stack.values[0];
     free(stack.values);

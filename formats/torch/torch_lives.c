@@ -142,12 +142,8 @@ static enum import_result follow_block(struct lives *lives, const struct use *us
     lives->state = LIFE_UNSEEN;
     for (size_t i = 0; i < count; i++) {
         struct torch_event *event = &lives->snapshot->events[uses[i].event];
-        const enum import_result result = event->action == TORCH_ALLOC
-                                              ? take_alloc(lives, event, uses[i].event)
-                                              : take_free(lives, event, uses[i].event);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(event->action == TORCH_ALLOC ? take_alloc(lives, event, uses[i].event)
+                                                : take_free(lives, event, uses[i].event));
         event->life = lives->life;
     }
     return check_last(lives, &lives->snapshot->events[uses[count - 1].event],

@@ -11,9 +11,9 @@
  * chosen so that they leave open what they may. */
 #include "formats/common/capacity.h"
 #include "formats/common/heap_parts.h"
-#include "formats/common/size_text.h"
 #include "formats/torch/private/torch_message.h"
 #include "harness/base/align.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -453,13 +453,8 @@ enum import_result torch_message_build(const struct torch_message *message,
         return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column,
                            "the message lacks the capacity, or what is allocated or reserved");
     }
-    enum import_result result = choose_numbers(message, &plan, error);
-    if (result == IMPORT_OK) {
-        result = build_heap(message, &plan, input, import, error);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(choose_numbers(message, &plan, error));
+    IMPORT_TRY(build_heap(message, &plan, input, import, error));
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
     append_request(&plan, import);
     tell_result(&plan, import);

@@ -355,14 +355,10 @@ static enum import_result check_sums(struct reader *reader, struct plain_value s
     reader->place = PLACE_SEGMENT;
     spread_dict(reader, segment);
     reader->snapshot->unknown_keys = unknown_keys;
-    enum import_result result = check_sum(reader, FIELD_TOTAL_SIZE, sums->total);
-    if (result == IMPORT_OK) {
-        result = check_sum(reader, FIELD_ALLOCATED_SIZE, sums->allocated);
-    }
-    if (result == IMPORT_OK) {
-        result = check_sum(reader, FIELD_ACTIVE_SIZE, sums->active);
-    }
-    return result == IMPORT_OK ? check_sum(reader, FIELD_REQUESTED_SIZE, sums->requested) : result;
+    IMPORT_TRY(check_sum(reader, FIELD_TOTAL_SIZE, sums->total));
+    IMPORT_TRY(check_sum(reader, FIELD_ALLOCATED_SIZE, sums->allocated));
+    IMPORT_TRY(check_sum(reader, FIELD_ACTIVE_SIZE, sums->active));
+    return check_sum(reader, FIELD_REQUESTED_SIZE, sums->requested);
 }
 
 /* What all blocks of a segment share. */
@@ -386,11 +382,7 @@ static enum import_result read_blocks(struct reader *reader, struct plain_value 
                                     .begins_segment = i == 0};
         const struct plain_value object = plain_at(reader->tree, blocks, i);
         reader->inner = i;
-        const enum import_result result = read_block(reader, object, segment->address + sums->total,
-                                                     &block);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(read_block(reader, object, segment->address + sums->total, &block));
         add_block(reader, &block, sums);
         reader->snapshot->segment_bytes[host] += block.size_bytes;
         if (reader->snapshot->segment_bytes[host] > CAPACITY_BYTES_MAX) {
@@ -453,10 +445,7 @@ static enum import_result read_segments(struct reader *reader, struct plain_valu
     const size_t count = plain_count(reader->tree, segments);
     for (size_t i = 0; i < count; i++) {
         reader->outer = i;
-        const enum import_result result = read_segment(reader, plain_at(reader->tree, segments, i));
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(read_segment(reader, plain_at(reader->tree, segments, i)));
     }
     reader->snapshot->segment_count = count;
     return IMPORT_OK;
@@ -585,11 +574,7 @@ static enum import_result read_trace(struct reader *reader, struct plain_value e
         struct torch_event event = {
             .host = (uint8_t)reader->outer, .index = (uint32_t)i, .life = TORCH_NO_EVENT};
         reader->inner = i;
-        const enum import_result result = read_event(reader, plain_at(reader->tree, events, i),
-                                                     &event);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(read_event(reader, plain_at(reader->tree, events, i), &event));
         if (event.action != TORCH_OTHER) {
             add_event(reader, &event);
         }
@@ -608,10 +593,7 @@ static enum import_result read_traces(struct reader *reader, struct plain_value 
         if (i == OP_HOST_COUNT_MAX) {
             return fail_at_place(reader, "more than %d devices", OP_HOST_COUNT_MAX);
         }
-        const enum import_result result = read_trace(reader, plain_at(reader->tree, traces, i));
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(read_trace(reader, plain_at(reader->tree, traces, i)));
     }
     return IMPORT_OK;
 }

@@ -238,13 +238,9 @@ static enum import_result read_rows(struct timeline *timeline, const json_t *row
             take_peak(timeline, last_time);
             last_time = time;
         }
-        const enum import_result result = bytes == 0
-                                              ? IMPORT_OK
-                                              : take_row(timeline, (enum action)action, bytes,
-                                                         (uint32_t)category, &renamed);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(bytes == 0 ? IMPORT_OK
+                              : take_row(timeline, (enum action)action, bytes, (uint32_t)category,
+                                         &renamed));
     }
     take_peak(timeline, last_time);
     return IMPORT_OK;
@@ -314,11 +310,7 @@ static enum import_result read_sums(struct timeline *timeline, const json_t *tim
         if (!json_is_number(time) || !(number > -9e18 && number < 9e18)) {
             return import_fail(error, IMPORT_INVALID, 0, 0, "time %zu is not a number", i + 1);
         }
-        const enum import_result result = take_sums(timeline, json_array_get(sizes, i), tops, i,
-                                                    error);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(take_sums(timeline, json_array_get(sizes, i), tops, i, error));
         take_peak(timeline, (int64_t)number);
     }
     return IMPORT_OK;

@@ -261,10 +261,7 @@ static enum import_result read_lines(struct assignment *assignment)
         at = assignment->end;
         assignment->end -= assignment->end > assignment->line && assignment->end[-1] == '\r' ? 1
                                                                                              : 0;
-        const enum import_result result = read_line(assignment);
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(read_line(assignment));
         assignment->line_number++;
     }
     return IMPORT_OK;

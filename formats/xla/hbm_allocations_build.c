@@ -314,20 +314,11 @@ static void add_notes(const struct building *building)
 
 static enum import_result build_ops(struct building *building)
 {
-    enum import_result result = check_rows(building);
-    if (result == IMPORT_OK) {
-        result = add_blocks(building);
-    }
-    if (result == IMPORT_OK) {
-        result = add_holes(building);
-    }
-    if (result == IMPORT_OK) {
-        result = heap_image_build(&building->image, building->input->fixed, building->import,
-                                  building->error);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_rows(building));
+    IMPORT_TRY(add_blocks(building));
+    IMPORT_TRY(add_holes(building));
+    IMPORT_TRY(heap_image_build(&building->image, building->input->fixed, building->import,
+                                building->error));
     make_programs(building);
     add_notes(building);
     append_request(building);
