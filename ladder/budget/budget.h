@@ -7,8 +7,8 @@
 #include "campaign/plan/run_options.h"
 #include "campaign/process/death.h"
 #include "present/annotation.h"
-#include "recording/recording.h"
 #include "recording/list_growth.h"
+#include "recording/recording.h"
 
 enum { BUDGET_TAG_PEAK_COUNT_MAX = 16 };
 /* Fragmentation counts while the host has at least 1 / so much of its device in use. */
