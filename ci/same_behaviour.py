@@ -99,7 +99,7 @@ class Comparison:
                 continue
             before = max(1, count_lines(old, new))
             old, new = self.mask(old, masks), self.mask(new, masks)
-            after = 0 if self.is_same(old, new) else count_lines(old, new)
+            after = 0 if self.is_same(old, new) else max(1, count_lines(old, new))
             self.excused[name] += max(0, before - after)
             if self.is_same(old, new):
                 return
