@@ -9,9 +9,9 @@
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
+#include "harness/base/target_option.h"
 #include "harness/generate/scenario_option.h"
 #include "harness/op/limits.h"
-#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 
 #include <stdlib.h>
@@ -164,7 +164,7 @@ static void find_why_no_lanes(struct part *part, const struct target_probe *targ
 /* The scenario sets the option where the user did not. */
 static bool may_be_told_to_sleep(const struct part *part)
 {
-    return setup_option(&part->setup, "sleep") == NULL && trial_takes_option(part->target, "sleep");
+    return setup_option(&part->setup, "sleep") == NULL && target_has_option(part->target, "sleep");
 }
 
 /* Opens the target as the first trial will. */

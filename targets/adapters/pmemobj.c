@@ -276,7 +276,11 @@ static void write_block(void *state, void *place, uint64_t offset, const void *f
 
 /* --- the target --- */
 
+static const struct target_option_row option_rows[] = {
+    {"defrag", TARGET_OPTION_WORD, .values = "none|oom"}, {.key = NULL}};
+
 const struct kit_allocator allocator_pmemobj = {
+    .options = option_rows,
     .state_bytes = sizeof(struct pmemobj),
     .granule_bytes = ADAPTER_GRANULE_BYTES,
     .is_granule_fixed = true,
@@ -295,16 +299,13 @@ const struct kit_allocator allocator_pmemobj = {
     .write = write_block,
 };
 
-static const char option_help[] = "defrag=none|oom\n";
-
 static enum target_result target_open(const struct target_setup *setup,
                                       const struct device_services *device,
                                       struct target_instance **out,
                                       struct target_contract *contract, char *reason,
                                       size_t reason_bytes)
 {
-    return kit_open(&allocator_pmemobj, option_help, setup, device, out, contract, reason,
-                    reason_bytes);
+    return kit_open(&allocator_pmemobj, NULL, setup, device, out, contract, reason, reason_bytes);
 }
 
 /* Nothing of it moves. */
@@ -352,8 +353,9 @@ static const struct target_api api = {
 };
 
 const struct target adapter_pmemobj = {
-    KIT_TABLE("pmemobj", "libpmemobj, which can defragment, in a pool that is memory", option_help,
+    KIT_TABLE("pmemobj", "libpmemobj, which can defragment, in a pool that is memory", NULL,
               target_open),
+    .options = option_rows,
     .limits = {.smallest_capacity_bytes = CAPACITY_BYTES_MIN,
                .largest_capacity_bytes = CAPACITY_BYTES_MAX,
                .capacity_step_bytes = CHUNK_BYTES,

@@ -21,8 +21,6 @@ struct vulkan {
     struct kit_host *host;
 };
 
-static const char option_help[] = "device=first|cpu|gpu\n";
-
 /* As many blocks of a granule as there may be fill the capacity, so the device never refuses
  * because of their number. */
 static uint64_t choose_granule(const struct vulkan_device *device, uint64_t capacity_bytes)
@@ -102,7 +100,11 @@ static void write_block(void *state, void *place, uint64_t offset, const void *f
     memcpy(block_at((uintptr_t)place)->mapped + offset, from, bytes);
 }
 
+static const struct target_option_row option_rows[] = {
+    {"device", TARGET_OPTION_WORD, .values = "first|cpu|gpu"}, {.key = NULL}};
+
 const struct kit_allocator allocator_vulkan = {
+    .options = option_rows,
     .state_bytes = sizeof(struct vulkan),
     .granule_bytes = GRANULE_BYTES,
     .is_granule_fixed = true,
@@ -120,8 +122,7 @@ static enum target_result target_open(const struct target_setup *setup,
                                       struct target_contract *contract, char *reason,
                                       size_t reason_bytes)
 {
-    return kit_open(&allocator_vulkan, option_help, setup, device, out, contract, reason,
-                    reason_bytes);
+    return kit_open(&allocator_vulkan, NULL, setup, device, out, contract, reason, reason_bytes);
 }
 
 /* The first device, and its first type of memory that the host sees. */
@@ -207,8 +208,9 @@ static const struct target_api api = {
 };
 
 const struct target adapter_vulkan = {
-    KIT_TABLE("vulkan", "memory of a device, from the driver of Vulkan, under a limit", option_help,
+    KIT_TABLE("vulkan", "memory of a device, from the driver of Vulkan, under a limit", NULL,
               target_open),
+    .options = option_rows,
     .limits = {.smallest_capacity_bytes = CAPACITY_STEP_BYTES,
                .largest_capacity_bytes = CAPACITY_BYTES_MAX,
                .capacity_step_bytes = CAPACITY_STEP_BYTES},

@@ -5,6 +5,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 #define STEP_BYTES (2 * MIB)
+enum { REASON_BYTES = 512 };
 
 /* --- upstream --- */
 
@@ -77,79 +78,55 @@ static void host_free(void *context, void *memory, size_t bytes)
 
 /* --- settings --- */
 
-/* A positive decimal number with nothing behind it, and at most max. */
-static bool read_number(const char *text, double max, double *value)
+/* What was given as a share; nothing given is right.  False: it is no number above 0 and at most 1.
+ */
+static bool read_fraction(const char *text, double *value)
 {
     char *end = NULL;
-    const double number = text[0] >= '0' && text[0] <= '9' ? strtod(text, &end) : 0;
-    const bool is_number = end != NULL && *end == '\0' && number > 0 && number <= max;
+    const double number = text != NULL && text[0] >= '0' && text[0] <= '9' ? strtod(text, &end) : 0;
+    const bool is_number = end != NULL && *end == '\0' && number > 0 && number <= 1;
     *value = is_number ? number : *value;
-    return is_number;
+    return text == NULL || is_number;
 }
 
-/* Each is false: the value is wrong; nothing given is right. */
-static bool read_fraction(const struct kit_setup *setup, const char *key, double *value)
+static const char *read_sizes(const struct caching_numbers *numbers,
+                              struct cache_settings *settings)
 {
-    const char *text = kit_option(setup, key);
-    return text == NULL || read_number(text, 1, value);
-}
-
-static bool read_mebibytes(const struct kit_setup *setup, const char *key, uint64_t min_bytes,
-                           uint64_t *bytes)
-{
-    const char *text = kit_option(setup, key);
-    double value = 0;
-    if (text == NULL) {
-        return true;
+    if (numbers->large_segment_mib != 0) {
+        settings->large_segment_bytes = numbers->large_segment_mib * MIB;
     }
-    if (strspn(text, "0123456789") != strlen(text) || !read_number(text, 1 << 24, &value) ||
-        (uint64_t)value * MIB < min_bytes) {
-        return false;
-    }
-    *bytes = (uint64_t)value * MIB;
-    return true;
-}
-
-static const char *read_sizes(const struct kit_setup *setup, struct cache_settings *settings)
-{
-    if (!read_mebibytes(setup, "large_segment_size_mb", 11 * MIB, &settings->large_segment_bytes)) {
-        return "large_segment_size_mb must be a whole number from 11";
-    }
+    const uint64_t large_mib = settings->large_segment_bytes / MIB;
     settings->non_split_rounding_bytes = settings->large_segment_bytes;
-    if (!read_mebibytes(setup, "max_split_size_mb", settings->large_segment_bytes,
-                        &settings->max_split_bytes)) {
-        return "max_split_size_mb must be a whole number from large_segment_size_mb, which is 20 "
-               "unless given";
+    if (numbers->max_split_mib != 0) {
+        settings->max_split_bytes = numbers->max_split_mib * MIB;
     }
-    if (!read_mebibytes(setup, "max_non_split_rounding_mb", settings->large_segment_bytes,
-                        &settings->non_split_rounding_bytes)) {
-        return "max_non_split_rounding_mb must be a whole number from large_segment_size_mb, which "
-               "is 20 unless given";
+    if (numbers->max_non_split_mib != 0) {
+        settings->non_split_rounding_bytes = numbers->max_non_split_mib * MIB;
     }
-    return NULL;
+    return numbers->max_split_mib != 0 && numbers->max_split_mib < large_mib
+               ? "max_split_size_mb must be a whole number from large_segment_size_mb, which is 20 "
+                 "unless given"
+           : numbers->max_non_split_mib != 0 && numbers->max_non_split_mib < large_mib
+               ? "max_non_split_rounding_mb must be a whole number from large_segment_size_mb, "
+                 "which is 20 unless given"
+               : NULL;
 }
 
-static const char *read_limits(const struct kit_setup *setup, struct cache_settings *settings)
+static const char *read_limits(const struct kit_setup *setup, const struct caching_numbers *numbers,
+                               struct cache_settings *settings)
 {
     double fraction = 1;
-    if (!read_fraction(setup, "per_process_memory_fraction", &fraction)) {
+    if (!read_fraction(numbers->memory_fraction, &fraction)) {
         return "per_process_memory_fraction must be above 0 and at most 1";
     }
     if (fraction < 1) {
         settings->limit_bytes = (uint64_t)(fraction * (double)setup->capacity_bytes);
     }
-    if (!read_fraction(setup, "garbage_collection_threshold",
-                       &settings->garbage_collection_threshold) ||
+    if (!read_fraction(numbers->collection_threshold, &settings->garbage_collection_threshold) ||
         settings->garbage_collection_threshold >= 1) {
         return "garbage_collection_threshold must be between 0 and 1";
     }
     return NULL;
-}
-
-static uint32_t read_divisions(const struct kit_setup *setup)
-{
-    const char *text = kit_option(setup, "roundup_power2_divisions");
-    return text == NULL ? 1 : (uint32_t)strtoul(text, NULL, 10);
 }
 
 /* One pool without kept remainders: a segment has the size of its request, in steps of 2 MiB. */
@@ -162,14 +139,18 @@ static void use_one_pool(struct cache_settings *settings)
 
 static const char *read_settings(const struct kit_setup *setup, struct cache_settings *settings)
 {
+    static char wrong[REASON_BYTES];
+    struct caching_numbers numbers = {0};
     cache_settings_init(settings);
-    const char *reason = read_sizes(setup, settings);
-    if (reason == NULL) {
-        reason = read_limits(setup, settings);
+    if (!target_options_read(setup->options, setup->target, &numbers, wrong, sizeof wrong)) {
+        return wrong;
     }
-    const uint32_t divisions = read_divisions(setup);
+    const char *reason = read_sizes(&numbers, settings);
+    if (reason == NULL) {
+        reason = read_limits(setup, &numbers, settings);
+    }
     for (size_t i = 0; i < CACHE_DIVISIONS_COUNT; i++) {
-        settings->divisions[i] = divisions;
+        settings->divisions[i] = UINT32_C(1) << numbers.divisions_log2;
     }
     settings->is_expandable = kit_option_is(setup, "expandable_segments", "True");
     settings->range_bytes = setup->capacity_bytes;

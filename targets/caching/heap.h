@@ -5,6 +5,7 @@
 
 #include "kit/kit.h"
 #include "targets/caching/cache.h"
+#include "targets/private/option.h"
 
 struct caching {
     struct kit_host *host;
@@ -14,19 +15,39 @@ struct caching {
     bool is_expandable, is_range_taken; /* the one range is the whole device */
 };
 
+/* Its options that are numbers; what was not given is 0. */
+struct caching_numbers {
+    uint64_t max_split_mib, max_non_split_mib, large_segment_mib;
+    uint32_t divisions_log2;
+    const char *memory_fraction, *collection_threshold; /* as they were given, or NULL */
+};
+
 /* PyTorch's settings, under its names.  pools=one is no setting of PyTorch: one pool without kept
- * remainders, so that the contract with limit=device describes it exactly. */
-#define CACHING_OPTION_HELP(pools, limit)         \
-    "pools=" pools "\n"                           \
-    "limit=" limit "\n"                           \
-    "max_split_size_mb=<MiB>\n"                   \
-    "max_non_split_rounding_mb=<MiB>\n"           \
-    "large_segment_size_mb=<MiB>\n"               \
-    "roundup_power2_divisions=1|2|4|8|16|32|64\n" \
-    "per_process_memory_fraction=<fraction>\n"    \
-    "garbage_collection_threshold=<fraction>\n"   \
-    "expandable_segments=False|True\n"            \
-    "ties=address|counter\n"
+ * remainders, so that the contract with limit=device describes it exactly.  The first word is what
+ * holds where nothing is given. */
+#define CACHING_MIB(key, member)                                                                   \
+    {                                                                                              \
+        key, TARGET_OPTION_NUMBER, "<MiB>", 11, 1 << 24, OPTION_AT(struct caching_numbers, member) \
+    }
+#define CACHING_FRACTION(key, member)                                                              \
+    {                                                                                              \
+        key, TARGET_OPTION_TEXT, .values = "<fraction>", OPTION_AT(struct caching_numbers, member) \
+    }
+#define CACHING_OPTION_ROWS(pools, limit)                                                    \
+    {"pools", TARGET_OPTION_WORD, .values = (pools)},                                        \
+        {"limit", TARGET_OPTION_WORD, .values = (limit)},                                    \
+        CACHING_MIB("max_split_size_mb", max_split_mib),                                     \
+        CACHING_MIB("max_non_split_rounding_mb", max_non_split_mib),                         \
+        CACHING_MIB("large_segment_size_mb", large_segment_mib),                             \
+        OPTION_WORDS("roundup_power2_divisions", "1|2|4|8|16|32|64", struct caching_numbers, \
+                     divisions_log2),                                                        \
+        CACHING_FRACTION("per_process_memory_fraction", memory_fraction),                    \
+        CACHING_FRACTION("garbage_collection_threshold", collection_threshold),              \
+        {"expandable_segments", TARGET_OPTION_WORD, .values = "False|True"},                 \
+        {"ties", TARGET_OPTION_WORD, .values = "address|counter"},                           \
+    {                                                                                        \
+        .key = NULL                                                                          \
+    }
 
 /* The calls of struct kit_allocator; open with the bend is its open. */
 const char *caching_open(void *state, const struct kit_setup *setup, enum cache_bend bend);
@@ -40,7 +61,7 @@ enum target_result caching_free_early(struct target_instance *instance, uint64_t
                                       uint64_t event);
 
 /* Defines a target with that bend; it frees with the call free_. */
-#define CACHING_TARGET(storage, variable, name_, help, bend, free_, rule, text)                \
+#define CACHING_TARGET(storage, variable, name_, rows, bend, free_, rule, text)                \
     static const char *begin_##variable(void *state, const struct kit_setup *setup)            \
     {                                                                                          \
         return caching_open(state, setup, bend);                                               \
@@ -54,6 +75,7 @@ enum target_result caching_free_early(struct target_instance *instance, uint64_t
             .state_bytes = sizeof(struct caching),                                             \
             .granule_bytes = CACHE_BLOCK_BYTES,                                                \
             .regions = {.grows = true, .trims = true},                                         \
+            .options = rows,                                                                   \
             .open = begin_##variable,                                                          \
             .close = caching_close,                                                            \
             .allocate_offset = caching_allocate,                                               \
@@ -61,7 +83,7 @@ enum target_result caching_free_early(struct target_instance *instance, uint64_t
             .block_bytes = caching_block_bytes,                                                \
             .largest_free_bytes = caching_largest_free,                                        \
         };                                                                                     \
-        return kit_open(&allocator, help, setup, device, out, contract, reason, reason_bytes); \
+        return kit_open(&allocator, NULL, setup, device, out, contract, reason, reason_bytes); \
     }                                                                                          \
     storage const struct target variable = {                                                   \
         .abi_version = TARGET_ABI_VERSION,                                                     \
@@ -69,7 +91,7 @@ enum target_result caching_free_early(struct target_instance *instance, uint64_t
         .name = name_,                                                                         \
         .summary = text,                                                                       \
         .breaks = rule,                                                                        \
-        .option_help = help,                                                                   \
+        .options = rows,                                                                       \
         .open = open_##variable,                                                               \
         .close = kit_close,                                                                    \
         .alloc = kit_alloc,                                                                    \

@@ -18,6 +18,13 @@ static uint64_t end_of(const struct segment *segment)
 
 /* --- life --- */
 
+const struct target_option_row segments_option_rows[] = {
+    {"empty", TARGET_OPTION_WORD, .values = "give|keep"},
+    {"grows", TARGET_OPTION_FLAG, .values = "yes|no"},
+    {"trims", TARGET_OPTION_FLAG, .values = "yes|no"},
+    {.key = NULL},
+};
+
 const char *segments_open(void *state, const struct kit_setup *setup, enum segments_defect defect)
 {
     struct segments *segments = state;

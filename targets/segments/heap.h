@@ -39,7 +39,7 @@ struct segments {
 
 /* Options: empty says what it does with empty regions; grows and trims change only what it
  * declares. */
-#define SEGMENTS_OPTION_HELP "empty=give|keep\ngrows=yes|no\ntrims=yes|no\n"
+extern const struct target_option_row segments_option_rows[];
 
 /* The calls of struct kit_allocator; open with the defect is its open. */
 const char *segments_open(void *state, const struct kit_setup *setup, enum segments_defect defect);
@@ -49,47 +49,47 @@ void segments_free(void *state, uint64_t offset, uint64_t size_bytes);
 uint64_t segments_largest_free(void *state);
 
 /* Defines a target with that defect. */
-#define SEGMENTS_TARGET(storage, variable, name_, defect, rule, text)                           \
-    static const char *begin_##variable(void *state, const struct kit_setup *setup)             \
-    {                                                                                           \
-        return segments_open(state, setup, defect);                                             \
-    }                                                                                           \
-    static enum target_result open_##variable(                                                  \
-        const struct target_setup *setup, const struct device_services *device,                 \
-        struct target_instance **out, struct target_contract *contract, char *reason,           \
-        size_t reason_bytes)                                                                    \
-    {                                                                                           \
-        static const struct kit_allocator allocator = {                                         \
-            .state_bytes = sizeof(struct segments),                                             \
-            .regions = {.grows = true, .trims = true},                                          \
-            .open = begin_##variable,                                                           \
-            .close = segments_close,                                                            \
-            .allocate_offset = segments_allocate,                                               \
-            .free_offset = segments_free,                                                       \
-            .largest_free_bytes = segments_largest_free,                                        \
-        };                                                                                      \
-        return kit_open(&allocator, SEGMENTS_OPTION_HELP, setup, device, out, contract, reason, \
-                        reason_bytes);                                                          \
-    }                                                                                           \
-    storage const struct target variable = {                                                    \
-        .abi_version = TARGET_ABI_VERSION,                                                      \
-        .size_bytes = sizeof(struct target),                                                    \
-        .name = name_,                                                                          \
-        .summary = text,                                                                        \
-        .breaks = rule,                                                                         \
-        .option_help = SEGMENTS_OPTION_HELP,                                                    \
-        .open = open_##variable,                                                                \
-        .close = kit_close,                                                                     \
-        .alloc = kit_alloc,                                                                     \
-        .free = kit_free,                                                                       \
-        .use = kit_use,                                                                         \
-        .hold = kit_hold,                                                                       \
-        .release = kit_release,                                                                 \
-        .donate = kit_donate,                                                                   \
-        .locate = kit_locate,                                                                   \
-        .stats = kit_stats,                                                                     \
-        .report = kit_report,                                                                   \
-        .message = kit_message,                                                                 \
+#define SEGMENTS_TARGET(storage, variable, name_, defect, rule, text)                          \
+    static const char *begin_##variable(void *state, const struct kit_setup *setup)            \
+    {                                                                                          \
+        return segments_open(state, setup, defect);                                            \
+    }                                                                                          \
+    static enum target_result open_##variable(                                                 \
+        const struct target_setup *setup, const struct device_services *device,                \
+        struct target_instance **out, struct target_contract *contract, char *reason,          \
+        size_t reason_bytes)                                                                   \
+    {                                                                                          \
+        static const struct kit_allocator allocator = {                                        \
+            .state_bytes = sizeof(struct segments),                                            \
+            .regions = {.grows = true, .trims = true},                                         \
+            .options = segments_option_rows,                                                   \
+            .open = begin_##variable,                                                          \
+            .close = segments_close,                                                           \
+            .allocate_offset = segments_allocate,                                              \
+            .free_offset = segments_free,                                                      \
+            .largest_free_bytes = segments_largest_free,                                       \
+        };                                                                                     \
+        return kit_open(&allocator, NULL, setup, device, out, contract, reason, reason_bytes); \
+    }                                                                                          \
+    storage const struct target variable = {                                                   \
+        .abi_version = TARGET_ABI_VERSION,                                                     \
+        .size_bytes = sizeof(struct target),                                                   \
+        .name = name_,                                                                         \
+        .summary = text,                                                                       \
+        .breaks = rule,                                                                        \
+        .options = segments_option_rows,                                                       \
+        .open = open_##variable,                                                               \
+        .close = kit_close,                                                                    \
+        .alloc = kit_alloc,                                                                    \
+        .free = kit_free,                                                                      \
+        .use = kit_use,                                                                        \
+        .hold = kit_hold,                                                                      \
+        .release = kit_release,                                                                \
+        .donate = kit_donate,                                                                  \
+        .locate = kit_locate,                                                                  \
+        .stats = kit_stats,                                                                    \
+        .report = kit_report,                                                                  \
+        .message = kit_message,                                                                \
     };
 
 #endif

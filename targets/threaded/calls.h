@@ -3,6 +3,7 @@
 #ifndef TARGETS_THREADED_CALLS_H
 #define TARGETS_THREADED_CALLS_H
 
+#include "targets/private/option.h"
 #include "targets/threaded/private/heap.h"
 
 /* A target's open() of the variant. */
@@ -40,13 +41,18 @@ void threaded_call_report(struct target_instance *instance,
                           void (*row)(void *context, const struct target_row *row), void *context);
 const char *threaded_call_message(struct target_instance *instance);
 
-#define THREADED_OPTION_HELP "defrag=none|slide\ngranule=N\nprogram_evicts_program=yes|no\n"
+/* Kept in its contract. */
+#define THREADED_OPTION_ROWS                                              \
+    OPTION_WORDS("defrag", "none|slide", struct target_contract, defrag), \
+        OPTION_GRANULE(struct target_contract, granule_bytes),            \
+        OPTION_YES_NO("program_evicts_program", struct target_contract, program_evicts_program)
+extern const struct target_option_row threaded_option_rows[];
 
 #define THREADED_CALLS                                                                            \
-    .option_help = THREADED_OPTION_HELP, .close = threaded_call_close,                            \
-    .alloc = threaded_call_alloc, .free = threaded_call_free, .use = threaded_call_use,           \
-    .hold = threaded_call_hold, .release = threaded_call_release, .donate = threaded_call_donate, \
-    .load = threaded_call_load, .execute = threaded_call_execute, .unload = threaded_call_unload, \
+    .options = threaded_option_rows, .close = threaded_call_close, .alloc = threaded_call_alloc,  \
+    .free = threaded_call_free, .use = threaded_call_use, .hold = threaded_call_hold,             \
+    .release = threaded_call_release, .donate = threaded_call_donate, .load = threaded_call_load, \
+    .execute = threaded_call_execute, .unload = threaded_call_unload,                             \
     .defragment = threaded_call_defragment, .locate = threaded_call_locate,                       \
     .stats = threaded_call_stats, .report = threaded_call_report, .message = threaded_call_message
 
