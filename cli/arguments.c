@@ -47,12 +47,12 @@ static const char *set_tag_peak(void *base, const char *value)
 {
     struct arguments *arguments = base;
     const char *equals = strrchr(value, '=');
-    struct tag_peak peak = {.name = value};
+    struct budget_tag_peak peak = {.name = value};
     if (equals == NULL || equals == value ||
         !size_parse(equals + 1, strlen(equals + 1), &peak.bytes)) {
         return "is not NAME=SIZE, such as activations=2G";
     }
-    if (arguments->tag_peak_count == ARGUMENTS_TAG_PEAK_COUNT_MAX) {
+    if (arguments->tag_peak_count == BUDGET_TAG_PEAK_COUNT_MAX) {
         return "is one tag too many: 16 can be given";
     }
     peak.name_length = (size_t)(equals - value);
@@ -307,4 +307,41 @@ void arguments_help(const struct subcommand *subcommand, struct writing *text)
         append_option(options[i], text);
     }
     append_exits(subcommand, text);
+}
+
+struct explain_options arguments_explaining(const struct arguments *arguments)
+{
+    static const char *const others[] = {"--capacity", "--chip",  "--target", "--target-option",
+                                         "--rounding", "--hosts", NULL};
+    struct explain_options options = {
+        .reading = arguments_reading(arguments),
+        .paths = {arguments->words[0], arguments->word_count == 2 ? arguments->words[1] : NULL},
+        .svg = arguments->svg,
+        .what_if_out = arguments->what_if_out,
+        .checkpoint_tags = arguments->checkpoint_tags,
+        .is_json = arguments->run.is_json,
+        .has_what_if = arguments->has_what_if,
+        .has_timeline = arguments->has_timeline};
+    for (size_t i = 0; others[i] != NULL; i++) {
+        options.changes_setup = options.changes_setup || arguments_has(arguments, others[i]);
+    }
+    return options;
+}
+
+struct scale_options arguments_scaling(const struct arguments *arguments)
+{
+    return (struct scale_options){.run = &arguments->run,
+                                  .words = arguments->words,
+                                  .word_count = arguments->word_count,
+                                  .host_list = arguments->host_list,
+                                  .chip_list = arguments->chip_list,
+                                  .capacity_list = arguments->capacity_list,
+                                  .batch_list = arguments->batch_list,
+                                  .option_lists = arguments->option_lists,
+                                  .option_list_count = arguments->option_list_count,
+                                  .against = arguments->against,
+                                  .grew_max = arguments->grew_max,
+                                  .search_count = arguments->search_count,
+                                  .has_grew_max = arguments_has(arguments, "--grew"),
+                                  .varies_one_axis = arguments->varies_one_axis};
 }

@@ -6,7 +6,10 @@
 
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
+#include "explain/options.h"
 #include "harness/base/writing.h"
+#include "ladder/budget/budget.h"
+#include "ladder/scale/scale.h"
 #include "recording/recording.h"
 
 #include <stdbool.h>
@@ -15,18 +18,7 @@
 
 /* Lists that run before the one that is replayed. */
 enum { ARGUMENTS_AFTER_COUNT_MAX = 4096 };
-enum {
-    ARGUMENTS_ROW_COUNT_MAX = 112,
-    ARGUMENTS_OPTION_LIST_COUNT_MAX = 8,
-    ARGUMENTS_TAG_PEAK_COUNT_MAX = 16
-};
-
-/* NAME=SIZE of --tag-peak; name points into argv. */
-struct tag_peak {
-    const char *name;
-    size_t name_length;
-    uint64_t bytes;
-};
+enum { ARGUMENTS_ROW_COUNT_MAX = 112, ARGUMENTS_OPTION_LIST_COUNT_MAX = 8 };
 
 /* What was given; texts point into argv.  What was not given is NULL, 0 or false, or the row's
  * usual value. */
@@ -44,7 +36,7 @@ struct arguments {
     uint64_t fragmentation_max;                                /* percent */
     const char *option_lists[ARGUMENTS_OPTION_LIST_COUNT_MAX]; /* KEY=LIST; option_list_count */
     size_t option_list_count;
-    struct tag_peak tag_peaks[ARGUMENTS_TAG_PEAK_COUNT_MAX]; /* tag_peak_count of them */
+    struct budget_tag_peak tag_peaks[BUDGET_TAG_PEAK_COUNT_MAX]; /* tag_peak_count of them */
     size_t tag_peak_count;
     const char *after[ARGUMENTS_AFTER_COUNT_MAX]; /* --after; after_count of them */
     size_t after_count;
@@ -60,6 +52,11 @@ static inline struct recording_options arguments_reading(const struct arguments 
                                       arguments->kv_bytes_per_token,
                                       arguments->kv_tokens_per_second};
 }
+
+/* What they want explained: of explain, and of a page that has its words. */
+struct explain_options arguments_explaining(const struct arguments *arguments);
+/* What they want to be scaled. */
+struct scale_options arguments_scaling(const struct arguments *arguments);
 
 enum { EXIT_MEANING_COUNT = 5 };
 
