@@ -247,19 +247,21 @@ static bool try_option(struct infer *infer, struct infer_option *option,
 
 static bool try_options(struct infer *infer)
 {
-    const char *help = infer->target->option_help;
+    size_t at = 0;
     struct infer_result *result = &infer->result;
     struct effects usual;
     bool is_refused;
     result->options = infer->options;
-    if (help == NULL || help[0] == '\0') {
+    struct option_values first;
+    if (!option_values_next(infer->target, &at, &first)) {
         return true;
     }
+    at = 0;
     if (!measure_value(infer, NULL, NULL, &is_refused, &usual)) {
         return infer->code == EXIT_KEPT;
     }
     while (result->option_count < OPTION_COUNT_MAX &&
-           option_values_next(&help, &infer->options[result->option_count].values)) {
+           option_values_next(infer->target, &at, &infer->options[result->option_count].values)) {
         if (!try_option(infer, &infer->options[result->option_count++], &usual)) {
             return false;
         }
