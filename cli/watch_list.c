@@ -52,8 +52,8 @@ static void sample_memory(void *context, const struct run *run, const struct ver
     const struct memory_point point = {
         seen->op_count, model_in_use_without(model, work->filler_tag) + model_reserved_bytes(model),
         model_capacity_bytes(model) - model_retired_bytes(model)};
-    seen->is_refused = seen->is_refused || (observation->skipped == 0 &&
-                                            observation->result == TARGET_NO_MEMORY);
+    seen->is_refused = seen->is_refused ||
+                       (observation->skipped == 0 && observation->result == TARGET_NO_MEMORY);
     if (point.capacity_bytes > 0) {
         memory_track_add(&seen->tracks[host], point);
         if (!seen->is_refused) {

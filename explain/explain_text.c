@@ -1,8 +1,8 @@
 #include "explain/explain_text.h"
 
 #include "explain/log.h"
-#include "explain/two_runs.h"
 #include "explain/report.h"
+#include "explain/two_runs.h"
 #include "recording/target_child.h"
 
 #include <errno.h>

@@ -29,9 +29,9 @@ void list_growth_find(const struct list_use *use, const struct step_axis *axis,
     if (growth->answer != TREND_GROWS) {
         return;
     }
-    const double ops_per_step = use->steps.unit_count == 0 ? 0
-                                                           : (double)use->ops.unit_count /
-                                                                 (double)use->steps.unit_count;
+    const double ops_per_step = use->steps.unit_count == 0
+                                    ? 0
+                                    : (double)use->ops.unit_count / (double)use->steps.unit_count;
     growth->bytes_per_op = axis->is_said ? of_steps.slope_bytes / ops_per_step : of_ops.slope_bytes;
     growth->bytes_per_step = answer == TREND_GROWS ? of_steps.slope_bytes
                                                    : of_ops.slope_bytes * ops_per_step;

@@ -8,8 +8,8 @@
 #include "harness/op/op.h"
 
 /* Step i begins with op ops[i], ascending, and has the number numbers[i]; count of them, 0: nothing
- * is known of steps.  is_said: the file numbers them; else the first one that is seen is step 1.  are_cycles:
- * step_axis_find_cycles() found them. */
+ * is known of steps.  is_said: the file numbers them; else the first one that is seen is step 1.
+ * are_cycles: step_axis_find_cycles() found them. */
 struct step_axis {
     uint32_t *ops;
     uint64_t *numbers;

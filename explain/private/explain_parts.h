@@ -15,8 +15,8 @@
 #include "measure/headroom.h"
 #include "present/memory_track.h"
 #include "recording/device_name.h"
-#include "recording/occupancy.h"
 #include "recording/list_growth.h"
+#include "recording/occupancy.h"
 #include "recording/recording.h"
 
 /* The state of one host that is described: at the failure, or where nothing failed at its peak. */

@@ -6,8 +6,8 @@
 #include "campaign/process/death.h"
 #include "cli/arguments.h"
 #include "present/annotation.h"
-#include "recording/recording.h"
 #include "recording/list_growth.h"
+#include "recording/recording.h"
 
 /* Fragmentation counts while the host has at least 1 / so much of its device in use. */
 enum { BUDGET_FULL_DIVISOR = 2 };

@@ -264,7 +264,7 @@ static void measure_growth(const struct budget_host *host, struct budget_row *ro
         row->measured = (uint64_t)ceil(growth->bytes_per_step - ROUNDING);
     }
     row->op = row->is_measured && budget_has_floors(host) ? host->floors[BUDGET_HALF_LAST].op
-                                                         : OP_NONE;
+                                                          : OP_NONE;
     row->over = row->measured > row->limit->most ? row->measured - row->limit->most : 0;
 }
 
