@@ -69,7 +69,7 @@ void explain_hear(struct explanation *explanation, const struct run *run)
         if (explanation->survey->peaks[host].turn == explanation->turn) {
             explain_take_moment(explanation, run, host, op);
         }
-        if (explanation->arguments->has_timeline) {
+        if (explanation->options->has_timeline) {
             note_row(explanation, run, op);
         }
     }

@@ -82,8 +82,8 @@ static struct explanation *explanation_create(const struct explain_work *work,
 {
     struct explanation *explanation = calloc(1, sizeof *explanation);
     CHECK(explanation != NULL);
-    explanation->arguments = work->arguments;
-    explanation->is_json = work->arguments->run.is_json;
+    explanation->options = work->options;
+    explanation->is_json = work->options->is_json;
     explanation->recording = work->recording;
     explanation->steps = &view->steps;
     explanation->survey = &view->survey;
@@ -220,7 +220,7 @@ static void explain_second_run(const struct explain_work *work, struct explanati
         return;
     }
     writing_init(&text);
-    if (!work->arguments->run.is_json) {
+    if (!work->options->is_json) {
         lane_columns_print(columns, &trial.first, &text);
         writing_append(&text, "\n");
     }

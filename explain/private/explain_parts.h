@@ -3,11 +3,11 @@
 #ifndef EXPLAIN_PRIVATE_EXPLAIN_PARTS_H
 #define EXPLAIN_PRIVATE_EXPLAIN_PARTS_H
 
-#include "cli/arguments.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/history.h"
 #include "diagnosis/what_if_trial.h"
 #include "explain/heap_map.h"
+#include "explain/options.h"
 #include "explain/private/survey.h"
 #include "harness/base/writing.h"
 #include "harness/lanes/lanes_list.h"
@@ -47,8 +47,8 @@ struct explanation {
     const struct verdict *verdict;
     const struct op *op;
     const struct target_contract *contract;
-    const struct arguments *arguments; /* FILE is their first word */
-    const struct recording *recording; /* FILE */
+    const struct explain_options *options; /* FILE is their first word */
+    const struct recording *recording;     /* FILE */
     bool is_json;
     bool is_served;          /* the request that failed by FILE is served on its list */
     struct history *history; /* until this moment */

@@ -3,15 +3,17 @@
 #ifndef LADDER_BUDGET_BUDGET_H
 #define LADDER_BUDGET_BUDGET_H
 
+#include "campaign/base/exit_code.h"
+#include "campaign/plan/run_options.h"
 #include "campaign/process/death.h"
-#include "cli/arguments.h"
 #include "present/annotation.h"
 #include "recording/list_growth.h"
 #include "recording/recording.h"
 
+enum { BUDGET_TAG_PEAK_COUNT_MAX = 16 };
 /* Fragmentation counts while the host has at least 1 / so much of its device in use. */
 enum { BUDGET_FULL_DIVISOR = 2 };
-enum { BUDGET_LIMIT_COUNT_MAX = 4 + ARGUMENTS_TAG_PEAK_COUNT_MAX };
+enum { BUDGET_LIMIT_COUNT_MAX = 4 + BUDGET_TAG_PEAK_COUNT_MAX };
 /* Steps that --warmups leaves out where nothing is said, if there are steps. */
 enum { BUDGET_WARMUP_COUNT = 1 };
 enum { BUDGET_HALF_FIRST = 0, BUDGET_HALF_LAST, BUDGET_HALF_COUNT };
@@ -91,8 +93,27 @@ struct budget_row {
     size_t line;       /* of FILE; 0 = not known */
 };
 
+/* NAME=SIZE; name has name_length characters. */
+struct budget_tag_peak {
+    const char *name;
+    size_t name_length;
+    uint64_t bytes;
+};
+/* FILE and its limits; what is not given has no limit, but for refusals, of which there are 0.
+ * Texts belong to the caller. */
+struct budget_options {
+    struct recording_options reading;
+    const char *path;
+    uint64_t peak_max, growth_max, oom_max;  /* bytes, bytes a step, requests */
+    uint64_t fragmentation_max;              /* percent */
+    uint64_t warmup_count;                   /* steps */
+    const struct budget_tag_peak *tag_peaks; /* tag_peak_count */
+    size_t tag_peak_count;
+    bool has_peak, has_growth, has_fragmentation, has_warmups;
+};
+
 struct budget {
-    const struct arguments *arguments;
+    const struct budget_options *options;
     struct recording recording;
     struct budget_limit limits[BUDGET_LIMIT_COUNT_MAX]; /* limit_count of them */
     size_t limit_count;

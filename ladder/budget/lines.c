@@ -147,7 +147,7 @@ void budget_lines(const struct budget *budget, bool died, int exit_code, struct 
 {
     const struct report_start start = {.subcommand = "budget",
                                        .setup = &budget->recording.setup,
-                                       .file = budget->arguments->words[0],
+                                       .file = budget->options->path,
                                        .duration_ns = UINT64_MAX};
     json_line_start(text, &start);
     for (size_t i = 0; i < budget->row_count; i++) {

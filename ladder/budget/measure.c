@@ -332,8 +332,7 @@ static void make_rows(struct budget *budget)
 
 size_t budget_line_of(const struct budget *budget, uint32_t op)
 {
-    return budget->recording.format == &format_ops ? op_line_find(budget->arguments->words[0], op)
-                                                   : 0;
+    return budget->recording.format == &format_ops ? op_line_find(budget->options->path, op) : 0;
 }
 
 uint32_t budget_death_op(const struct budget *budget)
@@ -358,7 +357,7 @@ size_t budget_count_exceeded(const struct budget *budget)
 static enum exit_code take_answer(struct budget *budget, const struct writing *answer)
 {
     const size_t hosts_bytes = budget->recording.setup.host_count * sizeof *budget->hosts;
-    const char *path = budget->arguments->words[0];
+    const char *path = budget->options->path;
     if (answer->length != sizeof budget->run + hosts_bytes) {
         return message_fail(EXIT_HARNESS, "%s: nothing was measured", path);
     }
@@ -382,8 +381,8 @@ enum exit_code budget_measure(struct budget *budget, bool *died)
     struct writing answer;
     enum child_end end;
     writing_init(&answer);
-    enum exit_code code = target_child(&budget->arguments->run, budget->death, run_list, budget,
-                                       &answer, &end);
+    enum exit_code code = target_child(budget->options->reading.run, budget->death, run_list,
+                                       budget, &answer, &end);
     *died = code == EXIT_KEPT && end != CHILD_DONE;
     if (code == EXIT_KEPT && !*died) {
         code = take_answer(budget, &answer);

@@ -297,7 +297,7 @@ static void append_op(const struct budget *budget, uint32_t i, size_t line, stru
     const struct op *op = &budget->recording.ops.ops[i];
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
     writing_append(text, "  ");
-    writing_append_visible(text, budget->arguments->words[0]);
+    writing_append_visible(text, budget->options->path);
     if (line > 0) {
         writing_append_format(text, ":%zu", line);
     }
@@ -331,7 +331,7 @@ static void append_exceeded(const struct budget *budget, const struct budget_row
 static void append_head(const struct budget *budget, struct writing *text)
 {
     const struct budget_steps *steps = &budget->steps;
-    writing_append_visible(text, budget->arguments->words[0]);
+    writing_append_visible(text, budget->options->path);
     writing_append(text, " on target ");
     writing_append_visible(text, budget->recording.setup.target);
     writing_append_format(text, ": %zu ops", budget->recording.ops.count);
@@ -350,9 +350,9 @@ static void append_next(const struct budget *budget, struct writing *text)
 {
     struct writing line;
     writing_init(&line);
-    repeat_word(&line, budget->arguments->words[0]);
-    repeat_option(&line, "--format", budget->arguments->format);
-    repeat_setup(&line, &budget->arguments->run);
+    repeat_word(&line, budget->options->path);
+    repeat_option(&line, "--format", budget->options->reading.format);
+    repeat_setup(&line, budget->options->reading.run);
     writing_append(text, "\nNext: hbmstress explain");
     writing_append_visible(text, writing_string(&line));
     writing_append(text, "\n");
