@@ -2,6 +2,7 @@
 
 #include "diagnosis/private/own_ops.h"
 #include "harness/base/check.h"
+#include "harness/base/search.h"
 
 #include <stdlib.h>
 
@@ -132,17 +133,9 @@ void cycles_deinit(struct cycles *cycles)
 
 size_t cycles_find(const struct cycles *cycles, uint64_t op)
 {
-    size_t low = 0;
-    size_t high = cycles->swings.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (cycles->swings.ends[middle] < op) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t i;
+    SEARCH_FIRST(i, 0, cycles->swings.count, cycles->swings.ends[i] >= op);
+    return i;
 }
 
 uint64_t cycles_count_steps(const struct cycles *cycles, size_t first)

@@ -3,6 +3,7 @@
 #include "diagnosis/private/own_ops.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,20 +29,14 @@ static int compare_lives(const void *a, const void *b)
 {
     const struct long_life *x = a;
     const struct long_life *y = b;
-    if (x->tag != y->tag) {
-        return (x->tag > y->tag) - (x->tag < y->tag);
-    }
-    if (x->bytes != y->bytes) {
-        return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-    }
-    return (x->op > y->op) - (x->op < y->op);
+    return compare_then(
+        compare_then(compare_numbers(x->tag, y->tag), compare_numbers(x->bytes, y->bytes)),
+        compare_numbers(x->op, y->op));
 }
 
 static int compare_ops(const void *a, const void *b)
 {
-    const struct long_life *x = a;
-    const struct long_life *y = b;
-    return (x->op > y->op) - (x->op < y->op);
+    return compare_numbers(((const struct long_life *)a)->op, ((const struct long_life *)b)->op);
 }
 
 /* The op by which each block ended, by the own op that made it. */
@@ -94,13 +89,6 @@ static struct long_life *collect_lives(const struct cycles *cycles, const struct
     return lives;
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
-    const size_t x = *(const size_t *)a;
-    const size_t y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The cycles that kept a block, each once, ascending; lives are by op. */
 static size_t collect_cycles(const struct long_life *lives, size_t count, size_t *kept)
 {
@@ -117,15 +105,15 @@ static size_t collect_cycles(const struct long_life *lives, size_t count, size_t
  * as a cache that is not full yet. */
 static bool is_even(const struct cycles *cycles, const size_t *kept, size_t count)
 {
-    size_t *gaps = calloc(count, sizeof *gaps);
+    uint64_t *gaps = calloc(count, sizeof *gaps);
     CHECK(gaps != NULL);
     for (size_t i = 0; i < count; i++) {
         const size_t next = i + 1 < count ? kept[i + 1] : cycles->swings.count - 2;
         gaps[i] = next - kept[i];
     }
     const bool is_late = gaps[count - 1] > 0;
-    qsort(gaps, count, sizeof *gaps, compare_sizes);
-    const size_t middle = gaps[count / 2];
+    sort_numbers(gaps, count);
+    const uint64_t middle = gaps[count / 2];
     const bool is_so = gaps[count - 1] <= middle + middle / 2 + 1 &&
                        (gaps[is_late ? 0 : 1] + 1 >= middle / 2);
     free(gaps);

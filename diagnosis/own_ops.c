@@ -1,6 +1,7 @@
 #include "diagnosis/private/own_ops.h"
 
 #include "harness/base/check.h"
+#include "harness/base/search.h"
 
 #include <stdlib.h>
 
@@ -28,15 +29,7 @@ void own_ops_deinit(struct own_ops *own)
 
 size_t own_ops_find(const struct own_ops *own, uint32_t op)
 {
-    size_t low = 0;
-    size_t high = own->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (own->ops[middle] < op) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < own->count && own->ops[low] == op ? low : OWN_OP_NONE;
+    size_t i;
+    SEARCH_FIRST(i, 0, own->count, own->ops[i] >= op);
+    return i < own->count && own->ops[i] == op ? i : OWN_OP_NONE;
 }

@@ -1,6 +1,7 @@
 #include "diagnosis/private/cycles.h"
 
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,16 +59,21 @@ static void note_group(struct tops *tops, size_t group, const uint64_t *tag_byte
     *floor = tag_bytes[tag] < *floor ? tag_bytes[tag] : *floor;
 }
 
-static void collect_tops(const struct cycles *cycles, const struct evidence *evidence,
-                         struct tops *tops)
+/* The caller frees it; NULL: fewer steps than that, or fewer that settled. */
+static struct tops *collect_tops(const struct cycles *cycles, const struct evidence *evidence,
+                                 uint64_t step_count_min)
 {
+    const uint64_t steps = cycles_count_steps(cycles, 1);
+    if (cycles->swings.settled_count < step_count_min || steps < step_count_min) {
+        return NULL;
+    }
     const struct op_list *ops = evidence->ops;
+    struct tops *tops = calloc(1, sizeof *tops);
     uint64_t tag_bytes[OP_TAG_COUNT] = {0};
     size_t cycle = 0;
     size_t group = SIZE_MAX;
     bool *is_freed = calloc(ops->count + 1, sizeof *is_freed);
-    CHECK(is_freed != NULL);
-    const uint64_t steps = cycles_count_steps(cycles, 1);
+    CHECK(tops != NULL && is_freed != NULL);
     tops->group_count = steps < GROUP_COUNT_MAX ? (size_t)steps : GROUP_COUNT_MAX;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
@@ -90,6 +96,7 @@ static void collect_tops(const struct cycles *cycles, const struct evidence *evi
         }
     }
     free(is_freed);
+    return tops;
 }
 
 /* Percent of the pairs of groups [first, count) of which the later one is higher. */
@@ -106,21 +113,13 @@ static uint64_t count_rising_pairs(const struct tops *tops, uint8_t tag, size_t 
     return all == 0 ? 0 : rising * 100 / all;
 }
 
-static int compare_bytes(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a;
-    const uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static uint64_t find_middle(uint64_t rows[][OP_TAG_COUNT], uint8_t tag, size_t first, size_t count)
 {
     uint64_t bytes[GROUP_COUNT_MAX];
     for (size_t i = 0; i < count; i++) {
         bytes[i] = rows[first + i][tag];
     }
-    qsort(bytes, count, sizeof *bytes, compare_bytes);
-    return bytes[count / 2];
+    return median_of_numbers(bytes, count);
 }
 
 static size_t quarter_of(const struct tops *tops)
@@ -162,13 +161,10 @@ bool cycles_find_rising_tops(const struct cycles *cycles, const struct evidence 
                              struct rising_tops *rising)
 {
     *rising = (struct rising_tops){.cycle_count = cycles->swings.count};
-    if (cycles->swings.settled_count < TOPS_STEP_COUNT_MIN ||
-        cycles_count_steps(cycles, 1) < TOPS_STEP_COUNT_MIN) {
+    struct tops *tops = collect_tops(cycles, evidence, TOPS_STEP_COUNT_MIN);
+    if (tops == NULL) {
         return false;
     }
-    struct tops *tops = calloc(1, sizeof *tops);
-    CHECK(tops != NULL);
-    collect_tops(cycles, evidence, tops);
     for (size_t i = 0; i < tops->group_count; i++) {
         for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
             tops->bytes[i][tag] -= tops->floor_bytes[i][tag];
@@ -212,13 +208,10 @@ bool cycles_find_rising_floor(const struct cycles *cycles, const struct evidence
                               struct rising_floor *rising)
 {
     *rising = (struct rising_floor){0};
-    if (cycles->swings.settled_count < FLOOR_HIGH_COUNT_MIN ||
-        cycles_count_steps(cycles, 1) < FLOOR_HIGH_COUNT_MIN) {
+    struct tops *tops = collect_tops(cycles, evidence, FLOOR_HIGH_COUNT_MIN);
+    if (tops == NULL) {
         return false;
     }
-    struct tops *tops = calloc(1, sizeof *tops);
-    CHECK(tops != NULL);
-    collect_tops(cycles, evidence, tops);
     const size_t first = find_group(cycles, tops, cycles->swings.settled_first);
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
         const struct rising_floor found = judge_floor(tops, (uint8_t)tag, first);

@@ -127,7 +127,7 @@ bool what_if_trial_answer(struct what_if_trial *trial, const struct remedy *cons
                           const uint8_t *tag, struct what_if_answer *answer)
 {
     *answer = (struct what_if_answer){0};
-    if (choices == NULL || (!trial->is_ready && trial->is_begun)) {
+    if (choices[0] == NULL || (!trial->is_ready && trial->is_begun)) {
         return false;
     }
     if (!begin(trial)) {

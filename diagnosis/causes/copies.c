@@ -4,6 +4,7 @@
 #include "diagnosis/strength.h"
 
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,21 +35,18 @@ struct copy {
     bool has_request;
 };
 
-static int compare_tags_and_ops(const void *a, const void *b)
-{
-    const struct evidence_block *x = *(const struct evidence_block *const *)a;
-    const struct evidence_block *y = *(const struct evidence_block *const *)b;
-    if (x->tag != y->tag) {
-        return x->tag < y->tag ? -1 : 1;
-    }
-    return (x->op > y->op) - (x->op < y->op);
-}
-
 static int compare_ops(const void *a, const void *b)
 {
     const struct evidence_block *x = *(const struct evidence_block *const *)a;
     const struct evidence_block *y = *(const struct evidence_block *const *)b;
-    return (x->op > y->op) - (x->op < y->op);
+    return compare_numbers(x->op, y->op);
+}
+
+static int compare_tags_and_ops(const void *a, const void *b)
+{
+    const struct evidence_block *x = *(const struct evidence_block *const *)a;
+    const struct evidence_block *y = *(const struct evidence_block *const *)b;
+    return compare_then(compare_numbers(x->tag, y->tag), compare_ops(a, b));
 }
 
 /* --- one set --- */
@@ -310,4 +308,5 @@ const struct cause cause_copies = {
     .summary = "a set of buffers is allocated again while the first is still live",
     .claim = CLAIM_TIGHT,
     .find = find_copies,
+    .remedies = {&remedy_drop_copy, &remedy_donation},
 };

@@ -73,4 +73,6 @@ const struct cause cause_exhausted = {
     .summary = "the request and the blocks in use need more than the device has",
     .claim = CLAIM_NO_ROOM,
     .find = find_exhausted,
+    .remedies = {&remedy_unload, &remedy_accumulation, &remedy_trim, &remedy_batch,
+                 &remedy_precision, &remedy_sharding},
 };

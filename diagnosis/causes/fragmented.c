@@ -37,4 +37,5 @@ const struct cause cause_fragmented = {
     .summary = "enough is free, but in pieces, and these blocks separate them",
     .claim = CLAIM_NO_ROOM,
     .find = find_fragmented,
+    .remedies = {&remedy_defrag, &remedy_pages},
 };

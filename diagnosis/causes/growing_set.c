@@ -106,4 +106,5 @@ const struct cause cause_growing_set = {
     .summary = "one tag needs more and more, in blocks that are replaced",
     .claim = CLAIM_TIGHT,
     .find = find_growing_set,
+    .remedies = {&remedy_bound},
 };

@@ -216,4 +216,5 @@ const struct cause cause_leak = {
     .summary = "blocks of one tag are allocated all the time and never freed",
     .claim = CLAIM_GROWTH,
     .find = find_leak,
+    .remedies = {&remedy_release},
 };

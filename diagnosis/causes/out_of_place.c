@@ -107,4 +107,5 @@ const struct cause cause_out_of_place = {
     .summary = "one hole is large enough, but does not lie where the request needs it",
     .claim = CLAIM_NO_ROOM,
     .find = find_out_of_place,
+    .remedies = {&remedy_defrag, &remedy_pages},
 };

@@ -109,4 +109,5 @@ const struct cause cause_padding = {
     .summary = "padding takes memory that the request could use",
     .claim = CLAIM_TIGHT,
     .find = find_padding,
+    .remedies = {&remedy_layout, &remedy_no_padding},
 };

@@ -91,4 +91,5 @@ const struct cause cause_program_reload = {
     .summary = "a program was evicted, and buffers took its memory",
     .claim = CLAIM_TIGHT,
     .find = find_program_reload,
+    .remedies = {&remedy_unload, &remedy_programs, &remedy_sharding},
 };

@@ -104,4 +104,5 @@ const struct cause cause_references = {
     .summary = "a reference holds blocks that are no longer needed",
     .claim = CLAIM_TIGHT,
     .find = find_references,
+    .remedies = {&remedy_release_references},
 };

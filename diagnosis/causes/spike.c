@@ -138,4 +138,5 @@ const struct cause cause_spike = {
     .summary = "one op took or requests far more than any before",
     .claim = CLAIM_TIGHT,
     .find = find_spike,
+    .remedies = {&remedy_trim, &remedy_batch, &remedy_precision, &remedy_sharding},
 };

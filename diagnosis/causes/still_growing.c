@@ -48,4 +48,5 @@ const struct cause cause_still_growing = {
     .claim = CLAIM_TIGHT,
     .yields = true,
     .find = find_still_growing,
+    .remedies = {&remedy_bound},
 };
