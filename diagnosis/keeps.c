@@ -39,25 +39,6 @@ static int compare_ops(const void *a, const void *b)
     return compare_numbers(((const struct long_life *)a)->op, ((const struct long_life *)b)->op);
 }
 
-/* The op by which each block ended, by the own op that made it. */
-static uint32_t *find_ends(const struct op_list *ops, const struct own_ops *own)
-{
-    uint32_t *ends = malloc((own->count + 1) * sizeof *ends);
-    CHECK(ends != NULL);
-    memset(ends, 0xFF, (own->count + 1) * sizeof *ends); /* OP_NONE */
-    for (size_t i = 0; i < own->count; i++) {
-        const uint32_t number = own->ops[i];
-        const struct op *op = &ops->ops[number];
-        if ((op->kind == OP_FREE || op->kind == OP_FREE_AFTER) && op->ref < number) {
-            const size_t maker = own_ops_find(own, cycles_find_maker(ops, op->ref));
-            if (maker != OWN_OP_NONE && ends[maker] == OP_NONE) {
-                ends[maker] = number;
-            }
-        }
-    }
-    return ends;
-}
-
 /* Those on the host that live, and those that were freed late.  What the first cycle made, and what
  * the last whole one and the cut one behind it did, tells nothing yet.  The caller frees them;
  * NULL: there are none. */
@@ -66,8 +47,7 @@ static struct long_life *collect_lives(const struct cycles *cycles, const struct
 {
     const struct op_list *ops = evidence->ops;
     struct own_ops own;
-    own_ops_init(&own, ops, evidence->host);
-    uint32_t *ends = find_ends(ops, &own);
+    own_ops_init(&own, evidence);
     struct long_life *lives = NULL;
     size_t count = 0, capacity = 0;
     for (size_t i = 0; i < own.count; i++) {
@@ -76,14 +56,14 @@ static struct long_life *collect_lives(const struct cycles *cycles, const struct
             continue;
         }
         const size_t cycle = cycles_find(cycles, own.ops[i]);
-        const size_t end = ends[i] == OP_NONE ? SIZE_MAX : cycles_find(cycles, ends[i]);
+        const uint32_t end_op = own.ends[i];
+        const size_t end = end_op == OP_NONE ? SIZE_MAX : cycles_find(cycles, end_op);
         if (cycle >= 1 && cycle + 1 < cycles->swings.count && end >= cycle + AGE_MIN) {
             lives = array_grown(lives, count, &capacity, sizeof *lives);
-            lives[count++] = (struct long_life){op->tag, ends[i] == OP_NONE, op->size_bytes, cycle,
+            lives[count++] = (struct long_life){op->tag, end_op == OP_NONE, op->size_bytes, cycle,
                                                 own.ops[i]};
         }
     }
-    free(ends);
     own_ops_deinit(&own);
     *life_count = count;
     return lives;

@@ -1,4 +1,5 @@
 #include "diagnosis/private/cycles.h"
+#include "diagnosis/private/own_ops.h"
 
 #include "harness/base/check.h"
 #include "harness/base/order.h"
@@ -26,31 +27,6 @@ static size_t find_group(const struct cycles *cycles, const struct tops *tops, u
     return (size_t)(cycle - 1) * tops->group_count / (cycles->swings.count - 1);
 }
 
-/* The op that made the block that the op frees; OP_NONE: it frees none. */
-static uint32_t find_freed(const struct op_list *ops, const struct op *op)
-{
-    const bool frees = op->kind == OP_FREE || op->kind == OP_FREE_AFTER;
-    return frees ? cycles_find_maker(ops, op->ref) : OP_NONE;
-}
-
-static void note_change(const struct op_list *ops, const struct op *op, uint64_t *tag_bytes,
-                        bool *is_freed)
-{
-    const uint32_t freed = find_freed(ops, op);
-    if (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) {
-        tag_bytes[op->tag] += op->size_bytes;
-    } else if (freed != OP_NONE && !is_freed[freed]) {
-        is_freed[freed] = true;
-        tag_bytes[ops->ops[freed].tag] -= ops->ops[freed].size_bytes;
-    }
-}
-
-static uint8_t tag_of_change(const struct op_list *ops, const struct op *op)
-{
-    const uint32_t freed = find_freed(ops, op);
-    return freed != OP_NONE ? ops->ops[freed].tag : op->tag;
-}
-
 static void note_group(struct tops *tops, size_t group, const uint64_t *tag_bytes, uint8_t tag)
 {
     uint64_t *top = &tops->bytes[group][tag];
@@ -67,20 +43,19 @@ static struct tops *collect_tops(const struct cycles *cycles, const struct evide
     if (cycles->swings.settled_count < step_count_min || steps < step_count_min) {
         return NULL;
     }
-    const struct op_list *ops = evidence->ops;
+    struct own_ops own;
     struct tops *tops = calloc(1, sizeof *tops);
     uint64_t tag_bytes[OP_TAG_COUNT] = {0};
     size_t cycle = 0;
     size_t group = SIZE_MAX;
-    bool *is_freed = calloc(ops->count + 1, sizeof *is_freed);
-    CHECK(tops != NULL && is_freed != NULL);
+    CHECK(tops != NULL);
+    own_ops_init(&own, evidence);
     tops->group_count = steps < GROUP_COUNT_MAX ? (size_t)steps : GROUP_COUNT_MAX;
-    for (size_t i = 0; i < ops->count; i++) {
-        const struct op *op = &ops->ops[i];
-        while (cycle < cycles->swings.count && cycles->swings.ends[cycle] < i) {
+    for (size_t i = 0; i < own.count; i++) {
+        while (cycle < cycles->swings.count && cycles->swings.ends[cycle] < own.ops[i]) {
             cycle++;
         }
-        if (op->host != evidence->host || op == evidence->op) {
+        if (&evidence->ops->ops[own.ops[i]] == evidence->op) {
             continue;
         }
         const bool counts = cycle >= 1 && cycle < cycles->swings.count;
@@ -90,12 +65,14 @@ static struct tops *collect_tops(const struct cycles *cycles, const struct evide
             memcpy(tops->bytes[group], tag_bytes, sizeof tag_bytes);
             memcpy(tops->floor_bytes[group], tag_bytes, sizeof tag_bytes);
         }
-        note_change(ops, op, tag_bytes, is_freed);
+        uint8_t tag;
+        const int64_t change = own_ops_change(&own, evidence, i, &tag);
+        tag_bytes[tag] += (uint64_t)change;
         if (counts) {
-            note_group(tops, group, tag_bytes, tag_of_change(ops, op));
+            note_group(tops, group, tag_bytes, tag);
         }
     }
-    free(is_freed);
+    own_ops_deinit(&own);
     return tops;
 }
 

@@ -175,13 +175,8 @@ static bool release_apply(const struct remedy_case *given, uint64_t parameter,
     free(release.first);
     free(release.next);
     size_print_field(release.bytes, size);
-    snprintf(result->note, sizeof result->note, "blocks freed: %" PRIu64 ", %s", release.count,
-             size);
-    if (release.count == 0) {
-        snprintf(result->note, sizeof result->note,
-                 "no block of the tag is left behind before the end");
-    }
-    return release.count > 0;
+    return remedy_note(result, release.count, "no block of the tag is left behind before the end",
+                       "blocks freed: %" PRIu64 ", %s", release.count, size);
 }
 
 const struct remedy remedy_release = {

@@ -278,7 +278,7 @@ static struct setup make_setup(void)
 static uint32_t find_failed_op(const struct setup *setup, const struct op_list *ops)
 {
     struct what_if_row row = {0};
-    what_if_measure(target_find("hbm"), setup, ops, &row);
+    what_if_measure(target_find("hbm"), setup, ops, &row, NULL);
     ck_assert_int_eq(row.end, WHAT_IF_NO_MEMORY);
     return row.failed_op;
 }
@@ -384,7 +384,7 @@ static void project(const struct remedy *remedy, uint64_t parameter, const struc
     make_job(seed, step_count, &ops);
     remedy_list_take(&list, setup, &ops);
     remedy_list_apply(&list, remedy, parameter);
-    what_if_measure_growth(target_find("hbm"), &list.result.setup, &list.result.ops, row, forecast);
+    what_if_measure(target_find("hbm"), &list.result.setup, &list.result.ops, row, forecast);
     remedy_list_deinit(&list);
     op_list_deinit(&ops);
 }
@@ -489,7 +489,7 @@ static enum what_if_end run_batch(struct remedy_list *list, uint64_t percent)
     struct what_if_row row = {0};
     op_list_init(&scaled);
     largest_batch_scale(&list->given, percent, &scaled);
-    what_if_measure(list->given.target, list->given.setup, &scaled, &row);
+    what_if_measure(list->given.target, list->given.setup, &scaled, &row, NULL);
     op_list_deinit(&scaled);
     return row.end;
 }
