@@ -82,10 +82,10 @@ void leak_describe_rate(const struct evidence *evidence, uint64_t bytes, uint64_
     const uint64_t op_count = end_op > first_op ? end_op - first_op : 1;
     const uint64_t per_thousand = (uint64_t)((double)bytes * 1000 / (double)op_count);
     const uint64_t steps = leak_step_count(evidence, first_op, end_op);
-    diagnosis_describe(diagnosis, "%s per 1000 ops", diagnosis_size(per_thousand).text);
+    diagnosis_describe(diagnosis, "%s per 1000 ops", size_text_of(per_thousand).text);
     diagnosis_number(diagnosis, "bytes_per_1000_ops", per_thousand);
     if (steps > 0) {
-        diagnosis_describe(diagnosis, ", %s per execution", diagnosis_size(bytes / steps).text);
+        diagnosis_describe(diagnosis, ", %s per execution", size_text_of(bytes / steps).text);
         diagnosis_number(diagnosis, "bytes_per_execution", bytes / steps);
     }
 }

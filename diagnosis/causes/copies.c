@@ -171,9 +171,8 @@ static void describe_copy(const struct evidence *evidence, const struct set *set
     diagnosis_describe(
         diagnosis,
         ". Since op %u, %s of the same sizes were allocated%s in the same order, while the first %zu blocks (%s, up to op %u) are still live. Freeing or donating them before would have left that much more free.",
-        diagnosis->op, diagnosis_size(copy->new_bytes).text,
-        copy->has_request ? " or requested" : "", copy->old_count,
-        diagnosis_size(copy->old_bytes).text, copy->last_old_op);
+        diagnosis->op, size_text_of(copy->new_bytes).text, copy->has_request ? " or requested" : "",
+        copy->old_count, size_text_of(copy->old_bytes).text, copy->last_old_op);
 }
 
 /* Whether the copy comes behind a long pause of its kind: what came in between, again and again, is
@@ -227,7 +226,7 @@ static void describe_others(uint32_t count, uint64_t bytes, struct diagnosis *di
 {
     if (count > 0) {
         diagnosis_describe(diagnosis, " %u other tag%s (%s) %s allocated again as well.", count,
-                           count == 1 ? "" : "s", diagnosis_size(bytes).text,
+                           count == 1 ? "" : "s", size_text_of(bytes).text,
                            count == 1 ? "is" : "are");
     }
 }

@@ -47,8 +47,8 @@ static void describe_queue(const struct evidence *evidence, const struct queue *
         diagnosis,
         "%" PRIu64
         " frees with %s wait behind one event, that of op %u (%s), whose own block has %s. ",
-        queue->count, diagnosis_size(queue->bytes).text, queue->event_op,
-        op_print(&evidence->ops->ops[queue->event_op], op), diagnosis_size(own_bytes).text);
+        queue->count, size_text_of(queue->bytes).text, queue->event_op,
+        op_print(&evidence->ops->ops[queue->event_op], op), size_text_of(own_bytes).text);
     diagnosis_describe(diagnosis,
                        "It began %" PRIu64 " ops (%" PRIu64 ".%03" PRIu64 " ms) ago and ", ops,
                        ns / 1000000, ns / 1000 % 1000);

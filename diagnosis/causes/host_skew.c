@@ -90,14 +90,14 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
     diagnosis_number(diagnosis, "median_of_others_bytes", others);
     diagnosis_describe(diagnosis,
                        "Host %u has %s in use; the median of the other hosts (%u) is %s.",
-                       evidence->host, diagnosis_size(own).text, evidence->host_count - 1,
-                       diagnosis_size(others).text);
+                       evidence->host, size_text_of(own).text, evidence->host_count - 1,
+                       size_text_of(others).text);
     const int tag = find_skewed_tag(evidence, &beyond_bytes);
     if (tag >= 0) {
         diagnosis->has_tag = true;
         diagnosis->tag = (uint8_t)tag;
         diagnosis_describe(diagnosis, " It has %s more of '%s' than any other host.",
-                           diagnosis_size(beyond_bytes).text,
+                           size_text_of(beyond_bytes).text,
                            evidence_tag_name(evidence, (uint8_t)tag, name));
     }
 }

@@ -57,8 +57,8 @@ static void describe_queue(const struct evidence *evidence, const struct queue *
     diagnosis_describe(diagnosis,
                        "%s are already freed and wait (%" PRIu64
                        " queued free%s). Of these, %s wait for the event of op %u (%s), ",
-                       diagnosis_size(all->bytes).text, all->count, all->count == 1 ? "" : "s",
-                       diagnosis_size(most->bytes).text, most->event_op,
+                       size_text_of(all->bytes).text, all->count, all->count == 1 ? "" : "s",
+                       size_text_of(most->bytes).text, most->event_op,
                        op_print(&evidence->ops->ops[most->event_op], op));
     describe_end(evidence, most, diagnosis);
 }
@@ -81,7 +81,7 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
     describe_queue(evidence, &most, &all, diagnosis);
     if (all.bytes < missing) {
         diagnosis_describe(diagnosis, " That is less than the missing %s.",
-                           diagnosis_size(missing).text);
+                           size_text_of(missing).text);
     }
 }
 

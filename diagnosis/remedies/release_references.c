@@ -31,7 +31,6 @@ static bool release_references_apply(const struct remedy_case *given, uint64_t p
     struct rewrite rewrite;
     uint64_t count = 0;
     uint64_t bytes = 0;
-    char size[SIZE_TEXT_BYTES];
     (void)parameter;
     rewrite_init(&rewrite, given->ops, &result->ops);
     for (uint32_t i = 0; i < given->ops->count; i++) {
@@ -44,9 +43,8 @@ static bool release_references_apply(const struct remedy_case *given, uint64_t p
         rewrite_keep(&rewrite, i);
     }
     rewrite_deinit(&rewrite);
-    size_print_field(bytes, size);
     return remedy_note(result, count, "no reference that stays holds a block that is freed",
-                       "references released: %" PRIu64 ", to %s", count, size);
+                       "references released: %" PRIu64 ", to %s", count, size_text_of(bytes).text);
 }
 
 const struct remedy remedy_release_references = {
