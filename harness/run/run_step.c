@@ -176,7 +176,7 @@ static void count_hit_probes(struct run *run, const struct host *host, const str
         .host = host, .call = call, .seen = &run->observation, .judge = &run->judge};
     const uint64_t hits = probes_hit(&run->watch, &sight);
     if (hits != 0) {
-        probe_count(hits, run->totals.probes, run->totals.probe_pairs);
+        probe_count(hits, run->totals.probes);
     }
 }
 
