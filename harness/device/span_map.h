@@ -101,8 +101,8 @@ static inline void span_walk_go_on(const struct span_map *map, struct span_walk 
          span_walk.is_there && (span)->start < (end_); span_walk_go_on((map), &span_walk, (span)))
 /* The same over those that intersect [start, end), each found by a search: the body may change the
  * map. */
-#define EACH_SPAN_IN(map, start, end, span)                                                  \
-    for (uint64_t span_from = (start); span_map_intersects((map), span_from, (end), (span)); \
+#define EACH_SPAN_IN(map, start_, end_, span)                                                  \
+    for (uint64_t span_from = (start_); span_map_intersects((map), span_from, (end_), (span)); \
          span_from = (span)->end)
 
 /* Ascending, disjoint, counted: slow and complete, for tests. */
