@@ -63,13 +63,12 @@ const char *overlap_message(struct host *host, const struct call *call);
 /* Judges calls of several lanes that overlapped: for each there must be an instant between its call
  * and its return at which its answer was right (linearizability: Herlihy and Wing, TOPLAS 1990).
  *
- * Device calls and completions have their place in the time of an overlap
- * (struct overlap_mark); of a call's own effect only the bounds are known.  What takes memory
- * takes effect as soon as its range is free, what gives memory back as late as the others' answers
- * allow.  That order leaves the least room at every instant, but for one thing: who gets the place
- * of what is given back may get more than that.  So an out-of-memory that it does not excuse is
- * held against those orders, too (private/overlap_orders.h), and premature only if
- * none excuses it. */
+ * Device calls and completions have their place in the time of an overlap (struct overlap_mark); of
+ * a call's own effect only the bounds are known.  What takes memory takes effect as soon as its
+ * range is free, what gives memory back as late as the others' answers allow.  That order leaves
+ * the least room at every instant, but for one thing: who gets the place of what is given back may
+ * get more than that.  So an out-of-memory that it does not excuse is held against those orders,
+ * too (overlap_orders.c), and premature only if none excuses it. */
 
 /* Told of each call in the order of their returns, with the verdict on it in *judge->verdict.
  * False: stop. */
