@@ -9,16 +9,27 @@ BEGIN {
     allowed["targets"] = "targets kit harness allocator"
     allowed["scenarios"] = "scenarios harness"
     allowed["formats"] = "formats harness"
-    allowed["reports"] = "reports harness"
+    allowed["present"] = "present harness"
     allowed["diagnosis"] = "diagnosis harness"
     allowed["infer"] = "infer harness"
     allowed["measure"] = "measure harness"
-    below = "explore harness checker targets scenarios formats reports diagnosis infer measure"
+    below = "explore harness checker targets scenarios formats present diagnosis infer measure"
     allowed["campaign"] = "campaign " below
-    allowed["cli"] = "cli campaign " below
-    allowed["fuzz"] = "fuzz campaign " below
-    allowed["bench"] = "bench campaign " below
-    allowed["tests"] = "tests kit cli fuzz bench allocator campaign " below
+    # What stands on a campaign and below the program: each knows its options as a struct, and none of its neighbours.
+    below = "campaign " below
+    allowed["recording"] = "recording " below
+    below = "recording " below
+    engines = "replay explain ladder pod doctor bug page"
+    engine_count = split(engines, engine, " ")
+    for (i = 1; i <= engine_count; i++) {
+        allowed[engine[i]] = engine[i] " " below
+        named[engine[i]] = "cli/arguments.h"
+    }
+    allowed["page"] = allowed["page"] " explain"
+    allowed["cli"] = "cli " engines " " below
+    allowed["fuzz"] = "fuzz " below
+    allowed["bench"] = "bench " below
+    allowed["tests"] = "tests kit cli fuzz bench allocator " engines " " below
     # Rooms inside a folder, and their floors: a room may include itself, what lies in it, and rooms of its folder that
     # stand lower.  What lies at the top of such a folder is for all of them.
     set_floors("harness/base 0 harness/op 1 harness/device 2 harness/model 3 harness/generate 4 " \
@@ -30,8 +41,9 @@ BEGIN {
                "formats/generic 1 formats/export 1 formats 2")
     set_floors("fuzz 0 fuzz/hbm_calls 1 fuzz/mutate 1 fuzz/targets 2")
     set_floors("explore 0 explore/strategies 1 explore/pthreads 1")
-    set_floors("cli 0 cli/explain 1 cli/report 2 cli/versus 1 cli/bug 1 cli/scale 1 cli/budget 1 cli/doctor 1 cli/manual 3")
-    set_floors("reports 0 reports/page 1")
+    set_floors("cli 0 cli/manual 1")
+    set_floors("present 0 present/page 1")
+    set_floors("ladder 0 ladder/scale 1 ladder/versus 1 ladder/budget 1")
     # By name, and for what lies below them alone: they play libhbm by libhbm's own interface.
     excepted["fuzz/hbm_calls/"] = "allocator"
     excepted["bench/peers/"] = "allocator"

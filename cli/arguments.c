@@ -1,8 +1,8 @@
 #include "cli/arguments.h"
 
-#include "cli/wrap.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
+#include "present/wrap.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
 #include "harness/base/writing.h"
+#include "recording/recording.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,6 +68,14 @@ struct arguments {
     bool has_sweep, has_compare, has_what_if, has_timeline, has_follow, has_cost_max, has_robson,
         has_help, has_version;
 };
+
+/* How they have a file read. */
+static inline struct recording_options arguments_reading(const struct arguments *arguments)
+{
+    return (struct recording_options){&arguments->run, arguments->format,
+                                      arguments->kv_bytes_per_token,
+                                      arguments->kv_tokens_per_second};
+}
 
 enum { EXIT_MEANING_COUNT = 5 };
 

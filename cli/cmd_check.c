@@ -3,7 +3,7 @@
 #include "checker/certificate_check.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
-#include "reports/json_lines.h"
+#include "present/json_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,14 +5,14 @@
 #include "campaign/base/place.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
-#include "cli/export_feed.h"
-#include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/base/standard.h"
 #include "harness/base/whole_file.h"
 #include "harness/trial/trial_run.h"
+#include "recording/recording.h"
+#include "replay/export_feed.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -247,7 +247,7 @@ static enum exit_code export_subcommand(const struct arguments *arguments)
         return code;
     }
     reading.format = NULL; /* it names what goes out */
-    code = recording_read(arguments->words[0], &reading, true, &recording);
+    code = recording_read(arguments->words[0], arguments_reading(&reading), true, &recording);
     if (code == EXIT_KEPT) {
         code = export_recording(&reading, &exporting);
     }

@@ -5,9 +5,9 @@
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
-#include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "harness/base/size.h"
+#include "recording/recording.h"
 
 static enum exit_code print_written(const char *path, const struct recording *recording)
 {
@@ -55,7 +55,8 @@ static enum exit_code import_subcommand(const struct arguments *arguments)
     }
     op_list_init(&recording.ops);
     writing_init(&notes);
-    enum exit_code code = recording_import(arguments->words[0], arguments, &recording, &notes);
+    enum exit_code code = recording_import(arguments->words[0], arguments_reading(arguments),
+                                           &recording, &notes);
     if (code == EXIT_KEPT) {
         code = check_target(arguments, &recording);
     }

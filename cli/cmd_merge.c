@@ -10,11 +10,11 @@
 #include "campaign/engine/repro_store.h"
 #include "campaign/engine/whole.h"
 #include "campaign/plan/canary.h"
-#include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
 #include "harness/base/whole_file.h"
+#include "recording/recording.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,10 +5,6 @@
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
 #include "campaign/process/fresh.h"
-#include "cli/compare.h"
-#include "cli/recording.h"
-#include "cli/replay_proofs.h"
-#include "cli/schedule_search.h"
 #include "cli/subcommands.h"
 #include "diagnosis/hang.h"
 #include "diagnosis/shortage.h"
@@ -19,7 +15,11 @@
 #include "harness/trial/again.h"
 #include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
-#include "reports/terminal.h"
+#include "present/terminal.h"
+#include "recording/recording.h"
+#include "replay/compare.h"
+#include "replay/replay_proofs.h"
+#include "replay/schedule_search.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -570,7 +570,8 @@ static enum exit_code replay_behind(const struct arguments *arguments,
     size_t read_count = 0;
     CHECK(after != NULL);
     while (read_count < arguments->after_count && code == EXIT_KEPT) {
-        code = recording_read(arguments->after[read_count], arguments, false, &after[read_count]);
+        code = recording_read(arguments->after[read_count], arguments_reading(arguments), false,
+                              &after[read_count]);
         read_count++;
     }
     if (code == EXIT_KEPT) {
@@ -593,7 +594,8 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
     if (code != EXIT_KEPT) {
         return code;
     }
-    code = recording_read(arguments->words[0], arguments, arguments->has_compare, &recording);
+    code = recording_read(arguments->words[0], arguments_reading(arguments), arguments->has_compare,
+                          &recording);
     if (code == EXIT_KEPT && arguments->has_compare && recording.format == &format_ops) {
         code = message_fail(
             EXIT_USAGE,
@@ -604,7 +606,7 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
         code = check_races(arguments, &recording);
     }
     if (code == EXIT_KEPT && arguments->run.lanes.strategy != NULL) {
-        code = schedule_search_run(arguments, &recording);
+        code = schedule_search_run(arguments->words[0], &arguments->run, &recording);
     } else if (code == EXIT_KEPT) {
         code = replay_behind(arguments, &recording);
     }

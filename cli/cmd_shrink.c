@@ -5,8 +5,8 @@
 #include "campaign/base/target_path.h"
 #include "campaign/process/death.h"
 #include "campaign/process/shrink_process.h"
-#include "cli/recording.h"
 #include "cli/subcommands.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 
@@ -95,7 +95,8 @@ static enum exit_code shrink_subcommand(const struct arguments *arguments)
         place_find(arguments->output, arguments->words[0], &place) != EXIT_KEPT) {
         return EXIT_USAGE;
     }
-    enum exit_code code = recording_read(arguments->words[0], arguments, false, &recording);
+    enum exit_code code = recording_read(arguments->words[0], arguments_reading(arguments), false,
+                                         &recording);
     if (code == EXIT_KEPT) {
         code = shrink_recording(arguments, &recording);
     }

@@ -5,8 +5,8 @@
 #include "campaign/trials/workers.h"
 #include "cli/private/sweep_parts.h"
 #include "harness/base/check.h"
-#include "reports/json_lines.h"
-#include "reports/terminal.h"
+#include "present/json_lines.h"
+#include "present/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>

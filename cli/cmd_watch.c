@@ -3,7 +3,7 @@
 
 #include "campaign/base/screen.h"
 #include "cli/subcommands.h"
-#include "reports/watch.h"
+#include "present/watch.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

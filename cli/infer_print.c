@@ -1,11 +1,11 @@
 #include "cli/infer_print.h"
 
-#include "cli/wrap.h"
 #include "harness/base/json.h"
 #include "harness/base/shell.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
-#include "reports/version.h"
+#include "present/version.h"
+#include "present/wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "campaign/engine/output.h"
 #include "campaign/process/strays.h"
 #include "cli/subcommands.h"
-#include "reports/version.h"
+#include "present/version.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "harness/base/json.h"
 #include "harness/base/shell.h"
 #include "harness/op/ops_file.h"
-#include "reports/table.h"
+#include "present/table.h"
 
 #include <errno.h>
 #include <inttypes.h>

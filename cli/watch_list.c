@@ -1,12 +1,13 @@
+#include "cli/arguments.h"
 #include "cli/private/watch_parts.h"
 
 #include "campaign/process/child.h"
-#include "cli/device_name.h"
-#include "cli/recording.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/model/model.h"
 #include "harness/op/system.h"
 #include "harness/trial/trial_run.h"
+#include "recording/device_name.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -151,8 +152,8 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
 enum exit_code watching_list(struct watching *watching)
 {
     struct recording recording;
-    enum exit_code code = recording_read(watching->arguments->words[0], watching->arguments, true,
-                                         &recording);
+    enum exit_code code = recording_read(watching->arguments->words[0],
+                                         arguments_reading(watching->arguments), true, &recording);
     if (code == EXIT_KEPT) {
         struct seen *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -3,7 +3,7 @@
 #ifndef CAMPAIGN_BASE_ALLOWANCE_H
 #define CAMPAIGN_BASE_ALLOWANCE_H
 
-#include "reports/report.h"
+#include "present/report.h"
 
 /* part / whole of all out-of-memories, at most 1; whole 0 = none. */
 struct rate {

@@ -2,7 +2,7 @@
 #ifndef CAMPAIGN_BASE_EXIT_CODE_H
 #define CAMPAIGN_BASE_EXIT_CODE_H
 
-#include "reports/report.h"
+#include "present/report.h"
 
 /* The exit codes; fixed for ever. */
 enum exit_code {

@@ -1,7 +1,7 @@
 #include "campaign/base/screen.h"
 
 #include "harness/base/size.h"
-#include "reports/watch.h"
+#include "present/watch.h"
 
 #include <limits.h>
 #include <stdlib.h>

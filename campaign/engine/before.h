@@ -6,7 +6,7 @@
 #include "campaign/base/file.h"
 #include "campaign/trials/earlier.h"
 #include "harness/base/writing.h"
-#include "reports/report.h"
+#include "present/report.h"
 
 /* The path of the one with that number, from 1. */
 void before_path(const char *directory, const char *base, uint64_t number,

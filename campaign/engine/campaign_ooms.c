@@ -2,8 +2,8 @@
 
 #include "campaign/base/message.h"
 #include "harness/base/json.h"
-#include "reports/json_lines.h"
-#include "reports/refusals.h"
+#include "present/json_lines.h"
+#include "present/refusals.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 #include "campaign/engine/shrink_queue.h"
 #include "campaign/trials/trials.h"
 #include "harness/base/writing.h"
-#include "reports/memory_track.h"
-#include "reports/report.h"
+#include "present/memory_track.h"
+#include "present/report.h"
 
 enum { PART_FAULTS_BYTES = 320, PART_HOW_BYTES = 96 };
 

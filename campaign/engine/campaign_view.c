@@ -8,7 +8,7 @@
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 #include "harness/run/probe.h"
-#include "reports/reporter.h"
+#include "present/reporter.h"
 #include "targets/targets.h"
 
 #include <errno.h>

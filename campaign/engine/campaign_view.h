@@ -5,8 +5,8 @@
 
 #include "campaign/engine/checkpoint.h"
 #include "harness/base/writing.h"
-#include "reports/report.h"
-#include "reports/watch.h"
+#include "present/report.h"
+#include "present/watch.h"
 
 /* Owns the arrays that its reports point to; description and directory must outlive it. */
 struct campaign_view {

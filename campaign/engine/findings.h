@@ -4,7 +4,7 @@
 #define CAMPAIGN_ENGINE_FINDINGS_H
 
 #include "campaign/trials/trial_result.h"
-#include "reports/report.h"
+#include "present/report.h"
 
 /* Of verdicts with one signature the first so many are shrunk; the shortest list is kept, the
  * others are counted.  A list may show a simpler signature when it is shrunk

@@ -6,7 +6,7 @@
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/checkpoint.h"
 #include "harness/base/standard.h"
-#include "reports/annotation.h"
+#include "present/annotation.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "campaign/base/message.h"
 #include "harness/base/shell.h"
 #include "harness/base/writing.h"
-#include "reports/reporter.h"
+#include "present/reporter.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include "campaign/engine/findings.h"
 #include "campaign/engine/output.h"
 #include "campaign/trials/trial_result.h"
-#include "reports/report.h"
+#include "present/report.h"
 
 struct repro_store {
     const char *directory;  /* OUT: repros go to OUT/repros, and so on */

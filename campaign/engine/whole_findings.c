@@ -7,7 +7,7 @@
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 #include "harness/base/random.h"
-#include "reports/json_lines.h"
+#include "present/json_lines.h"
 
 #include <stdlib.h>
 #include <string.h>

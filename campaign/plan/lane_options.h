@@ -5,7 +5,7 @@
 #include "harness/base/writing.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/setup.h"
-#include "reports/report.h"
+#include "present/report.h"
 
 /* FREE: threads on all cores, and no schedule of ours. */
 enum lane_backend {

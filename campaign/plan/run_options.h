@@ -8,7 +8,7 @@
 #include "campaign/plan/trace_options.h"
 #include "harness/generate/faulting.h"
 #include "harness/op/setup.h"
-#include "reports/annotation.h"
+#include "present/annotation.h"
 
 #include <stdbool.h>
 #include <stddef.h>

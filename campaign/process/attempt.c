@@ -1,6 +1,6 @@
 #include "campaign/process/attempt.h"
 
-#include "campaign/base/certificates.h"
+#include "campaign/base/rest.h"
 #include "campaign/process/child.h"
 #include "campaign/process/fresh.h"
 #include "harness/base/check.h"
@@ -135,17 +135,18 @@ static void run_and_answer(void *context, int file)
 static void take_answer(const struct writing *bytes, struct writing *certificate,
                         struct attempt_result *result)
 {
+    struct rest rest = rest_of(bytes);
     struct answer answer;
-    const size_t head_bytes = 1 + sizeof answer; /* with the mark */
-    result->end = bytes->length < head_bytes ? ATTEMPT_REFUSED : ATTEMPT_ENDED;
-    if (result->end == ATTEMPT_REFUSED) {
+    char mark;
+    if (!rest_take(&rest, &mark, sizeof mark) || !rest_take(&rest, &answer, sizeof answer)) {
+        result->end = ATTEMPT_REFUSED;
         return;
     }
-    memcpy(&answer, bytes->bytes + 1, sizeof answer);
+    result->end = ATTEMPT_ENDED;
     result->first = answer.first;
     memcpy(result->signature, answer.signature, sizeof result->signature);
     if (certificate != NULL) {
-        writing_append_bytes(certificate, bytes->bytes + head_bytes, bytes->length - head_bytes);
+        (void)rest_take_text(&rest, rest.length, certificate);
     }
 }
 
@@ -171,20 +172,17 @@ void attempt_run(const struct attempt *attempt, const struct op_list *ops,
                                   .stuck_ns = attempt->stuck_ns,
                                   .is_interruptible = !attempt->is_uninterruptible,
                                   .is_quiet = true};
+    struct death death;
     struct writing bytes;
     *result = (struct attempt_result){.end = ATTEMPT_FAILED, .op_count = ops->count};
-    struct death *death = death_create();
-    if (death == NULL) {
-        return;
-    }
     writing_init(&bytes);
-    enum child_end end = child_work(&job, &bytes, death);
+    enum child_end end = child_work(&job, &bytes, &death);
     const bool is_hang_sought = attempt->signature != NULL &&
                                 strncmp(attempt->signature, rule_info(RULE_HANG)->name,
                                         strlen(rule_info(RULE_HANG)->name)) == 0;
-    if (end == CHILD_STOPPED && death->was_paused && !is_hang_sought) { /* from outside, maybe */
+    if (end == CHILD_STOPPED && death.was_paused && !is_hang_sought) { /* from outside, maybe */
         writing_clear(&bytes);
-        end = child_work(&job, &bytes, death);
+        end = child_work(&job, &bytes, &death);
     }
     switch (end) {
     case CHILD_DONE:
@@ -193,25 +191,24 @@ void attempt_run(const struct attempt *attempt, const struct op_list *ops,
     case CHILD_NOT_BORN:
         break;
     case CHILD_STOPPED:
-        if (death->kind == DEATH_NONE) {
+        if (death.kind == DEATH_NONE) {
             result->end = ATTEMPT_STOPPED;
             break;
         }
         /* fallthrough */
     case CHILD_FAULTY:
     case CHILD_DIED:
-        take_death(death, result);
+        take_death(&death, result);
         break;
     }
     if (result->end == ATTEMPT_DIED && bytes.length == 0) {
         *result = (struct attempt_result){.end = ATTEMPT_EARLIER, .op_count = ops->count};
     }
     const bool is_in_list = result->first.kind != VERDICT_NONE && result->first.op < ops->count &&
-                            (result->end == ATTEMPT_ENDED || death->progress.phase == PROGRESS_OP);
+                            (result->end == ATTEMPT_ENDED || death.progress.phase == PROGRESS_OP);
     /* With lanes the ops behind it may have run before it. */
     if (is_in_list && !lanes_are_in(ops)) {
         result->op_count = (size_t)result->first.op + 1;
     }
     writing_deinit(&bytes);
-    death_destroy(death);
 }

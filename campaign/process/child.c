@@ -3,6 +3,7 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"
 #include "campaign/process/guest.h"
+#include "campaign/process/shared_memory.h"
 #include "campaign/process/strays.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
@@ -499,14 +500,12 @@ static struct hearing begin_hearing(const struct child_job *job, struct death *d
     return hearing;
 }
 
-enum child_end child_work(const struct child_job *job, struct writing *answer, struct death *death)
+/* death is memory that parent and child share. */
+static enum child_end work_in_child(const struct child_job *job, struct writing *answer,
+                                    struct death *death)
 {
     struct beginning beginning = {job, death};
     struct child child = {0};
-    death_clear(death);
-    if (job->is_interruptible && interrupt_is_requested()) {
-        return CHILD_STOPPED;
-    }
     const unsigned flags = (job->output == NULL ? 0U : CHILD_IS_HEARD) |
                            (job->is_quiet ? 0U : CHILD_PRINTS);
     if (!child_start(&child, work_and_answer, &beginning, flags)) {
@@ -522,6 +521,22 @@ enum child_end child_work(const struct child_job *job, struct writing *answer, s
     return end;
 }
 
+enum child_end child_work(const struct child_job *job, struct writing *answer, struct death *death)
+{
+    death_clear(death);
+    if (job->is_interruptible && interrupt_is_requested()) {
+        return CHILD_STOPPED;
+    }
+    struct death *shared = shared_memory_create(sizeof *shared);
+    if (shared == NULL) {
+        return CHILD_NOT_BORN;
+    }
+    const enum child_end end = work_in_child(job, answer, shared);
+    *death = *shared;
+    shared_memory_destroy(shared, sizeof *shared);
+    return end;
+}
+
 enum child_end child_run(void (*work)(void *context, int file), void *context, uint64_t duration_ns,
                          bool is_interruptible, struct writing *answer,
                          char death[CHILD_DEATH_BYTES])
@@ -530,18 +545,12 @@ enum child_end child_run(void (*work)(void *context, int file), void *context, u
                                   .context = context,
                                   .duration_ns = duration_ns,
                                   .is_interruptible = is_interruptible};
-    struct death *shared = death_create();
+    struct death how;
+    const enum child_end end = child_work(&job, answer, &how);
     death[0] = '\0';
-    if (shared == NULL) {
-        return CHILD_NOT_BORN;
+    if (end != CHILD_DIED) {
+        return end;
     }
-    enum child_end end = child_work(&job, answer, shared);
-    if (end == CHILD_DIED) {
-        death_name(shared, death);
-    }
-    if (end == CHILD_DIED && shared->kind == DEATH_CHECK) {
-        end = CHILD_FAULTY;
-    }
-    death_destroy(shared);
-    return end;
+    death_name(&how, death);
+    return how.kind == DEATH_CHECK ? CHILD_FAULTY : CHILD_DIED;
 }

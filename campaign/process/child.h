@@ -115,10 +115,10 @@ struct child_job {
     void (*heard)(struct writing *answer);
 };
 
-/* Runs it and waits for it.  The answer is appended to *answer.  *death, from death_create, is
- * cleared first; after DIED it says how, and after STOPPED, unless by ctrl-C, that it hung.
- * Standard output (standard.h) is the same for both; the child flushes its part when work returns.
- * work answers with file_write_all alone: other bytes are the target's, and its death. */
+/* Runs it and waits for it.  The answer is appended to *answer.  *death is set: after DIED it says
+ * how, and after STOPPED, unless by ctrl-C, that it hung.  Standard output (standard.h) is the same
+ * for both; the child flushes its part when work returns.  work answers with file_write_all alone:
+ * other bytes are the target's, and its death. */
 enum child_end child_work(const struct child_job *job, struct writing *answer, struct death *death);
 
 /* The same for at most duration_ns; death is the end in words ("SIGSEGV at f < g", "exit status 3

@@ -1,6 +1,7 @@
 #include "campaign/process/death.h"
 
 #include "campaign/process/guest.h"
+#include "campaign/process/shared_memory.h"
 #include "campaign/process/symbols.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
@@ -43,14 +44,12 @@ static struct {
 
 struct death *death_create(void)
 {
-    void *memory = mmap(NULL, sizeof(struct death), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    return shared_memory_create(sizeof(struct death));
 }
 
 void death_destroy(struct death *death)
 {
-    (void)munmap(death, sizeof *death);
+    shared_memory_destroy(death, sizeof *death);
 }
 
 void death_clear(struct death *death)

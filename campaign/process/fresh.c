@@ -119,13 +119,14 @@ static bool read_question(int tasks, struct asked *asked)
 }
 
 /* Whatever the child dies of, nothing is said then: a trial of its own finds that. */
-static bool ask_child(struct asked *asked, struct death *death, int answers)
+static bool ask_child(struct asked *asked, int answers)
 {
     const struct child_job job = {
         .work = run_and_answer, .context = asked, .duration_ns = FRESH_DURATION_NS};
+    struct death death;
     struct writing bytes;
     writing_init(&bytes);
-    const bool is_done = child_work(&job, &bytes, death) == CHILD_DONE;
+    const bool is_done = child_work(&job, &bytes, &death) == CHILD_DONE;
     const uint64_t length = is_done ? bytes.length : 0;
     const bool is_told = file_write_all(answers, &length, sizeof length) &&
                          file_write_all(answers, bytes.bytes, length);
@@ -138,10 +139,9 @@ static void stay_fresh(void *context, int tasks, int answers)
 {
     struct asked asked;
     (void)context;
-    struct death *death = death_create();
-    bool goes_on = death != NULL;
+    bool goes_on = true;
     while (goes_on) {
-        goes_on = read_question(tasks, &asked) && ask_child(&asked, death, answers);
+        goes_on = read_question(tasks, &asked) && ask_child(&asked, answers);
         op_list_deinit(&asked.ops);
     }
 }

@@ -1,11 +1,10 @@
 #include "campaign/process/repeat.h"
 
 #include "campaign/base/interrupt.h"
+#include "campaign/base/rest.h"
 #include "campaign/process/child.h"
 #include "harness/base/check.h"
 #include "harness/base/random.h"
-
-#include <string.h>
 
 /* --- in the child --- */
 
@@ -63,20 +62,9 @@ static void search_and_answer(void *context, int file)
 /* False: there is no answer. */
 static bool take_shown(const struct writing *answer, struct op_list *shown)
 {
+    struct rest rest = rest_of(answer);
     uint64_t count;
-    if (answer->length < sizeof count) {
-        return false;
-    }
-    memcpy(&count, answer->bytes, sizeof count);
-    if (count > (answer->length - sizeof count) / sizeof(struct op)) {
-        return false;
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        struct op op;
-        memcpy(&op, answer->bytes + sizeof count + i * sizeof op, sizeof op);
-        op_list_append(shown, &op);
-    }
-    return true;
+    return rest_take(&rest, &count, sizeof count) && rest_take_ops(&rest, count, shown);
 }
 
 bool repeat_shows(const struct repeat *repeat, struct op_list *shown)
@@ -88,17 +76,13 @@ bool repeat_shows(const struct repeat *repeat, struct op_list *shown)
                                   .is_interruptible = true,
                                   .is_quiet = true};
     struct writing answer;
-    struct death *death = death_create();
+    struct death death;
     CHECK(repeat->search_count > 0);
     op_list_clear(shown);
-    if (death == NULL) {
-        return true;
-    }
     writing_init(&answer);
-    const enum child_end end = child_work(&job, &answer, death);
+    const enum child_end end = child_work(&job, &answer, &death);
     const bool is_late = end == CHILD_STOPPED && !interrupt_is_requested();
     const bool is_shown = end == CHILD_DONE ? take_shown(&answer, shown) : !is_late;
     writing_deinit(&answer);
-    death_destroy(death);
     return is_shown;
 }

@@ -2,6 +2,7 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"
+#include "campaign/base/rest.h"
 #include "campaign/process/child.h"
 #include "campaign/process/resolve.h"
 #include "harness/base/check.h"
@@ -199,13 +200,10 @@ static void shrink_and_answer(void *context, int file)
 /* How long the answer that begins there is; 0: it is not whole. */
 static size_t answer_length(const struct writing *bytes, size_t start)
 {
+    struct rest rest = {bytes->bytes + start, bytes->length - start};
     struct answer answer;
-    const size_t length = bytes->length - start;
-    if (length < sizeof answer) {
-        return 0;
-    }
-    memcpy(&answer, bytes->bytes + start, sizeof answer);
-    return (length - sizeof answer) / sizeof(struct op) < answer.op_count
+    return !rest_take(&rest, &answer, sizeof answer) ||
+                   rest.length / sizeof(struct op) < answer.op_count
                ? 0
                : sizeof answer + (size_t)answer.op_count * sizeof(struct op);
 }
@@ -228,11 +226,12 @@ static void forget_older(struct writing *bytes)
 /* False: there is none. */
 static bool take_answer(const struct writing *bytes, struct op_list *ops, struct shrunk *shrunk)
 {
+    struct rest rest = rest_of(bytes);
     struct answer answer;
     if (answer_length(bytes, 0) == 0) {
         return false;
     }
-    memcpy(&answer, bytes->bytes, sizeof answer);
+    (void)rest_take(&rest, &answer, sizeof answer);
     shrunk->setup = answer.setup;
     shrunk->first = answer.first;
     if (answer.signature[0] != '\0') {
@@ -241,13 +240,7 @@ static bool take_answer(const struct writing *bytes, struct op_list *ops, struct
     shrunk->replays += answer.replays;
     shrunk->is_minimal = answer.is_minimal;
     op_list_clear(ops);
-    const char *from = bytes->bytes + sizeof answer;
-    for (uint64_t i = 0; i < answer.op_count; i++, from += sizeof(struct op)) {
-        struct op op;
-        memcpy(&op, from, sizeof op);
-        op_list_append(ops, &op);
-    }
-    return true;
+    return rest_take_ops(&rest, answer.op_count, ops);
 }
 
 static uint64_t count_affordable_replays(const struct shrink_process *shrink_process,
@@ -336,20 +329,17 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
                                   .is_quiet = true,
                                   .heard = forget_older};
     struct writing bytes;
+    struct death death;
     char why[RUN_REASON_BYTES];
-    struct death *death = death_create();
-    if (death == NULL) {
-        return end_with_reason(shrunk, SHRINK_PROCESS_FAILED, "cannot allocate memory");
-    }
     writing_init(&bytes);
-    const enum child_end end = child_work(&job, &bytes, death);
+    const enum child_end end = child_work(&job, &bytes, &death);
     enum shrink_process_end result = SHRINK_PROCESS_DONE;
-    *has_died = end == CHILD_DIED && death->kind != DEATH_CHECK;
+    *has_died = end == CHILD_DIED && death.kind != DEATH_CHECK;
     if (end == CHILD_NOT_BORN) {
         snprintf(why, sizeof why, "cannot start another process: %s", strerror(errno));
         result = end_with_reason(shrunk, SHRINK_PROCESS_FAILED, why);
     } else if (end == CHILD_DIED) {
-        death_describe(death, why);
+        death_describe(&death, why);
         result = end_with_reason(shrunk, SHRINK_PROCESS_FAULTY, why);
     } else if (end == CHILD_STOPPED) {
         snprintf(shrunk->cut, sizeof shrunk->cut, "%s",
@@ -361,7 +351,6 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
         result = end_not_broken(shrunk);
     }
     writing_deinit(&bytes);
-    death_destroy(death);
     return result;
 }
 

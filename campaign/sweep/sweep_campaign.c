@@ -2,7 +2,9 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/message.h"
+#include "campaign/base/rest.h"
 #include "campaign/process/child.h"
+#include "campaign/process/shared_memory.h"
 #include "campaign/process/strays.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
@@ -11,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,45 +55,6 @@ struct sweep_campaign {
 
 /* --- in the child: the list --- */
 
-/* A scenario's calls have no context but its own state: the one that listens in is kept here. */
-static struct {
-    const struct scenario *scenario;
-    struct last_words *words;
-} current;
-
-static void words_begin(void *context, const struct setup *setup)
-{
-    struct last_words *words = context;
-    words->setup = *setup;
-    words->op_count = 0;
-    words->has_begun = true;
-}
-
-static void words_step(void *context, const struct op *op)
-{
-    struct last_words *words = context;
-    if (words->op_count < LAST_OP_COUNT_MAX) {
-        words->ops[words->op_count++] = *op;
-    }
-}
-
-static void begin_and_note(void *state, struct random *random, struct setup *setup,
-                           bool capacity_is_free)
-{
-    current.scenario->begin(state, random, setup, capacity_is_free);
-    words_begin(current.words, setup);
-}
-
-static bool next_and_note(void *state, struct random *random, const struct scenario_view *view,
-                          struct op *op)
-{
-    if (!current.scenario->next(state, random, view, op)) {
-        return false;
-    }
-    words_step(current.words, op);
-    return true;
-}
-
 /* How much a list asks of the device: kinds of call first, then the rarest kind, then all.  A list
  * that breaks a promise by itself comes last. */
 static void list_score(const struct trial *trial, uint64_t score[3])
@@ -129,9 +91,9 @@ static void take_list(struct sweeper *sweeper, const struct trial *trial)
     }
     memcpy(shared->score, score, sizeof score);
     shared->trial_chosen = shared->trial_next;
-    words_begin(sweeper->list, &trial->setup);
+    last_words_begin(sweeper->list, &trial->setup);
     for (size_t i = 0; i < trial->ops.count; i++) {
-        words_step(sweeper->list, &trial->ops.ops[i]);
+        last_words_note(sweeper->list, &trial->ops.ops[i]);
     }
 }
 
@@ -139,19 +101,17 @@ static void take_list(struct sweeper *sweeper, const struct trial *trial)
 static bool try_trial(struct sweeper *sweeper)
 {
     const struct part *part = sweeper->part;
-    struct scenario scenario = *part->scenario;
     struct setup setup = part->setup;
     struct trial trial;
-    scenario.begin = begin_and_note;
-    scenario.next = next_and_note;
-    current.scenario = part->scenario;
-    current.words = sweeper->words;
     setup.seed = plan_trial_seed(part, sweeper->shared->trial_next);
     const struct trial_plan plan = {.target = part->target,
-                                    .scenario = &scenario,
+                                    .scenario = part->scenario,
                                     .setup = &setup,
                                     .capacity_is_free = part->capacity_is_free,
-                                    .op_count_max = part->op_count_max};
+                                    .op_count_max = part->op_count_max,
+                                    .begun = last_words_begin,
+                                    .chosen = last_words_note,
+                                    .context = sweeper->words};
     if (!trial_run(&plan, NULL, &trial, sweeper->shared->reason)) {
         return false;
     }
@@ -172,11 +132,6 @@ static bool choose_list(struct sweeper *sweeper)
 
 /* --- in the child: the sweep --- */
 
-/* How a finding goes to the parent: this, then its ops. */
-struct sent {
-    struct sweep_note note; /* its ops.ops means nothing */
-};
-
 struct sending {
     struct last_words *words;
     int file;
@@ -185,28 +140,29 @@ struct sending {
 static void send_begin(void *context, const struct setup *setup)
 {
     const struct sending *sending = context;
-    words_begin(sending->words, setup);
+    last_words_begin(sending->words, setup);
 }
 
 static void send_step(void *context, const struct op *op)
 {
     const struct sending *sending = context;
-    words_step(sending->words, op);
+    last_words_note(sending->words, op);
 }
 
+/* A finding goes to the parent as its note, whose list has a count alone, and then its ops. */
 static void send_finding(void *context, const struct sweep_finding *finding)
 {
     const struct sending *sending = context;
-    struct sent *sent = calloc(1, sizeof *sent);
+    struct sweep_note *sent = calloc(1, sizeof *sent);
     CHECK(sent != NULL);
-    sent->note.place = finding->place;
-    sent->note.verdict = *finding->verdict;
-    sent->note.setup = *finding->setup;
-    sent->note.ops.count = finding->ops->count;
-    snprintf(sent->note.message, sizeof sent->note.message, "%s", finding->message);
-    sent->note.has_largest = finding->verdict->kind == VERDICT_PREMATURE;
-    if (sent->note.has_largest) {
-        sent->note.largest = run_find_largest(finding->run, ORACLE_LARGEST_NODES);
+    sent->place = finding->place;
+    sent->verdict = *finding->verdict;
+    sent->setup = *finding->setup;
+    sent->ops.count = finding->ops->count;
+    snprintf(sent->message, sizeof sent->message, "%s", finding->message);
+    sent->has_largest = finding->verdict->kind == VERDICT_PREMATURE;
+    if (sent->has_largest) {
+        sent->largest = run_find_largest(finding->run, ORACLE_LARGEST_NODES);
     }
     struct writing bytes;
     writing_init(&bytes);
@@ -254,23 +210,16 @@ static struct sweep_note *sweeper_add_note(struct sweeper *sweeper)
 /* Takes the findings that came whole; a process that died while it wrote leaves a part of one. */
 static void sweeper_take_input(struct sweeper *sweeper)
 {
-    size_t at = 0;
-    while (sweeper->input.length - at >= sizeof(struct sent)) {
-        struct sweep_note *note = sweeper_add_note(sweeper);
-        memcpy(note, sweeper->input.bytes + at, sizeof *note);
-        const size_t count = note->ops.count;
-        note->trial = sweeper->shared->trial_chosen;
-        op_list_init(&note->ops);
-        at += sizeof(struct sent);
-        if (count > (sweeper->input.length - at) / sizeof(struct op)) {
-            sweeper->note_count--;
+    struct rest rest = rest_of(&sweeper->input);
+    struct sweep_note sent;
+    while (rest_take(&rest, &sent, sizeof sent)) {
+        const size_t count = sent.ops.count;
+        sent.trial = sweeper->shared->trial_chosen;
+        op_list_init(&sent.ops);
+        if (!rest_take_ops(&rest, count, &sent.ops)) {
             break;
         }
-        for (size_t i = 0; i < count; i++, at += sizeof(struct op)) {
-            struct op op;
-            memcpy(&op, sweeper->input.bytes + at, sizeof op);
-            op_list_append(&note->ops, &op);
-        }
+        *sweeper_add_note(sweeper) = sent;
     }
     writing_clear(&sweeper->input);
 }
@@ -324,17 +273,10 @@ static void sweeper_take_death(struct sweeper *sweeper, enum rule rule, const ch
 
 /* --- in the parent: processes --- */
 
-static void *map_shared(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
 static bool sweeper_init(struct sweeper *sweeper, const struct part *part)
 {
     *sweeper = (struct sweeper){.part = part, .is_done = part->note[0] != '\0'};
-    sweeper->shared = map_shared(sizeof *sweeper->shared);
+    sweeper->shared = shared_memory_create(sizeof *sweeper->shared);
     sweeper->list = last_words_create();
     sweeper->words = last_words_create();
     return sweeper->shared != NULL && sweeper->list != NULL && sweeper->words != NULL;
@@ -371,15 +313,9 @@ static void sweeper_deinit(struct sweeper *sweeper)
     }
     free(sweeper->notes);
     writing_deinit(&sweeper->input);
-    if (sweeper->shared != NULL) {
-        (void)munmap(sweeper->shared, sizeof *sweeper->shared);
-    }
-    if (sweeper->list != NULL) {
-        last_words_destroy(sweeper->list);
-    }
-    if (sweeper->words != NULL) {
-        last_words_destroy(sweeper->words);
-    }
+    shared_memory_destroy(sweeper->shared, sizeof *sweeper->shared);
+    last_words_destroy(sweeper->list);
+    last_words_destroy(sweeper->words);
 }
 
 static uint64_t sweeper_progress(const struct sweeper *sweeper)

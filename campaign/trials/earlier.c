@@ -1,5 +1,6 @@
 #include "campaign/trials/earlier.h"
 
+#include "campaign/base/rest.h"
 #include "campaign/process/child.h"
 #include "campaign/trials/trial_result.h"
 #include "harness/base/array.h"
@@ -117,29 +118,19 @@ static struct work choose_tasks(const struct plan *plan, const struct earlier_ta
     return (struct work){plan, tasks->tasks + first, tasks->count - first};
 }
 
-/* Returns how long the answer is; 0: it is not whole. */
-static size_t take_list(const struct writing *bytes, size_t at, const struct work *work,
-                        struct earlier_list *list, uint64_t *run_count)
+/* False: the answer is not whole. */
+static bool take_list(struct rest *rest, const struct work *work, struct earlier_list *list,
+                      uint64_t *run_count)
 {
     struct answer answer;
-    const size_t head_bytes = sizeof answer + sizeof list->setup;
-    if (bytes->length - at < head_bytes) {
-        return 0;
-    }
-    memcpy(&answer, bytes->bytes + at, sizeof answer);
-    memcpy(&list->setup, bytes->bytes + at + sizeof answer, sizeof list->setup);
-    if (answer.task >= work->count ||
-        answer.op_count > (bytes->length - at - head_bytes) / sizeof(struct op)) {
-        return 0;
-    }
-    for (uint64_t i = 0; i < answer.op_count; i++) {
-        struct op op;
-        memcpy(&op, bytes->bytes + at + head_bytes + i * sizeof op, sizeof op);
-        op_list_append(&list->ops, &op);
+    if (!rest_take(rest, &answer, sizeof answer) ||
+        !rest_take(rest, &list->setup, sizeof list->setup) || answer.task >= work->count ||
+        !rest_take_ops(rest, answer.op_count, &list->ops)) {
+        return false;
     }
     list->target = work->plan->parts[work->tasks[answer.task].task.part].target;
     *run_count = answer.run_count;
-    return head_bytes + answer.op_count * sizeof(struct op);
+    return true;
 }
 
 /* Each list as often as it ran; of too many the last ones. */
@@ -166,12 +157,13 @@ static void take_lists(const struct writing *bytes, const struct work *work,
     uint64_t *run_counts = calloc(work->count, sizeof *run_counts);
     earlier->owned = calloc(work->count, sizeof *earlier->owned);
     CHECK(run_counts != NULL && earlier->owned != NULL);
-    size_t length = 1;
-    for (size_t at = 0; length != 0 && earlier->owned_count < work->count; at += length) {
+    struct rest rest = rest_of(bytes);
+    bool is_whole = true;
+    while (is_whole && earlier->owned_count < work->count) {
         struct earlier_list *list = &earlier->owned[earlier->owned_count];
         op_list_init(&list->ops);
-        length = take_list(bytes, at, work, list, &run_counts[earlier->owned_count]);
-        earlier->owned_count += length != 0;
+        is_whole = take_list(&rest, work, list, &run_counts[earlier->owned_count]);
+        earlier->owned_count += is_whole;
     }
     lay_out(earlier, run_counts);
     free(run_counts);
@@ -183,21 +175,17 @@ bool earlier_collect(const struct plan *plan, const struct earlier_tasks *tasks,
     struct work work = choose_tasks(plan, tasks, max_ns);
     const struct child_job job = {
         .work = run_tasks, .context = &work, .duration_ns = 2 * max_ns, .is_interruptible = true};
-    struct death *death = death_create();
+    struct death death;
     struct writing bytes;
     *earlier = (struct earlier){0};
-    if (work.count == 0 || death == NULL) {
-        if (death != NULL) {
-            death_destroy(death);
-        }
+    if (work.count == 0) {
         return false;
     }
     writing_init(&bytes);
-    const bool is_done = child_work(&job, &bytes, death) == CHILD_DONE;
+    const bool is_done = child_work(&job, &bytes, &death) == CHILD_DONE;
     if (is_done) {
         take_lists(&bytes, &work, earlier);
     }
     writing_deinit(&bytes);
-    death_destroy(death);
     return is_done && earlier->count > 0;
 }

@@ -4,7 +4,7 @@
 #define CAMPAIGN_TRIALS_TRIAL_DIAGNOSIS_H
 
 #include "harness/base/writing.h"
-#include "reports/report.h"
+#include "present/report.h"
 
 struct trial_diagnosis;
 

@@ -11,13 +11,12 @@
 #include "harness/trial/lane_trial.h"
 #include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
-#include "reports/json_lines.h"
+#include "present/json_lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 void trial_result_init(struct trial_result *trial_result)
 {
@@ -105,18 +104,6 @@ const struct saved_oom *trial_result_premature(const struct trial_result *trial_
     return NULL;
 }
 
-struct last_words *last_words_create(void)
-{
-    void *memory = mmap(NULL, sizeof(struct last_words), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-void last_words_destroy(struct last_words *words)
-{
-    (void)munmap(words, sizeof *words);
-}
-
 /* The trial that this process runs. */
 static struct {
     struct last_words *words;
@@ -126,62 +113,6 @@ static struct {
 void trial_result_compare_with(struct fresh *fresh)
 {
     current.fresh = fresh;
-}
-
-static void note_setup(void *context, const struct setup *setup)
-{
-    struct last_words *words = context;
-    words->setup = *setup;
-    words->has_begun = true;
-}
-
-static void note_op(void *context, const struct op *op)
-{
-    struct last_words *words = context;
-    if (words->op_count < LAST_OP_COUNT_MAX) {
-        words->ops[words->op_count] = *op;
-    }
-    words->op_count++;
-}
-
-static void note_schedule(void *context, const struct setup *setup, const struct op_list *ops)
-{
-    struct last_words *words = context;
-    words->switch_count = 0;
-    if (words->has_lanes) {
-        return; /* another schedule of the same list */
-    }
-    words->setup = *setup;
-    words->op_count = 0;
-    for (size_t i = 0; i < ops->count; i++) {
-        note_op(words, &ops->ops[i]);
-    }
-    words->has_begun = words->has_lanes = true;
-}
-
-static void note_switch(void *context, const struct schedule_switch *taken)
-{
-    struct last_words *words = context;
-    if (words->switch_count < LAST_SWITCH_COUNT_MAX) {
-        words->switches[words->switch_count++] = *taken;
-    }
-}
-
-struct lanes_witness last_words_witness(struct last_words *words)
-{
-    return (struct lanes_witness){words, note_schedule, note_switch};
-}
-
-void last_words_take(const struct last_words *words, struct op_list *ops)
-{
-    const uint64_t noted = words->op_count < LAST_OP_COUNT_MAX ? words->op_count
-                                                               : LAST_OP_COUNT_MAX;
-    for (uint64_t i = 0; i < noted; i++) {
-        op_list_append(ops, &words->ops[i]);
-    }
-    if (words->has_lanes) {
-        lanes_append_schedule(ops, words->switches, words->switch_count);
-    }
 }
 
 struct listening {
@@ -355,14 +286,6 @@ static void append_verdict_line(struct listening *listening, const struct run *r
     }
 }
 
-/* For whoever survives this process. */
-static void note_findings(struct last_words *words, const struct run *run)
-{
-    if (!words->has_lanes && run_findings(run)->count != words->findings.count) {
-        run_findings_copy(&words->findings, run_findings(run));
-    }
-}
-
 /* Whether more of its lists may be saved for a justified OOM, or all of it is kept. */
 static bool is_diagnosing(const struct trial_result_head *head)
 {
@@ -400,7 +323,7 @@ static void note_verdict(void *context, const struct run *run, const struct verd
 {
     struct listening *listening = context;
     struct trial_result *trial_result = listening->trial_result;
-    note_findings(current.words, run);
+    last_words_note_findings(current.words, run_findings(run)); /* for whoever survives this */
     look_for_growth(&trial_result->head, run);
     look_at_use(&trial_result->head, run);
     const bool is_told = trial_result->head.task.is_kept ||
@@ -626,9 +549,7 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                   .will_be_dealt = part->lanes.lane_count != 0};
     const struct run_listener listener = {&listening, note_verdict};
     current.words = words;
-    words->op_count = 0;
-    words->findings.count = 0;
-    words->has_begun = words->has_lanes = false;
+    last_words_clear(words);
     trial_result->head.task = *task;
     if (is_diagnosing(&trial_result->head)) {
         listening.diagnosis = trial_diagnosis_create(&listening.place, seed);
@@ -654,8 +575,8 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
                                           .op_count_max = task->op_count_max,
                                           .faults = plan_trial_faults(part, task->trial),
                                           .given = is_given ? &given : NULL,
-                                          .begun = note_setup,
-                                          .chosen = note_op,
+                                          .begun = last_words_begin,
+                                          .chosen = last_words_note,
                                           .context = words};
     const struct lanes_witness witness = last_words_witness(words);
     if (run_trial(part, &trial_plan, &witness, &listener, &made->trial,
@@ -673,78 +594,4 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     trial_result->head.elapsed_ns = clock_now_ns() - start_ns;
     trial_diagnosis_destroy(listening.diagnosis);
     take_logs(trial_result, listening.log);
-}
-
-/* Of the process's end: how the trial ended, and the verdict on it. */
-static void note_death(const struct last_words *words, struct trial_result_head *head)
-{
-    const struct death *death = &words->death;
-    const bool is_in_list = death->progress.phase == PROGRESS_OP &&
-                            death->progress.op < words->op_count;
-    const uint64_t op_count = words->op_count;
-    head->end = death->kind == DEATH_CHECK  ? TRIAL_RESULT_FAILED
-                : death->kind == DEATH_HANG ? TRIAL_RESULT_HUNG
-                                            : TRIAL_RESULT_CRASHED;
-    death_describe(death, head->reason);
-    if (head->end == TRIAL_RESULT_FAILED) {
-        return;
-    }
-    head->first = (struct verdict){.kind = VERDICT_BROKEN, .rule = death_rule(death)};
-    head->first.op = is_in_list ? death->progress.op : op_count == 0 ? 0 : (uint32_t)(op_count - 1);
-    snprintf(head->first.reason, sizeof head->first.reason, "%s", head->reason);
-    death_signature(death, head->signature);
-    head->findings.count = 1;
-    head->findings.findings[0] = (struct run_finding){.count = 1, .verdict = head->first};
-    memcpy(head->findings.findings[0].signature, head->signature, sizeof head->signature);
-    head->totals.broken = 1;
-}
-
-/* The process that noted it may have written anywhere. */
-static bool is_sound(const struct run_finding *finding, uint64_t op_count)
-{
-    const enum verdict_kind kind = finding->verdict.kind;
-    return (kind == VERDICT_PREMATURE || kind == VERDICT_BROKEN) &&
-           finding->verdict.rule < RULE_COUNT && finding->verdict.op < op_count &&
-           memchr(finding->verdict.reason, '\0', sizeof finding->verdict.reason) != NULL &&
-           memchr(finding->signature, '\0', sizeof finding->signature) != NULL &&
-           memchr(finding->message, '\0', sizeof finding->message) != NULL;
-}
-
-/* What the trial had found before it died, of which the death is not the first sign. */
-static void note_earlier(const struct last_words *words, struct trial_result_head *head)
-{
-    const struct run_findings *earlier = &words->findings;
-    struct run_findings *findings = &head->findings;
-    if (words->has_lanes || findings->count == 0 || earlier->count > RUN_FINDING_COUNT_MAX) {
-        return;
-    }
-    for (size_t i = 0; i < earlier->count && findings->count < RUN_FINDING_COUNT_MAX; i++) {
-        if (is_sound(&earlier->findings[i], words->op_count)) {
-            findings->findings[findings->count] = earlier->findings[i];
-            findings->findings[findings->count].count = 1;
-            findings->findings[findings->count++].list = 0; /* there is one list */
-        }
-    }
-    run_findings_settle(findings);
-    for (size_t i = 1; i < findings->count; i++) {
-        const bool is_oom = findings->findings[i].verdict.kind == VERDICT_PREMATURE;
-        head->totals.ooms += is_oom;
-        head->totals.premature += is_oom;
-        head->totals.broken += !is_oom;
-    }
-}
-
-void trial_result_make_dead(const struct task *task, const struct last_words *words,
-                            struct trial_result *trial_result)
-{
-    struct trial_result_head *head = &trial_result->head;
-    head->task = *task;
-    note_death(words, head);
-    head->totals.ops = words->op_count;
-    head->has_list = words->has_begun;
-    trial_result->setup = words->setup;
-    if (words->has_begun) {
-        last_words_take(words, &trial_result->ops);
-        note_earlier(words, head);
-    }
 }

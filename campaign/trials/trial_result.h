@@ -6,12 +6,12 @@
 #include "campaign/base/file.h"
 #include "campaign/plan/plan.h"
 #include "campaign/process/child.h"
-#include "campaign/process/death.h"
 #include "campaign/process/fresh.h"
 #include "campaign/trials/earlier_tasks.h"
+#include "campaign/trials/last_words.h"
 #include "harness/base/writing.h"
-#include "reports/job_log.h"
-#include "reports/memory_track.h"
+#include "present/job_log.h"
+#include "present/memory_track.h"
 
 enum { TRIAL_RESULT_HANG_BYTES = 512 };
 
@@ -95,7 +95,7 @@ struct trial_result {
      * it is kept. */
     struct writing diagnoses;
     struct writing logs; /* of the first trial that counts steps: those of its hosts and of their
-                            launcher, one after the other (reports/job_log.h) */
+                            launcher, one after the other (present/job_log.h) */
     char kept[FILE_PATH_BYTES]; /* where its list was kept; "" = it was not.  It does not travel */
     struct writing output;      /* what the target printed; the parent adds it */
     /* of a trial with findings: what its worker's process ran before.  It does not travel: the
@@ -120,29 +120,6 @@ struct op_list trial_result_until_oom(const struct trial_result *trial_result);
 const struct saved_oom *trial_result_dispute(const struct trial_result *trial_result);
 /* That of the selected finding, if it is premature; else NULL. */
 const struct saved_oom *trial_result_premature(const struct trial_result *trial_result);
-
-/* What a worker leaves behind when its target takes it down: how, the ops that were chosen so far,
- * and what they had shown by then. It lies in memory that the parent shares. */
-enum { LAST_OP_COUNT_MAX = 1 << 20, LAST_SWITCH_COUNT_MAX = 1 << 18 };
-struct last_words {
-    struct death death;
-    struct setup setup;
-    bool has_begun;
-    uint32_t stray_count; /* processes that were still there at its end, and were killed */
-    uint64_t op_count;    /* beyond LAST_OP_COUNT_MAX they are only counted */
-    struct op ops[LAST_OP_COUNT_MAX];
-    struct run_findings findings; /* without lanes */
-    bool has_lanes;               /* a schedule of the ops was tried */
-    uint64_t switch_count;        /* of that schedule so far; the same */
-    struct schedule_switch switches[LAST_SWITCH_COUNT_MAX];
-};
-struct last_words *last_words_create(void); /* NULL: no memory */
-void last_words_destroy(struct last_words *words);
-
-/* Has every schedule noted in words, which is the context of what is returned. */
-struct lanes_witness last_words_witness(struct last_words *words);
-/* Appends the ops that were noted, with the schedule. */
-void last_words_take(const struct last_words *words, struct op_list *ops);
 
 /* In a worker, before the first trial: what some trials are compared with from now on. */
 void trial_result_compare_with(struct fresh *fresh);

@@ -192,9 +192,7 @@ void workers_destroy(struct workers *workers)
         }
         writing_deinit(&worker->input);
         earlier_tasks_deinit(&worker->earlier);
-        if (worker->words != NULL) {
-            last_words_destroy(worker->words);
-        }
+        last_words_destroy(worker->words);
     }
     free(workers->workers);
     free(workers->files);
@@ -225,10 +223,7 @@ static void give_task(struct worker *worker, const struct task *task)
 {
     death_clear(&worker->words->death);
     child_expect_answer(&worker->child);
-    worker->words->stray_count = 0;
-    worker->words->op_count = 0;
-    worker->words->findings.count = 0;
-    worker->words->has_begun = worker->words->has_lanes = false;
+    last_words_clear(worker->words);
     worker->task = *task;
     worker->start_ns = clock_now_ns();
     worker->watch = (struct child_watch){0};

@@ -7,7 +7,7 @@
 #include "campaign/plan/plan.h"
 #include "campaign/sweep/sweep_campaign.h"
 #include "cli/arguments.h"
-#include "reports/reporter.h"
+#include "present/reporter.h"
 
 enum { FAULTS_REFUSING = ((1u << FAULT_CALL_COUNT) - 1u) | 1u << FAULT_ANY | 1u << FAULT_REGION };
 

@@ -5,7 +5,7 @@
 
 #include "campaign/engine/output.h"
 #include "cli/arguments.h"
-#include "reports/memory_chart.h"
+#include "present/memory_chart.h"
 
 struct watching {
     const struct arguments *arguments; /* words[0]: what is watched */

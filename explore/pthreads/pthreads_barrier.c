@@ -63,7 +63,7 @@ INTERPOSED int pthread_barrier_init(pthread_barrier_t *barrier,
         const struct object *object = find_barrier(scheduler, barrier);
         if (object->detail != 0 || object->count != 0) {
             pthreads_misuse(scheduler, object, "initialises, while another lane waits at it,",
-                            __builtin_return_address(0));
+                            PLACE);
         }
     }
     const int error = REAL(pthread_barrier_init)(barrier, attributes, count);
@@ -71,29 +71,12 @@ INTERPOSED int pthread_barrier_init(pthread_barrier_t *barrier,
     return error;
 }
 
-INTERPOSED int pthread_barrier_destroy(pthread_barrier_t *barrier)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        const struct ending ending = {.place = __builtin_return_address(0), .is_counted = true};
-        const struct object *object = find_barrier(scheduler, barrier);
-        scheduler_step(
-            scheduler,
-            &(struct step){.kind = STEP_ATOMIC, .object = barrier, .place = ending.place});
-        pthreads_check_unused(scheduler, object, &ending);
-        scheduler_object_forget(scheduler, barrier);
-    }
-    return REAL(pthread_barrier_destroy)(barrier);
-}
+INTERPOSE_BEFORE(int, pthread_barrier_destroy, (pthread_barrier_t * barrier), (barrier),
+                 pthreads_end(scheduler, find_barrier(scheduler, barrier),
+                              &(struct ending){.place = PLACE, .is_counted = true}))
 
-INTERPOSED int pthread_barrier_wait(pthread_barrier_t *barrier)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_barrier_wait)(barrier);
-    }
-    return arrive_at_barrier(scheduler, barrier, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier),
+          arrive_at_barrier(scheduler, barrier, PLACE))
 
 /* --- once: the holder runs the routine --- */
 
@@ -124,14 +107,8 @@ static int pass_once(struct scheduler *scheduler, pthread_once_t *control, void 
     return 0;
 }
 
-INTERPOSED int pthread_once(pthread_once_t *control, void (*routine)(void))
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_once)(control, routine);
-    }
-    return pass_once(scheduler, control, routine, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_once, (pthread_once_t * control, void (*routine)(void)), (control, routine),
+          pass_once(scheduler, control, routine, PLACE))
 
 /* The same of C11. */
 INTERPOSED void call_once(once_flag *flag, void (*routine)(void))
@@ -141,6 +118,5 @@ INTERPOSED void call_once(once_flag *flag, void (*routine)(void))
         REAL(call_once)(flag, routine);
         return;
     }
-    (void)pass_once(scheduler, (pthread_once_t *)(void *)flag, routine,
-                    __builtin_return_address(0));
+    (void)pass_once(scheduler, (pthread_once_t *)(void *)flag, routine, PLACE);
 }

@@ -83,7 +83,8 @@ static void begin_condition(struct scheduler *scheduler, const pthread_cond_t *c
                             const void *place)
 {
     const struct object *object = find_condition(scheduler, condition);
-    if (object->detail != 0 || object->count != 0) {
+    pthreads_begin(scheduler, object, place);
+    if (object->count != 0) {
         pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
                         place);
     }
@@ -92,83 +93,39 @@ static void begin_condition(struct scheduler *scheduler, const pthread_cond_t *c
 static void end_condition(struct scheduler *scheduler, const pthread_cond_t *condition,
                           const void *place)
 {
-    const struct ending ending = {.place = place, .is_counted = true};
-    const struct object *object = find_condition(scheduler, condition);
-    scheduler_step(scheduler,
-                   &(struct step){.kind = STEP_ATOMIC, .object = condition, .place = place});
-    pthreads_check_unused(scheduler, object, &ending);
-    scheduler_object_forget(scheduler, condition);
+    pthreads_end(scheduler, find_condition(scheduler, condition),
+                 &(struct ending){.place = place, .is_counted = true});
 }
 
 /* --- what the code under test calls --- */
 
-INTERPOSED int pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        begin_condition(scheduler, condition, __builtin_return_address(0));
-    }
-    return REAL(pthread_cond_init)(condition, attributes);
-}
+INTERPOSE_BEFORE(int, pthread_cond_init,
+                 (pthread_cond_t * condition, const pthread_condattr_t *attributes),
+                 (condition, attributes), begin_condition(scheduler, condition, PLACE))
 
-INTERPOSED int pthread_cond_destroy(pthread_cond_t *condition)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        end_condition(scheduler, condition, __builtin_return_address(0));
-    }
-    return REAL(pthread_cond_destroy)(condition);
-}
+INTERPOSE_BEFORE(int, pthread_cond_destroy, (pthread_cond_t * condition), (condition),
+                 end_condition(scheduler, condition, PLACE))
 
-INTERPOSED int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_cond_wait)(condition, mutex);
-    }
-    return wait_on_condition(scheduler,
-                             &(struct wait){condition, mutex, 0, __builtin_return_address(0)});
-}
+INTERPOSE(int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex),
+          (condition, mutex),
+          wait_on_condition(scheduler, &(struct wait){condition, mutex, 0, PLACE}))
 
-INTERPOSED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                                      const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_cond_timedwait)(condition, mutex, time);
-    }
-    return wait_on_condition_until(
-        scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)}, time);
-}
+INTERPOSE(int, pthread_cond_timedwait,
+          (pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *time),
+          (condition, mutex, time),
+          wait_on_condition_until(scheduler, &(struct wait){condition, mutex, 0, PLACE}, time))
 
-INTERPOSED int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                                      clockid_t clock, const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_cond_clockwait)(condition, mutex, clock, time);
-    }
-    return wait_on_condition_until(
-        scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)}, time);
-}
+INTERPOSE(int, pthread_cond_clockwait,
+          (pthread_cond_t * condition, pthread_mutex_t *mutex, clockid_t clock,
+           const struct timespec *time),
+          (condition, mutex, clock, time),
+          wait_on_condition_until(scheduler, &(struct wait){condition, mutex, 0, PLACE}, time))
 
-INTERPOSED int pthread_cond_signal(pthread_cond_t *condition)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_cond_signal)(condition);
-    }
-    return wake_waiters(scheduler, condition, 1, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_cond_signal, (pthread_cond_t * condition), (condition),
+          wake_waiters(scheduler, condition, 1, PLACE))
 
-INTERPOSED int pthread_cond_broadcast(pthread_cond_t *condition)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_cond_broadcast)(condition);
-    }
-    return wake_waiters(scheduler, condition, LANE_COUNT_MAX, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_cond_broadcast, (pthread_cond_t * condition), (condition),
+          wake_waiters(scheduler, condition, LANE_COUNT_MAX, PLACE))
 
 /* --- the same of C11 --- */
 
@@ -177,65 +134,34 @@ static pthread_cond_t *condition_of_c11(cnd_t *condition)
     return (pthread_cond_t *)(void *)condition;
 }
 
-INTERPOSED int cnd_init(cnd_t *condition)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        begin_condition(scheduler, condition_of_c11(condition), __builtin_return_address(0));
-    }
-    return REAL(cnd_init)(condition);
-}
+INTERPOSE_BEFORE(int, cnd_init, (cnd_t * condition), (condition),
+                 begin_condition(scheduler, condition_of_c11(condition), PLACE))
 
 INTERPOSED void cnd_destroy(cnd_t *condition)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        end_condition(scheduler, condition_of_c11(condition), __builtin_return_address(0));
+        end_condition(scheduler, condition_of_c11(condition), PLACE);
     }
     REAL(cnd_destroy)(condition);
 }
 
-INTERPOSED int cnd_wait(cnd_t *condition, mtx_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(cnd_wait)(condition, mutex);
-    }
-    return c11_result(wait_on_condition(scheduler, &(struct wait){condition_of_c11(condition),
-                                                                  (pthread_mutex_t *)(void *)mutex,
-                                                                  0, __builtin_return_address(0)}));
-}
+INTERPOSE(int, cnd_wait, (cnd_t * condition, mtx_t *mutex), (condition, mutex),
+          c11_result(wait_on_condition(scheduler,
+                                       &(struct wait){condition_of_c11(condition),
+                                                      (pthread_mutex_t *)(void *)mutex, 0, PLACE})))
 
-INTERPOSED int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
-                             const struct timespec *restrict time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(cnd_timedwait)(condition, mutex, time);
-    }
-    return c11_result(wait_on_condition_until(scheduler,
-                                              &(struct wait){condition_of_c11(condition),
-                                                             (pthread_mutex_t *)(void *)mutex, 0,
-                                                             __builtin_return_address(0)},
-                                              time));
-}
+INTERPOSE(int, cnd_timedwait,
+          (cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict time),
+          (condition, mutex, time),
+          c11_result(wait_on_condition_until(scheduler,
+                                             &(struct wait){condition_of_c11(condition),
+                                                            (pthread_mutex_t *)(void *)mutex, 0,
+                                                            PLACE},
+                                             time)))
 
-INTERPOSED int cnd_signal(cnd_t *condition)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(cnd_signal)(condition);
-    }
-    return c11_result(
-        wake_waiters(scheduler, condition_of_c11(condition), 1, __builtin_return_address(0)));
-}
+INTERPOSE(int, cnd_signal, (cnd_t * condition), (condition),
+          c11_result(wake_waiters(scheduler, condition_of_c11(condition), 1, PLACE)))
 
-INTERPOSED int cnd_broadcast(cnd_t *condition)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(cnd_broadcast)(condition);
-    }
-    return c11_result(wake_waiters(scheduler, condition_of_c11(condition), LANE_COUNT_MAX,
-                                   __builtin_return_address(0)));
-}
+INTERPOSE(int, cnd_broadcast, (cnd_t * condition), (condition),
+          c11_result(wake_waiters(scheduler, condition_of_c11(condition), LANE_COUNT_MAX, PLACE)))

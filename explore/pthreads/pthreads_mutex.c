@@ -154,10 +154,7 @@ static int unlock_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, con
 
 static int destroy_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
 {
-    struct object *object = find_mutex(scheduler, mutex, place);
-    scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC, .object = mutex, .place = place});
-    pthreads_check_unused(scheduler, object, &(struct ending){.place = place});
-    scheduler_object_forget(scheduler, mutex);
+    pthreads_end(scheduler, find_mutex(scheduler, mutex, place), &(struct ending){.place = place});
     return REAL(pthread_mutex_destroy)(mutex);
 }
 
@@ -166,78 +163,34 @@ static void begin_mutex_step(struct scheduler *scheduler, const pthread_mutex_t 
                              const void *place)
 {
     struct object *object = scheduler_object(scheduler, mutex, "mutex");
-    if (object->detail != 0) {
-        pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
-                        place);
-    }
+    pthreads_begin(scheduler, object, place);
     object->holder = object->count = object->gate = 0;
 }
 
 /* --- what the code under test calls --- */
 
-INTERPOSED int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        begin_mutex_step(scheduler, mutex, __builtin_return_address(0));
-    }
-    return REAL(pthread_mutex_init)(mutex, attributes);
-}
+INTERPOSE_BEFORE(int, pthread_mutex_init,
+                 (pthread_mutex_t * mutex, const pthread_mutexattr_t *attributes),
+                 (mutex, attributes), begin_mutex_step(scheduler, mutex, PLACE))
 
-INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_mutex_destroy)(mutex);
-    }
-    return destroy_mutex(scheduler, mutex, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_mutex_destroy, (pthread_mutex_t * mutex), (mutex),
+          destroy_mutex(scheduler, mutex, PLACE))
 
-INTERPOSED int pthread_mutex_lock(pthread_mutex_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_mutex_lock)(mutex);
-    }
-    return mutex_enter(scheduler, mutex, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex),
+          mutex_enter(scheduler, mutex, PLACE))
 
-INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_mutex_trylock)(mutex);
-    }
-    return try_lock_mutex(scheduler, mutex, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex),
+          try_lock_mutex(scheduler, mutex, PLACE))
 
-INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_mutex_timedlock)(mutex, time);
-    }
-    return lock_mutex_until(scheduler, mutex, time, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *time),
+          (mutex, time), lock_mutex_until(scheduler, mutex, time, PLACE))
 
-INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
-                                       const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_mutex_clocklock)(mutex, clock, time);
-    }
-    return lock_mutex_until(scheduler, mutex, time, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_mutex_clocklock,
+          (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *time),
+          (mutex, clock, time), lock_mutex_until(scheduler, mutex, time, PLACE))
 
-INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_mutex_unlock)(mutex);
-    }
-    return unlock_mutex(scheduler, mutex, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex),
+          unlock_mutex(scheduler, mutex, PLACE))
 
 /* --- the same of C11 --- */
 
@@ -246,14 +199,8 @@ static pthread_mutex_t *mutex_of_c11(mtx_t *mutex)
     return (pthread_mutex_t *)(void *)mutex;
 }
 
-INTERPOSED int mtx_init(mtx_t *mutex, int type)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        begin_mutex_step(scheduler, mutex_of_c11(mutex), __builtin_return_address(0));
-    }
-    return REAL(mtx_init)(mutex, type);
-}
+INTERPOSE_BEFORE(int, mtx_init, (mtx_t * mutex, int type), (mutex, type),
+                 begin_mutex_step(scheduler, mutex_of_c11(mutex), PLACE))
 
 INTERPOSED void mtx_destroy(mtx_t *mutex)
 {
@@ -262,42 +209,17 @@ INTERPOSED void mtx_destroy(mtx_t *mutex)
         REAL(mtx_destroy)(mutex);
         return;
     }
-    (void)destroy_mutex(scheduler, mutex_of_c11(mutex), __builtin_return_address(0));
+    (void)destroy_mutex(scheduler, mutex_of_c11(mutex), PLACE);
 }
 
-INTERPOSED int mtx_lock(mtx_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(mtx_lock)(mutex);
-    }
-    return c11_result(mutex_enter(scheduler, mutex_of_c11(mutex), __builtin_return_address(0)));
-}
+INTERPOSE(int, mtx_lock, (mtx_t * mutex), (mutex),
+          c11_result(mutex_enter(scheduler, mutex_of_c11(mutex), PLACE)))
 
-INTERPOSED int mtx_trylock(mtx_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(mtx_trylock)(mutex);
-    }
-    return c11_result(try_lock_mutex(scheduler, mutex_of_c11(mutex), __builtin_return_address(0)));
-}
+INTERPOSE(int, mtx_trylock, (mtx_t * mutex), (mutex),
+          c11_result(try_lock_mutex(scheduler, mutex_of_c11(mutex), PLACE)))
 
-INTERPOSED int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(mtx_timedlock)(mutex, time);
-    }
-    return c11_result(
-        lock_mutex_until(scheduler, mutex_of_c11(mutex), time, __builtin_return_address(0)));
-}
+INTERPOSE(int, mtx_timedlock, (mtx_t *restrict mutex, const struct timespec *restrict time),
+          (mutex, time), c11_result(lock_mutex_until(scheduler, mutex_of_c11(mutex), time, PLACE)))
 
-INTERPOSED int mtx_unlock(mtx_t *mutex)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(mtx_unlock)(mutex);
-    }
-    return c11_result(unlock_mutex(scheduler, mutex_of_c11(mutex), __builtin_return_address(0)));
-}
+INTERPOSE(int, mtx_unlock, (mtx_t * mutex), (mutex),
+          c11_result(unlock_mutex(scheduler, mutex_of_c11(mutex), PLACE)))

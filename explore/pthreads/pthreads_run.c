@@ -87,8 +87,16 @@ enum step_result pthreads_step(struct scheduler *scheduler, struct object *objec
     return result;
 }
 
-void pthreads_check_unused(struct scheduler *scheduler, const struct object *object,
-                           const struct ending *ending)
+void pthreads_begin(struct scheduler *scheduler, const struct object *object, const void *place)
+{
+    if (object->detail != 0) {
+        pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
+                        place);
+    }
+}
+
+static void check_unused(struct scheduler *scheduler, const struct object *object,
+                         const struct ending *ending)
 {
     if (object->holder != 0) {
         pthreads_misuse(scheduler, object, "destroys, while it is held,", ending->place);
@@ -101,6 +109,19 @@ void pthreads_check_unused(struct scheduler *scheduler, const struct object *obj
         pthreads_misuse(scheduler, object, "destroys, while another lane waits on it,",
                         ending->place);
     }
+    if (ending->is_gated && object->gate != 0) {
+        pthreads_misuse(scheduler, object, "destroys, while it is read,", ending->place);
+    }
+}
+
+void pthreads_end(struct scheduler *scheduler, const struct object *object,
+                  const struct ending *ending)
+{
+    const void *address = object->address;
+    scheduler_step(scheduler,
+                   &(struct step){.kind = STEP_ATOMIC, .object = address, .place = ending->place});
+    check_unused(scheduler, object, ending);
+    scheduler_object_forget(scheduler, address);
 }
 
 _Noreturn void pthreads_misuse(struct scheduler *scheduler, const struct object *object,

@@ -87,42 +87,42 @@ static int take_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock,
 }
 
 /* deadline_ns 0: waits for ever.  Reads among themselves may come in any order. */
-static int lock_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write,
+static int lock_rwlock(struct scheduler *scheduler, struct rwlock rwlock, bool is_write,
                        uint64_t deadline_ns)
 {
-    if (rwlock->lock->holder == self_holder(scheduler)) {
+    if (rwlock.lock->holder == self_holder(scheduler)) {
         scheduler_step(
             scheduler,
-            &(struct step){.kind = STEP_LOCK, .object = rwlock->real, .place = rwlock->place});
+            &(struct step){.kind = STEP_LOCK, .object = rwlock.real, .place = rwlock.place});
         return EDEADLK;
     }
     const struct step step = {.kind = STEP_LOCK,
-                              .object = rwlock->real,
+                              .object = rwlock.real,
                               .reads_only = !is_write,
-                              .gate = is_write ? &rwlock->lock->gate : &rwlock->lock->holder,
+                              .gate = is_write ? &rwlock.lock->gate : &rwlock.lock->holder,
                               .deadline_ns = deadline_ns,
-                              .place = rwlock->place};
-    if (pthreads_step(scheduler, rwlock->lock, &step) == STEP_TIMED_OUT) {
+                              .place = rwlock.place};
+    if (pthreads_step(scheduler, rwlock.lock, &step) == STEP_TIMED_OUT) {
         return ETIMEDOUT;
     }
-    return take_rwlock(scheduler, rwlock, is_write);
+    return take_rwlock(scheduler, &rwlock, is_write);
 }
 
-static int try_lock_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write)
+static int try_lock_rwlock(struct scheduler *scheduler, struct rwlock rwlock, bool is_write)
 {
-    pthreads_step(scheduler, rwlock->lock,
+    pthreads_step(scheduler, rwlock.lock,
                   &(struct step){.kind = STEP_TRY_LOCK,
-                                 .object = rwlock->real,
+                                 .object = rwlock.real,
                                  .reads_only = !is_write,
-                                 .place = rwlock->place});
-    if (rwlock->lock->holder != 0 || (is_write && rwlock->lock->gate != 0)) {
+                                 .place = rwlock.place});
+    if (rwlock.lock->holder != 0 || (is_write && rwlock.lock->gate != 0)) {
         return EBUSY;
     }
-    return take_rwlock(scheduler, rwlock, is_write);
+    return take_rwlock(scheduler, &rwlock, is_write);
 }
 
-static int lock_rwlock_until(struct scheduler *scheduler, const struct rwlock *rwlock,
-                             bool is_write, const struct timespec *time)
+static int lock_rwlock_until(struct scheduler *scheduler, struct rwlock rwlock, bool is_write,
+                             const struct timespec *time)
 {
     uint64_t deadline_ns;
     if (!time_parse(time, &deadline_ns)) {
@@ -153,33 +153,26 @@ static void leave_rwlock_read(struct scheduler *scheduler, const struct rwlock *
     }
 }
 
-static int unlock_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock)
+static int unlock_rwlock(struct scheduler *scheduler, struct rwlock rwlock)
 {
     scheduler_step(
         scheduler,
-        &(struct step){.kind = STEP_UNLOCK, .object = rwlock->real, .place = rwlock->place});
-    if (rwlock->lock->holder == self_holder(scheduler)) {
-        leave_real_rwlock(rwlock);
-        leave_rwlock_written(scheduler, rwlock);
+        &(struct step){.kind = STEP_UNLOCK, .object = rwlock.real, .place = rwlock.place});
+    if (rwlock.lock->holder == self_holder(scheduler)) {
+        leave_real_rwlock(&rwlock);
+        leave_rwlock_written(scheduler, &rwlock);
     } else {
-        leave_rwlock_read(scheduler, rwlock);
-        leave_real_rwlock(rwlock);
+        leave_rwlock_read(scheduler, &rwlock);
+        leave_real_rwlock(&rwlock);
     }
     return 0;
 }
 
-static int destroy_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock)
+static int destroy_rwlock(struct scheduler *scheduler, struct rwlock rwlock)
 {
-    scheduler_step(
-        scheduler,
-        &(struct step){.kind = STEP_ATOMIC, .object = rwlock->real, .place = rwlock->place});
-    pthreads_check_unused(scheduler, rwlock->lock, &(struct ending){.place = rwlock->place});
-    if (rwlock->lock->gate != 0) {
-        pthreads_misuse(scheduler, rwlock->lock, "destroys, while it is read,", rwlock->place);
-    }
-    scheduler_object_forget(scheduler, rwlock->real);
-    scheduler_object_forget(scheduler, rwlock->readers_address);
-    return REAL(pthread_rwlock_destroy)(rwlock->real);
+    pthreads_end(scheduler, rwlock.lock, &(struct ending){.place = rwlock.place, .is_gated = true});
+    scheduler_object_forget(scheduler, rwlock.readers_address);
+    return REAL(pthread_rwlock_destroy)(rwlock.real);
 }
 
 /* --- what the code under test calls --- */
@@ -188,115 +181,46 @@ INTERPOSED int pthread_rwlock_init(pthread_rwlock_t *real, const pthread_rwlocka
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-        if (rwlock.lock->detail != 0) {
-            pthreads_misuse(scheduler, rwlock.lock,
-                            "initialises, while another lane is in a call on it,", rwlock.place);
-        }
+        const struct rwlock rwlock = find_rwlock(scheduler, real, PLACE);
+        pthreads_begin(scheduler, rwlock.lock, rwlock.place);
         rwlock.lock->holder = rwlock.lock->gate = 0;
         rwlock.readers->count = rwlock.readers->detail = rwlock.readers->gate = 0;
     }
     return REAL(pthread_rwlock_init)(real, attributes);
 }
 
-INTERPOSED int pthread_rwlock_destroy(pthread_rwlock_t *real)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_destroy)(real);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return destroy_rwlock(scheduler, &rwlock);
-}
+INTERPOSE(int, pthread_rwlock_destroy, (pthread_rwlock_t * real), (real),
+          destroy_rwlock(scheduler, find_rwlock(scheduler, real, PLACE)))
 
-INTERPOSED int pthread_rwlock_rdlock(pthread_rwlock_t *real)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_rdlock)(real);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return lock_rwlock(scheduler, &rwlock, false, 0);
-}
+INTERPOSE(int, pthread_rwlock_rdlock, (pthread_rwlock_t * real), (real),
+          lock_rwlock(scheduler, find_rwlock(scheduler, real, PLACE), false, 0))
 
-INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t *real)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_tryrdlock)(real);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return try_lock_rwlock(scheduler, &rwlock, false);
-}
+INTERPOSE(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t * real), (real),
+          try_lock_rwlock(scheduler, find_rwlock(scheduler, real, PLACE), false))
 
-INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t *real, const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_timedrdlock)(real, time);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return lock_rwlock_until(scheduler, &rwlock, false, time);
-}
+INTERPOSE(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * real, const struct timespec *time),
+          (real, time),
+          lock_rwlock_until(scheduler, find_rwlock(scheduler, real, PLACE), false, time))
 
-INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *real, clockid_t clock,
-                                          const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_clockrdlock)(real, clock, time);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return lock_rwlock_until(scheduler, &rwlock, false, time);
-}
+INTERPOSE(int, pthread_rwlock_clockrdlock,
+          (pthread_rwlock_t * real, clockid_t clock, const struct timespec *time),
+          (real, clock, time),
+          lock_rwlock_until(scheduler, find_rwlock(scheduler, real, PLACE), false, time))
 
-INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t *real)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_wrlock)(real);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return lock_rwlock(scheduler, &rwlock, true, 0);
-}
+INTERPOSE(int, pthread_rwlock_wrlock, (pthread_rwlock_t * real), (real),
+          lock_rwlock(scheduler, find_rwlock(scheduler, real, PLACE), true, 0))
 
-INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t *real)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_trywrlock)(real);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return try_lock_rwlock(scheduler, &rwlock, true);
-}
+INTERPOSE(int, pthread_rwlock_trywrlock, (pthread_rwlock_t * real), (real),
+          try_lock_rwlock(scheduler, find_rwlock(scheduler, real, PLACE), true))
 
-INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t *real, const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_timedwrlock)(real, time);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return lock_rwlock_until(scheduler, &rwlock, true, time);
-}
+INTERPOSE(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * real, const struct timespec *time),
+          (real, time),
+          lock_rwlock_until(scheduler, find_rwlock(scheduler, real, PLACE), true, time))
 
-INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t *real, clockid_t clock,
-                                          const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_clockwrlock)(real, clock, time);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return lock_rwlock_until(scheduler, &rwlock, true, time);
-}
+INTERPOSE(int, pthread_rwlock_clockwrlock,
+          (pthread_rwlock_t * real, clockid_t clock, const struct timespec *time),
+          (real, clock, time),
+          lock_rwlock_until(scheduler, find_rwlock(scheduler, real, PLACE), true, time))
 
-INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t *real)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_rwlock_unlock)(real);
-    }
-    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
-    return unlock_rwlock(scheduler, &rwlock);
-}
+INTERPOSE(int, pthread_rwlock_unlock, (pthread_rwlock_t * real), (real),
+          unlock_rwlock(scheduler, find_rwlock(scheduler, real, PLACE)))

@@ -86,88 +86,32 @@ static int post_semaphore(struct scheduler *scheduler, sem_t *semaphore, const v
 
 /* --- what the code under test calls --- */
 
-INTERPOSED int sem_init(sem_t *semaphore, int shared, unsigned value)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        const struct object *object = scheduler_object(scheduler, semaphore, "semaphore");
-        if (object->detail != 0) {
-            pthreads_misuse(scheduler, object,
-                            "initialises, while another lane is in a call on it,",
-                            __builtin_return_address(0));
-        }
-    }
-    return REAL(sem_init)(semaphore, shared, value);
-}
+INTERPOSE_BEFORE(int, sem_init, (sem_t * semaphore, int shared, unsigned value),
+                 (semaphore, shared, value),
+                 pthreads_begin(scheduler, scheduler_object(scheduler, semaphore, "semaphore"),
+                                PLACE))
 
-INTERPOSED int sem_destroy(sem_t *semaphore)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        const struct ending ending = {.place = __builtin_return_address(0)};
-        const struct object *object = find_semaphore(scheduler, semaphore);
-        scheduler_step(
-            scheduler,
-            &(struct step){.kind = STEP_ATOMIC, .object = semaphore, .place = ending.place});
-        pthreads_check_unused(scheduler, object, &ending);
-        scheduler_object_forget(scheduler, semaphore);
-    }
-    return REAL(sem_destroy)(semaphore);
-}
+INTERPOSE_BEFORE(int, sem_destroy, (sem_t * semaphore), (semaphore),
+                 pthreads_end(scheduler, find_semaphore(scheduler, semaphore),
+                              &(struct ending){.place = PLACE}))
 
-INTERPOSED int sem_wait(sem_t *semaphore)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(sem_wait)(semaphore);
-    }
-    return await_semaphore(scheduler, semaphore, 0, __builtin_return_address(0));
-}
+INTERPOSE(int, sem_wait, (sem_t * semaphore), (semaphore),
+          await_semaphore(scheduler, semaphore, 0, PLACE))
 
-INTERPOSED int sem_trywait(sem_t *semaphore)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(sem_trywait)(semaphore);
-    }
-    return try_semaphore(scheduler, semaphore, __builtin_return_address(0));
-}
+INTERPOSE(int, sem_trywait, (sem_t * semaphore), (semaphore),
+          try_semaphore(scheduler, semaphore, PLACE))
 
-INTERPOSED int sem_timedwait(sem_t *semaphore, const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(sem_timedwait)(semaphore, time);
-    }
-    return await_semaphore_until(scheduler, semaphore, time, __builtin_return_address(0));
-}
+INTERPOSE(int, sem_timedwait, (sem_t * semaphore, const struct timespec *time), (semaphore, time),
+          await_semaphore_until(scheduler, semaphore, time, PLACE))
 
-INTERPOSED int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(sem_clockwait)(semaphore, clock, time);
-    }
-    return await_semaphore_until(scheduler, semaphore, time, __builtin_return_address(0));
-}
+INTERPOSE(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const struct timespec *time),
+          (semaphore, clock, time), await_semaphore_until(scheduler, semaphore, time, PLACE))
 
-INTERPOSED int sem_post(sem_t *semaphore)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(sem_post)(semaphore);
-    }
-    return post_semaphore(scheduler, semaphore, __builtin_return_address(0));
-}
+INTERPOSE(int, sem_post, (sem_t * semaphore), (semaphore),
+          post_semaphore(scheduler, semaphore, PLACE))
 
-INTERPOSED int sem_getvalue(sem_t *semaphore, int *value)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC,
-                                                 .object = semaphore,
-                                                 .reads_only = true,
-                                                 .place = __builtin_return_address(0)});
-    }
-    return REAL(sem_getvalue)(semaphore, value);
-}
+INTERPOSE_BEFORE(int, sem_getvalue, (sem_t * semaphore, int *value), (semaphore, value),
+                 scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC,
+                                                          .object = semaphore,
+                                                          .reads_only = true,
+                                                          .place = PLACE}))

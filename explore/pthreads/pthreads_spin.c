@@ -78,54 +78,21 @@ INTERPOSED int pthread_spin_init(pthread_spinlock_t *spinlock, int shared)
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
         struct object *object = find_spinlock(scheduler, spinlock);
-        if (object->detail != 0) {
-            pthreads_misuse(scheduler, object,
-                            "initialises, while another lane is in a call on it,",
-                            __builtin_return_address(0));
-        }
+        pthreads_begin(scheduler, object, PLACE);
         object->holder = object->gate = 0;
     }
     return REAL(pthread_spin_init)(spinlock, shared);
 }
 
-INTERPOSED int pthread_spin_destroy(pthread_spinlock_t *spinlock)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler != NULL) {
-        const struct ending ending = {.place = __builtin_return_address(0)};
-        const struct object *object = find_spinlock(scheduler, spinlock);
-        scheduler_step(
-            scheduler,
-            &(struct step){.kind = STEP_ATOMIC, .object = object->address, .place = ending.place});
-        pthreads_check_unused(scheduler, object, &ending);
-        scheduler_object_forget(scheduler, (const void *)(uintptr_t)spinlock);
-    }
-    return REAL(pthread_spin_destroy)(spinlock);
-}
+INTERPOSE_BEFORE(int, pthread_spin_destroy, (pthread_spinlock_t * spinlock), (spinlock),
+                 pthreads_end(scheduler, find_spinlock(scheduler, spinlock),
+                              &(struct ending){.place = PLACE}))
 
-INTERPOSED int pthread_spin_lock(pthread_spinlock_t *spinlock)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_spin_lock)(spinlock);
-    }
-    return lock_spinlock(scheduler, spinlock, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_spin_lock, (pthread_spinlock_t * spinlock), (spinlock),
+          lock_spinlock(scheduler, spinlock, PLACE))
 
-INTERPOSED int pthread_spin_trylock(pthread_spinlock_t *spinlock)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_spin_trylock)(spinlock);
-    }
-    return try_lock_spinlock(scheduler, spinlock, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_spin_trylock, (pthread_spinlock_t * spinlock), (spinlock),
+          try_lock_spinlock(scheduler, spinlock, PLACE))
 
-INTERPOSED int pthread_spin_unlock(pthread_spinlock_t *spinlock)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(pthread_spin_unlock)(spinlock);
-    }
-    return unlock_spinlock(scheduler, spinlock, __builtin_return_address(0));
-}
+INTERPOSE(int, pthread_spin_unlock, (pthread_spinlock_t * spinlock), (spinlock),
+          unlock_spinlock(scheduler, spinlock, PLACE))

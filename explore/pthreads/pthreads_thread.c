@@ -171,69 +171,44 @@ INTERPOSED int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
     }
     const struct thread thread = {
         .routine = routine, .argument = argument, .is_detached = is_starting_detached(attributes)};
-    return create_thread(scheduler, id, &thread, __builtin_return_address(0));
+    return create_thread(scheduler, id, &thread, PLACE);
 }
 
-INTERPOSED int pthread_join(pthread_t id, void **result)
-{
-    struct join attempt = {.result = result, .place = __builtin_return_address(0)};
-    struct scheduler *scheduler = scheduler_current();
-    if (!thread_id_is_lane(id)) {
-        return REAL(pthread_join)(id, result);
+/* Defines a function of a thread's id.  The id of a real thread goes to the real one; for a lane of
+ * this run the result is that of the expression at the end, otherwise it is missing. */
+#define INTERPOSE_ID(name, parameters, arguments, missing, ...)                          \
+    INTERPOSED int name parameters                                                       \
+    {                                                                                    \
+        uint8_t lane;                                                                    \
+        struct scheduler *scheduler = scheduler_current();                               \
+        if (!thread_id_is_lane(id)) {                                                    \
+            return REAL(name) arguments;                                                 \
+        }                                                                                \
+        return scheduler != NULL && thread_id_find(scheduler, id, &lane) ? (__VA_ARGS__) \
+                                                                         : missing;      \
     }
-    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
-               ? join_thread(scheduler, &attempt)
-               : ESRCH;
-}
 
-INTERPOSED int pthread_tryjoin_np(pthread_t id, void **result)
-{
-    struct join attempt = {.result = result, .place = __builtin_return_address(0)};
-    struct scheduler *scheduler = scheduler_current();
-    if (!thread_id_is_lane(id)) {
-        return REAL(pthread_tryjoin_np)(id, result);
-    }
-    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
-               ? try_join_thread(scheduler, &attempt)
-               : ESRCH;
-}
+INTERPOSE_ID(pthread_join, (pthread_t id, void **result), (id, result), ESRCH,
+             join_thread(scheduler, &(struct join){.lane = lane, .result = result, .place = PLACE}))
 
-INTERPOSED int pthread_timedjoin_np(pthread_t id, void **result, const struct timespec *time)
-{
-    struct join attempt = {.result = result, .place = __builtin_return_address(0)};
-    struct scheduler *scheduler = scheduler_current();
-    if (!thread_id_is_lane(id)) {
-        return REAL(pthread_timedjoin_np)(id, result, time);
-    }
-    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
-               ? join_thread_until(scheduler, &attempt, time)
-               : ESRCH;
-}
+INTERPOSE_ID(pthread_tryjoin_np, (pthread_t id, void **result), (id, result), ESRCH,
+             try_join_thread(scheduler,
+                             &(struct join){.lane = lane, .result = result, .place = PLACE}))
 
-INTERPOSED int pthread_clockjoin_np(pthread_t id, void **result, clockid_t clock,
-                                    const struct timespec *time)
-{
-    struct join attempt = {.result = result, .place = __builtin_return_address(0)};
-    struct scheduler *scheduler = scheduler_current();
-    if (!thread_id_is_lane(id)) {
-        return REAL(pthread_clockjoin_np)(id, result, clock, time);
-    }
-    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
-               ? join_thread_until(scheduler, &attempt, time)
-               : ESRCH;
-}
+INTERPOSE_ID(pthread_timedjoin_np, (pthread_t id, void **result, const struct timespec *time),
+             (id, result, time), ESRCH,
+             join_thread_until(scheduler,
+                               &(struct join){.lane = lane, .result = result, .place = PLACE},
+                               time))
 
-INTERPOSED int pthread_detach(pthread_t id)
-{
-    uint8_t lane;
-    struct scheduler *scheduler = scheduler_current();
-    if (!thread_id_is_lane(id)) {
-        return REAL(pthread_detach)(id);
-    }
-    return scheduler != NULL && thread_id_find(scheduler, id, &lane)
-               ? detach_thread(scheduler, lane)
-               : ESRCH;
-}
+INTERPOSE_ID(pthread_clockjoin_np,
+             (pthread_t id, void **result, clockid_t clock, const struct timespec *time),
+             (id, result, clock, time), ESRCH,
+             join_thread_until(scheduler,
+                               &(struct join){.lane = lane, .result = result, .place = PLACE},
+                               time))
+
+INTERPOSE_ID(pthread_detach, (pthread_t id), (id), ESRCH, detach_thread(scheduler, lane))
 
 INTERPOSED _Noreturn void pthread_exit(void *result)
 {
@@ -260,14 +235,14 @@ INTERPOSED int thrd_create(thrd_t *id, thrd_start_t routine, void *argument)
         return REAL(thrd_create)(id, routine, argument);
     }
     const struct thread thread = {.c11_routine = routine, .argument = argument};
-    return c11_result(create_thread(scheduler, id, &thread, __builtin_return_address(0)));
+    return c11_result(create_thread(scheduler, id, &thread, PLACE));
 }
 
 INTERPOSED int thrd_join(thrd_t id, int *result)
 {
     struct scheduler *scheduler = scheduler_current();
     void *given = NULL;
-    struct join attempt = {.result = &given, .place = __builtin_return_address(0)};
+    struct join attempt = {.result = &given, .place = PLACE};
     if (!thread_id_is_lane(id)) {
         return REAL(thrd_join)(id, result);
     }
@@ -281,17 +256,7 @@ INTERPOSED int thrd_join(thrd_t id, int *result)
     return c11_result(error);
 }
 
-INTERPOSED int thrd_detach(thrd_t id)
-{
-    uint8_t lane;
-    struct scheduler *scheduler = scheduler_current();
-    if (!thread_id_is_lane(id)) {
-        return REAL(thrd_detach)(id);
-    }
-    return scheduler != NULL && thread_id_find(scheduler, id, &lane)
-               ? c11_result(detach_thread(scheduler, lane))
-               : thrd_error;
-}
+INTERPOSE_ID(thrd_detach, (thrd_t id), (id), thrd_error, c11_result(detach_thread(scheduler, lane)))
 
 INTERPOSED _Noreturn void thrd_exit(int result)
 {

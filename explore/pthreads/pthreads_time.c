@@ -48,7 +48,7 @@ INTERPOSED int sched_yield(void)
     if (scheduler == NULL) {
         return REAL(sched_yield)();
     }
-    scheduler_yield(scheduler, __builtin_return_address(0));
+    scheduler_yield(scheduler, PLACE);
     return 0;
 }
 
@@ -58,7 +58,7 @@ INTERPOSED int nanosleep(const struct timespec *delay, struct timespec *left)
     if (scheduler == NULL) {
         return REAL(nanosleep)(delay, left);
     }
-    const int error = sleep_for_delay(scheduler, delay, __builtin_return_address(0));
+    const int error = sleep_for_delay(scheduler, delay, PLACE);
     if (error != 0) {
         errno = error;
     }
@@ -72,7 +72,7 @@ INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec
     if (scheduler == NULL) {
         return REAL(clock_nanosleep)(clock, flags, time, left);
     }
-    const void *place = __builtin_return_address(0);
+    const void *place = PLACE;
     return (flags & TIMER_ABSTIME) != 0 ? sleep_until_time(scheduler, time, place)
                                         : sleep_for_delay(scheduler, time, place);
 }
@@ -83,7 +83,7 @@ INTERPOSED int usleep(useconds_t delay_us)
     if (scheduler == NULL) {
         return REAL(usleep)(delay_us);
     }
-    scheduler_sleep(scheduler, (uint64_t)delay_us * 1000, __builtin_return_address(0));
+    scheduler_sleep(scheduler, (uint64_t)delay_us * 1000, PLACE);
     return 0;
 }
 
@@ -93,7 +93,7 @@ INTERPOSED unsigned sleep(unsigned delay_s)
     if (scheduler == NULL) {
         return REAL(sleep)(delay_s);
     }
-    scheduler_sleep(scheduler, delay_s * second_ns, __builtin_return_address(0));
+    scheduler_sleep(scheduler, delay_s * second_ns, PLACE);
     return 0;
 }
 
@@ -149,15 +149,9 @@ INTERPOSED void thrd_yield(void)
         REAL(thrd_yield)();
         return;
     }
-    scheduler_yield(scheduler, __builtin_return_address(0));
+    scheduler_yield(scheduler, PLACE);
 }
 
 /* No signal ends a lane's sleep; -1 is for one that was. */
-INTERPOSED int thrd_sleep(const struct timespec *delay, struct timespec *left)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(thrd_sleep)(delay, left);
-    }
-    return sleep_for_delay(scheduler, delay, __builtin_return_address(0)) == 0 ? 0 : -2;
-}
+INTERPOSE(int, thrd_sleep, (const struct timespec *delay, struct timespec *left), (delay, left),
+          sleep_for_delay(scheduler, delay, PLACE) == 0 ? 0 : -2)

@@ -2,7 +2,7 @@
 #include "formats/bfc/private/bfc.h"
 #include "formats/common/printed_size.h"
 #include "harness/base/align.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -264,7 +264,7 @@ static int compare_chunks(const void *a, const void *b)
 {
     const struct bfc_chunk *x = a;
     const struct bfc_chunk *y = b;
-    return compare_places(x->address, x->line, y->address, y->line);
+    return compare_pairs(x->address, x->line, y->address, y->line);
 }
 
 /* Newer dumps are sorted already. */

@@ -3,7 +3,7 @@
  */
 #include "formats/bfc/private/bfc.h"
 #include "harness/base/check.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

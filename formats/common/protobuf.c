@@ -1,7 +1,8 @@
 #include "formats/common/protobuf.h"
 
 #include "harness/base/array.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -168,7 +169,7 @@ static int compare_entries(const void *a, const void *b)
 {
     const struct protobuf_entry *left = a;
     const struct protobuf_entry *right = b;
-    return compare_places(left->id, left->bytes.offset, right->id, right->bytes.offset);
+    return compare_pairs(left->id, left->bytes.offset, right->id, right->bytes.offset);
 }
 
 void protobuf_index_sort(struct protobuf_index *index)
@@ -180,11 +181,7 @@ void protobuf_index_sort(struct protobuf_index *index)
 
 size_t protobuf_index_find(const struct protobuf_index *index, uint64_t id)
 {
-    size_t low = 0;
-    for (size_t high = index->count; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        low = index->entries[middle].id < id ? middle + 1 : low;
-        high = index->entries[middle].id < id ? high : middle;
-    }
-    return low;
+    size_t first;
+    SEARCH_FIRST(first, 0, index->count, index->entries[first].id >= id);
+    return first;
 }

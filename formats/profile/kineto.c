@@ -2,12 +2,12 @@
  * that is made (Bytes > 0) or freed, and "[OutOfMemory]" of a request that failed.  Each may say
  * what is allocated and reserved after it. */
 #include "formats/common/capacity.h"
-#include "formats/common/size_text.h"
 #include "formats/common/trace.h"
 #include "formats/profile/private/chrome_trace.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -175,10 +175,8 @@ static int compare_times(const void *a, const void *b)
 {
     const struct event *left = a;
     const struct event *right = b;
-    if (left->time_ns != right->time_ns) {
-        return left->time_ns < right->time_ns ? -1 : 1;
-    }
-    return compare_numbers(left->at, right->at);
+    return compare_then((left->time_ns > right->time_ns) - (left->time_ns < right->time_ns),
+                        compare_numbers(left->at, right->at));
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -472,12 +470,11 @@ static unsigned recognise_kineto(const char *text, size_t length)
     if (!chrome_trace_is_likely(text, length)) {
         return 0;
     }
-    if (chrome_trace_has_word(text, length, words[0]) ||
-        chrome_trace_has_word(text, length, words[1])) {
+    if (text_has(text, length, words[0]) || text_has(text, length, words[1])) {
         return 84;
     }
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-        if (chrome_trace_has_word(text, length, signs[i])) {
+        if (text_has(text, length, signs[i])) {
             return 30;
         }
     }

@@ -3,7 +3,8 @@
 #include "formats/torch/private/torch.h"
 
 #include "harness/base/array.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -58,8 +59,8 @@ static int compare_blocks(const void *a, const void *b)
 {
     const struct torch_block *x = a;
     const struct torch_block *y = b;
-    const int order = compare_places(x->host, x->address, y->host, y->address);
-    return order != 0 ? order : compare_places(x->segment, x->index, y->segment, y->index);
+    const int order = compare_pairs(x->host, x->address, y->host, y->address);
+    return order != 0 ? order : compare_pairs(x->segment, x->index, y->segment, y->index);
 }
 
 enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct import_error *error)
@@ -83,18 +84,13 @@ enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct imp
 struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint8_t host,
                                      uint64_t address)
 {
-    size_t low = 0;
-    for (size_t high = snapshot->block_count; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        struct torch_block *block = &snapshot->blocks[middle];
-        const int order = compare_places(block->host, block->address, host, address);
-        if (order == 0) {
-            return block;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return NULL;
+    struct torch_block *blocks = snapshot->blocks;
+    size_t i;
+    SEARCH_FIRST(i, 0, snapshot->block_count,
+                 compare_pairs(blocks[i].host, blocks[i].address, host, address) >= 0);
+    return i < snapshot->block_count && blocks[i].host == host && blocks[i].address == address
+               ? &blocks[i]
+               : NULL;
 }
 
 bool torch_has_trace(const struct torch_snapshot *snapshot)

@@ -11,9 +11,9 @@
  * chosen so that they leave open what they may. */
 #include "formats/common/capacity.h"
 #include "formats/common/heap_image.h"
-#include "formats/common/size_text.h"
 #include "formats/torch/private/torch_message.h"
 #include "harness/base/align.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

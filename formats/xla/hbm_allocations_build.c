@@ -5,7 +5,7 @@
 #include "formats/common/tags.h"
 #include "formats/xla/private/hbm_allocations.h"
 #include "formats/xla/private/tpu_message.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>

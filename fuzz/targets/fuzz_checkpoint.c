@@ -16,8 +16,8 @@
 #include "fuzz/finding_check.h"
 #include "fuzz/text_check.h"
 #include "harness/base/check.h"
-#include "reports/memory_chart.h"
-#include "reports/reporter.h"
+#include "present/memory_chart.h"
+#include "present/reporter.h"
 #include "scenarios/scenarios.h"
 
 #include <stddef.h>

@@ -168,3 +168,26 @@ void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
     digits += rest > 512 || (rest == 512 && digits % 2 == 1);
     print_fixed(digits, scale, field_units[unit], text);
 }
+
+struct size_text size_text_of(uint64_t size_bytes)
+{
+    struct size_text text;
+    size_print_field(size_bytes, text.text);
+    return text;
+}
+
+uint64_t share_of(uint64_t part, uint64_t whole, uint64_t parts)
+{
+    return whole == 0 ? 0 : (uint64_t)((__uint128_t)part * parts / whole);
+}
+
+struct size_text share_text_of(uint64_t part, uint64_t whole)
+{
+    const uint64_t share = share_of(part, whole, 10000);
+    if (share == 0 && part > 0 && whole > 0) {
+        return (struct size_text){"less than 0.01 %"};
+    }
+    struct size_text text;
+    snprintf(text.text, sizeof text.text, "%" PRIu64 ".%02" PRIu64 " %%", share / 100, share % 100);
+    return text;
+}

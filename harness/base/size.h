@@ -24,4 +24,18 @@ bool number_parse(const char *text, size_t length, uint64_t *number);
 /* The size as the XLA:TPU runtime prints it: 8.00M, 6.43G, 420.0K, 0B. */
 void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES]);
 
+/* A text within a call: printf("%s", size_text_of(bytes).text). */
+struct size_text {
+    char text[SIZE_TEXT_BYTES];
+};
+/* As size_print_field has it. */
+struct size_text size_text_of(uint64_t size_bytes);
+
+/* part of whole in `parts` (100: percent), rounded down; 0 where whole is 0.  For all numbers whose
+ * result is below 2^64. */
+uint64_t share_of(uint64_t part, uint64_t whole, uint64_t parts);
+/* "12.34 %", rounded down, so that every machine prints the same; "less than 0.01 %" of what is not
+ * nothing, "0.00 %" where whole is 0. */
+struct size_text share_text_of(uint64_t part, uint64_t whole);
+
 #endif

@@ -1,6 +1,7 @@
 #include "harness/base/writing.h"
 
 #include "harness/base/check.h"
+#include "harness/base/size.h"
 #include "harness/base/utf8.h"
 
 #include <stdarg.h>
@@ -78,6 +79,46 @@ void writing_append_number(struct writing *text, uint64_t number)
     char digits[WRITING_DIGIT_COUNT_MAX];
     const size_t count = writing_print_digits(number, digits);
     writing_append_bytes(text, digits + sizeof digits - count, count);
+}
+
+/* What the noun ends in for more than one; *kept: how much of it stays before that. */
+static const char *plural_end(const char *noun, size_t *kept)
+{
+    const size_t length = strlen(noun);
+    const char last = length > 0 ? noun[length - 1] : '\0';
+    const char before = length > 1 ? noun[length - 2] : '\0';
+    *kept = length;
+    if (last == 'y' && before != '\0' && strchr("aeiou", before) == NULL) {
+        *kept = length - 1;
+        return "ies";
+    }
+    const bool hisses = last == 's' || last == 'x' ||
+                        (last == 'h' && (before == 'c' || before == 's'));
+    return hisses ? "es" : "s";
+}
+
+void writing_append_count(struct writing *text, uint64_t count, const char *noun)
+{
+    size_t kept;
+    const char *end = plural_end(noun, &kept);
+    writing_append_number(text, count);
+    writing_append_bytes(text, " ", 1);
+    if (count == 1) {
+        writing_append(text, noun);
+        return;
+    }
+    writing_append_bytes(text, noun, kept);
+    writing_append(text, end);
+}
+
+void writing_append_size(struct writing *text, uint64_t size_bytes)
+{
+    writing_append(text, size_text_of(size_bytes).text);
+}
+
+void writing_append_share(struct writing *text, uint64_t part, uint64_t whole)
+{
+    writing_append(text, share_text_of(part, whole).text);
 }
 
 void writing_append_seconds(struct writing *text, uint64_t duration_ns)

@@ -32,6 +32,18 @@ size_t writing_print_digits(uint64_t number, char digits[WRITING_DIGIT_COUNT_MAX
 void writing_append_format(struct writing *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "" or "s", "y" or "ies", "was" or "were": what stands for one, or for any other number. */
+static inline const char *plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+/* "1 block", "2 blocks", "0 entries", "3 switches"; noun: the word for one of them. */
+void writing_append_count(struct writing *text, uint64_t count, const char *noun);
+/* "8.00M", as size_print_field has it. */
+void writing_append_size(struct writing *text, uint64_t size_bytes);
+/* "12.34 %", as share_text_of has it. */
+void writing_append_share(struct writing *text, uint64_t part, uint64_t whole);
+
 /* "2.500": thousandths, the rest cut off. */
 void writing_append_seconds(struct writing *text, uint64_t duration_ns);
 

@@ -2,7 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
 #include "harness/oracle/private/plan_layout.h"
 #include "harness/oracle/private/plan_moves.h"
 

@@ -1,7 +1,7 @@
 #include "harness/rules/private/judge_moves.h"
 
 #include "harness/base/array.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
 #include "harness/device/device_settle.h"
 #include "harness/rules/judge_request.h"
 #include "harness/rules/private/judge_place.h"

@@ -11,7 +11,7 @@ make_good_tree() {
     mkdir "$tree/ci"
     cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$source_tree/ci/help.sh" "$tree/ci/"
     local folder
-    for folder in allocator harness kit checker targets scenarios formats reports cli fuzz bench tests; do
+    for folder in allocator harness kit checker targets scenarios formats present campaign explain pod cli fuzz bench tests; do
         mkdir "$tree/$folder"
         printf '/* A thing of the folder, to be included by others. */\n' >"$tree/$folder/thing.h"
         printf '#include "%s/thing.h"\n\n#include <stdint.h>\n' "$folder" >"$tree/$folder/thing.c"
@@ -56,7 +56,7 @@ fi
 
 for pair in allocator:harness kit:harness kit:allocator harness:kit harness:allocator harness:checker harness:targets checker:harness targets:scenarios \
     targets:cli scenarios:allocator \
-    scenarios:formats formats:scenarios formats:allocator reports:formats reports:allocator reports:cli \
+    scenarios:formats formats:scenarios formats:allocator present:formats present:campaign present:allocator explain:pod pod:explain campaign:explain explain:cli present:cli \
     cli:allocator cli:bench cli:tests fuzz:allocator fuzz:cli bench:allocator bench:fuzz bench:tests; do
     from=${pair%:*}
     to=${pair#*:}
@@ -85,16 +85,16 @@ finds cli/bad.c '/* a */ # include "allocator/thing.h" // b\n' 'cli/ may not inc
 finds harness/bad.c 'int f(void) { return hbm_alloc(); }\n' 'no allocator by name'
 finds harness/bad.c 'struct hbm *global; /* x */\n' 'no allocator by name'
 finds harness/bad.c 'int g(void) { return "/*" [0] + HBM_OK; }\n' 'no allocator by name'
-finds reports/bad.h '#ifndef BAD_H\n#define BAD_H\n#endif\n' 'a header begins with a comment'
-finds reports/bad.h '/* bad.h */\nint bad(void);\n' 'a header begins with a comment'
-finds reports/bad.h '' 'a header begins with a comment'
+finds present/bad.h '#ifndef BAD_H\n#define BAD_H\n#endif\n' 'a header begins with a comment'
+finds present/bad.h '/* bad.h */\nint bad(void);\n' 'a header begins with a comment'
+finds present/bad.h '' 'a header begins with a comment'
 
 # Two files that include each other: each edge of the cycle is a line, x.c and private/x.h count as one.
 make_good_tree
-mkdir -p "$tree/reports/private"
-printf '/* One of two that include each other. */\n#include "reports/private/two.h"\n' >"$tree/reports/one.h"
-printf '/* The other one of those two. */\n' >"$tree/reports/private/two.h"
-printf '#include "reports/one.h"\n' >"$tree/reports/two.c"
+mkdir -p "$tree/present/private"
+printf '/* One of two that include each other. */\n#include "present/private/two.h"\n' >"$tree/present/one.h"
+printf '/* The other one of those two. */\n' >"$tree/present/private/two.h"
+printf '#include "present/one.h"\n' >"$tree/present/two.c"
 if said=$("$tree/ci/check-floors" "$tree") || [[ $(grep -c "part of a cycle" <<<"$said") -ne 2 ]]; then
     echo "expected two lines of a cycle, got: $said"
     failure_count=$((failure_count + 1))

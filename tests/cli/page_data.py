@@ -1,4 +1,4 @@
-"""The data of a run in a page of `hbmstress report`, decoded as reports/page/README.md has it, and held against what
+"""The data of a run in a page of `hbmstress report`, decoded as present/page/README.md has it, and held against what
 `export`, `explain` and `watch` say of the same list."""
 import base64
 import csv

@@ -1,9 +1,9 @@
 /* What doctor reads of a machine: made-up trees of /proc and /sys, and texts of programs. */
 #include "campaign/base/file.h"
-#include "cli/doctor/cgroup.h"
-#include "cli/doctor/doctor.h"
-#include "cli/doctor/print.h"
-#include "cli/doctor/text.h"
+#include "doctor/cgroup.h"
+#include "doctor/doctor.h"
+#include "doctor/print.h"
+#include "doctor/text.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
 

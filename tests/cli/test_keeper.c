@@ -1,5 +1,5 @@
 /* Where the ranks of a pod meet: who waits in vain, for whom, and what is no message of a rank. */
-#include "cli/pod/keeper.h"
+#include "pod/keeper.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* What the record of a run keeps where it is too large: what lived long and is large, and all that
  * is near a failure or the peak. */
-#include "cli/report/run_record.h"
+#include "page/run_record.h"
 
 #include "harness/op/ops_file.h"
 #include "targets/targets.h"

@@ -1,7 +1,7 @@
 /* The rows of scale, what is read of a stored run, and what counts as an alarm.  What a run of it
  * prints: cli_scale.sh. */
-#include "cli/scale/scale.h"
 #include "cli/subcommands.h"
+#include "ladder/scale/scale.h"
 #include "tests/helpers/messages.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"

@@ -1,6 +1,6 @@
 /* Steps beside ops: as the file says, as the requests repeat, or none. */
-#include "cli/step_axis.h"
 #include "harness/base/json.h"
+#include "recording/step_axis.h"
 #include "tests/helpers/suite.h"
 
 #include <string.h>

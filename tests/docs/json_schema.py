@@ -30,9 +30,10 @@ SCHEMAS = SOURCE_TREE / 'docs/schema'
 # Types that no sound program prints.
 UNSEEN = {'disputed'}
 # Folders whose code writes lines or the summary.
-CODE = ('campaign', 'cli', 'diagnosis', 'infer', 'reports')
+CODE = ('bug', 'campaign', 'cli', 'diagnosis', 'doctor', 'explain', 'infer', 'ladder', 'page', 'pod', 'present', 'recording',
+        'replay')
 # In them, what writes other documents: those of a code host and of SARIF, and the data of the page of a report.
-OTHER_DOCUMENTS = ('reports/annotation.c', 'reports/sarif.c', 'reports/page/', 'cli/report/')
+OTHER_DOCUMENTS = ('present/annotation.c', 'present/sarif.c', 'present/page/', 'page/')
 # Lines that are written under a type that a variable holds.
 HELD_TYPES = {'verdict', 'disputed', 'told', 'assumed'}
 FAULT_COUNT_MAX = 40

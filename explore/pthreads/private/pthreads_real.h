@@ -128,5 +128,26 @@ static inline void *real_function(enum real_name name)
 /* Of a function that the code under test comes to instead of the real one.  Its return address is
  * the place of the step, so it must never become part of its caller. */
 #define INTERPOSED __attribute__((visibility("default"), noinline, used))
+/* In such a function: that place. */
+#define PLACE __builtin_return_address(0)
+
+/* Defines such a function.  Outside of a run it is the real one; in a run its result is that of the
+ * expression at the end, which may name the scheduler of the run. */
+#define INTERPOSE(type, name, parameters, arguments, ...)                \
+    INTERPOSED type name parameters                                      \
+    {                                                                    \
+        struct scheduler *scheduler = scheduler_current();               \
+        return scheduler == NULL ? REAL(name) arguments : (__VA_ARGS__); \
+    }
+/* Another one: it is the real one, before which the expression at the end is evaluated in a run. */
+#define INTERPOSE_BEFORE(type, name, parameters, arguments, ...) \
+    INTERPOSED type name parameters                              \
+    {                                                            \
+        struct scheduler *scheduler = scheduler_current();       \
+        if (scheduler != NULL) {                                 \
+            __VA_ARGS__;                                         \
+        }                                                        \
+        return REAL(name) arguments;                             \
+    }
 
 #endif

@@ -53,14 +53,17 @@ bool waiter_end(struct waiter *waiter);
 enum step_result pthreads_step(struct scheduler *scheduler, struct object *object,
                                const struct step *step);
 
-/* Ends the run with SCHEDULER_MISUSE when the object is held, visited or waited for (`count` when
- * is_counted). */
+/* An object is made at its address: ends the run with SCHEDULER_MISUSE when another lane is in a
+ * call on what was there before. */
+void pthreads_begin(struct scheduler *scheduler, const struct object *object, const void *place);
+/* A step that ends the object, which is forgotten then.  Ends the run with SCHEDULER_MISUSE when it
+ * is held, visited, waited for (`count` when is_counted) or read (`gate` when is_gated). */
 struct ending {
     const void *place;
-    bool is_counted;
+    bool is_counted, is_gated;
 };
-void pthreads_check_unused(struct scheduler *scheduler, const struct object *object,
-                           const struct ending *ending);
+void pthreads_end(struct scheduler *scheduler, const struct object *object,
+                  const struct ending *ending);
 /* "lane 1 DOES mutex #3 (held by lane 0), at PLACE". */
 _Noreturn void pthreads_misuse(struct scheduler *scheduler, const struct object *object,
                                const char *does, const void *place);

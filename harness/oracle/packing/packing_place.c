@@ -1,7 +1,7 @@
 #include "harness/oracle/packing/private/packing_search.h"
 
 #include "harness/base/align.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 

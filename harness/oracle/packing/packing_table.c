@@ -2,7 +2,7 @@
 
 #include "harness/base/align.h"
 #include "harness/base/check.h"
-#include "harness/base/compare.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,109 @@
+/* report: one page that shows what a night or a list came to, for people who look before they read.
+ */
+#include "campaign/base/file.h"
+#include "campaign/engine/output.h"
+#include "cli/subcommands.h"
+#include "page/report_page.h"
+#include "recording/picture.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A directory of logs is a field file. */
+static bool is_campaign(const char *path)
+{
+    char results[FILE_PATH_BYTES];
+    struct stat status;
+    snprintf(results, sizeof results, "%.3800s/results.jsonl", path);
+    return is_directory(path) && lstat(results, &status) == 0;
+}
+
+static enum exit_code print_written(const char *path, size_t length)
+{
+    struct output output;
+    struct writing text;
+    output_init(&output, false);
+    writing_init(&text);
+    writing_append_visible(&text, path);
+    writing_append_format(&text, ": %zu KiB; open it in a browser\n", (length + 1023) / 1024);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+}
+
+static enum exit_code report_subcommand(const struct arguments *arguments)
+{
+    const char *path = arguments->words[0];
+    const char *against = arguments->against;
+    const char *out = arguments->output == NULL ? "report.html" : arguments->output;
+    const bool has_campaign = is_campaign(path);
+    struct writing html;
+    enum exit_code code;
+    if (against != NULL && is_campaign(against) != has_campaign) {
+        return message_fail(EXIT_USAGE,
+                            "--against: %s is the directory of a campaign, and %s is not",
+                            has_campaign ? path : against, has_campaign ? against : path);
+    }
+    writing_init(&html);
+    code = has_campaign ? report_campaign(arguments, &html) : report_list(arguments, &html);
+    if (code == EXIT_KEPT) {
+        code = picture_write(out, html.bytes, html.length);
+    }
+    if (code == EXIT_KEPT) {
+        code = print_written(out, html.length);
+    }
+    writing_deinit(&html);
+    return code;
+}
+
+static const char *const options[] = {"--output",
+                                      "--against",
+                                      "--format",
+                                      "--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--seed",
+                                      "--kv-bytes-per-token",
+                                      "--kv-tokens-per-second",
+                                      "--op-timeout",
+                                      "--trial-timeout",
+                                      NULL};
+
+static const char *const examples[] = {
+    "hbmstress report out -o night.html --against out-yesterday",
+    "hbmstress report snapshot.pickle",
+    NULL,
+};
+
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "the page is written, whatever it shows",
+    [EXIT_USAGE] = "bad usage or input",
+    [EXIT_HARNESS] = "hbmstress itself failed",
+};
+
+const struct subcommand subcommand_report = {
+    .name = "report",
+    .summary = "write one page that shows a campaign, a list or a field trace",
+    .usage = "PATH [-o report.html] [--against PATH] [options]",
+    .description =
+        "PATH is the directory of a campaign, running or ended, or a FILE of any format (list formats),\n"
+        "which is run on its target.  Report writes one HTML file that opens from disk and asks no host\n"
+        "for anything: the verdict, each finding, memory over time, tables (docs/report.md).\n"
+        "--against compares with an earlier campaign, or with another trace, step by step.",
+    .exits = exits,
+    .examples = examples,
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "PATH",
+    .run = report_subcommand,
+};

@@ -1,0 +1,74 @@
+#include "explain/explain_text.h"
+
+#include "explain/log.h"
+#include "explain/two_runs.h"
+#include "explain/report.h"
+#include "recording/target_child.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Behind the length of the picture, which nobody asked for, and the exit code. */
+static bool append_words(const struct writing *answer, struct writing *text)
+{
+    const size_t start = sizeof(uint64_t) + sizeof(enum exit_code);
+    if (answer->length < start) {
+        return false;
+    }
+    writing_append_bytes(text, answer->bytes + start, answer->length - start);
+    return true;
+}
+
+/* Of what needs no run, or has no list.  False: it must run. */
+static bool append_told(const struct arguments *arguments, const struct recording *recording,
+                        struct writing *text)
+{
+    if (explain_report_is_told(recording)) {
+        explain_report_append(arguments, recording, text);
+        return true;
+    }
+    if (recording->why_no_list[0] != '\0') {
+        explain_log_alone(&recording->story, recording->why_no_list, false, text);
+        return true;
+    }
+    return false;
+}
+
+static enum exit_code append_run(const struct arguments *arguments,
+                                 const struct recording *recording, struct writing *text,
+                                 char why[EXPLAIN_WHY_BYTES])
+{
+    struct explain_work work = {recording, arguments};
+    struct writing answer;
+    char death_words[DEATH_WORDS_BYTES];
+    enum child_end end;
+    struct death *death = death_create();
+    if (death == NULL) {
+        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
+    }
+    writing_init(&answer);
+    const enum exit_code code = target_child(&arguments->run, death, explain_and_answer, &work,
+                                             &answer, &end);
+    death_describe(death, death_words);
+    if (code == EXIT_KEPT && (end != CHILD_DONE || !append_words(&answer, text))) {
+        snprintf(why, EXPLAIN_WHY_BYTES, "%s",
+                 end == CHILD_DONE        ? "the target refuses the setup"
+                 : death_words[0] == '\0' ? "it took too long"
+                                          : death_words);
+    }
+    writing_deinit(&answer);
+    death_destroy(death);
+    return code;
+}
+
+enum exit_code explain_text(const struct arguments *arguments, const struct recording *recording,
+                            struct writing *text, char why[EXPLAIN_WHY_BYTES])
+{
+    struct arguments words = *arguments;
+    words.run.is_json = false;
+    words.has_timeline = false;
+    words.svg = NULL;
+    why[0] = '\0';
+    return append_told(&words, recording, text) ? EXIT_KEPT
+                                                : append_run(&words, recording, text, why);
+}

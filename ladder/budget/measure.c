@@ -1,0 +1,369 @@
+/* What a list comes to, measured in a process of its own, and held against the limits. */
+#include "harness/base/check.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/trial/trial_run.h"
+#include "ladder/budget/budget.h"
+#include "measure/headroom.h"
+#include "recording/op_line.h"
+#include "recording/target_child.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the child. */
+struct watch {
+    const struct budget *budget;
+    struct budget_run *run;
+    struct budget_host *hosts;
+    unsigned filler_tag;
+    bool has_fragmentation;
+    uint64_t oom_max;
+    uint64_t turn, turn_count; /* ops that were judged, and that will be */
+    struct oracle *oracle;     /* and oom: scratch */
+    struct oom oom;
+    struct headroom worst[OP_HOST_COUNT_MAX];
+};
+
+/* --- one op --- */
+
+static uint64_t sum_in_use(const struct watch *watch, const struct model *model)
+{
+    return model_in_use_without(model, watch->filler_tag) + model_reserved_bytes(model);
+}
+
+static void take_moment(const struct watch *watch, const struct model *model, uint32_t op,
+                        struct budget_moment *moment)
+{
+    *moment = (struct budget_moment){.is_seen = true,
+                                     .op = op,
+                                     .in_use_bytes = sum_in_use(watch, model),
+                                     .stack_bytes = model_reserved_bytes(model)};
+    memcpy(moment->tag_bytes, model_tag_bytes(model), sizeof moment->tag_bytes);
+    if (watch->filler_tag < OP_TAG_COUNT) {
+        moment->tag_bytes[watch->filler_tag] = 0;
+    }
+}
+
+static void note_peaks(const struct watch *watch, const struct model *model, uint32_t op,
+                       struct budget_host *host)
+{
+    const struct budget *budget = watch->budget;
+    if (!host->peak.is_seen || sum_in_use(watch, model) > host->peak.in_use_bytes) {
+        take_moment(watch, model, op, &host->peak);
+    }
+    for (size_t i = 0; i < budget->limit_count; i++) {
+        const uint8_t tag = budget->limits[i].tag;
+        struct budget_moment *peak = &host->tag_peaks[i];
+        if (budget->limits[i].kind == BUDGET_TAG_PEAK &&
+            (!peak->is_seen || model_tag_bytes(model)[tag] > peak->tag_bytes[tag])) {
+            take_moment(watch, model, op, peak);
+        }
+    }
+}
+
+/* Half full, and no filler is in the way of what is free. */
+static bool does_fragmentation_count(const struct watch *watch, const struct model *model,
+                                     size_t place)
+{
+    const struct budget_steps *steps = &watch->budget->steps;
+    const bool is_warm = steps->axis.count == 0 || steps->warmup_count == 0 ||
+                         (place < steps->axis.count && place >= steps->warmup_count);
+    const bool has_filler = watch->filler_tag < OP_TAG_COUNT &&
+                            model_tag_count(model, (uint8_t)watch->filler_tag) > 0;
+    const uint64_t device_bytes = model_capacity_bytes(model) - model_retired_bytes(model);
+    return is_warm && !has_filler &&
+           sum_in_use(watch, model) >=
+               device_bytes / BUDGET_FULL_DIVISOR + device_bytes % BUDGET_FULL_DIVISOR;
+}
+
+static void note_fragmentation(struct watch *watch, const struct model *model, uint32_t op,
+                               size_t place, uint32_t host_index)
+{
+    struct headroom *worst = &watch->worst[host_index];
+    struct budget_moment *moment = &watch->hosts[host_index].worst;
+    if (!watch->has_fragmentation || !does_fragmentation_count(watch, model, place) ||
+        !headroom_take_if_worse(model, watch->oracle, &watch->oom, ORACLE_LARGEST_NODES, worst)) {
+        return;
+    }
+    take_moment(watch, model, op, moment);
+    moment->free_bytes = worst->free_bytes;
+    moment->largest_hole_bytes = worst->free_bytes - worst->lost_bytes;
+    moment->lost_bytes = worst->lost_bytes;
+}
+
+static void lower_floor(const struct watch *watch, const struct model *model, uint32_t op,
+                        struct budget_floor *floor)
+{
+    const uint64_t *tag_bytes = model_tag_bytes(model);
+    const uint64_t in_use_bytes = sum_in_use(watch, model);
+    if (!floor->is_seen) {
+        *floor = (struct budget_floor){.is_seen = true, .op = op, .in_use_bytes = in_use_bytes};
+        memcpy(floor->tag_bytes, tag_bytes, sizeof floor->tag_bytes);
+        return;
+    }
+    if (in_use_bytes < floor->in_use_bytes) {
+        floor->in_use_bytes = in_use_bytes;
+        floor->op = op;
+    }
+    for (size_t tag = 0; tag < OP_TAG_COUNT; tag++) {
+        floor->tag_bytes[tag] = tag_bytes[tag] < floor->tag_bytes[tag] ? tag_bytes[tag]
+                                                                       : floor->tag_bytes[tag];
+    }
+}
+
+static bool is_in_half(const struct budget_steps *steps, size_t start, size_t place)
+{
+    return place < steps->axis.count && place >= start && place - start < steps->half_count;
+}
+
+static void note_floors(const struct watch *watch, const struct model *model, uint32_t op,
+                        size_t place, struct budget_host *host)
+{
+    const struct budget_steps *steps = &watch->budget->steps;
+    if (is_in_half(steps, steps->first, place)) {
+        lower_floor(watch, model, op, &host->floors[BUDGET_HALF_FIRST]);
+    }
+    if (is_in_half(steps, steps->last, place)) {
+        lower_floor(watch, model, op, &host->floors[BUDGET_HALF_LAST]);
+    }
+}
+
+static void note_refusal(const struct watch *watch, const struct run *run, uint32_t op,
+                         uint32_t host)
+{
+    struct budget_run *seen = watch->run;
+    const struct op *asked = &run_ops(run)->ops[op];
+    if (seen->oom_count++ == watch->oom_max) {
+        take_moment(watch, run_model(run, host), op, &seen->oom);
+        seen->oom_host = host;
+        seen->oom_bytes = asked->size_bytes + asked->stack_bytes;
+    }
+}
+
+/* What comes after the list, when all is freed and judged, is no use of its own. */
+static void hear(void *context, const struct run *run, const struct verdict *verdict)
+{
+    struct watch *watch = context;
+    const struct observation *seen = run_observation(run);
+    const uint32_t op = seen->op;
+    (void)verdict;
+    if (watch->turn == watch->turn_count || op >= watch->budget->recording.ops.count) {
+        return;
+    }
+    watch->turn++;
+    const uint8_t host = watch->budget->recording.ops.ops[op].host;
+    const struct model *model = run_model(run, host);
+    const size_t place = step_axis_place(&watch->budget->steps.axis, op);
+    watch->run->is_hidden = watch->run->is_hidden ||
+                            model_contract(model)->placement == PLACEMENT_HIDDEN;
+    note_peaks(watch, model, op, &watch->hosts[host]);
+    note_floors(watch, model, op, place, &watch->hosts[host]);
+    note_fragmentation(watch, model, op, place, host);
+    if (seen->skipped == 0 && seen->result == TARGET_NO_MEMORY) {
+        note_refusal(watch, run, op, host);
+    }
+}
+
+/* --- the run --- */
+
+static void note_totals(const struct trial *trial, struct budget_run *run)
+{
+    const struct run_totals *totals = &trial->totals;
+    run->is_whole = 1;
+    run->ops = totals->ops + totals->skipped;
+    run->ooms = totals->ooms;
+    run->justified = totals->justified;
+    run->premature = totals->premature;
+    run->unknown = totals->unknown;
+    run->excused = totals->excused;
+    run->broken = totals->broken;
+    run->code = totals_exit_code(totals);
+    run->first_op = trial->first.op;
+    snprintf(run->first_reason, sizeof run->first_reason, "%s", trial->first.reason);
+}
+
+static void find_options(struct watch *watch)
+{
+    const struct budget *budget = watch->budget;
+    for (size_t i = 0; i < budget->limit_count; i++) {
+        const struct budget_limit *limit = &budget->limits[i];
+        watch->has_fragmentation = watch->has_fragmentation || limit->kind == BUDGET_FRAGMENTATION;
+        watch->oom_max = limit->kind == BUDGET_OOMS ? limit->most : watch->oom_max;
+    }
+}
+
+/* In the child. */
+static void run_list(void *context, int file)
+{
+    const struct budget *budget = context;
+    const struct recording *recording = &budget->recording;
+    const size_t host_count = recording->setup.host_count;
+    struct watch *watch = calloc(1, sizeof *watch);
+    struct budget_run run = {0};
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    CHECK(watch != NULL);
+    watch->budget = budget;
+    watch->run = &run;
+    watch->hosts = budget->hosts; /* the child's own copy */
+    watch->filler_tag = setup_filler_tag(&recording->setup);
+    watch->turn_count = recording->ops.count - lanes_switch_count(&recording->ops);
+    watch->oracle = oracle_create();
+    find_options(watch);
+    const struct run_listener listener = {watch, hear};
+    if (trial_repeat(recording->target, &recording->setup, &recording->ops, &listener, &trial,
+                     reason)) {
+        note_totals(&trial, &run);
+        trial_deinit(&trial);
+    }
+    (void)(file_write_all(file, &run, sizeof run) &&
+           file_write_all(file, budget->hosts, host_count * sizeof *budget->hosts));
+    oracle_destroy(watch->oracle);
+    oom_deinit(&watch->oom);
+    free(watch);
+}
+
+/* --- rows --- */
+
+/* The least that is in use never falls behind the limit: what fell did not grow. */
+static void measure_growth(const struct budget *budget, const struct budget_host *host,
+                           struct budget_row *row)
+{
+    const struct budget_floor *first = &host->floors[BUDGET_HALF_FIRST];
+    const struct budget_floor *last = &host->floors[BUDGET_HALF_LAST];
+    const uint64_t distance = budget->steps.distance;
+    row->is_measured = first->is_seen && last->is_seen;
+    if (row->is_measured && last->in_use_bytes > first->in_use_bytes) {
+        const uint64_t rise = last->in_use_bytes - first->in_use_bytes;
+        row->measured = rise / distance + (rise % distance > 0);
+    }
+    row->op = row->is_measured ? last->op : OP_NONE;
+    row->over = row->measured > row->limit->most ? row->measured - row->limit->most : 0;
+}
+
+static void measure_fragmentation(const struct budget_host *host, struct budget_row *row)
+{
+    const struct budget_moment *worst = &host->worst;
+    const uint64_t allowed = (uint64_t)((__uint128_t)worst->free_bytes * row->limit->most / 100);
+    row->is_measured = worst->is_seen;
+    row->measured = worst->lost_bytes;
+    row->op = worst->is_seen ? worst->op : OP_NONE;
+    row->over = worst->lost_bytes > allowed ? worst->lost_bytes - allowed : 0;
+}
+
+static void measure_most(const struct budget_moment *moment, uint64_t bytes, struct budget_row *row)
+{
+    row->is_measured = moment->is_seen;
+    row->measured = bytes;
+    row->op = moment->is_seen ? moment->op : OP_NONE;
+    row->over = bytes > row->limit->most ? bytes - row->limit->most : 0;
+}
+
+static void measure_row(const struct budget *budget, struct budget_row *row)
+{
+    const struct budget_host *host = &budget->hosts[row->host];
+    const size_t index = (size_t)(row->limit - budget->limits);
+    switch (row->limit->kind) {
+    case BUDGET_PEAK:
+        measure_most(&host->peak, host->peak.in_use_bytes, row);
+        break;
+    case BUDGET_TAG_PEAK:
+        measure_most(&host->tag_peaks[index], host->tag_peaks[index].tag_bytes[row->limit->tag],
+                     row);
+        break;
+    case BUDGET_GROWTH:
+        measure_growth(budget, host, row);
+        break;
+    case BUDGET_FRAGMENTATION:
+        measure_fragmentation(host, row);
+        break;
+    case BUDGET_OOMS:
+        measure_most(&budget->run.oom, budget->run.oom_count, row);
+        row->is_measured = true;
+        break;
+    }
+    row->is_exceeded = row->over > 0;
+    row->line = row->is_exceeded ? budget_line_of(budget, row->op) : 0;
+}
+
+static void make_rows(struct budget *budget)
+{
+    const uint32_t host_count = budget->recording.setup.host_count;
+    budget->rows = calloc(budget->limit_count * host_count, sizeof *budget->rows);
+    CHECK(budget->rows != NULL);
+    for (size_t i = 0; i < budget->limit_count; i++) {
+        const bool is_of_all = budget->limits[i].kind == BUDGET_OOMS;
+        for (uint32_t host = 0; host < (is_of_all ? 1 : host_count); host++) {
+            struct budget_row *row = &budget->rows[budget->row_count++];
+            *row = (struct budget_row){.limit = &budget->limits[i],
+                                       .host = is_of_all ? budget->run.oom_host : host,
+                                       .op = OP_NONE};
+            measure_row(budget, row);
+        }
+    }
+}
+
+size_t budget_line_of(const struct budget *budget, uint32_t op)
+{
+    return budget->recording.format == &format_ops ? op_line_find(budget->arguments->words[0], op)
+                                                   : 0;
+}
+
+uint32_t budget_death_op(const struct budget *budget)
+{
+    const struct call_progress *progress = &budget->death->progress;
+    return progress->phase == PROGRESS_OP && progress->op < budget->recording.ops.count
+               ? progress->op
+               : OP_NONE;
+}
+
+size_t budget_count_exceeded(const struct budget *budget)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < budget->row_count; i++) {
+        count += budget->rows[i].is_exceeded;
+    }
+    return count;
+}
+
+/* --- all --- */
+
+static enum exit_code take_answer(struct budget *budget, const struct writing *answer)
+{
+    const size_t hosts_bytes = budget->recording.setup.host_count * sizeof *budget->hosts;
+    const char *path = budget->arguments->words[0];
+    if (answer->length != sizeof budget->run + hosts_bytes) {
+        return message_fail(EXIT_HARNESS, "%s: nothing was measured", path);
+    }
+    memcpy(&budget->run, answer->bytes, sizeof budget->run);
+    memcpy(budget->hosts, answer->bytes + sizeof budget->run, hosts_bytes);
+    if (budget->run.is_whole != 1) {
+        return message_fail(EXIT_USAGE, "%s: the target refuses the setup", path);
+    }
+    for (size_t i = 0; i < budget->limit_count; i++) {
+        if (budget->limits[i].kind == BUDGET_FRAGMENTATION && budget->run.is_hidden) {
+            return message_fail(EXIT_USAGE,
+                                "%s: --fragmentation: target %s tells nobody where its blocks lie",
+                                path, budget->recording.setup.target);
+        }
+    }
+    return EXIT_KEPT;
+}
+
+enum exit_code budget_measure(struct budget *budget, bool *died)
+{
+    struct writing answer;
+    enum child_end end;
+    writing_init(&answer);
+    enum exit_code code = target_child(&budget->arguments->run, budget->death, run_list, budget,
+                                       &answer, &end);
+    *died = code == EXIT_KEPT && end != CHILD_DONE;
+    if (code == EXIT_KEPT && !*died) {
+        code = take_answer(budget, &answer);
+        if (code == EXIT_KEPT) {
+            make_rows(budget);
+        }
+    }
+    writing_deinit(&answer);
+    return code;
+}

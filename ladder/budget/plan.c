@@ -1,0 +1,170 @@
+/* What is measured: the limits of the command line, and whether FILE has what they need. */
+#include "campaign/plan/lookup.h"
+#include "harness/base/check.h"
+#include "ladder/budget/budget.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_limit(struct budget *budget, const char *option, enum budget_kind kind,
+                      uint64_t most)
+{
+    if (arguments_has(budget->arguments, option)) {
+        budget->limits[budget->limit_count++] = (struct budget_limit){kind, most, 0};
+    }
+}
+
+/* A tag that blocks of the list have, by its name as explain prints it. */
+static bool find_tag(const struct recording *recording, const char *name, uint8_t *tag)
+{
+    char text[SETUP_NAME_BYTES];
+    for (size_t i = 0; i < recording->ops.count; i++) {
+        const struct op *op = &recording->ops.ops[i];
+        const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+        if ((info->makes_block || info->makes_program) &&
+            strcmp(setup_tag_name(&recording->setup, op->tag, text), name) == 0) {
+            *tag = op->tag;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum exit_code add_tag_peak(struct budget *budget, const struct tag_peak *given)
+{
+    struct budget_limit limit = {BUDGET_TAG_PEAK, given->bytes, 0};
+    char name[SETUP_NAME_BYTES];
+    snprintf(name, sizeof name, "%.*s", (int)given->name_length, given->name);
+    if (given->name_length >= sizeof name || !find_tag(&budget->recording, name, &limit.tag)) {
+        return message_fail(EXIT_USAGE,
+                            "--tag-peak: no block of %s has the tag '%.*s'; hbmstress explain "
+                            "prints the tags",
+                            budget->arguments->words[0], (int)given->name_length, given->name);
+    }
+    budget->limits[budget->limit_count++] = limit;
+    return EXIT_KEPT;
+}
+
+static enum exit_code take_limits(struct budget *budget)
+{
+    const struct arguments *arguments = budget->arguments;
+    enum exit_code code = EXIT_KEPT;
+    add_limit(budget, "--peak", BUDGET_PEAK, arguments->peak_max);
+    for (size_t i = 0; i < arguments->tag_peak_count && code == EXIT_KEPT; i++) {
+        code = add_tag_peak(budget, &arguments->tag_peaks[i]);
+    }
+    add_limit(budget, "--growth-per-step", BUDGET_GROWTH, arguments->growth_max);
+    add_limit(budget, "--fragmentation", BUDGET_FRAGMENTATION, arguments->fragmentation_max);
+    budget->limits[budget->limit_count++] = (struct budget_limit){BUDGET_OOMS, arguments->oom_max,
+                                                                  0};
+    return code;
+}
+
+static bool has_limit(const struct budget *budget, enum budget_kind kind)
+{
+    for (size_t i = 0; i < budget->limit_count; i++) {
+        if (budget->limits[i].kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- steps --- */
+
+static enum exit_code fail_short(const struct budget *budget, const char *what)
+{
+    const struct budget_steps *steps = &budget->steps;
+    return message_fail(EXIT_USAGE,
+                        "%s: %s needs more steps: it has %zu, of which %zu are warm-ups "
+                        "(--warmups)",
+                        budget->arguments->words[0], what, steps->axis.count, steps->warmup_count);
+}
+
+static enum exit_code fail_without_steps(const struct budget *budget, const char *what)
+{
+    const bool has_events = budget->recording.view == IMPORT_EVENTS;
+    return message_fail(EXIT_USAGE, "%s: %s needs steps: %s", budget->arguments->words[0], what,
+                        has_events ? "the file numbers none, and its requests do not repeat"
+                                   : "the file shows one moment");
+}
+
+static enum exit_code split_steps(struct budget *budget)
+{
+    struct budget_steps *steps = &budget->steps;
+    const size_t left_out = steps->warmup_count + 1; /* the last one may be cut off */
+    const size_t count = steps->axis.count > left_out ? steps->axis.count - left_out : 0;
+    if (steps->axis.count == 0) {
+        return fail_without_steps(budget, "--growth-per-step");
+    }
+    if (count < 2) {
+        return fail_short(budget, "--growth-per-step");
+    }
+    steps->half_count = count / 2;
+    steps->distance = count - steps->half_count;
+    steps->first = steps->warmup_count;
+    steps->last = steps->first + steps->distance;
+    return EXIT_KEPT;
+}
+
+static enum exit_code plan_steps(struct budget *budget)
+{
+    const struct recording *recording = &budget->recording;
+    const bool has_growth = has_limit(budget, BUDGET_GROWTH);
+    const bool has_fragmentation = has_limit(budget, BUDGET_FRAGMENTATION);
+    const bool is_given = arguments_has(budget->arguments, "--warmups");
+    struct budget_steps *steps = &budget->steps;
+    if (is_given && !has_growth && !has_fragmentation) {
+        return message_fail(EXIT_USAGE,
+                            "--warmups applies to --growth-per-step and --fragmentation");
+    }
+    step_axis_init(&steps->axis, recording->said, recording->said_count,
+                   recording->view == IMPORT_EVENTS ? &recording->ops : NULL,
+                   recording->setup.granule_bytes);
+    steps->warmup_count = is_given                ? budget->arguments->warmup_count
+                          : steps->axis.count > 0 ? BUDGET_WARMUP_COUNT
+                                                  : 0;
+    if (is_given && steps->axis.count == 0) {
+        return fail_without_steps(budget, "--warmups");
+    }
+    if (has_fragmentation && steps->warmup_count > 0 && steps->warmup_count >= steps->axis.count) {
+        return fail_short(budget, "--fragmentation");
+    }
+    return has_growth ? split_steps(budget) : EXIT_KEPT;
+}
+
+/* --- all --- */
+
+static enum exit_code check_fragmentation(const struct budget *budget)
+{
+    if (has_limit(budget, BUDGET_FRAGMENTATION) &&
+        recording_capacity_is_assumed(&budget->recording)) {
+        return message_fail(EXIT_USAGE,
+                            "%s: --fragmentation needs the capacity, which is not in the file: "
+                            "give --capacity or --chip",
+                            budget->arguments->words[0]);
+    }
+    return EXIT_KEPT;
+}
+
+enum exit_code budget_plan(struct budget *budget)
+{
+    enum exit_code code = take_limits(budget);
+    code = code == EXIT_KEPT ? check_fragmentation(budget) : code;
+    code = code == EXIT_KEPT ? plan_steps(budget) : code;
+    budget->hosts = calloc(budget->recording.setup.host_count, sizeof *budget->hosts);
+    CHECK(budget->hosts != NULL);
+    return code;
+}
+
+void budget_deinit(struct budget *budget)
+{
+    step_axis_deinit(&budget->steps.axis);
+    free(budget->hosts);
+    free(budget->rows);
+    recording_deinit(&budget->recording);
+    if (budget->death != NULL) {
+        death_destroy(budget->death);
+    }
+}

@@ -1,0 +1,390 @@
+#include "campaign/base/below.h"
+#include "campaign/base/file.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/op/ops_file.h"
+#include "harness/oracle/rule.h"
+#include "page/campaign_sections.h"
+#include "page/finding_columns.h"
+#include "page/proof_words.h"
+#include "page/report_page.h"
+#include "present/page/page.h"
+#include "present/page/parts.h"
+#include "targets/adapters/adapters.h"
+#include "targets/targets.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CARD_COUNT_MAX = 100,
+    MAP_COUNT_MAX = 12,
+    LIST_BYTES_MAX = 64 << 20,
+    SHOWN_BYTES_MAX = 12 << 10, /* of a list */
+    WORDS_BYTES_MAX = 4000,     /* of a reason, a message */
+    CERTIFICATE_BYTES_MAX = 64 << 20
+};
+/* The words of a card, each of the longest, escaped; its pictures and lists come where there is
+ * room. */
+enum { CARD_BYTES_MAX = 360 << 10, COMMAND_BYTES_MAX = 8000 };
+
+/* One card, and what its files say. */
+struct card {
+    const struct arguments *arguments;
+    const char *directory;
+    const json_t *finding;
+    unsigned number;            /* from 1 */
+    size_t length_max;          /* of the section */
+    struct writing list;        /* of the repro; empty: it is not there */
+    char path[FILE_PATH_BYTES]; /* of the repro; "" = there is none */
+    bool may_run, has_lanes;
+};
+
+/* --- files of the finding --- */
+
+/* Reads a file that a line names.  False: a note says why, where there should be one. */
+static bool read_named(struct writing *html, const struct card *card, const char *path,
+                       size_t length_max, struct writing *bytes)
+{
+    const char *why = "it is no file of this campaign";
+    const char *name = campaign_lines_file(path);
+    if (path[0] == '\0') {
+        return false;
+    }
+    if (name != NULL && below_read(card->directory, name, length_max, bytes, &why)) {
+        return true;
+    }
+    writing_append(html, "<p class=\"note\">");
+    page_append_cut(html, path, WORDS_BYTES_MAX);
+    writing_append(html, " is left out: ");
+    page_append_text(html, why);
+    writing_append(html, "</p>\n");
+    writing_clear(bytes);
+    return false;
+}
+
+/* Where a file of the finding lies now; false: it is none of the campaign. */
+static bool find_path(const struct card *card, const char *path, char found[FILE_PATH_BYTES])
+{
+    const char *name = campaign_lines_file(path);
+    const int length = name == NULL
+                           ? 0
+                           : snprintf(found, FILE_PATH_BYTES, "%.3800s/%s", card->directory, name);
+    return length > 0 && length < FILE_PATH_BYTES;
+}
+
+/* A list may name a target that loads a file, and loading one runs it: only the user asks for that.
+ */
+static bool may_run_target(const struct arguments *arguments, const struct setup *setup)
+{
+    return arguments->run.target != NULL ||
+           (!adapter_is_named(setup->target) && target_find(setup->target) != NULL);
+}
+
+/* Sets what the list of the card allows. */
+static void look_at_list(struct card *card)
+{
+    struct setup setup;
+    struct op_list ops;
+    struct ops_file_error error;
+    op_list_init(&ops);
+    if (ops_file_parse(writing_string(&card->list), card->list.length, &setup, &ops, &error) ==
+        OPS_FILE_OK) {
+        card->may_run = may_run_target(card->arguments, &setup);
+        card->has_lanes = lanes_are_in(&ops);
+    }
+    op_list_deinit(&ops);
+}
+
+/* --- its parts --- */
+
+/* Appends a part of the card, or says that there is no room for it. */
+static void append_part(struct writing *html, const struct card *card, const struct writing *part,
+                        const char *name)
+{
+    if (html->length + part->length <= card->length_max) {
+        writing_append_bytes(html, part->bytes, part->length);
+        return;
+    }
+    writing_append_format(html, "<p class=\"note\">%s left out: the page has no room for it.</p>\n",
+                          name);
+}
+
+/* A paragraph; nothing where there is no text. */
+static void append_named(struct writing *html, const char *name, const char *text)
+{
+    if (text[0] != '\0') {
+        writing_append_format(html, "<p><strong>%s:</strong> ", name);
+        page_append_cut(html, text, WORDS_BYTES_MAX);
+        writing_append(html, "</p>\n");
+    }
+}
+
+static void append_head(struct writing *html, const struct card *card)
+{
+    const json_t *finding = card->finding;
+    const char *signature = member_text(finding, "signature");
+    const bool is_known = member_is_true(finding, "known");
+    writing_append_format(html, "<article class=\"finding\" id=\"finding-%u\">\n<h3>%u. ",
+                          card->number, card->number);
+    page_append_cut(html, signature, WORDS_BYTES_MAX);
+    writing_append_format(html, " <span class=\"%s\">%s</span></h3>\n",
+                          is_known ? "quiet" : "worse", is_known ? "known" : "new");
+}
+
+static void append_first_seen(struct writing *html, const json_t *finding)
+{
+    page_fact_begin(html, "First seen");
+    writing_append(html, "trial ");
+    page_append_count(html, member_number(finding, "trial"));
+    writing_append(html, " of ");
+    page_append_cut(html, member_text(finding, "job"), WORDS_BYTES_MAX);
+    if (json_object_get(finding, "op") != NULL) {
+        writing_append(html, ", at op ");
+        page_append_count(html, member_number(finding, "op"));
+    }
+    if (member_text(finding, "seed")[0] != '\0') {
+        writing_append(html, ", seed ");
+        page_append_cut(html, member_text(finding, "seed"), WORDS_BYTES_MAX);
+    }
+    page_fact_end(html);
+}
+
+static void append_times(struct writing *html, const json_t *finding)
+{
+    const uint64_t count = member_number(finding, "count");
+    page_fact_begin(html, "Seen");
+    if (count == 0) {
+        writing_append(html, "its list is still being shrunk");
+    } else {
+        page_append_count(html, count);
+        writing_append(html, count == 1 ? " time" : " times");
+    }
+    page_fact_end(html);
+}
+
+static void append_facts(struct writing *html, const json_t *finding)
+{
+    const char *name = member_text(finding, "rule");
+    const enum rule rule = rule_find(name);
+    if (rule != RULE_NONE) {
+        append_named(html, "The promise", rule_info(rule)->summary);
+    }
+    append_named(html, "What broke it", member_text(finding, "reason"));
+    append_named(html, "The message when it was first seen", member_text(finding, "message"));
+    append_named(html, "Who waited", member_text(finding, "hang"));
+    if (member_is_true(finding, "unrepeated")) {
+        append_named(html, "Unrepeated", "its list did not show it again");
+    }
+    page_facts_begin(html);
+    page_fact_begin(html, "Rule");
+    page_append_cut(html, name, WORDS_BYTES_MAX);
+    page_fact_end(html);
+    append_first_seen(html, finding);
+    append_times(html, finding);
+    page_facts_end(html);
+}
+
+/* "hbmstress replay PATH", as a shell reads it.  Words of the file itself never become a command.
+ */
+static void append_command(struct writing *html, const char *words, const char *path,
+                           const struct card *card, bool with_earlier)
+{
+    char word[SHELL_WORD_BYTES(FILE_PATH_BYTES)], earlier[FILE_PATH_BYTES];
+    const json_t *entry;
+    struct writing command;
+    size_t i;
+    writing_init(&command);
+    writing_append(&command, words);
+    writing_append(&command, shell_word(path, word));
+    json_array_foreach(json_object_get(card->finding, "after"), i, entry)
+    {
+        const char *name = json_string_value(entry);
+        if (with_earlier && name != NULL && find_path(card, name, earlier)) {
+            writing_append(&command, " --after ");
+            writing_append(&command, shell_word(earlier, word));
+        }
+    }
+    if (command.length <= COMMAND_BYTES_MAX) {
+        page_append_copy(html, writing_string(&command));
+    } else {
+        page_append_note(html, "A line that is too long is left out.");
+    }
+    writing_deinit(&command);
+}
+
+static void append_commands(struct writing *html, const struct card *card)
+{
+    char path[FILE_PATH_BYTES];
+    const bool has_proof = find_path(card, member_text(card->finding, "certificate"), path);
+    writing_append(html, has_proof ? "<p>Run it again, have it explained, check its proof:</p>\n"
+                                   : "<p>Run it again, have it explained:</p>\n");
+    append_command(html, "hbmstress replay ", card->path, card, true);
+    append_command(html, "hbmstress explain ", card->path, card, false);
+    if (has_proof) {
+        append_command(html, "hbmstress check ", path, card, false);
+    }
+}
+
+/* The first lines of the list, as many as are shown. */
+static void append_lines(struct writing *html, const struct card *card)
+{
+    char *shown = strndup(writing_string(&card->list), SHOWN_BYTES_MAX);
+    CHECK(shown != NULL);
+    char *end = strrchr(shown, '\n');
+    if (card->list.length > SHOWN_BYTES_MAX && end != NULL) {
+        end[1] = '\0';
+    }
+    writing_append(html, "<pre>");
+    page_append_text(html, shown);
+    writing_append(html, "</pre>\n");
+    free(shown);
+}
+
+static void append_list(struct writing *html, const struct card *card)
+{
+    const bool is_long = card->list.length > SHOWN_BYTES_MAX;
+    struct writing part;
+    writing_init(&part);
+    writing_append_format(&part, "<details%s><summary>The list: ", is_long ? "" : " open");
+    if (member_number(card->finding, "ops") > 0) {
+        page_append_count(&part, member_number(card->finding, "ops"));
+        writing_append(&part, " ops");
+    } else {
+        writing_append(&part, "its ops");
+    }
+    writing_append(&part, "</summary>\n");
+    append_lines(&part, card);
+    if (is_long) {
+        page_append_note(&part, "The rest is in the file.");
+    }
+    writing_append(&part, "</details>\n");
+    append_part(html, card, &part, "The list is");
+    writing_deinit(&part);
+}
+
+static void append_columns(struct writing *html, const struct card *card)
+{
+    struct writing columns, part;
+    if (!card->has_lanes || !card->may_run || html->length > card->length_max) {
+        return;
+    }
+    writing_init(&columns);
+    writing_init(&part);
+    if (finding_columns(card->arguments, card->path, &columns)) {
+        writing_append(&part, "<details open><summary>The interleaving, a column for each lane"
+                              "</summary>\n<pre>");
+        page_append_text(&part, writing_string(&columns));
+        writing_append(&part, "</pre></details>\n");
+        append_part(html, card, &part, "The interleaving is");
+    }
+    writing_deinit(&columns);
+    writing_deinit(&part);
+}
+
+static void append_certificate(struct writing *html, const struct card *card)
+{
+    struct writing text, part;
+    json_error_t error;
+    writing_init(&text);
+    writing_init(&part);
+    if (read_named(html, card, member_text(card->finding, "certificate"), CERTIFICATE_BYTES_MAX,
+                   &text)) {
+        json_t *certificate = json_loadb(writing_string(&text), text.length, 0, &error);
+        writing_append(&part, "<details open><summary>The proof, in words</summary>\n");
+        proof_words(&part, certificate, card->number * 2);
+        writing_append(&part, "</details>\n");
+        append_part(html, card, &part, "The proof is");
+        json_decref(certificate);
+    }
+    writing_deinit(&text);
+    writing_deinit(&part);
+}
+
+static void append_no_map(struct writing *html, const struct card *card, const char *why)
+{
+    writing_append(html, "<p class=\"note\">The memory map is left out: ");
+    page_append_text(html, why);
+    writing_append(html, "</p>\n");
+    if (!card->may_run) {
+        append_command(html, "hbmstress report --target FILE.so ", card->path, card, false);
+    }
+}
+
+static void append_map(struct writing *html, const struct card *card)
+{
+    struct writing data, part;
+    char why[REPORT_WHY_BYTES], id[16];
+    snprintf(id, sizeof id, "run-%u", card->number);
+    writing_init(&data);
+    writing_init(&part);
+    if (!card->may_run) {
+        append_no_map(html, card,
+                      "its target is no part of hbmstress, and such a one is loaded only "
+                      "when you name it");
+    } else if (!report_run_data(card->arguments, card->path, &data, why)) {
+        append_no_map(html, card, why);
+    } else {
+        writing_append_format(&part, "<div class=\"map\" data-run=\"%s\"></div>\n", id);
+        page_append_data(&part, id, &data);
+        append_part(html, card, &part, "The memory map is");
+    }
+    writing_deinit(&data);
+    writing_deinit(&part);
+}
+
+static void append_card(struct writing *html, struct card *card)
+{
+    const char *repro = member_text(card->finding, "repro");
+    append_head(html, card);
+    append_facts(html, card->finding);
+    const bool has_list = read_named(html, card, repro, LIST_BYTES_MAX, &card->list) &&
+                          find_path(card, repro, card->path);
+    if (has_list) {
+        look_at_list(card);
+        append_commands(html, card);
+        append_columns(html, card);
+    }
+    append_certificate(html, card);
+    if (has_list && card->number <= MAP_COUNT_MAX) {
+        append_map(html, card);
+    }
+    if (has_list) {
+        append_list(html, card);
+    }
+    writing_append(html, "</article>\n");
+}
+
+void campaign_findings(struct writing *html, const struct campaign_lines *lines,
+                       const struct arguments *arguments, size_t length_max)
+{
+    const size_t count = json_array_size(lines->findings);
+    const json_t *finding;
+    size_t i, shown_count = 0;
+    page_section_begin(html, "findings", "Findings");
+    if (count == 0) {
+        page_append_note(html, "None.");
+    }
+    json_array_foreach(lines->findings, i, finding)
+    {
+        struct card card = {.arguments = arguments,
+                            .directory = lines->directory,
+                            .finding = finding,
+                            .number = (unsigned)i + 1,
+                            .length_max = length_max};
+        if (i == CARD_COUNT_MAX || html->length + CARD_BYTES_MAX > length_max) {
+            break;
+        }
+        shown_count++;
+        writing_init(&card.list);
+        append_card(html, &card);
+        writing_deinit(&card.list);
+    }
+    if (count > shown_count) {
+        writing_append_format(html, "<p class=\"note\">%zu more findings are left out.</p>\n",
+                              count - shown_count);
+    }
+    page_section_end(html);
+}

@@ -1,0 +1,12 @@
+/* The interleaving of a finding: what every lane of its list did, in columns. */
+#ifndef PAGE_FINDING_COLUMNS_H
+#define PAGE_FINDING_COLUMNS_H
+
+#include "cli/arguments.h"
+#include "harness/base/writing.h"
+
+/* Runs the list at that path, which has lanes, in a process of its own and appends the columns.
+ * False: it could not be run; nothing is appended. */
+bool finding_columns(const struct arguments *arguments, const char *path, struct writing *text);
+
+#endif

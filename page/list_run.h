@@ -1,0 +1,33 @@
+/* One list of a page: read, run in a process of its own, and recorded. */
+#ifndef PAGE_LIST_RUN_H
+#define PAGE_LIST_RUN_H
+
+#include "campaign/process/death.h"
+#include "cli/arguments.h"
+#include "page/run_holders.h"
+#include "page/run_record.h"
+#include "recording/recording.h"
+#include "recording/step_axis.h"
+
+/* How the target's process ended: a target that dies or hangs is a result, and what was recorded
+ * until then is there. */
+struct list_run {
+    const char *path;
+    struct recording recording;
+    struct step_axis steps;
+    struct run_record *record;       /* NULL: recording.why_no_list; then the rest is not set */
+    bool has_died, is_stopped;       /* stopped: by --op-timeout or --trial-timeout */
+    char death[DEATH_WORDS_BYTES];   /* how, in words */
+    char signature[SIGNATURE_BYTES]; /* the same as a finding has it */
+    uint32_t peak, peak_host;        /* run_record_peak() */
+    struct run_holders holders;      /* then */
+};
+
+/* Reads the file.  EXIT_KEPT, or another code after one message; deinit in both cases. */
+enum exit_code list_run_init(struct list_run *run, const struct arguments *arguments,
+                             const char *path);
+/* Runs what was read, unless there is no list.  The same codes. */
+enum exit_code list_run_execute(struct list_run *run, const struct arguments *arguments);
+void list_run_deinit(struct list_run *run);
+
+#endif

@@ -1,0 +1,25 @@
+/* What `explain` prints of a list, made beside the run that the page shows: both take about as long
+ * as each other. */
+#ifndef PAGE_LIST_WORDS_H
+#define PAGE_LIST_WORDS_H
+
+#include "campaign/process/background.h"
+#include "explain/explain_text.h"
+
+/* The process at work; zero before it begins.  arguments and recording outlive it. */
+struct list_words {
+    const struct arguments *arguments;
+    const struct recording *recording;
+    struct background background;
+};
+
+/* EXIT_KEPT, or EXIT_HARNESS after one message; deinit in both cases. */
+enum exit_code list_words_start(struct list_words *words, const struct arguments *arguments,
+                                const struct recording *recording);
+/* Waits for them: as explain_text(). */
+enum exit_code list_words_take(struct list_words *words, struct writing *text,
+                               char why[EXPLAIN_WHY_BYTES]);
+/* Ends the process wherever it is. */
+void list_words_deinit(struct list_words *words);
+
+#endif

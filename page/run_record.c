@@ -1,0 +1,202 @@
+#include "page/run_record.h"
+
+#include "harness/base/check.h"
+#include "harness/lanes/lanes_list.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+/* Blocks: 160 MiB at most, of which only what is used takes memory. */
+enum { BLOCK_ROOM = 5 << 20, MARK_ROOM = 1 << 20 };
+enum { WINDOW_TURNS = 2000, WINDOW_FAILURE_COUNT = 16 };
+
+const char *record_state_name(enum record_state state)
+{
+    static const char *const names[RECORD_STATE_COUNT] = {
+        "movable", "held", "dying", "idle program", "busy program", "stack", "retired"};
+    CHECK(state < RECORD_STATE_COUNT);
+    return names[state];
+}
+
+/* --- memory --- */
+
+/* Pages that are never written take no memory.  NULL: there is no room for the addresses. */
+static void *map_shared(size_t count, size_t size)
+{
+    void *memory = mmap(NULL, (count + 1) * size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unmap_shared(void *memory, size_t count, size_t size)
+{
+    if (memory != NULL) {
+        (void)munmap(memory, (count + 1) * size);
+    }
+}
+
+struct run_record *run_record_create(const struct setup *setup, const struct op_list *list)
+{
+    struct run_record *record = map_shared(1, sizeof *record);
+    if (record == NULL) {
+        return NULL;
+    }
+    record->list = list;
+    setup_copy(&record->setup, setup);
+    record->has_lanes = lanes_are_in(list);
+    record->ops = map_shared(list->count, sizeof *record->ops);
+    record->block_room = BLOCK_ROOM;
+    record->blocks = map_shared(record->block_room, sizeof *record->blocks);
+    record->mark_room = MARK_ROOM;
+    record->marks = map_shared(record->mark_room, sizeof *record->marks);
+    if (record->ops == NULL || record->blocks == NULL || record->marks == NULL) {
+        run_record_destroy(record);
+        return NULL;
+    }
+    return record;
+}
+
+void run_record_destroy(struct run_record *record)
+{
+    if (record == NULL) {
+        return;
+    }
+    unmap_shared(record->ops, record->list->count, sizeof *record->ops);
+    unmap_shared(record->blocks, record->block_room, sizeof *record->blocks);
+    unmap_shared(record->marks, record->mark_room, sizeof *record->marks);
+    unmap_shared(record, 1, sizeof *record);
+}
+
+/* --- what is asked of it --- */
+
+uint32_t run_record_peak(const struct run_record *record, uint32_t *host)
+{
+    uint32_t peak = RECORD_NONE;
+    *host = 0;
+    for (uint32_t i = 0; i < record->op_count; i++) {
+        const struct record_op *op = &record->ops[i];
+        const struct record_op *most = peak == RECORD_NONE ? NULL : &record->ops[peak];
+        if (most == NULL ||
+            (__uint128_t)op->in_use_bytes * record->capacity_bytes[most->host] >
+                (__uint128_t)most->in_use_bytes * record->capacity_bytes[op->host]) {
+            peak = i;
+        }
+    }
+    *host = peak == RECORD_NONE ? 0 : record->ops[peak].host;
+    return peak;
+}
+
+/* Turns around which all stays. */
+struct windows {
+    uint32_t turns[WINDOW_FAILURE_COUNT + 2];
+    size_t count;
+    uint32_t width;
+};
+
+/* The first failures, those that are not justified before the others; the peak; and the end, as
+ * long as more is recorded. */
+static void find_windows(const struct run_record *record, struct windows *windows)
+{
+    uint32_t host;
+    const uint32_t peak = run_record_peak(record, &host);
+    *windows = (struct windows){.width = WINDOW_TURNS};
+    for (int is_usual = 0; is_usual < 2; is_usual++) {
+        for (size_t i = 0; i < record->failure_count && windows->count < WINDOW_FAILURE_COUNT;
+             i++) {
+            const enum verdict_kind kind = record->failures[i].verdict.kind;
+            if ((kind == VERDICT_NONE || kind == VERDICT_JUSTIFIED) == (is_usual == 1)) {
+                windows->turns[windows->count++] = record->failures[i].turn;
+            }
+        }
+    }
+    windows->turns[windows->count++] = record->op_count;
+    if (peak != RECORD_NONE) {
+        windows->turns[windows->count++] = peak;
+    }
+}
+
+static bool is_in_windows(const struct windows *windows, const struct record_block *block)
+{
+    for (size_t i = 0; i < windows->count; i++) {
+        if ((uint64_t)block->begin <= (uint64_t)windows->turns[i] + windows->width &&
+            (uint64_t)block->end + windows->width >= windows->turns[i]) {
+            return true;
+        }
+    }
+    return block->end == RECORD_OPEN;
+}
+
+/* Classes of life times size: 16 for each doubling, larger ones are worth more. */
+enum { WORTH_COUNT = 128 * 16 };
+static size_t find_worth(const struct run_record *record, const struct record_block *block)
+{
+    const uint32_t end = block->end == RECORD_OPEN ? record->op_count : block->end;
+    const __uint128_t area = (__uint128_t)(end - block->begin) * block->size_bytes;
+    const uint64_t high = (uint64_t)(area >> 64);
+    const uint64_t low = (uint64_t)area;
+    if (area < 16) {
+        return (size_t)low;
+    }
+    const unsigned top = high > 0 ? 127 - (unsigned)__builtin_clzll(high)
+                                  : 63 - (unsigned)__builtin_clzll(low);
+    return (size_t)(top * 16 + (unsigned)((area >> (top - 4)) & 15));
+}
+
+/* The first count of them in their order that are worth enough. */
+static void keep_worthy(struct run_record *record, const struct windows *windows, size_t count,
+                        size_t least, size_t at_least_count)
+{
+    size_t kept = 0;
+    size_t edge = at_least_count; /* that many of class least stay */
+    for (size_t i = 0; i < record->block_count; i++) {
+        const struct record_block block = record->blocks[i];
+        bool stays = is_in_windows(windows, &block);
+        if (!stays && block.end > block.begin) {
+            const size_t worth = find_worth(record, &block);
+            stays = worth > least || (worth == least && edge > 0);
+            edge -= worth == least && edge > 0;
+        }
+        if (stays) {
+            record->blocks[kept++] = block;
+        } else {
+            record->left_out_count += block.end > block.begin;
+        }
+    }
+    CHECK(kept <= count);
+    record->block_count = kept;
+}
+
+static size_t count_in_windows(const struct run_record *record, const struct windows *windows,
+                               size_t counts[WORTH_COUNT])
+{
+    size_t count = 0;
+    memset(counts, 0, WORTH_COUNT * sizeof *counts);
+    for (size_t i = 0; i < record->block_count; i++) {
+        const struct record_block *block = &record->blocks[i];
+        if (is_in_windows(windows, block)) {
+            count++;
+        } else if (block->end > block->begin) {
+            counts[find_worth(record, block)]++;
+        }
+    }
+    return count;
+}
+
+void run_record_thin(struct run_record *record, size_t count)
+{
+    static size_t counts[WORTH_COUNT];
+    struct windows windows;
+    find_windows(record, &windows);
+    size_t in_windows = count_in_windows(record, &windows, counts);
+    while (in_windows > count && windows.width > 0) {
+        windows.width /= 2;
+        in_windows = count_in_windows(record, &windows, counts);
+    }
+    size_t room = count > in_windows ? count - in_windows : 0;
+    size_t least = WORTH_COUNT - 1;
+    while (least > 0 && counts[least] <= room) {
+        room -= counts[least];
+        least--;
+    }
+    keep_worthy(record, &windows, count > in_windows ? count : in_windows, least, room);
+}

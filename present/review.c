@@ -1,0 +1,319 @@
+#include "present/review.h"
+
+#include "harness/base/check.h"
+#include "present/refusals.h"
+#include "present/terminal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- where --- */
+
+struct review_place review_job_place(const struct report_part *part)
+{
+    if (part->job != NULL && part->job[0] != '\0') {
+        return (struct review_place){part->job, part->job_line};
+    }
+    const bool has_trace = part->trace != NULL && part->trace[0] != '\0';
+    return (struct review_place){has_trace ? part->trace : NULL, 0};
+}
+
+struct review_place review_find_place(const struct report_campaign *campaign,
+                                      const struct report_known *finding)
+{
+    struct review_place place = {0};
+    for (size_t i = 0; i < campaign->start->part_count; i++) {
+        const struct report_part *part = &campaign->start->parts[i];
+        if (strcmp(part->name, finding->first.scenario) == 0) {
+            place = review_job_place(part);
+        }
+    }
+    return place.file == NULL ? (struct review_place){finding->repro, 0} : place;
+}
+
+/* Of the campaign as a whole: its job file. */
+static struct review_place find_campaign_place(const struct report_campaign *campaign)
+{
+    return campaign->start->part_count == 0
+               ? (struct review_place){0}
+               : (struct review_place){review_job_place(&campaign->start->parts[0]).file, 0};
+}
+
+/* What has no place is in the lines of the campaign: services refuse what is nowhere. */
+static void add_annotation(const struct report_campaign *campaign,
+                           const struct annotation *annotation, struct annotations *annotations)
+{
+    struct annotation placed = *annotation;
+    struct writing path;
+    writing_init(&path);
+    char hash[ANNOTATION_HASH_BYTES];
+    if (annotation->file == NULL && campaign->directory != NULL) {
+        writing_append_format(&path, "%s/results.jsonl", campaign->directory);
+        placed.file = writing_string(&path);
+    }
+    if (annotation->fingerprint ==
+        NULL) { /* without the folder, which may be another in each run */
+        annotation_print_fingerprint(annotation, hash);
+        placed.fingerprint = hash;
+    }
+    annotations_add(annotations, &placed);
+    writing_deinit(&path);
+}
+
+/* --- findings --- */
+
+static void append_named(struct writing *message, const char *name, const char *value)
+{
+    if (value != NULL && value[0] != '\0') {
+        writing_append_format(message, "\n%s: ", name);
+        writing_append_visible(message, value);
+    }
+}
+
+static void append_finding(struct writing *message, const struct report_known *finding)
+{
+    writing_append_visible(message, finding->reason == NULL ? "" : finding->reason);
+    if (finding->is_known) {
+        writing_append(message, "\nthe baseline knows it");
+    }
+    writing_append_format(message, "\nseen %" PRIu64 " time%s, first in trial %" PRIu64 " of ",
+                          finding->count, finding->count == 1 ? "" : "s", finding->first.trial);
+    writing_append_visible(message, finding->first.scenario);
+    writing_append_format(message, " (seed %" PRIu64 ")", finding->seed);
+    append_named(message, "the target's words", finding->message);
+    if (finding->largest != NULL) {
+        writing_append(message, "\nlargest request: ");
+        refusals_append_largest(message, finding->largest);
+    }
+    if (finding->repeats.is_unrepeated) {
+        writing_append(message, "\nunrepeated: the list did not show it again");
+    }
+    append_named(message, "repeat it", finding->replay);
+}
+
+void review_add_findings(const struct report_campaign *campaign, struct annotations *annotations)
+{
+    struct writing message;
+    writing_init(&message);
+    for (size_t i = 0; i < campaign->finding_count; i++) {
+        const struct report_known *finding = &campaign->findings[i];
+        const struct review_place place = review_find_place(campaign, finding);
+        char hash[ANNOTATION_HASH_BYTES];
+        annotation_print_hash(finding->signature, hash);
+        writing_clear(&message);
+        append_finding(&message, finding);
+        const struct annotation annotation = {
+            .level = finding->is_known ? ANNOTATION_NOTICE : ANNOTATION_ERROR,
+            .file = place.file,
+            .line = place.line,
+            .title = finding->signature,
+            .message = writing_string(&message),
+            .rule = finding->rule == NULL ? "finding" : finding->rule,
+            .fingerprint = hash};
+        add_annotation(campaign, &annotation, annotations);
+    }
+    writing_deinit(&message);
+}
+
+/* --- what is open --- */
+
+const struct review_open_info *review_open_info(enum review_open open)
+{
+    static const struct review_open_info infos[REVIEW_OPEN_COUNT] = {
+        [REVIEW_UNKNOWN] = {"unknown", "the search budget ended before the verdict was certain"},
+        [REVIEW_UNREPEATED] = {"unrepeated", "a verdict did not show again when it was repeated"},
+        [REVIEW_NOT_MODELLED] = {"not_modelled", "the trial did what the model cannot follow"}};
+    return &infos[open];
+}
+
+static uint64_t count_open(const struct run_totals *totals, enum review_open open)
+{
+    switch (open) {
+    case REVIEW_UNKNOWN:
+        return totals->unknown;
+    case REVIEW_UNREPEATED:
+        return totals->unrepeated;
+    default:
+        return totals->not_modelled;
+    }
+}
+
+/* By the numbers of the whole campaign. */
+static bool is_allowed(const struct report_end *end, enum review_open open)
+{
+    switch (open) {
+    case REVIEW_UNKNOWN:
+        return !report_allowed_is_unknown(&end->allowed, &end->totals);
+    case REVIEW_UNREPEATED:
+        return end->totals.unrepeated <= end->allowed.unrepeated;
+    default:
+        return end->exit_code == 0;
+    }
+}
+
+static void append_open(struct writing *message, const struct report_result *result,
+                        enum review_open open)
+{
+    const uint64_t count = count_open(&result->totals, open);
+    switch (open) {
+    case REVIEW_UNKNOWN:
+        writing_append_format(message, "%" PRIu64 " of %" PRIu64 " verdicts stayed unknown", count,
+                              result->totals.ooms);
+        return;
+    case REVIEW_UNREPEATED:
+        writing_append_format(message, "%" PRIu64 " verdicts could not be repeated", count);
+        return;
+    default:
+        writing_append_format(message, "%" PRIu64 " of %" PRIu64 " trials could not be modelled",
+                              count, result->trials);
+    }
+}
+
+static void add_open(const struct report_campaign *campaign, size_t job, enum review_open open,
+                     struct annotations *annotations)
+{
+    const struct report_result *result = &campaign->results[job];
+    const struct review_place place = review_job_place(&campaign->start->parts[job]);
+    struct writing title, message;
+    writing_init(&title);
+    writing_init(&message);
+    writing_append_format(&title, "%s: ", review_open_info(open)->name);
+    writing_append_visible(&title, result->name);
+    append_open(&message, result, open);
+    writing_append_format(&message, "\n%s", review_open_info(open)->summary);
+    const bool is_fine = is_allowed(campaign->end, open);
+    const struct annotation annotation = {.level = is_fine ? ANNOTATION_NOTICE : ANNOTATION_WARNING,
+                                          .file = place.file,
+                                          .line = place.line,
+                                          .title = writing_string(&title),
+                                          .message = writing_string(&message),
+                                          .rule = review_open_info(open)->name};
+    add_annotation(campaign, &annotation, annotations);
+    writing_deinit(&title);
+    writing_deinit(&message);
+}
+
+void review_add_open(const struct report_campaign *campaign, struct annotations *annotations)
+{
+    CHECK(campaign->result_count == campaign->start->part_count);
+    for (size_t job = 0; job < campaign->result_count; job++) {
+        for (int open = 0; open < REVIEW_OPEN_COUNT; open++) {
+            if (count_open(&campaign->results[job].totals, (enum review_open)open) > 0) {
+                add_open(campaign, job, (enum review_open)open, annotations);
+            }
+        }
+    }
+}
+
+/* --- the campaign itself --- */
+
+static void add_failure(const struct report_campaign *campaign, enum annotation_level level,
+                        const char *title, const char *message, struct annotations *annotations)
+{
+    const struct review_place place = find_campaign_place(campaign);
+    const struct annotation annotation = {
+        .level = level, .file = place.file, .title = title, .message = message, .rule = "campaign"};
+    add_annotation(campaign, &annotation, annotations);
+}
+
+static void add_missed(const struct report_campaign *campaign, struct annotations *annotations)
+{
+    struct writing message;
+    writing_init(&message);
+    if (campaign->canary != NULL && !campaign->canary->is_reported) {
+        writing_append_format(&message, "%" PRIu64 " trials did not show the planted defect of ",
+                              campaign->canary->trials);
+        writing_append_visible(&message, campaign->canary->target);
+        writing_append(&message, ": that nothing else was found proves nothing");
+        add_failure(campaign, ANNOTATION_ERROR, "the canary was not reported",
+                    writing_string(&message), annotations);
+    }
+    writing_clear(&message);
+    for (size_t i = 0; i < campaign->probe_count; i++) {
+        if (campaign->probes[i].count == 0) {
+            writing_append(&message, message.length == 0 ? "" : ", ");
+            writing_append_visible(&message, campaign->probes[i].name);
+        }
+    }
+    if (message.length > 0) {
+        add_failure(campaign, ANNOTATION_ERROR, "states that the job requires were never reached",
+                    writing_string(&message), annotations);
+    }
+    writing_deinit(&message);
+}
+
+void review_add_failures(const struct report_campaign *campaign, struct annotations *annotations)
+{
+    const struct report_end *end = campaign->end;
+    const size_t count_before = annotations->count;
+    if (end->is_interrupted) {
+        add_failure(campaign, ANNOTATION_WARNING, "interrupted",
+                    "the campaign did not run to its end", annotations);
+    } else {
+        add_missed(campaign, annotations);
+    }
+    if (end->totals.disputed > 0) {
+        add_failure(campaign, ANNOTATION_ERROR, "internal error of hbmstress",
+                    "the two judges disagree, so no verdict counts", annotations);
+    } else if (end->exit_code == REPORT_EXIT_HARNESS && annotations->count == count_before) {
+        add_failure(campaign, ANNOTATION_ERROR, "the harness failed",
+                    "standard error says why; what was found so far counts", annotations);
+    }
+}
+
+/* --- forms --- */
+
+static void collect(const struct report_campaign *campaign, struct annotations *annotations)
+{
+    review_add_failures(campaign, annotations);
+    review_add_findings(campaign, annotations);
+    review_add_open(campaign, annotations);
+}
+
+void review_print_github(struct writing *text, const struct report_campaign *campaign)
+{
+    struct annotations annotations = {0};
+    if (campaign->annotation == ANNOTATION_GITHUB) {
+        collect(campaign, &annotations);
+        annotations_print_github(text, &annotations);
+    }
+    annotations_deinit(&annotations);
+}
+
+void review_print_gitlab(struct writing *text, const struct report_campaign *campaign)
+{
+    struct annotations annotations = {0};
+    if (campaign->annotation == ANNOTATION_GITLAB) {
+        collect(campaign, &annotations);
+        annotations_print_gitlab(text, &annotations);
+    }
+    annotations_deinit(&annotations);
+}
+
+/* The closing line of the terminal. */
+static void append_closing_line(struct writing *text, const struct report_end *end)
+{
+    struct writing lines;
+    writing_init(&lines);
+    terminal_end(&lines, end);
+    CHECK(lines.length > 0 && lines.bytes[lines.length - 1] == '\n');
+    lines.bytes[lines.length - 1] = '\0';
+    const char *last = strrchr(lines.bytes, '\n');
+    writing_append(text, last == NULL ? lines.bytes : last + 1);
+    writing_deinit(&lines);
+}
+
+void review_print_step(struct writing *text, const struct report_campaign *campaign)
+{
+    struct annotations annotations = {0};
+    struct writing heading;
+    if (campaign->annotation != ANNOTATION_GITHUB) {
+        return;
+    }
+    writing_init(&heading);
+    append_closing_line(&heading, campaign->end);
+    collect(campaign, &annotations);
+    annotations_print_markdown(text, writing_string(&heading), &annotations);
+    writing_deinit(&heading);
+    annotations_deinit(&annotations);
+}

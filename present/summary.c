@@ -1,0 +1,160 @@
+#include "present/summary.h"
+
+#include "harness/base/check.h"
+#include "harness/base/json.h"
+#include "present/costs.h"
+#include "present/json_lines.h"
+#include "present/refusals.h"
+#include "present/version.h"
+
+enum { SUMMARY_VERSION = 2 };
+
+static void append_optional(struct writing *text, const char *key, const char *value)
+{
+    if (value != NULL) {
+        json_add_string(text, key, value);
+    }
+}
+
+/* With the number of trials, what every sum counts. */
+static void append_counts(struct writing *text, uint64_t trials, const struct run_totals *totals)
+{
+    json_add_number(text, "trials", trials);
+    json_add_number(text, "ops", totals->ops);
+    json_add_number(text, "ooms", totals->ooms);
+    json_add_number(text, "justified", totals->justified);
+    json_add_number(text, "premature", totals->premature);
+    json_add_number(text, "unknown", totals->unknown);
+    json_add_number(text, "broken", totals->broken);
+    refusals_add_share(text, totals);
+}
+
+static void append_head(struct writing *text, const struct report_campaign *campaign)
+{
+    const struct report_end *end = campaign->end;
+    writing_append(text, "{");
+    json_add_string(text, "format", "hbmstress-summary");
+    json_add_number(text, "version", SUMMARY_VERSION);
+    json_add_string(text, "hbmstress", version_text());
+    json_break(text, 0);
+    json_add_digits(text, "seed", end->seed);
+    json_add_string(text, "target", campaign->start->setup->target);
+    json_add_number(text, "exit", (uint64_t)end->exit_code);
+    if (end->is_interrupted) {
+        json_add_boolean(text, "interrupted", true);
+    }
+    json_add_seconds(text, "seconds", end->elapsed_ns);
+    json_break(text, 0);
+    append_counts(text, end->trials, &end->totals);
+    json_add_number(text, "disputed", end->totals.disputed);
+    if (end->totals.excused > 0) {
+        json_add_number(text, "excused", end->totals.excused);
+    }
+    if (end->totals.unrepeated > 0) {
+        json_add_number(text, "unrepeated", end->totals.unrepeated);
+    }
+    json_add_retries(text, &end->totals);
+    json_add_standstills(text, &end->totals);
+    json_add_shortages(text, &end->totals);
+    if (end->totals.relations_checked > 0) {
+        json_add_number(text, "relations_checked", end->totals.relations_checked);
+    }
+    json_add_unknown(text, end);
+    json_break(text, 0);
+}
+
+static void append_job(struct writing *text, const struct report_result *result)
+{
+    json_break(text, 0);
+    json_nest(text, NULL, '{');
+    json_add_string(text, "name", result->name);
+    json_add_string(text, "scenario", result->scenario);
+    append_counts(text, result->trials, &result->totals);
+    json_add_number(text, "findings", result->finding_count);
+    json_add_seconds(text, "seconds", result->elapsed_ns);
+    json_add_boolean(text, "finished", result->is_finished);
+    costs_add(text, &result->totals);
+    append_optional(text, "note", result->note);
+    json_unnest(text, '}');
+}
+
+static void append_finding(struct writing *text, const struct report_known *finding)
+{
+    json_break(text, 0);
+    json_nest(text, NULL, '{');
+    json_add_string(text, "signature", finding->signature);
+    append_optional(text, "rule", finding->rule);
+    json_add_number(text, "count", finding->count);
+    json_add_number(text, "ops", finding->op_count);
+    append_optional(text, "job", finding->first.scenario);
+    json_add_number(text, "trial", finding->first.trial);
+    json_add_digits(text, "seed", finding->seed);
+    append_optional(text, "repro", finding->repro);
+    append_optional(text, "replay", finding->replay);
+    append_optional(text, "certificate", finding->certificate);
+    json_add_repeats(text, &finding->repeats);
+    append_optional(text, "reason", finding->reason);
+    append_optional(text, "message", finding->message);
+    refusals_add_largest(text, finding->largest);
+    if (finding->is_known) {
+        json_add_boolean(text, "known", true);
+    }
+    json_unnest(text, '}');
+}
+
+static void append_lists(struct writing *text, const struct report_campaign *campaign)
+{
+    json_nest(text, "jobs", '[');
+    for (size_t i = 0; i < campaign->result_count; i++) {
+        append_job(text, &campaign->results[i]);
+    }
+    json_unnest(text, ']');
+    json_break(text, 0);
+    json_nest(text, "findings", '[');
+    for (size_t i = 0; i < campaign->finding_count; i++) {
+        append_finding(text, &campaign->findings[i]);
+    }
+    json_unnest(text, ']');
+    json_break(text, 0);
+    json_add_not_tried(text, campaign);
+    json_add_not_checked(text, &campaign->end->totals);
+}
+
+static void append_probes(struct writing *text, const struct report_campaign *campaign)
+{
+    json_nest(text, "probes", '{');
+    for (size_t i = 0; i < campaign->probe_count; i++) {
+        json_break(text, 0);
+        json_add_number(text, campaign->probes[i].name, campaign->probes[i].count);
+    }
+    json_unnest(text, '}');
+    json_break(text, 0);
+    json_nest(text, "probe_pairs", '{');
+    json_add_number(text, "hit", campaign->probe_pair_count);
+    json_add_number(text, "possible", campaign->probe_pair_count_max);
+    json_unnest(text, '}');
+}
+
+static void append_canary(struct writing *text, const struct report_canary *canary)
+{
+    json_break(text, 0);
+    json_nest(text, "canary", '{');
+    json_add_string(text, "target", canary->target);
+    json_add_string(text, "scenario", canary->scenario);
+    json_add_string(text, "breaks", canary->breaks);
+    json_add_number(text, "trials", canary->trials);
+    json_add_boolean(text, "reported", canary->is_reported);
+    json_unnest(text, '}');
+}
+
+void summary_print(struct writing *text, const struct report_campaign *campaign)
+{
+    CHECK(campaign->start != NULL && campaign->start->setup != NULL && campaign->end != NULL);
+    append_head(text, campaign);
+    append_lists(text, campaign);
+    append_probes(text, campaign);
+    if (campaign->canary != NULL) {
+        append_canary(text, campaign->canary);
+    }
+    json_close(text);
+}

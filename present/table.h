@@ -1,0 +1,38 @@
+/* A table of texts for the terminal: columns as wide as their widest cell. */
+#ifndef PRESENT_TABLE_H
+#define PRESENT_TABLE_H
+
+#include "harness/base/writing.h"
+#include "present/screen_line.h"
+
+enum { TABLE_COLUMN_COUNT_MAX = 16 };
+
+struct table_cell {
+    size_t start;       /* into text.bytes */
+    size_t width;       /* in columns of the screen */
+    enum colour colour; /* where the table is drawn on a terminal */
+};
+
+/* cells are row by row; count is a multiple of column_count when the table is printed. */
+struct table {
+    struct writing text;      /* of all cells, each NUL-terminated */
+    struct table_cell *cells; /* count of them */
+    size_t count, capacity;
+    size_t column_count; /* 1..TABLE_COLUMN_COUNT_MAX */
+    size_t left_count;   /* the first so many columns are flush left, the others right */
+};
+
+void table_init(struct table *table, size_t column_count, size_t left_count);
+void table_deinit(struct table *table);
+/* The next cell, left to right and down.  Foreign text is made visible (writing_append_visible). */
+void table_put(struct table *table, const char *string);
+void table_put_coloured(struct table *table, const char *string, enum colour colour);
+void table_put_number(struct table *table, uint64_t number);
+/* The text of a cell, until the next one is put. */
+const char *table_cell_text(const struct table *table, const struct table_cell *cell);
+/* The width of the widest cell of each column. */
+void table_measure(const struct table *table, size_t widths[TABLE_COLUMN_COUNT_MAX]);
+/* Appends the lines, each after indent spaces, none with blanks at its end. */
+void table_print(const struct table *table, size_t indent, struct writing *text);
+
+#endif

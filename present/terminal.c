@@ -1,0 +1,455 @@
+#include "present/terminal.h"
+
+#include "harness/base/size.h"
+#include "harness/op/rounding.h"
+#include "present/refusals.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void append_size(struct writing *text, uint64_t size_bytes)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print(size_bytes, size);
+    writing_append(text, size);
+}
+
+static void append_setup(struct writing *text, const struct setup *setup)
+{
+    writing_append(text, "target ");
+    writing_append_visible(text, setup->target);
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        writing_append(text, " ");
+        writing_append_visible(text, setup->options[i].key);
+        writing_append(text, "=");
+        writing_append_visible(text, setup->options[i].value);
+    }
+    if (setup->chip[0] != '\0') {
+        writing_append(text, ", chip ");
+        writing_append_visible(text, setup->chip);
+    }
+    if (setup->capacity_bytes > 0) {
+        writing_append(text, ", capacity ");
+        append_size(text, setup->capacity_bytes);
+    }
+    if (setup->host_count > 1) {
+        writing_append_format(text, ", %u hosts", setup->host_count);
+    }
+    if (setup->has_regret_max) {
+        writing_append_format(text, ", %" PRIu64 " regrets allowed", setup->regret_max);
+    }
+    if (setup->has_rounding) {
+        char rounding[ROUNDING_TEXT_BYTES];
+        rounding_print(&setup->rounding, rounding);
+        writing_append_format(text, ", rounding %s", rounding);
+    }
+}
+
+static bool is_same_rounding(const struct setup *a, const struct setup *b)
+{
+    const struct target_rounding *left = &a->rounding;
+    const struct target_rounding *right = &b->rounding;
+    return a->has_rounding == b->has_rounding && left->kind == right->kind &&
+           left->steps == right->steps && left->smallest_bytes == right->smallest_bytes &&
+           left->overhead_bytes == right->overhead_bytes;
+}
+
+static bool is_same_setup(const struct setup *a, const struct setup *b)
+{
+    bool is_same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 &&
+                   a->seed == b->seed && a->capacity_bytes == b->capacity_bytes &&
+                   a->host_count == b->host_count && a->option_count == b->option_count &&
+                   a->has_regret_max == b->has_regret_max && a->regret_max == b->regret_max &&
+                   is_same_rounding(a, b);
+    for (uint32_t i = 0; is_same && i < a->option_count; i++) {
+        is_same = strcmp(a->options[i].key, b->options[i].key) == 0 &&
+                  strcmp(a->options[i].value, b->options[i].value) == 0;
+    }
+    return is_same;
+}
+
+/* Kinds of op that are drawn more often or more rarely than by themselves. */
+static void append_weights(struct writing *text, const struct setup *setup)
+{
+    const char *separator = "; weights ";
+    for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+        if (setup->weights[kind] == 100) {
+            continue;
+        }
+        writing_append_format(text, "%s%s:%u", separator, op_kind_info((enum op_kind)kind)->name,
+                              setup->weights[kind]);
+        separator = " ";
+    }
+}
+
+static void append_lanes(struct writing *text, const struct report_lanes *lanes)
+{
+    if (lanes->strategy[0] == '\0') {
+        return;
+    }
+    if (lanes->lane_count != 0) {
+        writing_append_format(text, "; %" PRIu64 " lanes", lanes->lane_count);
+    }
+    if (lanes->schedule_count == 0) {
+        writing_append(text, "; all schedules");
+    } else {
+        writing_append_format(text, "; %" PRIu64 " schedules", lanes->schedule_count);
+    }
+    writing_append_format(text, " by %s, on %s%s", lanes->strategy, lanes->backend,
+                          lanes->checks_races ? ", races checked" : "");
+}
+
+static void append_part(struct writing *text, const struct report_part *part,
+                        const struct setup *common)
+{
+    writing_append(text, "  ");
+    writing_append_visible(text, part->name);
+    if (strcmp(part->name, part->scenario) != 0) {
+        writing_append(text, " = ");
+        writing_append_visible(text, part->scenario);
+    }
+    if (!is_same_setup(part->setup, common)) {
+        writing_append_format(text, ": seed %" PRIu64 ", ", part->setup->seed);
+        append_setup(text, part->setup);
+    }
+    if (part->faults != NULL && part->faults[0] != '\0') {
+        writing_append_format(text, "; faults %s", part->faults);
+        if (part->fault_period > 1) {
+            writing_append_format(text, " in one trial of %" PRIu64, part->fault_period);
+        }
+    }
+    if (part->trace != NULL && part->trace[0] != '\0') {
+        writing_append(text, "; from ");
+        writing_append_visible(text, part->trace);
+    }
+    append_lanes(text, &part->lanes);
+    append_weights(text, part->setup);
+    writing_append(text, "\n");
+}
+
+static void append_bounds(struct writing *text, const struct report_start *start)
+{
+    char duration[SIZE_TEXT_BYTES];
+    if (start->duration_ns != UINT64_MAX) {
+        duration_print(start->duration_ns, duration);
+        writing_append_format(text, ", %s", duration);
+    }
+    if (start->part_count > 0 && start->parts[0].op_count_max != UINT64_MAX) {
+        writing_append_format(text, ", %" PRIu64 " ops a scenario", start->parts[0].op_count_max);
+    }
+}
+
+void terminal_start(struct writing *text, const struct report_start *start)
+{
+    writing_append_format(text, "hbmstress %s: seed %" PRIu64 "%s%s, ", start->subcommand,
+                          start->setup->seed, start->seed_source == NULL ? "" : " ",
+                          start->seed_source == NULL ? "" : start->seed_source);
+    append_setup(text, start->setup);
+    append_bounds(text, start);
+    append_lanes(text, &start->lanes);
+    writing_append(text, "\n");
+    if (start->file != NULL) {
+        writing_append(text, "  ");
+        writing_append_visible(text, start->file);
+        writing_append(text, "\n");
+    }
+    for (size_t i = 0; i < start->part_count; i++) {
+        append_part(text, &start->parts[i], start->setup);
+    }
+}
+
+static void append_field(struct writing *text, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0') {
+        return;
+    }
+    writing_append_format(text, "  %-8s", name);
+    writing_append_visible(text, value);
+    writing_append(text, "\n");
+}
+
+static void append_largest(struct writing *text, const struct oracle_largest *largest)
+{
+    if (largest == NULL) {
+        return;
+    }
+    writing_append_format(text, "  %-8s", "largest");
+    refusals_append_largest(text, largest);
+    writing_append(text, "\n");
+}
+
+void terminal_finding(struct writing *text, const struct report_finding *finding)
+{
+    if (finding->is_only_counted) {
+        return;
+    }
+    const struct verdict *verdict = finding->verdict;
+    const char *title = verdict->kind == VERDICT_UNKNOWN    ? "UNKNOWN"
+                        : verdict->kind == VERDICT_DISPUTED ? "DISPUTED"
+                        : finding->is_known                 ? "KNOWN "
+                                                            : "BROKEN ";
+    writing_append(text, title);
+    if (finding->rule != NULL) {
+        writing_append_visible(text, finding->rule);
+    }
+    writing_append_format(text, ": op %lu", (unsigned long)verdict->op);
+    if (finding->place.scenario != NULL) {
+        writing_append_format(text, ", trial %" PRIu64 " of ", finding->place.trial);
+        writing_append_visible(text, finding->place.scenario);
+        writing_append_format(text, ", seed %" PRIu64, finding->seed);
+    }
+    writing_append(text, "\n");
+    append_field(text, "finding", finding->signature);
+    append_field(text, "reason", verdict->reason);
+    append_field(text, "message", finding->message);
+    append_largest(text, finding->largest);
+    if (finding->repro != NULL) {
+        append_field(text, "repro", finding->repro);
+        writing_append_format(text, "  %-8s%" PRIu64, "ops",
+                              (finding->op_count - finding->switch_count));
+        if (finding->lane_count > 0) {
+            writing_append_format(text, " in %" PRIu64 " lanes, %" PRIu64 " switches",
+                                  finding->lane_count, finding->switch_count);
+        }
+        writing_append(text, "\n");
+    }
+    append_field(text, "proof", finding->certificate);
+    append_field(text, "replay", finding->replay);
+    if (finding->repeats.is_unrepeated) {
+        append_field(text, "repeats", "unrepeated: the list did not show it again");
+    }
+}
+
+void terminal_found(struct writing *text, const struct report_finding *finding)
+{
+    writing_append(text, finding->is_known ? "found (known): " : "found: ");
+    writing_append_visible(text, finding->signature);
+    writing_append_format(text, ", in trial %" PRIu64 " of ", finding->place.trial);
+    writing_append_visible(text, finding->place.scenario);
+    writing_append(text, "\n");
+    append_field(text, "hang", finding->hang);
+}
+
+void terminal_oom(struct writing *text, const struct report_finding *finding)
+{
+    const struct verdict *verdict = finding->verdict;
+    writing_append_format(text, "op %lu: out of memory, %s: requested ", (unsigned long)verdict->op,
+                          verdict_name(verdict->kind));
+    append_size(text, verdict->requested_bytes);
+    writing_append(text, ", free ");
+    append_size(text, verdict->free_bytes);
+    writing_append(text, "\n");
+    append_field(text, "reason", verdict->reason);
+    append_field(text, "message", finding->message);
+    append_largest(text, finding->largest);
+    append_field(text, "proof", finding->certificate);
+}
+
+uint64_t per_second(uint64_t count, uint64_t duration_ns)
+{
+    const uint64_t microseconds = duration_ns / 1000;
+    if (microseconds == 0) {
+        return 0;
+    }
+    return count > UINT64_MAX / 1000000 ? count / microseconds * 1000000
+                                        : count * 1000000 / microseconds;
+}
+
+void terminal_seconds(struct writing *text, uint64_t duration_ns)
+{
+    writing_append_seconds(text, duration_ns);
+    writing_append(text, " s");
+}
+
+void terminal_unknown(struct writing *text, const struct report_end *end)
+{
+    for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
+        const uint64_t unknown = end->totals.unknown_by_class[i];
+        if (unknown > 0) {
+            writing_append_format(text, ", %" PRIu64 " unknown of %" PRIu64 " allowed (%s)",
+                                  unknown, end->allowed.unknown[i],
+                                  oom_class_name((enum oom_class)i));
+        }
+    }
+}
+
+static void append_unrepeated(struct writing *text, const struct report_end *end)
+{
+    if (end->totals.unrepeated > 0) {
+        writing_append_format(text, ", %" PRIu64 " unrepeated of %" PRIu64 " allowed",
+                              end->totals.unrepeated, end->allowed.unrepeated);
+    }
+}
+
+/* Every promise is kept.  What the run does not answer for is counted, too. */
+static void append_kept(struct writing *text, const struct report_end *end)
+{
+    const struct run_totals *totals = &end->totals;
+    const bool has_known = end->exit_code == 0 && end->known_count > 0;
+    writing_append(text, has_known ? "nothing but known findings" : "every promise kept");
+    if (!has_known &&
+        totals->excused + totals->unknown + totals->unrepeated + totals->not_modelled == 0) {
+        writing_append(text, ", every OOM judged");
+    }
+    if (totals->excused > 0) {
+        writing_append_format(text, ", %" PRIu64 " answer%s not judged", totals->excused,
+                              totals->excused == 1 ? "" : "s");
+    }
+    terminal_unknown(text, end);
+    append_unrepeated(text, end);
+}
+
+/* No promise is broken for certain, and more is left open than allowed. */
+static void append_open(struct writing *text, const struct report_end *end)
+{
+    writing_append(text, report_allowed_is_unknown(&end->allowed, &end->totals)
+                             ? "no promise broken, but an OOM stayed unknown"
+                             : "no promise broken for certain, but a verdict cannot be repeated");
+    if (end->allowed.has_unknown_rate) {
+        terminal_unknown(text, end);
+    }
+    append_unrepeated(text, end);
+}
+
+void terminal_meaning(struct writing *text, const struct report_end *end)
+{
+    const struct run_totals *totals = &end->totals;
+    /* Exit code 4, where the rest matters, is no failure of ours. */
+    const bool is_cut = end->is_interrupted &&
+                        totals->broken + totals->premature + totals->not_modelled == 0 &&
+                        !report_allowed_is_exceeded(&end->allowed, totals);
+    if (totals->disputed > 0) {
+        writing_append(text, "internal error: the two judges disagree, so no verdict counts");
+    } else if (end->exit_code == 0 || is_cut) {
+        append_kept(text, end);
+    } else if (end->exit_code == 1) {
+        writing_append(text, "a promise was broken");
+        append_unrepeated(text, end);
+    } else if (end->exit_code == 3 && totals->unknown == 0 && totals->not_modelled > 0) {
+        writing_append(text, "no promise broken, but not every trial could be modelled");
+    } else if (end->exit_code == 3) {
+        append_open(text, end);
+    } else {
+        writing_append(text, "the harness failed");
+    }
+}
+
+/* One line, or none when nothing was regretted. */
+static void append_regret(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->regretted == 0) {
+        return;
+    }
+    const char *separator = " (";
+    writing_append_format(text, "regret: %" PRIu64 " requests cost more than necessary",
+                          totals->regretted);
+    for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++) {
+        if (totals->regrets[kind] == 0) {
+            continue;
+        }
+        writing_append_format(text, "%s%" PRIu64 " %s", separator, totals->regrets[kind],
+                              regret_info((enum regret_kind)kind)->name);
+        separator = ", ";
+    }
+    char evicted[SIZE_TEXT_BYTES], moved[SIZE_TEXT_BYTES];
+    size_print_field(totals->regretted_evicted_bytes, evicted);
+    size_print_field(totals->regretted_moved_bytes, moved);
+    writing_append_format(text, "): beyond the cheapest plans, %s evicted and %s moved", evicted,
+                          moved);
+    if (totals->regrets_unknown > 0) {
+        writing_append_format(text, "; for %" PRIu64 " more, no cheapest plan was found in time",
+                              totals->regrets_unknown);
+    }
+    writing_append(text, "\n");
+}
+
+/* A line for each thing that the contract leaves open. */
+static void append_not_checked(struct writing *text, const struct run_totals *totals)
+{
+    for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
+        if (totals->not_checked[i] > 0) {
+            writing_append_format(text, "not checked: %s\n",
+                                  not_checked_info((enum not_checked)i)->what);
+        }
+    }
+}
+
+/* Of the job, which break no promise: "3 hangs (1 after an out-of-memory, 2 without a word), ". */
+static void append_hangs(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->hangs == 0) {
+        return;
+    }
+    writing_append_format(text,
+                          "%" PRIu64 " hang%s of the job (%" PRIu64 " after an out-of-memory, "
+                          "%" PRIu64 " without a word), ",
+                          totals->hangs, totals->hangs == 1 ? "" : "s", totals->hangs_of_oom,
+                          totals->hangs_without_word);
+}
+
+/* Of the job, which break no promise. */
+static void append_standstills(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->standstills > 0) {
+        writing_append_format(
+            text,
+            "%" PRIu64 " standstill%s of the clients (%" PRIu64 " that one could have ended), ",
+            totals->standstills, totals->standstills == 1 ? "" : "s", totals->standstills_ordered);
+    }
+}
+
+/* Of the job, too. */
+static void append_shortages(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->shortages > 0) {
+        writing_append_format(text, "%" PRIu64 " shortage%s of the shared device, ",
+                              totals->shortages, totals->shortages == 1 ? "" : "s");
+    }
+}
+
+void terminal_end(struct writing *text, const struct report_end *end)
+{
+    refusals_append_line(text, NULL, &end->totals);
+    terminal_closing(text, end);
+}
+
+void terminal_closing(struct writing *text, const struct report_end *end)
+{
+    const struct run_totals *totals = &end->totals;
+    append_not_checked(text, totals);
+    append_regret(text, totals);
+    writing_append(text, end->is_interrupted ? "interrupted; so far " : "");
+    terminal_meaning(text, end);
+    writing_append_format(text, ": %" PRIu64 " ops, ", totals->ops);
+    if (totals->skipped > 0) {
+        writing_append_format(text, "%" PRIu64 " skipped, ", totals->skipped);
+    }
+    writing_append_format(
+        text, "%" PRIu64 " OOMs (%" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64 " unknown",
+        totals->ooms, totals->justified, totals->premature, totals->unknown);
+    if (totals->excused > 0) {
+        writing_append_format(text, ", %" PRIu64 " not judged", totals->excused);
+    }
+    writing_append_format(text, "), %" PRIu64 " broken, ", totals->broken);
+    if (totals->late > 0) {
+        writing_append_format(text, "%" PRIu64 " granted late, ", totals->late);
+    }
+    append_hangs(text, totals);
+    append_standstills(text, totals);
+    append_shortages(text, totals);
+    if (end->known_count > 0) {
+        writing_append_format(text, "%" PRIu64 " known finding%s, ", end->known_count,
+                              end->known_count == 1 ? "" : "s");
+    }
+    if (totals->schedules > 0) {
+        writing_append_format(text, "%" PRIu64 " schedules with %" PRIu64 " switches, ",
+                              totals->schedules, totals->switches);
+    }
+    if (totals->not_modelled > 0) {
+        writing_append_format(text, "%" PRIu64 " trials not modelled, ", totals->not_modelled);
+    }
+    terminal_seconds(text, end->elapsed_ns);
+    writing_append_format(text, "; seed %" PRIu64 "%s%s\n", end->seed,
+                          end->seed_source == NULL ? "" : " ",
+                          end->seed_source == NULL ? "" : end->seed_source);
+}

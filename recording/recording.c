@@ -1,0 +1,342 @@
+#include "recording/recording.h"
+
+#include "campaign/base/file.h"
+#include "campaign/base/target_path.h"
+#include "campaign/plan/lookup.h"
+#include "campaign/process/target_probe.h"
+#include "formats/common/import_comments.h"
+#include "harness/lanes/lanes.h"
+#include "harness/op/ops_file.h"
+#include "targets/plugin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What the command line fixes, in the form that importers want: everything else empty. */
+static enum exit_code init_fixed(struct setup *fixed, const struct recording_options *options)
+{
+    *fixed = (struct setup){0};
+    return setup_override(fixed, options->run);
+}
+
+static bool is_option_given(const struct recording_options *options, const char *key)
+{
+    for (uint32_t i = 0; i < options->run->option_count; i++) {
+        if (strcmp(options->run->options[i].key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By name, or two paths of one plug-in. */
+static bool is_same_target(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0 || (plugin_is_named(a) && plugin_is_named(b) && file_is_same(a, b));
+}
+
+/* With another target than the file's, the file's options are promises that this one never made:
+ * only those of the command line hold.  named_target is the file's; "" = it names none. */
+static void drop_options(const char *path, const char *named_target,
+                         const struct recording_options *options, struct setup *setup)
+{
+    struct writing dropped;
+    char named_path[FILE_PATH_BYTES];
+    target_path_find(path, named_target, named_path);
+    if (options->run->target == NULL || named_target[0] == '\0' ||
+        is_same_target(options->run->target, named_path)) {
+        return;
+    }
+    writing_init(&dropped);
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        if (!is_option_given(options, setup->options[i].key)) {
+            writing_append_format(&dropped, " %s=%s", setup->options[i].key,
+                                  setup->options[i].value);
+        }
+    }
+    if (dropped.length > 0) {
+        message_note(
+            "%s: its options are for target %s and are not passed to %s:%s; --target-option passes them",
+            path, named_target, options->run->target, writing_string(&dropped));
+    }
+    if (setup->has_rounding && !options->run->has_rounding) {
+        message_note(
+            "%s: its rounding is for target %s and does not hold for %s; --rounding sets one", path,
+            named_target, options->run->target);
+    }
+    setup->option_count = 0;
+    setup->has_rounding = false;
+    writing_deinit(&dropped);
+}
+
+/* Puts the command line over what is in the file; a list must not be on hosts that are not there
+ * then. */
+static enum exit_code override_setup(const char *path, const char *named_target,
+                                     const struct recording_options *options,
+                                     struct recording *recording)
+{
+    char reason[96];
+    drop_options(path, named_target, options, &recording->setup);
+    const enum exit_code code = setup_override(&recording->setup, options->run);
+    if (code != EXIT_KEPT || options->run->host_count == 0) {
+        return code;
+    }
+    for (size_t i = 0; i < recording->ops.count; i++) {
+        const unsigned host = recording->ops.ops[i].host;
+        if (host >= options->run->host_count) {
+            snprintf(reason, sizeof reason, "op %zu is on host %u: --hosts must be %u or more", i,
+                     host, host + 1);
+            return fail_in_file(path, 0, 0, reason);
+        }
+    }
+    return EXIT_KEPT;
+}
+
+/* What is said of tokens must not be lost on a file that has none. */
+static enum exit_code check_tokens(const char *path, const struct recording_options *options,
+                                   const struct format *format)
+{
+    const char *given = options->kv_bytes_per_token > 0     ? "--kv-bytes-per-token"
+                        : options->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
+                                                            : NULL;
+    if (given == NULL || format == &format_azure_llm) {
+        return EXIT_KEPT;
+    }
+    return message_fail(EXIT_USAGE,
+                        "%s: %s applies to a request trace, and this file has the format %s", path,
+                        given, format->name);
+}
+
+/* Of an import, whether it made a list or not. */
+static void take_report(struct import *import, struct recording *recording)
+{
+    memcpy(recording->message, import->message, sizeof import->message);
+    recording->message_line = import->message_line;
+    memcpy(recording->assumed, import->assumed, sizeof import->assumed);
+    recording->compile_report = import->compile_report;
+    import->compile_report = NULL; /* the recording's now */
+}
+
+/* Whether the log can be explained although nothing is imported. */
+static bool is_told_alone(const struct log_story *story, enum import_result result)
+{
+    return story->verdict != LOG_VERDICT_NOTHING &&
+           (story->verdict != LOG_VERDICT_OOM || result == IMPORT_UNRECOGNISED);
+}
+
+/* A line of a directory's log is one of the file whose failure was to be imported. */
+static enum exit_code fail_in_log(const char *path, const struct import_error *error,
+                                  const struct log_story *story)
+{
+    char file[FILE_PATH_BYTES];
+    if (story->file_count == 0 || story->first == LOG_EVENT_UNKNOWN) {
+        return fail_in_file(path, error->line, error->column, error->reason);
+    }
+    snprintf(file, sizeof file, "%s/%s", path, story->files[story->events[story->first].file]);
+    return fail_in_file(file, error->line, error->column, error->reason);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* What is explained without a list, where explain reads; else the failure. */
+static enum exit_code accept_without_list(const char *path, enum import_result result,
+                                          const struct import_error *error, struct import *import,
+                                          struct recording *recording)
+{
+    const bool is_report = import->compile_report != NULL;
+    if (!recording->accepts_no_list || !(is_report || is_told_alone(&recording->story, result))) {
+        return fail_in_log(path, error, &recording->story);
+    }
+    if (is_report) {
+        take_report(import, recording);
+    }
+    snprintf(recording->why_no_list, sizeof recording->why_no_list, "%s",
+             result == IMPORT_UNRECOGNISED ? "no importer reads this message" : error->reason);
+    return EXIT_KEPT;
+}
+
+enum exit_code recording_import(const char *path, struct recording_options options,
+                                struct recording *recording, struct writing *notes)
+{
+    struct setup fixed;
+    char named_target[SETUP_VALUE_BYTES];
+    enum exit_code code = init_fixed(&fixed, &options);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    const struct import_options imported = {.fixed = &fixed,
+                                            .kv_bytes_per_token = options.kv_bytes_per_token,
+                                            .kv_tokens_per_second = options.kv_tokens_per_second,
+                                            .with_stacks = recording->with_stacks};
+    struct import import;
+    struct import_error error = {0};
+    import_init(&import);
+    const enum import_result result = (recording->accepts_no_list && is_directory(path)
+                                           ? import_directory_and_log
+                                           : import_file_and_log)(
+        path, options.format, &imported, &import, &recording->story, &error);
+    if (result != IMPORT_OK) {
+        code = accept_without_list(path, result, &error, &import, recording);
+        import_deinit(&import);
+        return code;
+    }
+    recording->setup = import.setup;
+    op_list_copy(&recording->ops, &import.ops);
+    memcpy(named_target, import.named_target, sizeof named_target);
+    import_print_comments(&import, notes);
+    recording->format = import.format;
+    recording->view = import.view;
+    memcpy(recording->assumed, import.assumed, sizeof import.assumed);
+    memcpy(recording->told, import.told, sizeof import.told);
+    memcpy(recording->message, import.message, sizeof import.message);
+    memcpy(recording->settings, import.settings, sizeof import.settings);
+    recording->message_line = import.message_line;
+    memcpy(recording->devices, import.devices, sizeof import.devices);
+    take_report(&import, recording);
+    recording->said = import.said;
+    recording->said_count = import.said_count;
+    import.said = NULL; /* the recording's now */
+    recording->stacks = import.stacks;
+    import.stacks = NULL;
+    import_deinit(&import);
+    code = check_tokens(path, &options, recording->format);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    return override_setup(path, named_target, &options, recording);
+}
+
+/* Whoever gives a log, packed or not, instead of a list is told what takes one. */
+static enum exit_code fail_in_ops(const char *path, const struct ops_file_error *error)
+{
+    char reason[sizeof error->reason + 128];
+    const bool is_foreign = strncmp(error->reason, "not a", 5) == 0; /* no .ops file, no text */
+    const char *help =
+        "; hbmstress import makes one from a log, and hbmstress replay --compare reads the log itself";
+    snprintf(reason, sizeof reason, "%s%s", error->reason, is_foreign ? help : "");
+    return fail_in_file(path, error->line, error->column, reason);
+}
+
+static enum exit_code read_ops(const char *path, const struct recording_options *options,
+                               struct recording *recording)
+{
+    struct ops_file_error error = {0};
+    char named_target[SETUP_VALUE_BYTES];
+    if (ops_file_read(path, &recording->setup, &recording->ops, &error) != OPS_FILE_OK) {
+        return fail_in_ops(path, &error);
+    }
+    memcpy(named_target, recording->setup.target, sizeof named_target);
+    return override_setup(path, named_target, options, recording);
+}
+
+static enum exit_code choose_capacity(const char *path, struct setup *setup)
+{
+    const struct chip *chip = setup->chip[0] == '\0' ? NULL : chip_find(setup->chip);
+    if (setup->capacity_bytes == 0 && chip != NULL) {
+        setup->capacity_bytes = chip->capacity_bytes;
+    }
+    if (setup->capacity_bytes == 0) {
+        return fail_in_file(path, 0, 0, "it names no capacity; give --capacity or --chip");
+    }
+    return EXIT_KEPT;
+}
+
+/* What the command line names is where the user is; what the list names, where the list is. */
+static enum exit_code find_target(const char *path, const struct recording_options *options,
+                                  struct recording *recording)
+{
+    return lookup_target_of_list(options->run->target == NULL ? path : NULL,
+                                 recording->setup.target, &recording->target);
+}
+
+/* A list with lanes needs a target that a scheduler can run, unless they run freely. */
+static enum exit_code check_lanes(const char *path, const struct recording_options *options,
+                                  const struct recording *recording)
+{
+    char reason[LANES_WHY_NOT_BYTES];
+    if (!lanes_are_in(&recording->ops) || options->run->lanes.backend == LANE_BACKEND_FREE ||
+        !lanes_why_not_scheduled(recording->target, reason)) {
+        return EXIT_KEPT;
+    }
+    return message_fail(EXIT_USAGE, "%s: target '%s' cannot be run with lanes: %s", path,
+                        recording->setup.target, reason);
+}
+
+static enum exit_code read_recording(const char *path, const struct recording_options *options,
+                                     bool any_format, struct recording *recording)
+{
+    struct writing notes;
+    setup_init(&recording->setup);
+    op_list_init(&recording->ops);
+    writing_init(&notes);
+    enum exit_code code = any_format ? recording_import(path, *options, recording, &notes)
+                                     : read_ops(path, options, recording);
+    writing_deinit(&notes);
+    if (code == EXIT_KEPT && recording->why_no_list[0] != '\0') {
+        return EXIT_KEPT;
+    }
+    if (code == EXIT_KEPT) {
+        code = choose_capacity(path, &recording->setup);
+    }
+    if (code == EXIT_KEPT && lanes_are_in(&recording->ops) &&
+        lanes_why_not_list(&recording->ops) != NULL) {
+        code = fail_in_file(path, 0, 0, lanes_why_not_list(&recording->ops));
+    }
+    if (code == EXIT_KEPT) {
+        code = find_target(path, options, recording);
+    }
+    if (code == EXIT_KEPT) {
+        code = check_lanes(path, options, recording);
+    }
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    struct target_probe target_probe;
+    return target_probe_run(recording->target, &recording->setup, path,
+                            options->run->trial_timeout_ns, &target_probe);
+}
+
+enum exit_code recording_read(const char *path, struct recording_options options, bool any_format,
+                              struct recording *recording)
+{
+    *recording = (struct recording){0};
+    return read_recording(path, &options, any_format, recording);
+}
+
+enum exit_code recording_read_to_tell(const char *path, struct recording_options options,
+                                      struct recording *recording)
+{
+    *recording = (struct recording){.accepts_no_list = true};
+    return read_recording(path, &options, true, recording);
+}
+
+enum exit_code recording_read_to_show(const char *path, struct recording_options options,
+                                      struct recording *recording)
+{
+    *recording = (struct recording){.accepts_no_list = true, .with_stacks = true};
+    return read_recording(path, &options, true, recording);
+}
+
+bool recording_capacity_is_assumed(const struct recording *recording)
+{
+    const char *facts = recording->assumed;
+    return strncmp(facts, "capacity ", 9) == 0 || strstr(facts, "\ncapacity ") != NULL;
+}
+
+void recording_deinit(struct recording *recording)
+{
+    log_story_deinit(&recording->story);
+    op_list_deinit(&recording->ops);
+    compile_report_destroy(recording->compile_report);
+    recording->compile_report = NULL;
+    stacks_destroy(recording->stacks);
+    recording->stacks = NULL;
+    free(recording->said);
+    recording->said = NULL;
+}

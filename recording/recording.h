@@ -1,0 +1,64 @@
+/* A recorded list, read from a file, with what the command line overrides and its target: what
+ * replay, explain and shrink begin with. */
+#ifndef RECORDING_RECORDING_H
+#define RECORDING_RECORDING_H
+
+#include "campaign/plan/run_options.h"
+#include "formats/formats.h"
+#include "harness/run/run.h"
+
+/* How a file is read.  Texts belong to the caller. */
+struct recording_options {
+    const struct run_options *run;                     /* what goes over the setup of the file */
+    const char *format;                                /* by name; NULL: it is recognised */
+    uint64_t kv_bytes_per_token, kv_tokens_per_second; /* of request traces; 0 = the default */
+};
+
+struct recording {
+    struct setup setup;
+    struct op_list ops;
+    const struct target *target;
+    const struct format *format; /* NULL: read as ops */
+    enum import_view view;
+    struct said *said; /* what the file says happened; said_count of them */
+    size_t said_count;
+    /* as in struct import */
+    char assumed[IMPORT_NOTES_BYTES];
+    char told[IMPORT_NOTES_BYTES];
+    char message[IMPORT_MESSAGE_BYTES];
+    size_t message_line;
+    char devices[OP_HOST_COUNT_MAX][IMPORT_DEVICE_BYTES];
+    struct compile_report *compile_report; /* owned; NULL: FILE is none, or of another reader */
+    bool accepts_no_list;                  /* see recording_read_to_tell */
+    bool with_stacks;                      /* see recording_read_to_show */
+    struct stacks *stacks;  /* owned; of what ops make; NULL: not asked for, or FILE has none */
+    struct log_story story; /* what the file tells as the log of a job */
+    char why_no_list[IMPORT_REASON_BYTES]; /* "" = there is a list; else all that is set is the
+                                            * story, and compile_report with its message */
+    char settings[IMPORT_SETTINGS_BYTES];
+};
+
+/* Reads an .ops file, - being standard input; with any_format every format that `import` knows. The
+ * target is opened once, so that what it refuses is told now.  EXIT_KEPT, or another code after one
+ * message; deinit in both cases. */
+enum exit_code recording_read(const char *path, struct recording_options options, bool any_format,
+                              struct recording *recording);
+/* The same of every format, and of a directory of logs; but a compiler's report of which no list
+ * can be made, and a log that tells of something else than an out-of-memory, or of one that no
+ * importer reads, are no failure: why_no_list says what is missing, and there are no ops and no
+ * target. */
+enum exit_code recording_read_to_tell(const char *path, struct recording_options options,
+                                      struct recording *recording);
+/* The same, and with the stacks that the file has. */
+enum exit_code recording_read_to_show(const char *path, struct recording_options options,
+                                      struct recording *recording);
+void recording_deinit(struct recording *recording);
+
+/* Whether the capacity is no fact of the file, but chosen by its importer. */
+bool recording_capacity_is_assumed(const struct recording *recording);
+
+/* Imports a file of any format; notes are lines about what was assumed.  The same codes. */
+enum exit_code recording_import(const char *path, struct recording_options options,
+                                struct recording *recording, struct writing *notes);
+
+#endif

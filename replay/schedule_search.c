@@ -1,0 +1,264 @@
+#include "replay/schedule_search.h"
+
+#include "campaign/base/clock.h"
+#include "campaign/process/child.h"
+#include "explore/strategies/strategies.h"
+#include "harness/base/check.h"
+#include "harness/base/json.h"
+#include "present/terminal.h"
+#include "replay/private/schedule_search_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static void put_line(struct schedule_search *schedule_search)
+{
+    output_line(&schedule_search->output, &schedule_search->text);
+    writing_clear(&schedule_search->text);
+}
+
+static void put_text(struct schedule_search *schedule_search)
+{
+    output_text(&schedule_search->output, &schedule_search->text);
+    output_flush(&schedule_search->output);
+    writing_clear(&schedule_search->text);
+}
+
+static void print_start(struct schedule_search *schedule_search)
+{
+    struct report_start start = {.subcommand = "replay",
+                                 .setup = &schedule_search->recording->setup,
+                                 .file = schedule_search->path,
+                                 .duration_ns = UINT64_MAX};
+    lane_options_report(&schedule_search->wanted, &start.lanes);
+    (void)reporter_start(&schedule_search->reporter, &start);
+}
+
+/* --- the search, in the child --- */
+
+static void save_answer(void *context, const struct run *run, const struct verdict *verdict)
+{
+    const struct schedule_search *schedule_search = context;
+    struct search_state *state = schedule_search->state;
+    if (verdict->kind == VERDICT_PREMATURE && state->refused_count < RUN_FINDING_COUNT_MAX &&
+        schedule_search_find_refused(state, verdict->mechanism) == NULL) {
+        struct refused *refused = &state->refused[state->refused_count++];
+        memcpy(refused->mechanism, verdict->mechanism, sizeof refused->mechanism);
+        refused->largest = run_find_largest(run, ORACLE_LARGEST_NODES);
+    }
+}
+
+/* The lists of the findings, each behind its count of ops. */
+static void answer_lists(const struct search_state *state, const struct trial *trial, int file)
+{
+    for (size_t i = 0; i < state->findings.count; i++) {
+        const struct op_list *ops = trial_list(trial, &state->findings.findings[i]);
+        const uint64_t count = ops->count;
+        (void)(file_write_all(file, &count, sizeof count) &&
+               file_write_all(file, ops->ops, ops->count * sizeof *ops->ops));
+    }
+}
+
+static void search_list(void *context, int file)
+{
+    struct schedule_search *schedule_search = context;
+    struct search_state *state = schedule_search->state;
+    const struct recording *recording = schedule_search->recording;
+    const struct run_listener listener = {schedule_search, save_answer};
+    const struct lanes_witness witness = last_words_witness(schedule_search->words);
+    struct lanes_search search = lane_options_search(&schedule_search->wanted,
+                                                     recording->setup.seed);
+    struct trial trial;
+    search.witness = &witness;
+    state->is_refused = !lanes_search(recording->target, &recording->setup, &schedule_search->plain,
+                                      &search, &listener, &trial, &state->found, state->reason);
+    state->totals = trial.totals;
+    if (trial.totals.not_modelled > 0) {
+        message_note("the search ended: it met what is not modelled: %s", trial.why_not_modelled);
+    }
+    run_findings_copy(&state->findings, &trial.findings);
+    run_findings_settle(&state->findings);
+    answer_lists(state, &trial, file);
+    trial_deinit(&trial);
+    state->is_done = true;
+}
+
+/* The target never came back from a call. */
+static void note_death(struct schedule_search *schedule_search, const struct death *death)
+{
+    struct search_state *state = schedule_search->state;
+    struct run_finding *finding = &state->findings.findings[0];
+    *finding = (struct run_finding){
+        .verdict = {.kind = VERDICT_BROKEN, .rule = death_rule(death), .op = death->progress.op},
+        .count = 1};
+    state->findings.count = 1;
+    death_describe(death, finding->verdict.reason);
+    death_signature(death, finding->signature);
+    last_words_take(schedule_search->words, &schedule_search->broken);
+    state->totals.broken++;
+    state->totals.schedules = state->found.schedule_count;
+}
+
+/* --- the end --- */
+
+static void print_search(struct schedule_search *schedule_search)
+{
+    const struct lanes_found *found = &schedule_search->state->found;
+    const struct run_totals *totals = &schedule_search->state->totals;
+    char strategy[LANE_STRATEGY_TEXT_BYTES];
+    struct writing *text = &schedule_search->text;
+    json_open(text, "search");
+    json_add_string(text, "strategy", lane_strategy_print(&schedule_search->wanted, strategy));
+    json_add_number(text, "schedules", found->schedule_count);
+    json_add_boolean(text, "complete", found->is_complete);
+    if (schedule_search->wanted.strategy == &strategy_exhaustive) {
+        json_add_number(text, "interleavings", found->interleavings);
+        json_add_number(text, "pruned", found->pruned);
+        json_add_number(text, "bound", found->bound);
+        json_add_boolean(text, "diverged", found->diverged);
+    }
+    if (found->pct_depth != 0) {
+        json_add_number(text, "depth", found->pct_depth);
+        json_add_number(text, "n", found->pct_participants);
+        json_add_number(text, "k", found->pct_decisions);
+    }
+    json_close(text);
+    put_line(schedule_search);
+    lane_options_conclude(&schedule_search->wanted, found, text);
+    writing_append_format(text, ", %" PRIu64 " broken\n", (totals->broken + totals->premature));
+    put_text(schedule_search);
+}
+
+static enum exit_code print_end(struct schedule_search *schedule_search, bool is_interrupted)
+{
+    struct report_end end = {.seed = schedule_search->recording->setup.seed,
+                             .trials = 1,
+                             .is_interrupted = is_interrupted,
+                             .totals = schedule_search->state->totals,
+                             .elapsed_ns = clock_now_ns() - schedule_search->start_ns};
+    enum exit_code code = totals_exit_code(&end.totals);
+    /* A search that was cut short has not shown that every promise is kept. */
+    if (code == EXIT_KEPT && is_interrupted) {
+        code = EXIT_HARNESS;
+    }
+    end.exit_code = (int)code;
+    (void)reporter_end(&schedule_search->reporter, &end);
+    return schedule_search->output.is_failed ? EXIT_HARNESS : code;
+}
+
+static enum exit_code fail_check(const struct schedule_search *schedule_search,
+                                 const struct death *death)
+{
+    char words[DEATH_WORDS_BYTES];
+    death_describe(death, words);
+    return message_fail(EXIT_HARNESS, "%s: %s", schedule_search->path, words);
+}
+
+static enum exit_code run_search(struct schedule_search *schedule_search)
+{
+    const struct child_job job = {.work = search_list,
+                                  .context = schedule_search,
+                                  .is_interruptible = true,
+                                  .duration_ns = UINT64_MAX};
+    struct writing answer;
+    const struct search_state *state = schedule_search->state;
+    struct death *death = &schedule_search->words->death;
+    enum exit_code code = EXIT_KEPT;
+    writing_init(&answer);
+    const enum child_end end = child_work(&job, &answer, death);
+    if (end == CHILD_NOT_BORN) {
+        code = message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
+    } else if (death->kind == DEATH_CHECK) {
+        code = fail_check(schedule_search, death);
+    } else if (death->kind != DEATH_NONE) {
+        note_death(schedule_search, death);
+    } else if (end == CHILD_DONE && state->is_refused) {
+        code = message_fail(EXIT_USAGE, "%s: %s", schedule_search->path, state->reason);
+    }
+    const struct verdict *first = &state->findings.findings[0].verdict;
+    if (code == EXIT_KEPT && state->findings.count > 0 && first->kind == VERDICT_DISPUTED) {
+        code = message_fail(
+            EXIT_HARNESS,
+            "internal error: the two judges disagree on op %lu: %s. Nothing was saved. "
+            "Please report this with the command line and the seed above.",
+            (unsigned long)first->op, first->reason);
+    } else if (code == EXIT_KEPT) {
+        code = schedule_search_save(schedule_search, &answer, death->kind != DEATH_NONE);
+    }
+    writing_deinit(&answer);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    print_search(schedule_search);
+    return print_end(schedule_search, end == CHILD_STOPPED && death->kind == DEATH_NONE);
+}
+
+static enum exit_code check_list(struct schedule_search *schedule_search)
+{
+    struct schedule_switch *switches;
+    const char *wrong = lane_options_wrong(&schedule_search->wanted);
+    (void)lanes_take_schedule(&schedule_search->recording->ops, &schedule_search->plain, &switches);
+    free(switches);
+    if (wrong != NULL) {
+        return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
+    }
+    if (!lanes_are_in(&schedule_search->plain)) {
+        return message_fail(EXIT_USAGE,
+                            "%s: all ops are in one lane, so there is nothing to interleave",
+                            schedule_search->path);
+    }
+    return EXIT_KEPT;
+}
+
+static struct lane_options complete_options(const struct run_options *run,
+                                            const struct setup *setup)
+{
+    struct lane_options wanted = run->lanes;
+    if (!wanted.has_schedules && wanted.strategy == &strategy_exhaustive) {
+        wanted.has_schedules = true; /* all of them */
+    }
+    wanted.checks_races = setup->checks_races;
+    return lane_options_completed(&wanted, setup);
+}
+
+enum exit_code schedule_search_run(const char *path, const struct run_options *run,
+                                   const struct recording *recording)
+{
+    struct schedule_search schedule_search = {.path = path,
+                                              .run = run,
+                                              .recording = recording,
+                                              .start_ns = clock_now_ns(),
+                                              .wanted = complete_options(run, &recording->setup)};
+    op_list_init(&schedule_search.plain);
+    op_list_init(&schedule_search.broken);
+    output_init(&schedule_search.output, run->is_json);
+    reporter_init(&schedule_search.reporter, output_report, &schedule_search.output);
+    death_set_op_timeout(run->op_timeout_ns);
+    enum exit_code code = check_list(&schedule_search);
+    void *memory = mmap(NULL, sizeof(struct search_state), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    schedule_search.words = last_words_create();
+    if (code == EXIT_KEPT && (memory == MAP_FAILED || schedule_search.words == NULL)) {
+        code = message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
+    }
+    if (code == EXIT_KEPT) {
+        schedule_search.state = memory;
+        print_start(&schedule_search);
+        code = run_search(&schedule_search);
+    }
+    if (schedule_search.words != NULL) {
+        last_words_destroy(schedule_search.words);
+    }
+    if (memory != MAP_FAILED) {
+        (void)munmap(memory, sizeof(struct search_state));
+    }
+    writing_deinit(&schedule_search.text);
+    reporter_deinit(&schedule_search.reporter);
+    writing_deinit(&schedule_search.replay);
+    op_list_deinit(&schedule_search.plain);
+    op_list_deinit(&schedule_search.broken);
+    return code;
+}

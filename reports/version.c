@@ -1,6 +1,0 @@
-#include "reports/version.h"
-
-const char *version_text(void)
-{
-    return HBMSTRESS_VERSION;
-}

@@ -1,0 +1,197 @@
+/* Texts of a target's API: values in place of words, and nothing of a hostile name is more than
+ * text. */
+#include "present/bug_program.h"
+#include "present/bug_report.h"
+#include "present/bug_text.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <string.h>
+
+static const struct bug_word words[] = {{"block", "b1"}, {"size", "@block"}};
+
+static void expect_text(const char *template, const char *wanted)
+{
+    struct writing text;
+    writing_init(&text);
+    bug_text_append(&text, template, words, 2);
+    ck_assert_str_eq(writing_string(&text), wanted);
+    writing_deinit(&text);
+}
+
+START_TEST(a_word_becomes_its_value)
+{
+    expect_text("@block = f(@block);", "b1 = f(b1);");
+    expect_text("at_@block", "at_b1");
+    expect_text("@block", "b1");
+}
+END_TEST
+
+START_TEST(a_value_is_not_looked_into)
+{
+    expect_text("@size", "@block");
+}
+END_TEST
+
+START_TEST(what_is_no_word_stays)
+{
+    expect_text("@blocks @ @@ @block_ @unknown a@", "@blocks @ @@ @block_ @unknown a@");
+    expect_text("@@block", "@b1");
+    expect_text("", "");
+}
+END_TEST
+
+START_TEST(lines_are_indented_and_ended)
+{
+    struct writing text;
+    writing_init(&text);
+    bug_text_append_lines(&text, "a\n\n@block", words, 2, 4);
+    bug_text_append_lines(&text, NULL, words, 2, 4);
+    ck_assert_str_eq(writing_string(&text), "    a\n\n    b1\n");
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(markdown_has_no_markup_of_a_name)
+{
+    struct writing text;
+    writing_init(&text);
+    bug_text_append_markdown(&text, "*/ `x`\n# <b>[a](b) \x1b[31m");
+    ck_assert_str_eq(writing_string(&text),
+                     "\\*/ \\`x\\`\\\\x0a\\# \\<b\\>\\[a\\](b) \\\\x1b\\[31m");
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(no_line_ends_a_code_block)
+{
+    struct writing text;
+    writing_init(&text);
+    bug_text_append_code(&text, "c", "a\n````\n\x1b[2J");
+    ck_assert_str_eq(writing_string(&text), "`````c\na\n````\n\\x1b[2J\n`````\n");
+    writing_deinit(&text);
+}
+END_TEST
+
+/* --- programs --- */
+
+static const struct target_api api = {
+    .language = "c",
+    .build = "cc @source -o @program",
+    .head = "#include <heap.h>",
+    .create = "heap_t heap = heap_create(@capacity);",
+    .alloc = "void *@block = take(heap, @size);",
+    .free = "give(heap, @block, @size);",
+};
+
+static const struct bug_call calls[] = {
+    {.kind = BUG_ALLOC,
+     .op = 3,
+     .block = 0,
+     .asked_bytes = 100,
+     .size_bytes = 128,
+     .taken_bytes = 128},
+    {.kind = BUG_FREE, .op = 5, .block = 0, .size_bytes = 128},
+    {.kind = BUG_REFUSED, .op = 6, .block = 1, .asked_bytes = 900, .size_bytes = 960},
+};
+
+/* Its reason and target are what a file may say. */
+static struct bug make_bug(void)
+{
+    return (struct bug){.api = &api,
+                        .target = "*/ int main(void) { `x` }",
+                        .calls = calls,
+                        .call_count = 3,
+                        .block_count = 2,
+                        .sign = BUG_SIGN_REFUSED,
+                        .reason = "*/ <b> fits",
+                        .capacity_bytes = 1024,
+                        .granule_bytes = 64,
+                        .need_bytes = 960,
+                        .align_bytes = 64,
+                        .has_places = true,
+                        .to = 1024};
+}
+
+static bool has_text(const struct writing *text, const char *wanted)
+{
+    return strstr(writing_string(text), wanted) != NULL;
+}
+
+START_TEST(a_call_is_a_statement)
+{
+    const struct bug bug = make_bug();
+    struct writing text;
+    writing_init(&text);
+    bug_program_append(&bug, &text);
+    ck_assert(has_text(&text, "    heap_t heap = heap_create(1024);\n"));
+    ck_assert(has_text(&text, "    /* op 3: b0, 100 bytes */\n    void *b0 = take(heap, 128);\n"));
+    ck_assert(has_text(&text, "    give(heap, b0, 128);\n"));
+    ck_assert(has_text(&text, "    void *b1 = take(heap, 960);\n    if (!(b1 == NULL)) {\n"));
+    ck_assert(has_text(&text, "    report_refused(1);\n"));
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(no_name_reaches_a_program)
+{
+    const struct bug bug = make_bug();
+    struct writing text;
+    writing_init(&text);
+    bug_program_append(&bug, &text);
+    ck_assert(!has_text(&text, "`x`"));
+    ck_assert(!has_text(&text, "<b>"));
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(a_program_needs_the_texts_of_its_calls)
+{
+    struct bug bug = make_bug();
+    struct bug_call aligned = calls[0];
+    ck_assert_ptr_null(bug_program_flaw(&bug));
+    bug.sign = BUG_SIGN_TAKEN;
+    ck_assert_ptr_nonnull(bug_program_flaw(&bug));
+    bug.sign = BUG_SIGN_CONTENTS;
+    ck_assert_ptr_null(bug_program_flaw(&bug));
+    aligned.align_bytes = 4096;
+    bug.calls = &aligned;
+    bug.call_count = 1;
+    ck_assert_ptr_nonnull(bug_program_flaw(&bug));
+}
+END_TEST
+
+START_TEST(a_picture_shows_what_is_live)
+{
+    struct bug bug = make_bug();
+    struct writing text;
+    writing_init(&text);
+    bug.call_count = 1;
+    bug_picture_append(&bug, &text);
+    ck_assert(has_text(&text, "[########...."));
+    ck_assert(has_text(&text, "  [0x0, 0x80)  128 bytes  b0\n  [0x80, 0x400)  896 bytes  free\n"));
+    writing_clear(&text);
+    bug.has_places = false;
+    bug_picture_append(&bug, &text);
+    ck_assert_uint_eq(text.length, 0);
+    writing_deinit(&text);
+}
+END_TEST
+
+Suite *suite_of_bug_text(void)
+{
+    Suite *suite = suite_create("bug_text");
+    TCase *tcase = tcase_create("all");
+    tcase_add_test(tcase, a_word_becomes_its_value);
+    tcase_add_test(tcase, a_value_is_not_looked_into);
+    tcase_add_test(tcase, what_is_no_word_stays);
+    tcase_add_test(tcase, lines_are_indented_and_ended);
+    tcase_add_test(tcase, markdown_has_no_markup_of_a_name);
+    tcase_add_test(tcase, no_line_ends_a_code_block);
+    tcase_add_test(tcase, a_call_is_a_statement);
+    tcase_add_test(tcase, no_name_reaches_a_program);
+    tcase_add_test(tcase, a_program_needs_the_texts_of_its_calls);
+    tcase_add_test(tcase, a_picture_shows_what_is_live);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,220 @@
+/* Memory over time keeps its peaks in few points, and its trend is not decided by a spike. */
+#include "present/memory_chart.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <string.h>
+
+static void add_point(struct memory_track *track, uint64_t op_count, uint64_t used_bytes,
+                      uint64_t capacity_bytes)
+{
+    memory_track_add(track, (struct memory_point){op_count, used_bytes, capacity_bytes});
+}
+
+START_TEST(points_stay_few_in_order_and_keep_the_peak)
+{
+    struct memory_track track = {0};
+    for (uint64_t i = 1; i <= 100000; i++) {
+        add_point(&track, i, i == 4711 ? 999 : i % 7, 1000);
+    }
+    bool has_peak = false;
+    ck_assert_uint_le(track.point_count, MEMORY_TRACK_POINT_COUNT_MAX);
+    ck_assert_uint_ge(track.point_count, MEMORY_TRACK_POINT_COUNT_MAX / 2);
+    for (uint64_t i = 0; i < track.point_count; i++) {
+        ck_assert(i == 0 || track.points[i].op_count > track.points[i - 1].op_count);
+        has_peak |= track.points[i].used_bytes == 999;
+    }
+    ck_assert(has_peak);
+    ck_assert_uint_eq(track.peak.used_bytes, 999);
+    ck_assert_uint_eq(track.peak.op_count, 4711);
+    ck_assert_uint_eq(track.last.op_count, 100000);
+    ck_assert_uint_eq(track.points[track.point_count - 1].op_count, 100000);
+}
+END_TEST
+
+START_TEST(the_peak_is_exact_to_the_byte_on_the_largest_device)
+{
+    struct memory_track track = {0};
+    const uint64_t capacity_bytes = UINT64_C(1) << 50;
+    for (uint64_t i = 0; i < 1000; i++) {
+        add_point(&track, i, i <= 500 ? i : 1000 - i, capacity_bytes);
+    }
+    bool has_peak = false;
+    for (uint64_t i = 0; i < track.point_count; i++) {
+        has_peak |= track.points[i].used_bytes == 500;
+    }
+    ck_assert(has_peak);
+    ck_assert_uint_eq(track.peak.used_bytes, 500);
+    ck_assert_uint_eq(track.peak.op_count, 500);
+}
+END_TEST
+
+START_TEST(of_two_devices_one_is_fuller_and_one_has_the_peak)
+{
+    struct memory_track track = {0};
+    add_point(&track, 1, 999999, 1000000);
+    ck_assert_uint_eq(track.peak.op_count, 1);
+    add_point(&track, 2, 1999997, 2000000);
+    ck_assert_uint_eq(track.fullest.op_count, 1);
+    ck_assert_uint_eq(track.peak.op_count, 2);
+    add_point(&track, 3, 1999999, 2000000);
+    ck_assert_uint_eq(track.fullest.op_count, 3);
+    ck_assert_uint_eq(track.peak.op_count, 3);
+}
+END_TEST
+
+/* A small device that was nearly full before a large one that is half full. */
+START_TEST(no_peak_below_what_is_in_use_is_told)
+{
+    struct memory_track track = {0};
+    struct writing text;
+    const struct memory_chart chart = {.alarm_percent = 90};
+    const struct memory_device device = {"job", &track};
+    add_point(&track, 1, UINT64_C(63) << 20, UINT64_C(64) << 20);
+    add_point(&track, 2, UINT64_C(9) << 30, UINT64_C(16) << 30);
+    add_point(&track, 3, UINT64_C(8) << 30, UINT64_C(16) << 30);
+    writing_init(&text);
+    (void)memory_chart_draw(&chart, &device, &text);
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), "job  8.00 GiB / 16.00 GiB  ["));
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), "  peak 9.00 GiB (56%) at op 2\n"));
+    ck_assert_ptr_nonnull(
+        strstr(writing_string(&text),
+               "\nALARM  job used 63.00 MiB of 64.00 MiB (98%, the alarm is at 90%) at op 1\n"));
+    writing_clear(&text);
+    memory_chart_json(&chart, &device, &text);
+    ck_assert_ptr_nonnull(
+        strstr(writing_string(&text), ",\"peak_bytes\":9663676416,\"peak_op\":2,"));
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), "\"alarm\":true"));
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(samples_at_one_op_are_one_point)
+{
+    struct memory_track track = {0};
+    for (uint64_t i = 0; i < 1000; i++) {
+        add_point(&track, 5, i, 1000);
+    }
+    ck_assert_uint_eq(track.point_count, 1);
+    ck_assert_uint_eq(track.points[0].used_bytes, 999);
+}
+END_TEST
+
+START_TEST(a_trend_is_told_in_spite_of_spikes)
+{
+    struct memory_track track = {0};
+    int64_t slope = 0;
+    for (uint64_t i = 0; i < 60; i++) {
+        add_point(&track, i * 100, 1000 + i * 5 + (i % 10 == 3 ? 100000 : 0), 1000000);
+    }
+    ck_assert(memory_trend(&track, &slope));
+    ck_assert_int_eq(slope, 50);
+}
+END_TEST
+
+START_TEST(there_is_no_trend_over_different_devices_or_two_points)
+{
+    struct memory_track two = {0}, other = {0};
+    int64_t slope = 7;
+    add_point(&two, 1, 1, 10);
+    add_point(&two, 2, 2, 10);
+    for (uint64_t i = 0; i < 9; i++) {
+        add_point(&other, i, i, 10 + i);
+    }
+    ck_assert(!memory_trend(&two, &slope));
+    ck_assert(!memory_trend(&other, &slope));
+    ck_assert_int_eq(slope, 7);
+}
+END_TEST
+
+START_TEST(extreme_numbers_do_not_overflow)
+{
+    struct memory_track track = {0};
+    int64_t slope = 0;
+    for (uint64_t i = 0; i < 5; i++) {
+        add_point(&track, i, i % 2 == 0 ? 0 : UINT64_MAX, 1);
+    }
+    ck_assert(memory_trend(&track, &slope));
+    ck_assert_uint_eq(memory_share(&track.fullest), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device)
+{
+    char text[MEMORY_TEXT_BYTES];
+    memory_print((UINT64_C(18) << 30) + (UINT64_C(459) << 20), UINT64_C(31) << 30, text);
+    ck_assert_str_eq(text, "18.45 GiB");
+    memory_print(1023, 1024, text);
+    ck_assert_str_eq(text, "1.00 KiB");
+    memory_print(1018, 1024, text);
+    ck_assert_str_eq(text, "0.99 KiB");
+    memory_print(UINT64_MAX, UINT64_MAX, text);
+    ck_assert_str_eq(text, "17179869184.00 GiB");
+    memory_print(UINT64_MAX, 0, text);
+    ck_assert_str_eq(text, "18446744073709551615.00 B");
+    memory_print(0, 0, text);
+    ck_assert_str_eq(text, "0.00 B");
+}
+END_TEST
+
+static void draw_chart(unsigned width, unsigned alarm_percent, struct writing *text)
+{
+    struct memory_track track = {0};
+    const struct memory_chart chart = {.width = width, .alarm_percent = alarm_percent};
+    const struct memory_device device = {"a\033[31m\njob", &track};
+    add_point(&track, 1, 90, 100);
+    add_point(&track, 2, 50, 100);
+    writing_init(text);
+    const size_t lines = memory_chart_draw(&chart, &device, text);
+    size_t count = 0;
+    for (size_t i = 0; i < text->length; i++) {
+        count += text->bytes[i] == '\n';
+    }
+    ck_assert_uint_eq(count, lines);
+}
+
+START_TEST(names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape)
+{
+    struct writing text;
+    draw_chart(0, 90, &text);
+    ck_assert_ptr_null(strchr(writing_string(&text), '\033'));
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), "\\x1b[31m\\x0ajob"));
+    ck_assert_ptr_nonnull(
+        strstr(writing_string(&text), "50.00 B / 100.00 B  [##########----------]  50%"));
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(an_alarm_is_told_at_its_share_and_not_below)
+{
+    struct writing text;
+    draw_chart(0, 90, &text);
+    ck_assert_ptr_nonnull(strstr(writing_string(&text), "\nALARM  "));
+    writing_deinit(&text);
+    draw_chart(0, 91, &text);
+    ck_assert_ptr_null(strstr(writing_string(&text), "ALARM"));
+    writing_deinit(&text);
+    draw_chart(0, 0, &text);
+    ck_assert_ptr_null(strstr(writing_string(&text), "ALARM"));
+    writing_deinit(&text);
+}
+END_TEST
+
+Suite *suite_of_memory_track(void)
+{
+    Suite *suite = suite_create("memory_track");
+    TCase *tests = tcase_create("memory_track");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, points_stay_few_in_order_and_keep_the_peak);
+    tcase_add_test(tests, the_peak_is_exact_to_the_byte_on_the_largest_device);
+    tcase_add_test(tests, of_two_devices_one_is_fuller_and_one_has_the_peak);
+    tcase_add_test(tests, no_peak_below_what_is_in_use_is_told);
+    tcase_add_test(tests, samples_at_one_op_are_one_point);
+    tcase_add_test(tests, a_trend_is_told_in_spite_of_spikes);
+    tcase_add_test(tests, there_is_no_trend_over_different_devices_or_two_points);
+    tcase_add_test(tests, extreme_numbers_do_not_overflow);
+    tcase_add_test(tests, sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device);
+    tcase_add_test(tests, names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape);
+    tcase_add_test(tests, an_alarm_is_told_at_its_share_and_not_below);
+    return suite;
+}

@@ -1,0 +1,485 @@
+/* What a campaign shows while it runs: it never leaves its place on the screen, and never acts on a
+ * pipe. */
+#include "present/amount.h"
+#include "present/text_width.h"
+#include "present/watch.h"
+#include "tests/helpers/suite.h"
+#include "tests/present/report_campaigns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH_MIN = 20, WIDTH_MAX = 200, JOB_COUNT = 60 };
+#define SECOND UINT64_C(1000000000)
+
+static struct writing text;
+static struct watch watch;
+
+static void start_watch(bool is_terminal, bool has_colour, unsigned width)
+{
+    watch_init(&watch, is_terminal, has_colour);
+    watch_resize(&watch, width, 0);
+}
+
+static void release_text(void)
+{
+    writing_deinit(&text);
+}
+
+static const char *draw_campaign(const struct report_campaign *campaign)
+{
+    writing_clear(&text);
+    watch_print(&watch, campaign, SECOND, &text);
+    return writing_string(&text);
+}
+
+static const char *draw_number(unsigned number)
+{
+    return draw_campaign(&campaign_get(number)->campaign);
+}
+
+/* The bytes of the escape sequence at string; 0 = there is none. */
+static size_t escape_length(const char *string)
+{
+    if (string[0] != '\033') {
+        return 0;
+    }
+    ck_assert_int_eq(string[1], '[');
+    size_t length = 2 + strspn(string + 2, "0123456789;");
+    ck_assert_ptr_nonnull(strchr("AKJm", string[length]));
+    return length + 1;
+}
+
+/* What the screen shows, without escape sequences. */
+static void expect_no_line_above(const char *drawn, unsigned width, unsigned lines_wanted)
+{
+    unsigned columns = 0, lines = 0;
+    for (size_t i = 0; drawn[i] != '\0';) {
+        size_t escape = escape_length(drawn + i), length = 1;
+        const unsigned char byte = (unsigned char)drawn[i];
+        if (escape == 0 && byte == '\n') {
+            columns = 0;
+            lines++;
+        } else if (escape == 0 && byte != '\r') {
+            ck_assert_msg(byte >= 0x20 && byte != 0x7f, "byte %02x", byte);
+            columns += (unsigned)text_character_width(drawn + i, &length);
+        }
+        ck_assert_msg(columns <= width, "line %u is wider than %u in\n%.3000s", lines, width,
+                      drawn);
+        i += escape == 0 ? length : escape;
+    }
+    ck_assert_uint_eq(lines, lines_wanted);
+    ck_assert_uint_eq(columns, 0);
+}
+
+static unsigned count_of(const char *string, const char *part)
+{
+    unsigned count = 0;
+    for (const char *at = strstr(string, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+static void expect_part(const char *drawn, const char *part)
+{
+    ck_assert_msg(strstr(drawn, part) != NULL, "no '%s' in\n%.3000s", part, drawn);
+}
+
+START_TEST(no_line_is_wider_than_the_terminal)
+{
+    for (unsigned width = 1; width <= WIDTH_MAX; width += width < WIDTH_MIN ? 6 : 1) {
+        for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
+            start_watch(true, width % 2 == 0, width);
+            const char *drawn = draw_number(i);
+            expect_no_line_above(drawn, width,
+                                 (unsigned)campaign_get(i)->campaign.result_count + 2);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_wide_terminal_shows_every_column)
+{
+    start_watch(true, false, 120);
+    const char *drawn = draw_number(2);
+    expect_part(
+        drawn,
+        "\rjob   progress     trials  ops/s justified premature unknown found   left\033[K\n");
+    expect_part(
+        drawn, "storm [#####-----]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
+    expect_part(
+        drawn, "leak  [##########]    204  10000         3         0       0     1       \033[K\n");
+    expect_part(
+        drawn, "late  skipped           0      0         0         0       0     0       \033[K\n");
+    expect_part(
+        drawn, "waits [#---------]      0      0         0         0       0     0   18 m\033[K\n");
+    expect_part(
+        drawn,
+        "12 m, 18 m left: 4 findings, 2 of 4 jobs done, 18204 trials, 91.2M ops (126.6k/s), 9.9M OOMs (9.8M justified,");
+}
+END_TEST
+
+START_TEST(a_narrow_terminal_leaves_columns_out_and_cuts_no_number)
+{
+    static const struct {
+        unsigned width;
+        const char *titles, *storm;
+    } rows[] = {
+        {76, "job   progress     trials  ops/s justified premature unknown found   left",
+         "storm [#####-----]  18000 130.0k      9.8M         8       2     2   12 m"},
+        {70, "job   progress trials  ops/s justified premature unknown found   left",
+         "storm [###---]  18000 130.0k      9.8M         8       2     2   12 m"},
+        {69, "job   progress     trials justified premature unknown found   left",
+         "storm [#####-----]  18000      9.8M         8       2     2   12 m"},
+        {60, "job   progress     trials premature unknown found   left",
+         "storm [#####-----]  18000         8       2     2   12 m"},
+        {50, "job   progress     premature unknown found   left",
+         "storm [#####-----]         8       2     2   12 m"},
+        {40, "job   progress   premature found   left", "storm [####----]         8     2   12 m"},
+        {30, "job   progress   found   left", "storm [####----]     2   12 m"},
+        {21, "job   progress found", "storm [###---]     2"},
+        {13, "job   found", "storm     2"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[128];
+        start_watch(true, false, rows[i].width);
+        const char *drawn = draw_number(2);
+        (void)snprintf(line, sizeof line, "\r%s\033[K\n", rows[i].titles);
+        expect_part(drawn, line);
+        (void)snprintf(line, sizeof line, "\n%s\033[K\n", rows[i].storm);
+        expect_part(drawn, line);
+    }
+}
+END_TEST
+
+static const char *draw_names(unsigned width, const char *const *job_names, size_t count)
+{
+    static struct report_result results[4];
+    static const struct report_end end = {.elapsed_ns = SECOND};
+    const struct report_campaign campaign = {
+        .results = results, .result_count = count, .end = &end, .duration_left_ns = 9 * SECOND};
+    for (size_t i = 0; i < count; i++) {
+        results[i] = (struct report_result){
+            .name = job_names[i], .trials = 1, .finding_count = 7, .done = 1, .due = 10};
+    }
+    start_watch(true, false, width);
+    return draw_campaign(&campaign);
+}
+
+START_TEST(names_that_begin_alike_are_told_apart)
+{
+    static const char *const alike[] = {"recompilation_churn", "recompilation_churn_faults"};
+    const char *drawn = draw_names(120, alike, 2);
+    expect_part(drawn, "\nrecompilation_churn        [#---------] ");
+    expect_part(drawn, "\nrecompilation_churn_faults [#---------] ");
+    drawn = draw_names(80, alike, 2);
+    expect_part(drawn, "\nrecompi.._churn [------] ");
+    expect_part(drawn, "\nrecompi..faults [------] ");
+    drawn = draw_names(40, alike, 2);
+    expect_part(drawn, "found   left");
+    expect_part(drawn, "\nrecompil..n_churn [------]     7    9 s");
+    expect_part(drawn, "\nrecompil.._faults [------]     7    9 s");
+    static const char *const middle[] = {"fragmentation_storm_a_and_its_faults",
+                                         "fragmentation_storm_b_and_its_faults"};
+    drawn = draw_names(80, middle, 2);
+    expect_part(drawn, "\nfragmentation_storm_a_and_its_faults [---------] ");
+    expect_part(drawn, "\nfragmentation_storm_b_and_its_faults [---------] ");
+    expect_part(drawn, "found   left");
+    ck_assert_ptr_null(strstr(drawn, "trials justified"));
+    drawn = draw_names(50, middle, 2);
+    expect_part(drawn, "\nfragmentation_st..a_and_its_faults [------]     7\033[K\n");
+    expect_part(drawn, "\nfragmentation_st..b_and_its_faults [------]     7\033[K\n");
+    drawn = draw_names(40, middle, 2);
+    expect_part(drawn, " found\033[K\n");
+    ck_assert_uint_eq(count_of(drawn, "     7\033[K\n"), 2);
+}
+END_TEST
+
+START_TEST(hostile_names_keep_the_columns_aligned)
+{
+    static const char *const hostile[] = {"<script>alert(1)</script>\"'&", "\033[2J\r\n\x9b",
+                                          "\xe4\xb8\xad\xe6\x96\x87\xe5\xad\x97",
+                                          "e\xcc\x81\xcc\xb2\xe2\x80\x8d"};
+    const char *drawn = draw_names(120, hostile, 4);
+    expect_part(drawn, "\n<script>alert(1)</script>\"'& [#---------] ");
+    expect_part(drawn, "\n\\x1b[2J\\x0d\\x0a\\x9b          [#---------] ");
+    expect_part(drawn,
+                "\n\xe4\xb8\xad\xe6\x96\x87\xe5\xad\x97                       [#---------] ");
+    expect_part(drawn, "\ne\xcc\x81\xcc\xb2\xe2\x80\x8d                            [#---------] ");
+    for (unsigned width = 13; width < 100; width++) {
+        draw_names(width, hostile, 4);
+        for (unsigned line = 1; line < 5; line++) {
+            ck_assert_msg(watch.line_widths[line] == watch.line_widths[0], "line %u at %u: %u",
+                          line, width, watch.line_widths[line]);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_terminal_that_became_narrower_has_wrapped_what_was_drawn)
+{
+    start_watch(true, false, 120);
+    draw_number(2); /* five lines of 75 columns, one of 119 */
+    watch_resize(&watch, 60, 0);
+    const char *drawn = draw_number(2);
+    ck_assert_msg(strncmp(drawn, "\033[12A\r", 6) == 0, "%s", drawn + 1);
+    expect_no_line_above(drawn, 59, 6);
+    watch_resize(&watch, 200, 0);
+    ck_assert_int_eq(strncmp(draw_number(2), "\033[6A\r", 5), 0);
+    watch_resize(&watch, 200, 5);
+    drawn = draw_number(2);
+    expect_part(drawn, "\n3 more jobs ");
+    expect_no_line_above(drawn, 199, 4);
+}
+END_TEST
+
+START_TEST(a_redraw_begins_where_the_last_one_began)
+{
+    char up[16];
+    start_watch(true, false, 80);
+    ck_assert_uint_eq(count_of(draw_number(2), "A\r"), 0);
+    ck_assert_uint_eq(watch.lines_drawn, 6);
+    for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
+        snprintf(up, sizeof up, "\033[%uA\r", watch.lines_drawn);
+        const char *drawn = draw_number(i);
+        ck_assert_int_eq(strncmp(drawn, up, strlen(up)), 0);
+        ck_assert_uint_eq(watch.lines_drawn, count_of(drawn, "\n"));
+        ck_assert_str_eq(drawn + strlen(drawn) - 3, "\033[J");
+    }
+}
+END_TEST
+
+START_TEST(a_cleared_table_is_gone_and_drawn_anew)
+{
+    start_watch(true, false, 80);
+    draw_number(2);
+    ck_assert(!watch_is_due(&watch, SECOND));
+    writing_clear(&text);
+    watch_clear(&watch, &text);
+    ck_assert_str_eq(writing_string(&text), "\033[6A\r\033[J");
+    ck_assert(watch_is_due(&watch, SECOND));
+    writing_clear(&text);
+    watch_clear(&watch, &text);
+    ck_assert_uint_eq(text.length, 0);
+    ck_assert_uint_eq(count_of(draw_number(2), "A\r"), 0);
+}
+END_TEST
+
+START_TEST(a_pipe_gets_plain_lines)
+{
+    start_watch(false, true, 20);
+    ck_assert(!watch.has_colour);
+    for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
+        const char *line = draw_number(i);
+        ck_assert_ptr_null(strchr(line, '\033'));
+        ck_assert_ptr_null(strchr(line, '\r'));
+        ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
+    }
+    ck_assert_str_eq(
+        draw_number(2),
+        "12 m: 2 of 4 jobs done, 18204 trials, 91.2M ops (126.6k/s), 9.9M OOMs (9.8M justified, "
+        "8 premature, 2 unknown), 4 findings, 18 m left\n");
+    writing_clear(&text);
+    watch_clear(&watch, &text);
+    ck_assert_uint_eq(text.length, 0);
+}
+END_TEST
+
+START_TEST(colours_are_only_where_they_are_wanted)
+{
+    start_watch(true, false, 120);
+    ck_assert_ptr_null(strstr(draw_number(2), "\033[3"));
+    ck_assert_ptr_null(strstr(writing_string(&text), "\033[0m"));
+    start_watch(true, true, 120);
+    const char *drawn = draw_number(2);
+    expect_part(drawn, "        \033[31m8\033[0m       \033[33m2\033[0m     \033[31m2\033[0m");
+    expect_part(drawn, "\033[32mleak\033[0m  \033[2m[##########]\033[0m");
+    expect_part(drawn, "\033[31m12 m, 18 m left: 4 findings");
+    ck_assert_uint_eq(count_of(drawn, "\033[3") + count_of(drawn, "\033[2m"),
+                      count_of(drawn, "\033[0m"));
+    ck_assert_ptr_null(strstr(draw_number(1), "\033[31m"));
+}
+END_TEST
+
+START_TEST(names_cannot_act_on_the_terminal)
+{
+    start_watch(true, false, 200);
+    const char *drawn = draw_number(3);
+    expect_part(drawn, "\na]]>b<c>&d\"e'f\\x1b[..t>\"'&|::error::x%0A [");
+    ck_assert_ptr_null(strstr(drawn, "\033[31m"));
+    static const char name[] = "\xc3\xa9\xe4\xb8\xad\xcc\x81z";
+    const struct report_result result = {.name = name};
+    const struct report_campaign campaign = {.results = &result,
+                                             .result_count = 1,
+                                             .end = campaign_get(0)->campaign.end,
+                                             .duration_left_ns = UINT64_MAX};
+    expect_part(draw_campaign(&campaign), "\n\xc3\xa9\xe4\xb8\xad\xcc\x81z [#---------]");
+}
+END_TEST
+
+static struct report_result jobs[JOB_COUNT];
+static char names[JOB_COUNT][8];
+
+static struct report_campaign many_jobs(const struct report_end *end)
+{
+    for (int i = 0; i < JOB_COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "job%02d", i);
+        jobs[i] = (struct report_result){
+            .name = names[i], .trials = 1, .is_finished = i < 45, .done = 1, .due = 1};
+    }
+    jobs[44].finding_count = 1;
+    return (struct report_campaign){
+        .results = jobs, .result_count = JOB_COUNT, .end = end, .duration_left_ns = UINT64_MAX};
+}
+
+START_TEST(jobs_without_a_line_are_summed_in_one)
+{
+    const struct report_end end = {.elapsed_ns = 60 * SECOND};
+    const struct report_campaign campaign = many_jobs(&end);
+    start_watch(true, false, 120);
+    const char *drawn = draw_campaign(&campaign);
+    expect_no_line_above(drawn, 120, WATCH_JOB_COUNT_MAX + 3);
+    expect_part(drawn, "\n20 more jobs [##########]     20 ");
+    expect_part(drawn, "\njob23 ");
+    expect_part(drawn, "\njob44 ");
+    expect_part(drawn, "\njob59 ");
+    ck_assert_ptr_null(strstr(drawn, "\njob24 "));
+    watch.job_count_max = 2;
+    drawn = draw_campaign(&campaign);
+    expect_no_line_above(drawn, 120, 5);
+    expect_part(drawn, "\njob44 ");
+    expect_part(drawn, "\n58 more jobs [#######---]     58 ");
+}
+END_TEST
+
+START_TEST(a_job_that_nothing_bounds_moves_a_mark_with_each_trial)
+{
+    const struct report_end end = {.elapsed_ns = SECOND};
+    struct report_result result = {.name = "free", .trials = 3};
+    const struct report_campaign campaign = {
+        .results = &result, .result_count = 1, .end = &end, .duration_left_ns = UINT64_MAX};
+    start_watch(true, false, 120);
+    expect_part(draw_campaign(&campaign), "free [---#------]      3 ");
+    expect_part(writing_string(&text), " ?\033[K\n");
+    result.trials = 14;
+    expect_part(draw_campaign(&campaign), "free [----#-----]     14 ");
+}
+END_TEST
+
+START_TEST(time_left_is_estimated_where_no_bound_says_it)
+{
+    const struct report_end end = {.elapsed_ns = 60 * SECOND};
+    struct report_result results[2] = {{.name = "half", .done = 1, .due = 2},
+                                       {.name = "tenth", .done = 1, .due = 10}};
+    struct report_campaign campaign = {
+        .results = results, .result_count = 2, .end = &end, .duration_left_ns = UINT64_MAX};
+    start_watch(true, false, 120);
+    const char *drawn = draw_campaign(&campaign);
+    expect_part(drawn, " 60 s\033[K\n");
+    expect_part(drawn, " 9 m\033[K\n");
+    expect_part(drawn, "60 s, 9 m left: ");
+    campaign.duration_left_ns = 100 * SECOND;
+    drawn = draw_campaign(&campaign);
+    expect_part(drawn, " 60 s\033[K\n");
+    expect_part(drawn, " 100 s\033[K\n");
+    expect_part(drawn, "60 s, 100 s left: ");
+    campaign.duration_left_ns = UINT64_MAX;
+    results[1].done = 0;
+    expect_part(draw_campaign(&campaign), "60 s: ");
+    results[0].is_finished = results[1].is_finished = true;
+    expect_part(draw_campaign(&campaign), "60 s, 0 s left: ");
+}
+END_TEST
+
+START_TEST(a_terminal_is_drawn_four_times_a_second_and_a_pipe_each_minute)
+{
+    start_watch(true, false, 80);
+    ck_assert(watch_is_due(&watch, 0));
+    draw_number(0);
+    ck_assert(!watch_is_due(&watch, SECOND + SECOND / 4 - 1));
+    ck_assert(watch_is_due(&watch, SECOND + SECOND / 4));
+    start_watch(false, false, 80);
+    draw_number(0);
+    ck_assert(!watch_is_due(&watch, 61 * SECOND - 1));
+    ck_assert(watch_is_due(&watch, 61 * SECOND));
+}
+END_TEST
+
+START_TEST(colours_need_a_terminal_that_knows_them_and_nobody_who_minds)
+{
+    ck_assert(watch_wants_colour(true, NULL, "xterm-256color"));
+    ck_assert(watch_wants_colour(true, "", "xterm"));
+    ck_assert(!watch_wants_colour(true, "0", "xterm"));
+    ck_assert(!watch_wants_colour(true, NULL, "dumb"));
+    ck_assert(!watch_wants_colour(true, NULL, ""));
+    ck_assert(!watch_wants_colour(true, NULL, NULL));
+    ck_assert(!watch_wants_colour(false, NULL, "xterm"));
+    ck_assert(watch_wants_cursor(true, "xterm"));
+    ck_assert(!watch_wants_cursor(true, "dumb"));
+    ck_assert(!watch_wants_cursor(true, ""));
+    ck_assert(!watch_wants_cursor(true, NULL));
+    ck_assert(!watch_wants_cursor(false, "xterm"));
+}
+END_TEST
+
+START_TEST(amounts_are_short_and_never_rounded_up)
+{
+    static const struct {
+        uint64_t count;
+        const char *wanted;
+    } counts[] = {{0, "0"},
+                  {99999, "99999"},
+                  {100000, "100.0k"},
+                  {126649, "126.6k"},
+                  {999999, "999.9k"},
+                  {1000000, "1.0M"},
+                  {91200000, "91.2M"},
+                  {999999999, "999.9M"},
+                  {1000000000, "1.0G"},
+                  {UINT64_MAX, "18.4E"}};
+    static const struct {
+        uint64_t seconds;
+        const char *wanted;
+    } durations[] = {{0, "0 s"},      {119, "119 s"},     {120, "2 m"},     {7199, "119 m"},
+                     {7200, "2.0 h"}, {172799, "47.9 h"}, {172800, "2.0 d"}};
+    char amount[AMOUNT_TEXT_BYTES];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        amount_print_count(counts[i].count, amount);
+        ck_assert_str_eq(amount, counts[i].wanted);
+    }
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+        amount_print_duration(durations[i].seconds * SECOND + SECOND - 1, amount);
+        ck_assert_str_eq(amount, durations[i].wanted);
+    }
+    ck_assert_uint_eq(amount_scale(UINT64_MAX, 3, 4), UINT64_MAX / 4 * 3 + 2);
+    ck_assert_uint_eq(amount_scale(UINT64_MAX, 4, 3), UINT64_MAX);
+    ck_assert_uint_eq(amount_scale(10, 0, 7), 0);
+}
+END_TEST
+
+Suite *suite_of_reports_watch(void)
+{
+    Suite *suite = suite_create("reports_watch");
+    TCase *tests = tcase_create("watch");
+    tcase_add_checked_fixture(tests, NULL, release_text);
+    tcase_add_test(tests, no_line_is_wider_than_the_terminal);
+    tcase_add_test(tests, a_wide_terminal_shows_every_column);
+    tcase_add_test(tests, a_narrow_terminal_leaves_columns_out_and_cuts_no_number);
+    tcase_add_test(tests, names_that_begin_alike_are_told_apart);
+    tcase_add_test(tests, hostile_names_keep_the_columns_aligned);
+    tcase_add_test(tests, a_terminal_that_became_narrower_has_wrapped_what_was_drawn);
+    tcase_add_test(tests, a_redraw_begins_where_the_last_one_began);
+    tcase_add_test(tests, a_cleared_table_is_gone_and_drawn_anew);
+    tcase_add_test(tests, a_pipe_gets_plain_lines);
+    tcase_add_test(tests, colours_are_only_where_they_are_wanted);
+    tcase_add_test(tests, names_cannot_act_on_the_terminal);
+    tcase_add_test(tests, jobs_without_a_line_are_summed_in_one);
+    tcase_add_test(tests, a_job_that_nothing_bounds_moves_a_mark_with_each_trial);
+    tcase_add_test(tests, time_left_is_estimated_where_no_bound_says_it);
+    tcase_add_test(tests, a_terminal_is_drawn_four_times_a_second_and_a_pipe_each_minute);
+    tcase_add_test(tests, colours_need_a_terminal_that_knows_them_and_nobody_who_minds);
+    tcase_add_test(tests, amounts_are_short_and_never_rounded_up);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
