@@ -264,7 +264,7 @@ static int compare_chunks(const void *a, const void *b)
 {
     const struct bfc_chunk *x = a;
     const struct bfc_chunk *y = b;
-    return compare_pairs(x->address, x->line, y->address, y->line);
+    return compare_places(x->address, x->line, y->address, y->line);
 }
 
 /* Newer dumps are sorted already. */

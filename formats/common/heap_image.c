@@ -39,7 +39,7 @@ static int compare_spans(const void *a, const void *b)
 {
     const struct heap_span *x = a;
     const struct heap_span *y = b;
-    const int order = compare_pairs(x->host, x->address, y->host, y->address);
+    const int order = compare_places(x->host, x->address, y->host, y->address);
     return order != 0 ? order : compare_numbers(x->line, y->line);
 }
 
@@ -352,7 +352,7 @@ const struct heap_span *heap_image_find(const struct heap_image *image, uint8_t 
     const struct heap_span *spans = image->spans;
     size_t i;
     SEARCH_FIRST(i, 0, image->count,
-                 compare_pairs(spans[i].host, spans[i].address, host, address) >= 0);
+                 compare_places(spans[i].host, spans[i].address, host, address) >= 0);
     return i < image->count && spans[i].host == host && spans[i].address == address ? &spans[i]
                                                                                     : NULL;
 }

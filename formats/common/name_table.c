@@ -121,7 +121,7 @@ static int compare_ranked(const void *a, const void *b)
 {
     const struct ranked *left = a;
     const struct ranked *right = b;
-    return compare_pairs(right->bytes, left->index, left->bytes, right->index);
+    return compare_places(right->bytes, left->index, left->bytes, right->index);
 }
 
 uint8_t *name_table_give_tags(const struct name_table *table, tag_giver *give, void *context)

@@ -169,7 +169,7 @@ static int compare_entries(const void *a, const void *b)
 {
     const struct protobuf_entry *left = a;
     const struct protobuf_entry *right = b;
-    return compare_pairs(left->id, left->bytes.offset, right->id, right->bytes.offset);
+    return compare_places(left->id, left->bytes.offset, right->id, right->bytes.offset);
 }
 
 void protobuf_index_sort(struct protobuf_index *index)

@@ -60,7 +60,7 @@ static int compare_times(const struct svg_rect *a, const struct svg_rect *b)
 {
     return compare_then(
         compare_numbers(a->stay.begin_op, b->stay.begin_op),
-        compare_pairs(a->stay.host, a->stay.address, b->stay.host, b->stay.address));
+        compare_places(a->stay.host, a->stay.address, b->stay.host, b->stay.address));
 }
 
 /* What is needed first, and then what covers most. */
@@ -111,8 +111,8 @@ static int compare_moves(const void *a, const void *b)
 {
     const struct svg_move *x = a;
     const struct svg_move *y = b;
-    return compare_then(compare_pairs(y->is_whole, y->size_bytes, x->is_whole, x->size_bytes),
-                        compare_pairs(x->time, x->from, y->time, y->from));
+    return compare_then(compare_places(y->is_whole, y->size_bytes, x->is_whole, x->size_bytes),
+                        compare_places(x->time, x->from, y->time, y->from));
 }
 
 static void choose_moves(struct svg_record *record, struct svg_choice *choice)

@@ -171,7 +171,7 @@ static int compare_wrapped(const void *a, const void *b)
     const struct wrapped *x = a;
     const struct wrapped *y = b;
     return compare_then(
-        compare_pairs(x->year, x->entry.time.time_ns, y->year, y->entry.time.time_ns),
+        compare_places(x->year, x->entry.time.time_ns, y->year, y->entry.time.time_ns),
         compare_then(strcmp(x->id, y->id), compare_numbers(x->order, y->order)));
 }
 

@@ -20,7 +20,7 @@ static int compare_times(const void *a, const void *b)
     const struct kept_event *left = a;
     const struct kept_event *right = b;
     return compare_then((left->time_ns > right->time_ns) - (left->time_ns < right->time_ns),
-                        compare_pairs(left->time_ps, left->at, right->time_ps, right->at));
+                        compare_places(left->time_ps, left->at, right->time_ps, right->at));
 }
 
 /* Hosts in the order of their first events.  hosts[i] is the device that became host i; returns how

@@ -14,8 +14,8 @@ static int compare_addresses(const void *a, const void *b)
 {
     const struct kept_event *left = *(struct kept_event *const *)a;
     const struct kept_event *right = *(struct kept_event *const *)b;
-    const int order = compare_pairs(left->host, left->facts[MEMORY_ADDR], right->host,
-                                    right->facts[MEMORY_ADDR]);
+    const int order = compare_places(left->host, left->facts[MEMORY_ADDR], right->host,
+                                     right->facts[MEMORY_ADDR]);
     return order != 0 ? order : left < right ? -1 : left > right; /* they lie in order of time */
 }
 

@@ -59,8 +59,8 @@ static int compare_blocks(const void *a, const void *b)
 {
     const struct torch_block *x = a;
     const struct torch_block *y = b;
-    const int order = compare_pairs(x->host, x->address, y->host, y->address);
-    return order != 0 ? order : compare_pairs(x->segment, x->index, y->segment, y->index);
+    const int order = compare_places(x->host, x->address, y->host, y->address);
+    return order != 0 ? order : compare_places(x->segment, x->index, y->segment, y->index);
 }
 
 enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct import_error *error)
@@ -87,7 +87,7 @@ struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint
     struct torch_block *blocks = snapshot->blocks;
     size_t i;
     SEARCH_FIRST(i, 0, snapshot->block_count,
-                 compare_pairs(blocks[i].host, blocks[i].address, host, address) >= 0);
+                 compare_places(blocks[i].host, blocks[i].address, host, address) >= 0);
     return i < snapshot->block_count && blocks[i].host == host && blocks[i].address == address
                ? &blocks[i]
                : NULL;

@@ -33,7 +33,7 @@ static int compare_uses(const void *a, const void *b)
 {
     const struct use *x = a;
     const struct use *y = b;
-    const int order = compare_pairs(x->host, x->address, y->host, y->address);
+    const int order = compare_places(x->host, x->address, y->host, y->address);
     return order != 0 ? order : compare_numbers(x->event, y->event);
 }
 

@@ -6,7 +6,7 @@
  * Allocations that the report lists become blocks of their own, so that their names and their
  * padding are there to be looked at, as long as they find a place; what is left of the program is
  * loaded, and does not fit by exactly what the report says. */
-#include "formats/xla/private/hbm_report_plan.h"
+#include "formats/xla/private/hbm_report.h"
 
 #include "formats/common/capacity.h"
 #include "formats/common/tags.h"
@@ -554,11 +554,6 @@ enum import_result hbm_report_build(const struct hbm_report *report,
     const char *reason = check_entries(report, &at);
     if (reason == NULL) {
         reason = hbm_report_choose(report, input->fixed, &building.plan, &at);
-    }
-    if (reason == NULL &&
-        input->fixed->chip[0] != '\0') { /* its capacity is without what it keeps to itself */
-        building.plan.used_bytes -= building.plan.reserved_bytes;
-        building.plan.reserved_bytes = 0;
     }
     if (reason != NULL) {
         return fail_invalid(input, error, at, reason);

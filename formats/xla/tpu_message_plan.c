@@ -1,6 +1,6 @@
 /* Which byte counts a message that prints rounded sizes is taken to mean: such that the request is
  * refused, and, where the message leaves open whether there was room, such that it stays open. */
-#include "formats/xla/private/tpu_message_plan.h"
+#include "formats/xla/private/tpu_message.h"
 
 #include "formats/common/capacity.h"
 #include "harness/base/align.h"

@@ -11,18 +11,18 @@ static inline int compare_numbers(uint64_t left, uint64_t right)
     return (left > right) - (left < right);
 }
 
+/* The same of a place: on which host, and where there. */
+static inline int compare_places(uint64_t left_host, uint64_t left, uint64_t right_host,
+                                 uint64_t right)
+{
+    return left_host != right_host ? compare_numbers(left_host, right_host)
+                                   : compare_numbers(left, right);
+}
+
 /* The order by the first, and by the second among those that are equal there. */
 static inline int compare_then(int first, int second)
 {
     return first != 0 ? first : second;
-}
-
-/* The order of pairs of numbers, such as a host and an address there. */
-static inline int compare_pairs(uint64_t left_first, uint64_t left_second, uint64_t right_first,
-                                uint64_t right_second)
-{
-    return compare_then(compare_numbers(left_first, right_first),
-                        compare_numbers(left_second, right_second));
 }
 
 /* Ascending, in place; values may be NULL where count is 0. */
