@@ -12,10 +12,7 @@
 #include "present/table.h"
 #include "scenarios/scenarios.h"
 #include "targets/adapters/adapters.h"
-#include "targets/caching/caching.h"
-#include "targets/segments/segments.h"
 #include "targets/targets.h"
-#include "targets/threaded/races.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,6 @@
 #include "targets/targets.h"
 
 #include "targets/adapters/adapters.h"
-#include "targets/caching/caching.h"
-#include "targets/segments/segments.h"
-#include "targets/threaded/races.h"
 
 #include <string.h>
 
@@ -27,6 +24,9 @@ const struct target *const targets[] = {
     NULL,
 };
 
+const struct target *const *const target_tables[] = {targets,        races,    segments_plants,
+                                                     caching_plants, adapters, NULL};
+
 static const struct target *find_in(const struct target *const *table, const char *name)
 {
     for (size_t i = 0; table[i] != NULL; i++) {
@@ -39,11 +39,9 @@ static const struct target *find_in(const struct target *const *table, const cha
 
 const struct target *target_find(const char *name)
 {
-    const struct target *const *const tables[] = {targets, races, segments_plants, caching_plants,
-                                                  adapters};
     const struct target *found = NULL;
-    for (size_t i = 0; found == NULL && i < sizeof tables / sizeof *tables; i++) {
-        found = find_in(tables[i], name);
+    for (size_t i = 0; found == NULL && target_tables[i] != NULL; i++) {
+        found = find_in(target_tables[i], name);
     }
     return found;
 }

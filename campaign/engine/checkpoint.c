@@ -21,8 +21,8 @@ struct file_head {
     uint64_t rest_bytes; /* of the file after this head */
     uint64_t crc;        /* of them */
 };
-static const char description_magic[16] = "hbmstress camp 3";
-static const char checkpoint_magic[16] = "hbmstress mark 7";
+static const char description_magic[16] = "hbmstress camp 1";
+static const char checkpoint_magic[16] = "hbmstress mark 1";
 /* Of all versions; the last character says which one. */
 enum { MAGIC_NAME_BYTES = sizeof checkpoint_magic - 1 };
 

@@ -6,11 +6,8 @@
 #include "harness/op/ops_file.h"
 #include "scenarios/scenarios.h"
 #include "targets/adapters/adapters.h"
-#include "targets/caching/caching.h"
 #include "targets/plugin.h"
-#include "targets/segments/segments.h"
 #include "targets/targets.h"
-#include "targets/threaded/races.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -84,13 +81,11 @@ static enum exit_code lookup_library(const char *name, const struct target **tar
 
 static const char *find_nearest_target(const char *name)
 {
-    const struct target *const *const tables[] = {targets, races, segments_plants, caching_plants,
-                                                  adapters};
     const char *names[NAME_COUNT_MAX];
     size_t count = 0;
-    for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {
-        for (size_t i = 0; tables[table][i] != NULL && count < NAME_COUNT_MAX; i++) {
-            names[count++] = tables[table][i]->name;
+    for (size_t table = 0; target_tables[table] != NULL; table++) {
+        for (size_t i = 0; target_tables[table][i] != NULL && count < NAME_COUNT_MAX; i++) {
+            names[count++] = target_tables[table][i]->name;
         }
     }
     return message_nearest(name, names, count);

@@ -72,7 +72,7 @@ static enum exit_code read_start(struct reading *reading, const struct result_li
     if (!result_line_has(line, "seed", seed)) {
         return fail_line(reading, "it is of another seed; give the same --seed");
     }
-    if (until != scale->base.until_step || ops_max != scale->arguments->run.op_count_max) {
+    if (until != scale->base.until_step || ops_max != scale->options->run->op_count_max) {
         return fail_line(reading,
                          "its jobs are of another length; give the same --until and --ops");
     }
@@ -239,7 +239,7 @@ static void tell(struct scale *scale, const struct change *change)
     struct writing *text = &scale->changes;
     scale->change_count++;
     scale->alarm_count += change->is_alarm;
-    if (scale->arguments->run.is_json) {
+    if (scale->options->run->is_json) {
         json_open(text, "scale_change");
         json_add_string(text, "row", change->row);
         json_add_string(text, "what", change->what);
@@ -264,7 +264,7 @@ static bool has_run(enum scale_end end)
 static bool has_grown(const struct scale *scale, uint64_t before, uint64_t after)
 {
     return after > before &&
-           (double)(after - before) > (double)before * (double)scale->arguments->grew_max / 100.0;
+           (double)(after - before) > (double)before * (double)scale->options->grew_max / 100.0;
 }
 
 static void compare_bytes(struct scale *scale, const char *row, const char *what, uint64_t before,

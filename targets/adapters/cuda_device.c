@@ -55,15 +55,7 @@ static bool load_calls(char reason[LIBRARY_REASON_BYTES])
         {"cuMemcpyHtoDAsync_v2", &calls->copy_to_device},
         {"cuMemcpyDtoHAsync_v2", &calls->copy_to_host},
     };
-    void *handle = library_open(&library_cuda, reason);
-    if (handle == NULL) {
-        return false;
-    }
-    if (!library_find(handle, &library_cuda, wanted, sizeof wanted / sizeof *wanted, reason)) {
-        library_close(handle);
-        return false;
-    }
-    return true;
+    return library_load(&library_cuda, wanted, sizeof wanted / sizeof *wanted, reason);
 }
 
 static bool make_streams(uint64_t shared_address, int *error)

@@ -13,12 +13,8 @@ static const char *open_glibc(void *state, const struct kit_setup *setup)
         {"free", &calls.free},
         {"posix_memalign", &calls.posix_memalign},
     };
-    if (calls.malloc == NULL) {
-        void *handle = library_open(&library_glibc, reason);
-        if (handle == NULL ||
-            !library_find(handle, &library_glibc, wanted, sizeof wanted / sizeof *wanted, reason)) {
-            return reason;
-        }
+    if (!library_load(&library_glibc, wanted, sizeof wanted / sizeof *wanted, reason)) {
+        return reason;
     }
     malloc_open(state, &calls, setup);
     return NULL;
@@ -40,5 +36,6 @@ static const struct target_api api = {
     MALLOC_API_CALLS("malloc", "free", "posix_memalign"),
 };
 
-ADAPTER_TARGET(glibc, "malloc of the C library, under a limit that the adapter counts",
+ADAPTER_TARGET(glibc, "malloc:glibc",
+               "malloc of the C library, under a limit that the adapter counts", NULL,
                MALLOC_LIMITS, .api = &api);

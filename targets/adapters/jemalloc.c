@@ -5,7 +5,6 @@
 #include "targets/adapters/private/adapter.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* --- jemalloc's interface --- */
 
@@ -56,13 +55,12 @@ enum { SMALL_BYTES_MAX = 14336, PAGE_BYTES = 4096 };
 
 /* What is free waits for a clock unless it decays at once: addresses would differ from run to run.
  */
-static const char conf_name[] = "MALLOC_CONF";
-static const char conf[] = "background_thread:false,dirty_decay_ms:0,muzzy_decay_ms:0";
-
 const struct library library_jemalloc = {
     .file = "libjemalloc.so.2",
     .package = "libjemalloc2",
     .wants = "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=8192",
+    .variable = "MALLOC_CONF",
+    .value = "background_thread:false,dirty_decay_ms:0,muzzy_decay_ms:0",
 };
 
 static struct {
@@ -82,26 +80,12 @@ struct jemalloc {
 static const char *load_once(void)
 {
     static char reason[LIBRARY_REASON_BYTES];
-    static void *handle;
     static const struct library_call calls[] = {{"mallctl", &je.mallctl},
                                                 {"mallocx", &je.mallocx},
                                                 {"dallocx", &je.dallocx},
                                                 {"sallocx", &je.sallocx}};
-    if (handle != NULL) {
-        return NULL;
-    }
-    (void)setenv(conf_name, conf, 1);
-    void *opened = library_open(&library_jemalloc, reason);
-    (void)unsetenv(conf_name);
-    if (opened == NULL) {
-        return reason;
-    }
-    if (!library_find(opened, &library_jemalloc, calls, sizeof calls / sizeof *calls, reason)) {
-        library_close(opened);
-        return reason;
-    }
-    handle = opened;
-    return NULL;
+    return library_load(&library_jemalloc, calls, sizeof calls / sizeof *calls, reason) ? NULL
+                                                                                        : reason;
 }
 
 /* --- hooks --- */
@@ -357,7 +341,8 @@ static const struct target_api api = {
     .bytes = "sallocx(@block, TCACHE_NONE) + (sallocx(@block, TCACHE_NONE) > SMALL_MAX ? PAGE : 0)",
 };
 
-ADAPTER_TARGET(jemalloc, "jemalloc 5 in an arena of its own over one region",
+ADAPTER_TARGET(jemalloc, "malloc:jemalloc", "jemalloc 5 in an arena of its own over one region",
+               NULL,
                .limits = {.smallest_capacity_bytes = CAPACITY_BYTES_MIN,
                           .largest_capacity_bytes = UINT64_C(64) << 30,
                           .capacity_step_bytes = PAGE_BYTES},

@@ -69,3 +69,30 @@ bool library_find(void *handle, const struct library *library, const struct libr
     }
     return true;
 }
+
+static bool is_loaded(const struct library_call *call)
+{
+    void *found;
+    memcpy(&found, call->place, sizeof found);
+    return found != NULL;
+}
+
+bool library_load(const struct library *library, const struct library_call *calls, size_t count,
+                  char reason[LIBRARY_REASON_BYTES])
+{
+    if (is_loaded(&calls[0])) {
+        return true;
+    }
+    if (library->variable != NULL) {
+        (void)setenv(library->variable, library->value, 1);
+    }
+    void *handle = library_open(library, reason);
+    if (library->variable != NULL) {
+        (void)unsetenv(library->variable);
+    }
+    const bool is_found = handle != NULL && library_find(handle, library, calls, count, reason);
+    if (handle != NULL && !is_found) {
+        library_close(handle);
+    }
+    return is_found;
+}

@@ -41,7 +41,6 @@ struct mimalloc {
 static const char *load_once(void)
 {
     static char reason[LIBRARY_REASON_BYTES];
-    static void *handle;
     static const struct library_call calls[] = {{"mi_manage_os_memory_ex", &mi.manage_os_memory_ex},
                                                 {"mi_heap_new_in_arena", &mi.heap_new_in_arena},
                                                 {"mi_heap_destroy", &mi.heap_destroy},
@@ -50,19 +49,8 @@ static const char *load_once(void)
                                                 {"mi_free", &mi.free},
                                                 {"mi_usable_size", &mi.usable_size},
                                                 {"mi_collect", &mi.collect}};
-    if (handle != NULL) {
-        return NULL;
-    }
-    void *opened = library_open(&library_mimalloc, reason);
-    if (opened == NULL) {
-        return reason;
-    }
-    if (!library_find(opened, &library_mimalloc, calls, sizeof calls / sizeof *calls, reason)) {
-        library_close(opened);
-        return reason;
-    }
-    handle = opened;
-    return NULL;
+    return library_load(&library_mimalloc, calls, sizeof calls / sizeof *calls, reason) ? NULL
+                                                                                        : reason;
 }
 
 /* bytes at a multiple of a segment; NULL: the system refused. */
@@ -225,7 +213,8 @@ static const struct target_api api = {
     .bytes = "mi_usable_size(@block)",
 };
 
-ADAPTER_TARGET(mimalloc, "mimalloc 2 in an exclusive arena over one region",
+ADAPTER_TARGET(mimalloc, "malloc:mimalloc", "mimalloc 2 in an exclusive arena over one region",
+               NULL,
                .limits = {.smallest_capacity_bytes = UINT64_C(64) << 20,
                           .largest_capacity_bytes = UINT64_C(1) << 30,
                           .capacity_step_bytes = SEGMENT_BYTES},

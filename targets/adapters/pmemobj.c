@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,10 +29,11 @@ enum { HEADER_BYTES = 16, CHUNK_BYTES = 256 << 10, SMALLEST_BYTES = 128 };
 #define CAPACITY_BYTES_MIN (UINT64_C(8) << 20)
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 30)
 
-/* Without it each write to memory that is not persistent is synchronised with a file. */
-static const char force_name[] = "PMEM_IS_PMEM_FORCE";
-
-const struct library library_pmemobj = {.file = "libpmemobj.so.1", .package = "libpmemobj1"};
+/* Without the variable each write to memory that is not persistent is synchronised with a file. */
+const struct library library_pmemobj = {.file = "libpmemobj.so.1",
+                                        .package = "libpmemobj1",
+                                        .variable = "PMEM_IS_PMEM_FORCE",
+                                        .value = "1"};
 
 static struct {
     void *(*create)(const char *path, const char *layout, size_t bytes, unsigned mode);
@@ -48,28 +48,14 @@ static struct {
 static const char *load_once(void)
 {
     static char reason[LIBRARY_REASON_BYTES];
-    static void *handle;
     static const struct library_call calls[] = {{"pmemobj_create", &pmem.create},
                                                 {"pmemobj_close", &pmem.close},
                                                 {"pmemobj_alloc", &pmem.allocate},
                                                 {"pmemobj_free", &pmem.free},
                                                 {"pmemobj_alloc_usable_size", &pmem.usable},
                                                 {"pmemobj_defrag", &pmem.defragment}};
-    if (handle != NULL) {
-        return NULL;
-    }
-    (void)setenv(force_name, "1", 1);
-    void *opened = library_open(&library_pmemobj, reason);
-    (void)unsetenv(force_name);
-    if (opened == NULL) {
-        return reason;
-    }
-    if (!library_find(opened, &library_pmemobj, calls, sizeof calls / sizeof *calls, reason)) {
-        library_close(opened);
-        return reason;
-    }
-    handle = opened;
-    return NULL;
+    return library_load(&library_pmemobj, calls, sizeof calls / sizeof *calls, reason) ? NULL
+                                                                                       : reason;
 }
 
 /* --- an instance --- */
@@ -295,18 +281,6 @@ const struct kit_allocator allocator_pmemobj = {
     .write = write_block,
 };
 
-static const char option_help[] = "defrag=none|oom\n";
-
-static enum target_result target_open(const struct target_setup *setup,
-                                      const struct device_services *device,
-                                      struct target_instance **out,
-                                      struct target_contract *contract, char *reason,
-                                      size_t reason_bytes)
-{
-    return kit_open(&allocator_pmemobj, option_help, setup, device, out, contract, reason,
-                    reason_bytes);
-}
-
 /* Nothing of it moves. */
 static const struct target_api api = {
     .language = "c",
@@ -351,15 +325,10 @@ static const struct target_api api = {
     .destroy = "pmemobj_close(pool);\n",
 };
 
-const struct target adapter_pmemobj = {
-    KIT_TABLE("pmemobj", "libpmemobj, which can defragment, in a pool that is memory", option_help,
-              target_open),
-    .limits = {.smallest_capacity_bytes = CAPACITY_BYTES_MIN,
-               .largest_capacity_bytes = CAPACITY_BYTES_MAX,
-               .capacity_step_bytes = CHUNK_BYTES,
-               .largest_align_bytes = ADAPTER_GRANULE_BYTES},
-    .defragment = kit_defragment,
-    .read = kit_read,
-    .write = kit_write,
-    .api = &api,
-};
+ADAPTER_TARGET(pmemobj, "pmemobj", "libpmemobj, which can defragment, in a pool that is memory",
+               "defrag=none|oom\n",
+               .limits = {.smallest_capacity_bytes = CAPACITY_BYTES_MIN,
+                          .largest_capacity_bytes = CAPACITY_BYTES_MAX,
+                          .capacity_step_bytes = CHUNK_BYTES,
+                          .largest_align_bytes = ADAPTER_GRANULE_BYTES},
+               .defragment = kit_defragment, .read = kit_read, .write = kit_write, .api = &api);

@@ -21,8 +21,6 @@ struct vulkan {
     struct kit_host *host;
 };
 
-static const char option_help[] = "device=first|cpu|gpu\n";
-
 /* As many blocks of a granule as there may be fill the capacity, so the device never refuses
  * because of their number. */
 static uint64_t choose_granule(const struct vulkan_device *device, uint64_t capacity_bytes)
@@ -114,16 +112,6 @@ const struct kit_allocator allocator_vulkan = {
     .write = write_block,
 };
 
-static enum target_result target_open(const struct target_setup *setup,
-                                      const struct device_services *device,
-                                      struct target_instance **out,
-                                      struct target_contract *contract, char *reason,
-                                      size_t reason_bytes)
-{
-    return kit_open(&allocator_vulkan, option_help, setup, device, out, contract, reason,
-                    reason_bytes);
-}
-
 /* The first device, and its first type of memory that the host sees. */
 static const struct target_api api = {
     .language = "c",
@@ -206,13 +194,9 @@ static const struct target_api api = {
     .free = "vkFreeMemory(device, @block, NULL);\nleft += round_up(@size);\n",
 };
 
-const struct target adapter_vulkan = {
-    KIT_TABLE("vulkan", "memory of a device, from the driver of Vulkan, under a limit", option_help,
-              target_open),
-    .limits = {.smallest_capacity_bytes = CAPACITY_STEP_BYTES,
-               .largest_capacity_bytes = CAPACITY_BYTES_MAX,
-               .capacity_step_bytes = CAPACITY_STEP_BYTES},
-    .read = kit_read,
-    .write = kit_write,
-    .api = &api,
-};
+ADAPTER_TARGET(vulkan, "vulkan", "memory of a device, from the driver of Vulkan, under a limit",
+               "device=first|cpu|gpu\n",
+               .limits = {.smallest_capacity_bytes = CAPACITY_STEP_BYTES,
+                          .largest_capacity_bytes = CAPACITY_BYTES_MAX,
+                          .capacity_step_bytes = CAPACITY_STEP_BYTES},
+               .read = kit_read, .write = kit_write, .api = &api);

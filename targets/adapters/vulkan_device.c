@@ -252,20 +252,6 @@ static void start(enum vulkan_kind kind)
     (void)(make_instance() && choose_device(kind) && choose_memory() && make_device());
 }
 
-static bool load(char reason[LIBRARY_REASON_BYTES])
-{
-    static const struct library_call calls[] = {{"vkGetInstanceProcAddr", &vulkan.find}};
-    void *handle = library_open(&library_vulkan, reason);
-    if (handle == NULL) {
-        return false;
-    }
-    if (!library_find(handle, &library_vulkan, calls, 1, reason)) {
-        library_close(handle);
-        return false;
-    }
-    return true;
-}
-
 const struct vulkan_device *vulkan_device_start(enum vulkan_kind kind,
                                                 char reason[LIBRARY_REASON_BYTES])
 {
@@ -275,8 +261,9 @@ const struct vulkan_device *vulkan_device_start(enum vulkan_kind kind,
                    "without it");
     return NULL;
 #endif
+    static const struct library_call first[] = {{"vkGetInstanceProcAddr", &vulkan.find}};
     if (starter == 0) {
-        if (!load(reason)) {
+        if (!library_load(&library_vulkan, first, 1, reason)) {
             return NULL;
         }
         start(kind);

@@ -2,8 +2,7 @@
  * which of them. */
 #include "targets/private/option.h"
 #include "targets/targets.h"
-#include "targets/threaded/calls.h"
-#include "targets/threaded/races.h"
+#include "targets/threaded/open.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -138,5 +138,5 @@ static enum target_result alloc_without_judgement(struct plant *plant,
                                                                : result;
 }
 
-#define PLANT_IN_answers DEFINE_PLANT
+#define PLANT_IN_answers PLANT_HERE
 #include "targets/plants/private/define.h"

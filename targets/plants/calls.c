@@ -1,8 +1,7 @@
 /* What the harness calls: libhbm's own answers, or what the defect makes of them. */
-#include "targets/plants/private/calls.h"
+#include "targets/plants/private/wrapper.h"
 
 #include "harness/base/check.h"
-#include "targets/plants/private/wrapper.h"
 #include "targets/targets.h"
 
 #include <stdio.h>
@@ -69,11 +68,9 @@ static struct target_instance *find_hbm(const struct plant *plant)
     return plant->target == &target_hbm ? plant->inner : plant_of(plant->inner)->hbm;
 }
 
-enum target_result plant_call_open(const struct plant_defect *defect,
-                                   const struct target_setup *setup,
-                                   const struct device_services *device,
-                                   struct target_instance **out, struct target_contract *contract,
-                                   char *reason, size_t reason_bytes)
+enum target_result plant_open(const struct plant_defect *defect, const struct target_setup *setup,
+                              const struct device_services *device, struct target_instance **out,
+                              struct target_contract *contract, char *reason, size_t reason_bytes)
 {
     struct plant *plant = calloc(1, sizeof *plant);
     CHECK(plant != NULL);
@@ -97,7 +94,7 @@ enum target_result plant_call_open(const struct plant_defect *defect,
     return TARGET_OK;
 }
 
-void plant_call_close(struct target_instance *instance)
+static void call_close(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     if (plant->defect->close != NULL) {
@@ -130,9 +127,9 @@ static enum target_result end_call(struct plant *plant, enum target_result resul
     return result;
 }
 
-enum target_result plant_call_alloc(struct target_instance *instance,
-                                    const struct target_request *request,
-                                    struct target_block *block)
+static enum target_result call_alloc(struct target_instance *instance,
+                                     const struct target_request *request,
+                                     struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, true);
@@ -159,8 +156,8 @@ static void note_free(struct plant *plant, uint64_t handle, uint64_t event)
     }
 }
 
-enum target_result plant_call_free(struct target_instance *instance, uint64_t handle,
-                                   uint64_t event)
+static enum target_result call_free(struct target_instance *instance, uint64_t handle,
+                                    uint64_t event)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -174,7 +171,8 @@ enum target_result plant_call_free(struct target_instance *instance, uint64_t ha
     return end_call(plant, result);
 }
 
-enum target_result plant_call_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result call_use(struct target_instance *instance, uint64_t handle,
+                                   uint64_t event)
 {
     struct plant *plant = plant_of(instance);
     struct plant_block *block = plant_find(plant, handle);
@@ -186,7 +184,7 @@ enum target_result plant_call_use(struct target_instance *instance, uint64_t han
                                                       : plant_inner_use(plant, handle, event));
 }
 
-enum target_result plant_call_hold(struct target_instance *instance, uint64_t handle)
+static enum target_result call_hold(struct target_instance *instance, uint64_t handle)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -194,7 +192,7 @@ enum target_result plant_call_hold(struct target_instance *instance, uint64_t ha
                                                        : plant_inner_hold(plant, handle));
 }
 
-enum target_result plant_call_release(struct target_instance *instance, uint64_t handle)
+static enum target_result call_release(struct target_instance *instance, uint64_t handle)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -202,9 +200,9 @@ enum target_result plant_call_release(struct target_instance *instance, uint64_t
                                                           : plant_inner_release(plant, handle));
 }
 
-enum target_result plant_call_donate(struct target_instance *instance, uint64_t handle,
-                                     const struct target_request *request,
-                                     struct target_block *block)
+static enum target_result call_donate(struct target_instance *instance, uint64_t handle,
+                                      const struct target_request *request,
+                                      struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -223,8 +221,9 @@ static void call_around_program(struct plant *plant, bool begins)
     }
 }
 
-enum target_result plant_call_load(struct target_instance *instance,
-                                   const struct target_program *program, struct target_block *image)
+static enum target_result call_load(struct target_instance *instance,
+                                    const struct target_program *program,
+                                    struct target_block *image)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -265,8 +264,8 @@ static enum target_result execute_loaded(struct plant *plant, struct plant_block
     return result;
 }
 
-enum target_result plant_call_execute(struct target_instance *instance, uint64_t handle,
-                                      uint64_t event, struct target_block *image)
+static enum target_result call_execute(struct target_instance *instance, uint64_t handle,
+                                       uint64_t event, struct target_block *image)
 {
     struct plant *plant = plant_of(instance);
     struct plant_block *program = plant_find(plant, handle);
@@ -283,7 +282,7 @@ enum target_result plant_call_execute(struct target_instance *instance, uint64_t
     return end_call(plant, result);
 }
 
-enum target_result plant_call_unload(struct target_instance *instance, uint64_t handle)
+static enum target_result call_unload(struct target_instance *instance, uint64_t handle)
 {
     struct plant *plant = plant_of(instance);
     const uint64_t inner = plant_find_inner_handle(plant, handle);
@@ -293,23 +292,23 @@ enum target_result plant_call_unload(struct target_instance *instance, uint64_t 
     return end_call(plant, inner == 0 ? TARGET_OK : plant->target->unload(plant->inner, inner));
 }
 
-enum target_result plant_call_defragment(struct target_instance *instance)
+static enum target_result call_defragment(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     return end_call(plant, plant->target->defragment(plant->inner));
 }
 
-enum target_result plant_call_retire(struct target_instance *instance, uint64_t address,
-                                     uint64_t size_bytes)
+static enum target_result call_retire(struct target_instance *instance, uint64_t address,
+                                      uint64_t size_bytes)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     return end_call(plant, plant->target->retire(plant->inner, address, size_bytes));
 }
 
-enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle,
-                                     struct target_block *block)
+static enum target_result call_locate(struct target_instance *instance, uint64_t handle,
+                                      struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     if (plant->defect->locate != NULL) {
@@ -318,7 +317,7 @@ enum target_result plant_call_locate(struct target_instance *instance, uint64_t 
     return plant_inner_locate(plant, handle, block) ? TARGET_OK : TARGET_INVALID;
 }
 
-void plant_call_stats(struct target_instance *instance, struct target_stats *stats)
+static void call_stats(struct target_instance *instance, struct target_stats *stats)
 {
     struct plant *plant = plant_of(instance);
     plant->target->stats(plant->inner, stats);
@@ -327,8 +326,8 @@ void plant_call_stats(struct target_instance *instance, struct target_stats *sta
     }
 }
 
-void plant_call_report(struct target_instance *instance,
-                       void (*row)(void *context, const struct target_row *row), void *context)
+static void call_report(struct target_instance *instance,
+                        void (*row)(void *context, const struct target_row *row), void *context)
 {
     struct plant *plant = plant_of(instance);
     if (plant->defect->report != NULL) {
@@ -338,7 +337,7 @@ void plant_call_report(struct target_instance *instance,
     plant->target->report(plant->inner, row, context);
 }
 
-const char *plant_call_message(struct target_instance *instance)
+static const char *call_message(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     return plant->message[0] != '\0' ? plant->message : plant->target->message(plant->inner);
@@ -346,14 +345,14 @@ const char *plant_call_message(struct target_instance *instance)
 
 /* --- sleep --- */
 
-enum target_result plant_call_sleep(struct target_instance *instance)
+static enum target_result call_sleep(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     return end_call(plant, plant->target->sleep(plant->inner));
 }
 
-enum target_result plant_call_wake(struct target_instance *instance)
+static enum target_result call_wake(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -363,3 +362,50 @@ enum target_result plant_call_wake(struct target_instance *instance)
     plant->call.is_wake = false;
     return end_call(plant, result);
 }
+
+/* --- the table of each plant --- */
+
+/* The options of libhbm that do not change what is planted. */
+#define OPTION_HELP                                                                                      \
+    "defrag=none|slide|repack\ngranule=N\norder=drain,defragment,evict\nprogram_evicts_program=yes|no\n" \
+    "log_allocations_on_oom=yes|no\nmessage_code=yes|no\nsearch_nodes=N\nwith=PLANT,...\n"
+
+/* open() is not told which target it opens, so each row has one of its own. */
+#define PLANT(file, noun, rule, text, ...)                                            \
+    extern const struct plant_defect plant_defect_##noun;                             \
+    static enum target_result open_##noun(                                            \
+        const struct target_setup *setup, const struct device_services *device,       \
+        struct target_instance **out, struct target_contract *contract, char *reason, \
+        size_t reason_bytes)                                                          \
+    {                                                                                 \
+        return plant_open(&plant_defect_##noun, setup, device, out, contract, reason, \
+                          reason_bytes);                                              \
+    }                                                                                 \
+    extern const struct target plant_##noun;                                          \
+    const struct target plant_##noun = {.abi_version = TARGET_ABI_VERSION,            \
+                                        .size_bytes = sizeof(struct target),          \
+                                        .name = "plant_" #noun,                       \
+                                        .summary = text,                              \
+                                        .breaks = rule,                               \
+                                        .option_help = OPTION_HELP,                   \
+                                        .open = open_##noun,                          \
+                                        .close = call_close,                          \
+                                        .alloc = call_alloc,                          \
+                                        .free = call_free,                            \
+                                        .use = call_use,                              \
+                                        .hold = call_hold,                            \
+                                        .release = call_release,                      \
+                                        .donate = call_donate,                        \
+                                        .load = call_load,                            \
+                                        .execute = call_execute,                      \
+                                        .unload = call_unload,                        \
+                                        .defragment = call_defragment,                \
+                                        .retire = call_retire,                        \
+                                        .locate = call_locate,                        \
+                                        .stats = call_stats,                          \
+                                        .report = call_report,                        \
+                                        .message = call_message,                      \
+                                        .sleep = call_sleep,                          \
+                                        .wake = call_wake};
+#include "targets/plants/list.h"
+#undef PLANT

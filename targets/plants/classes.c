@@ -6,7 +6,6 @@
  * that is wrong; the second also loses memory, and nothing but its refusals shows that. */
 
 enum { CLASSES_PER_DOUBLING = 8, FREES_PER_LOSS = 50 };
-#define SIZE_BYTES_MAX (UINT64_C(1) << 63)
 
 /* From one class to the next, around this many granules. */
 static uint64_t find_class_step(uint64_t granules)
@@ -36,8 +35,7 @@ static uint64_t find_class_above(uint64_t granules)
 static bool fits_at_once(const struct plant *plant, const struct target_request *request,
                          const struct target_stats *stats)
 {
-    return request->size_bytes > 0 && request->size_bytes <= SIZE_BYTES_MAX &&
-           request->size_bytes <= stats->largest_free_block_bytes &&
+    return plant_is_valid_size(request) && request->size_bytes <= stats->largest_free_block_bytes &&
            request->align_bytes <= plant->contract.granule_bytes;
 }
 
@@ -134,12 +132,12 @@ static enum target_result alloc_with_reserve(struct plant *plant,
 {
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
-    const uint64_t free_bytes = stats.bytes_limit - stats.bytes_in_use - stats.bytes_reserved;
+    const uint64_t free_bytes = plant_free_bytes(&stats);
     const uint64_t granule = plant->contract.granule_bytes;
     return fits_at_once(plant, request, &stats) && free_bytes - request->size_bytes < granule
                ? plant_refuse(plant, request)
                : plant_inner_alloc(plant, request, block);
 }
 
-#define PLANT_IN_classes DEFINE_PLANT
+#define PLANT_IN_classes PLANT_HERE
 #include "targets/plants/private/define.h"

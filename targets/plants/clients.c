@@ -4,13 +4,6 @@
 
 enum { ABORTED_COUNT = 3, TAG_BIT_COUNT = 64 };
 
-#define SIZE_BYTES_MAX (UINT64_C(1) << 63)
-
-static bool is_valid_size(const struct target_request *request)
-{
-    return request->size_bytes > 0 && request->size_bytes <= SIZE_BYTES_MAX;
-}
-
 /* --- who waits --- */
 
 /* Everybody who was refused waits in one place for whoever came last: of the others it is forgotten
@@ -21,7 +14,7 @@ static enum target_result alloc_for_last(struct plant *plant, const struct targe
 {
     const uint64_t bit = UINT64_C(1) << request->tag % TAG_BIT_COUNT;
     const bool is_waiting = (plant->amount & bit) != 0;
-    if (is_valid_size(request) && is_waiting && plant->handle != bit) {
+    if (plant_is_valid_size(request) && is_waiting && plant->handle != bit) {
         return plant_refuse(plant, request);
     }
     const enum target_result result = plant_inner_alloc(plant, request, block);
@@ -44,7 +37,7 @@ static bool is_lost(struct plant *plant, const struct target_request *request)
     plant_inner_stats(plant, &stats);
     const uint64_t hole = stats.largest_free_block_bytes;
     const uint64_t usable = hole > plant->amount ? hole - plant->amount : 0;
-    return is_valid_size(request) && request->align_bytes <= plant->contract.granule_bytes &&
+    return plant_is_valid_size(request) && request->align_bytes <= plant->contract.granule_bytes &&
            request->size_bytes <= hole && request->size_bytes > usable;
 }
 
@@ -76,5 +69,5 @@ static enum target_result free_into_list(struct plant *plant, uint64_t handle, u
     return result;
 }
 
-#define PLANT_IN_clients DEFINE_PLANT
+#define PLANT_IN_clients PLANT_HERE
 #include "targets/plants/private/define.h"

@@ -94,5 +94,5 @@ static void declare_few_moves(struct plant *plant, struct target_contract *contr
         .per_mille = 1000, .moved_bytes_max = plant->capacity_bytes / MOVED_SHARE};
 }
 
-#define PLANT_IN_costs DEFINE_PLANT
+#define PLANT_IN_costs PLANT_HERE
 #include "targets/plants/private/define.h"

@@ -95,29 +95,18 @@ static void leak_notes(struct plant *plant, enum target_result result)
 
 /* Each request leaves a page of history; it is given back, in the end. */
 enum { PAGE_BYTES = 64 << 10 };
-struct page {
-    struct page *next;
-};
 
 static enum target_result alloc_with_history(struct plant *plant,
                                              const struct target_request *request,
                                              struct target_block *block)
 {
-    struct page *page = plant->device.host_alloc(plant->device.context, PAGE_BYTES);
-    if (page != NULL) {
-        page->next = plant->pages;
-        plant->pages = page;
-    }
+    plant_keep_page(plant, PAGE_BYTES);
     return plant_inner_alloc(plant, request, block);
 }
 
 static void close_history(struct plant *plant)
 {
-    for (struct page *page = plant->pages; page != NULL;) {
-        struct page *next = page->next;
-        plant->device.host_free(plant->device.context, page, PAGE_BYTES);
-        page = next;
-    }
+    plant_give_pages(plant, PAGE_BYTES);
 }
 
 /* --- contents --- */
@@ -148,11 +137,6 @@ static void keep_counted(struct plant *plant, enum target_result result)
     if (result == TARGET_FAILED) {
         plant->amount += plant->contract.granule_bytes;
     }
-}
-
-static void stats_counted(struct plant *plant, struct target_stats *stats)
-{
-    stats->bytes_in_use += plant->amount;
 }
 
 /* The upper half of an image counts as free before the device has said that the program is off. */
@@ -196,5 +180,5 @@ static enum target_result alloc_in_half(struct plant *plant, const struct target
     return result;
 }
 
-#define PLANT_IN_deaths DEFINE_PLANT
+#define PLANT_IN_deaths PLANT_HERE
 #include "targets/plants/private/define.h"

@@ -21,11 +21,6 @@ static uint64_t find_size_bytes(struct plant *plant, uint64_t handle)
     return plant_inner_locate(plant, handle, &at) ? at.size_bytes : 0;
 }
 
-static void stats_with_amount(struct plant *plant, struct target_stats *stats)
-{
-    stats->bytes_in_use += plant->amount;
-}
-
 static void subtract(struct target_stats *stats, uint64_t bytes)
 {
     stats->bytes_in_use -= bytes < stats->bytes_in_use ? bytes : stats->bytes_in_use;
@@ -56,7 +51,7 @@ static enum target_result free_wrapping(struct plant *plant, uint64_t handle, ui
 static void stats_with_lost(struct plant *plant, struct target_stats *stats)
 {
     if (plant->handle != 0 && !plant_is_pending(plant, plant->handle)) {
-        stats_with_amount(plant, stats);
+        plant_stats_with_amount(plant, stats);
     }
 }
 
@@ -260,5 +255,5 @@ static void stats_without_held(struct plant *plant, struct target_stats *stats)
     }
 }
 
-#define PLANT_IN_deep DEFINE_PLANT
+#define PLANT_IN_deep PLANT_HERE
 #include "targets/plants/private/define.h"

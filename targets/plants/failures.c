@@ -109,8 +109,7 @@ static void report_with_row(struct plant *plant,
 static enum target_result alloc_tidying(struct plant *plant, const struct target_request *request,
                                         struct target_block *block)
 {
-    const bool is_valid = request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
-    if (!is_valid) {
+    if (!plant_is_valid_size(request)) {
         (void)plant_inner_defragment(plant);
     }
     return plant_inner_alloc(plant, request, block);
@@ -189,5 +188,5 @@ static void stats_without_granule(struct plant *plant, struct target_stats *stat
     plant->latched = false;
 }
 
-#define PLANT_IN_failures DEFINE_PLANT
+#define PLANT_IN_failures PLANT_HERE
 #include "targets/plants/private/define.h"

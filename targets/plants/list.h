@@ -3,7 +3,8 @@
  *     PLANT(file, name, rule, summary, member = function, ...)
  *
  * The target plant_NAME breaks the rule, and that rule must catch it.  The members are those of
- * struct plant_defect; the functions that they name are static in targets/plants/FILE.c. */
+ * struct plant_defect; the functions that they name are static in targets/plants/FILE.c, or
+ * those of targets/plants/private/plant.h. */
 /* clang-format off */
 PLANT(refusals, premature_undrained, "premature", "gives up without waiting for queued frees",
       .event_wait = wait_never)
@@ -78,7 +79,7 @@ PLANT(failures, failed_hole, "counters",
       "after an impossible size the largest hole is counted too small once",
       .failed = note_invalid, .stats = stats_without_granule)
 PLANT(numbers, counters, "counters", "a free sometimes subtracts a granule too little from the bytes in use",
-      .free = free_drifting, .stats = stats_drifted)
+      .free = free_drifting, .stats = plant_stats_with_amount)
 PLANT(numbers, message, "message", "sometimes prints the previous error",
       .failed = message_sticks)
 PLANT(numbers, report, "report", "a report of two or more blocks lacks the smallest",
@@ -136,7 +137,7 @@ PLANT(deaths, host_memory_leak, "host_memory",
 PLANT(deaths, host_memory_grow, "host_memory", "keeps host memory for each request until close",
       .alloc = alloc_with_history, .close = close_history)
 PLANT(deaths, counters_failed, "counters", "counts a granule as used for each call that the device failed",
-      .failed = keep_counted, .stats = stats_counted)
+      .failed = keep_counted, .stats = plant_stats_with_amount)
 PLANT(deaths, overlap_half_unload, "overlap",
       "counts half of an image as free when its eviction was refused",
       .alloc = alloc_in_half, .unload = unload_half)
@@ -182,7 +183,7 @@ PLANT(deep, counters_count_late, "counters",
       .counts_late = true)
 PLANT(deep, counters_table, "counters",
       "a table of 4,096 handles loses the last one when it grows: its bytes stay counted",
-      .alloc = alloc_growing, .free = free_uncounted, .stats = stats_with_amount)
+      .alloc = alloc_growing, .free = free_uncounted, .stats = plant_stats_with_amount)
 PLANT(deep, counters_generation, "counters",
       "a stale handle names another block after 256 reuses of its place",
       .alloc = alloc_recycling, .free = free_recycling, .hold = hold_counted,

@@ -15,7 +15,6 @@ enum {
     LOST_LENGTH_GRANULES = 3,
     SMALL_BLOCK_COUNT_MAX = 64 /* the defects are in the code for heaps that fit in one table */
 };
-#define SIZE_BYTES_MAX (UINT64_C(1) << 63)
 
 /* A hole under search. */
 struct looked_at {
@@ -27,8 +26,8 @@ struct looked_at {
 static bool is_searched(const struct target_request *request, const struct target_stats *stats)
 {
     const uint64_t align = request->align_bytes;
-    return request->size_bytes > 0 && request->size_bytes <= SIZE_BYTES_MAX &&
-           (align & (align - 1)) == 0 && stats->num_allocs <= SMALL_BLOCK_COUNT_MAX;
+    return plant_is_valid_size(request) && (align & (align - 1)) == 0 &&
+           stats->num_allocs <= SMALL_BLOCK_COUNT_MAX;
 }
 
 /* The request fits, but only where the search sees no hole. */
@@ -127,5 +126,5 @@ static enum device_result copy_short_at_length(struct plant *plant, uint64_t fro
     return plant->device.copy(plant->device.context, from, to, is_short ? bytes - granule : bytes);
 }
 
-#define PLANT_IN_local DEFINE_PLANT
+#define PLANT_IN_local PLANT_HERE
 #include "targets/plants/private/define.h"

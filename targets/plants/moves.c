@@ -176,5 +176,5 @@ static void move_for_ever(struct plant *plant, enum target_result result)
     }
 }
 
-#define PLANT_IN_moves DEFINE_PLANT
+#define PLANT_IN_moves PLANT_HERE
 #include "targets/plants/private/define.h"

@@ -19,11 +19,6 @@ static enum target_result free_drifting(struct plant *plant, uint64_t handle, ui
     return result;
 }
 
-static void stats_drifted(struct plant *plant, struct target_stats *stats)
-{
-    stats->bytes_in_use += plant->amount;
-}
-
 /* --- texts --- */
 
 /* The error of an earlier request sticks and is reported for a later one (pytorch pull 13751). */
@@ -149,8 +144,7 @@ static enum target_result alloc_by_mood(struct plant *plant, const struct target
                                         struct target_block *block)
 {
     const uint64_t count = atomic_fetch_add(&process_request_count, 1);
-    const bool is_valid = request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
-    if (is_valid && scramble_value(count) % 3 == 0 && plant->dying_count > 0) {
+    if (plant_is_valid_size(request) && scramble_value(count) % 3 == 0 && plant->dying_count > 0) {
         (void)plant->device.event_wait(plant->device.context,
                                        plant->dying[plant->dying_count - 1].event);
     }
@@ -163,8 +157,8 @@ static enum target_result alloc_by_mood(struct plant *plant, const struct target
 static enum target_result alloc_by_name(struct plant *plant, const struct target_request *request,
                                         struct target_block *block)
 {
-    const bool is_valid = request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
-    if (is_valid && plant->contract.drains && request->id % 3 == 0 && plant->dying_count > 0) {
+    if (plant_is_valid_size(request) && plant->contract.drains && request->id % 3 == 0 &&
+        plant->dying_count > 0) {
         (void)plant->device.event_wait(plant->device.context,
                                        plant->dying[plant->dying_count - 1].event);
     }
@@ -198,5 +192,5 @@ static enum device_result wait_by_size(struct plant *plant, uint64_t event)
     return doubling % 2 == 0 ? plant->device.event_wait(plant->device.context, event) : DEVICE_LOST;
 }
 
-#define PLANT_IN_numbers DEFINE_PLANT
+#define PLANT_IN_numbers PLANT_HERE
 #include "targets/plants/private/define.h"

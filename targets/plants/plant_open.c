@@ -88,6 +88,33 @@ void plant_inner_stats(struct plant *plant, struct target_stats *stats)
     target_hbm.stats(plant->hbm, stats);
 }
 
+void plant_stats_with_amount(struct plant *plant, struct target_stats *stats)
+{
+    stats->bytes_in_use += plant->amount;
+}
+
+struct page {
+    struct page *next;
+};
+
+void plant_keep_page(struct plant *plant, size_t bytes)
+{
+    struct page *page = plant->device.host_alloc(plant->device.context, bytes);
+    if (page != NULL) {
+        page->next = plant->pages;
+        plant->pages = page;
+    }
+}
+
+void plant_give_pages(struct plant *plant, size_t bytes)
+{
+    for (struct page *page = plant->pages; page != NULL;) {
+        struct page *next = page->next;
+        plant->device.host_free(plant->device.context, page, bytes);
+        page = next;
+    }
+}
+
 enum target_result plant_refuse(struct plant *plant, const struct target_request *request)
 {
     struct target_stats stats;
@@ -96,7 +123,7 @@ enum target_result plant_refuse(struct plant *plant, const struct target_request
     char largest_text[SIZE_TEXT_BYTES];
     plant->call.is_alloc = false; /* nothing is hidden from here on */
     plant_inner_stats(plant, &stats);
-    const uint64_t free_bytes = stats.bytes_limit - stats.bytes_in_use - stats.bytes_reserved;
+    const uint64_t free_bytes = plant_free_bytes(&stats);
     size_print_field(request->size_bytes, requested_text);
     size_print_field(free_bytes, free_text);
     size_print_field(stats.largest_free_block_bytes, largest_text);

@@ -89,7 +89,7 @@ static enum target_result alloc_after_drain(struct plant *plant,
                                             const struct target_request *request,
                                             struct target_block *block)
 {
-    const bool is_valid = request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
+    const bool is_valid = plant_is_valid_size(request);
     for (size_t i = 0; is_valid && plant->contract.drains && i < plant->dying_count; i++) {
         (void)plant->device.event_wait(plant->device.context, plant->dying[i].event);
     }
@@ -113,5 +113,5 @@ static void stats_without_evictable(struct plant *plant, struct target_stats *st
     stats->evictable_bytes = 0;
 }
 
-#define PLANT_IN_promises DEFINE_PLANT
+#define PLANT_IN_promises PLANT_HERE
 #include "targets/plants/private/define.h"

@@ -3,18 +3,6 @@
 
 #include <stdlib.h>
 
-#define SIZE_BYTES_MAX (UINT64_C(1) << 63)
-
-static bool is_valid_size(const struct target_request *request)
-{
-    return request->size_bytes > 0 && request->size_bytes <= SIZE_BYTES_MAX;
-}
-
-static uint64_t count_free_bytes(const struct target_stats *stats)
-{
-    return stats->bytes_limit - stats->bytes_in_use - stats->bytes_reserved;
-}
-
 /* --- draining --- */
 
 /* A request does not wait for queued frees at all: it only takes what is done by now. */
@@ -61,9 +49,9 @@ static enum target_result alloc_moved_without_retry(struct plant *plant,
 {
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
-    if (!is_valid_size(request) || plant->contract.defrag == DEFRAG_NONE ||
+    if (!plant_is_valid_size(request) || plant->contract.defrag == DEFRAG_NONE ||
         stats.largest_free_block_bytes >= request->size_bytes ||
-        count_free_bytes(&stats) < request->size_bytes) {
+        plant_free_bytes(&stats) < request->size_bytes) {
         return plant_inner_alloc(plant, request, block);
     }
     (void)plant_inner_defragment(plant);
@@ -92,7 +80,7 @@ static enum target_result alloc_when_asked_again(struct plant *plant,
 {
     const bool is_asked_again = plant->amount != 0 && plant->amount == request->size_bytes;
     plant->amount = 0;
-    if (!is_valid_size(request) || is_asked_again) {
+    if (!plant_is_valid_size(request) || is_asked_again) {
         return plant_inner_alloc(plant, request, block);
     }
     struct target_request whole = *request;
@@ -160,8 +148,8 @@ static enum target_result alloc_rounded(struct plant *plant, const struct target
 {
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
-    if (is_valid_size(request) && request->size_bytes <= count_free_bytes(&stats) &&
-        round_to_power_of_two(request->size_bytes) > count_free_bytes(&stats)) {
+    if (plant_is_valid_size(request) && request->size_bytes <= plant_free_bytes(&stats) &&
+        round_to_power_of_two(request->size_bytes) > plant_free_bytes(&stats)) {
         return plant_refuse(plant, request);
     }
     return plant_inner_alloc(plant, request, block);
@@ -176,9 +164,9 @@ static enum target_result alloc_binned(struct plant *plant, const struct target_
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
     const uint64_t size = request->size_bytes;
-    const uint64_t next_bin = is_valid_size(request) ? size + size / 8 : 0;
-    if (is_valid_size(request) && stats.largest_free_block_bytes >= size &&
-        count_free_bytes(&stats) < next_bin) {
+    const uint64_t next_bin = plant_is_valid_size(request) ? size + size / 8 : 0;
+    if (plant_is_valid_size(request) && stats.largest_free_block_bytes >= size &&
+        plant_free_bytes(&stats) < next_bin) {
         return plant_refuse(plant, request);
     }
     return plant_inner_alloc(plant, request, block);
@@ -209,7 +197,7 @@ static enum target_result alloc_but_last(struct plant *plant, const struct targe
 {
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
-    if (is_valid_size(request) && stats.largest_free_block_bytes >= request->size_bytes &&
+    if (plant_is_valid_size(request) && stats.largest_free_block_bytes >= request->size_bytes &&
         plant_strikes(plant, 5)) {
         const uint64_t second = find_second_hole_bytes(plant);
         if (second > 0 && second < request->size_bytes) {
@@ -219,5 +207,5 @@ static enum target_result alloc_but_last(struct plant *plant, const struct targe
     return plant_inner_alloc(plant, request, block);
 }
 
-#define PLANT_IN_refusals DEFINE_PLANT
+#define PLANT_IN_refusals PLANT_HERE
 #include "targets/plants/private/define.h"

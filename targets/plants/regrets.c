@@ -53,11 +53,11 @@ static enum target_result alloc_moving_all(struct plant *plant,
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
     if (stats.largest_free_block_bytes < request->size_bytes &&
-        stats.bytes_limit - stats.bytes_in_use - stats.bytes_reserved >= request->size_bytes) {
+        plant_free_bytes(&stats) >= request->size_bytes) {
         (void)plant_inner_defragment(plant);
     }
     return plant_inner_alloc(plant, request, block);
 }
 
-#define PLANT_IN_regrets DEFINE_PLANT
+#define PLANT_IN_regrets PLANT_HERE
 #include "targets/plants/private/define.h"

@@ -106,27 +106,16 @@ static enum target_result wake_without_cause(struct plant *plant)
 /* --- host memory --- */
 
 enum { PAGE_BYTES = 4096 };
-struct page {
-    struct page *next;
-};
 
 static enum target_result wake_with_history(struct plant *plant)
 {
-    struct page *page = plant->device.host_alloc(plant->device.context, PAGE_BYTES);
-    if (page != NULL) {
-        page->next = plant->pages;
-        plant->pages = page;
-    }
+    plant_keep_page(plant, PAGE_BYTES);
     return plant_inner_wake(plant);
 }
 
 static void close_wakes(struct plant *plant)
 {
-    for (struct page *page = plant->pages; page != NULL;) {
-        struct page *next = page->next;
-        plant->device.host_free(plant->device.context, page, PAGE_BYTES);
-        page = next;
-    }
+    plant_give_pages(plant, PAGE_BYTES);
 }
 
 /* What is restored is forgotten, but not given back. */
@@ -137,5 +126,5 @@ static void stage_drop_asleep_only(struct plant *plant, uint64_t stage)
     }
 }
 
-#define PLANT_IN_sleeps DEFINE_PLANT
+#define PLANT_IN_sleeps PLANT_HERE
 #include "targets/plants/private/define.h"

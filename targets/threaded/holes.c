@@ -1,4 +1,4 @@
-#include "targets/threaded/private/heap.h"
+#include "targets/threaded/heap.h"
 
 #include "harness/base/align.h"
 

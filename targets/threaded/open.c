@@ -1,5 +1,5 @@
+#include "targets/threaded/open.h"
 #include "targets/private/option.h"
-#include "targets/threaded/calls.h"
 
 #include <stdio.h>
 
@@ -70,11 +70,9 @@ static void init_heap(struct threaded_heap *heap, const struct target_setup *set
     (void)pthread_cond_init(&heap->finished, NULL);
 }
 
-enum target_result threaded_call_open(enum threaded_race race, const struct target_setup *setup,
-                                      const struct device_services *device,
-                                      struct target_instance **out,
-                                      struct target_contract *contract, char *text,
-                                      size_t text_bytes)
+enum target_result threaded_open(enum threaded_race race, const struct target_setup *setup,
+                                 const struct device_services *device, struct target_instance **out,
+                                 struct target_contract *contract, char *text, size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
     struct target_contract declared;
@@ -98,7 +96,7 @@ enum target_result threaded_call_open(enum threaded_race race, const struct targ
     return TARGET_OK;
 }
 
-void threaded_call_close(struct target_instance *instance)
+void threaded_close(struct target_instance *instance)
 {
     struct threaded_heap *heap = &instance->heap;
     const struct device_services device = heap->device;

@@ -1,4 +1,4 @@
-#include "targets/threaded/private/room.h"
+#include "targets/threaded/room.h"
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-#include "targets/threaded/private/slide.h"
+#include "targets/threaded/slide.h"
 
 #include "harness/base/align.h"
 

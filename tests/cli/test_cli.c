@@ -60,9 +60,9 @@ START_TEST(what_is_said_later_overrides_and_the_rest_stays)
     struct run_options base = {.seed = 1, .has_seed = true, .chip = "v4", .op_count_max = 5};
     struct run_options over = {
         .capacity_bytes = 512, .seed = 2, .has_regret_max = true, .regret_max = 3};
-    ck_assert_ptr_null(run_option_named("--target-option")->set(&base, "defrag=none"));
-    ck_assert_ptr_null(run_option_named("--target-option")->set(&base, "granule=512"));
-    ck_assert_ptr_null(run_option_named("--target-option")->set(&over, "defrag=slide"));
+    ck_assert_ptr_null(option_set(run_option_named("--target-option"), &base, "defrag=none"));
+    ck_assert_ptr_null(option_set(run_option_named("--target-option"), &base, "granule=512"));
+    ck_assert_ptr_null(option_set(run_option_named("--target-option"), &over, "defrag=slide"));
     ck_assert(run_options_merge(&base, &over));
     ck_assert_uint_eq(base.seed, 1);
     ck_assert_ptr_null(base.chip);

@@ -1,6 +1,6 @@
 #include "tests/cli/two_defects.h"
 
-#include "targets/plants/private/calls.h"
+#include "targets/plants/private/wrapper.h"
 
 #include <stdlib.h>
 
@@ -53,36 +53,31 @@ static void stats_miscounted(struct plant *plant, struct target_stats *stats)
     stats->bytes_in_use += plant->latched ? plant->contract.granule_bytes : 0;
 }
 
-#define TWO(noun, ...)                                                                \
-    static const struct plant_defect defects_##noun = {__VA_ARGS__};                  \
-    static enum target_result open_##noun(                                            \
-        const struct target_setup *setup, const struct device_services *device,       \
-        struct target_instance **out, struct target_contract *contract, char *reason, \
-        size_t reason_bytes)                                                          \
-    {                                                                                 \
-        return plant_call_open(&defects_##noun, setup, device, out, contract, reason, \
-                               reason_bytes);                                         \
-    }                                                                                 \
-    const struct target noun = {                                                      \
-        .abi_version = TARGET_ABI_VERSION,                                            \
-        .size_bytes = sizeof(struct target),                                          \
-        .name = #noun,                                                                \
-        .summary = #noun,                                                             \
-        .open = open_##noun,                                                          \
-        .close = plant_call_close,                                                    \
-        .alloc = plant_call_alloc,                                                    \
-        .free = plant_call_free,                                                      \
-        .use = plant_call_use,                                                        \
-        .defragment = plant_call_defragment,                                          \
-        .locate = plant_call_locate,                                                  \
-        .stats = plant_call_stats,                                                    \
-        .report = plant_call_report,                                                  \
-        .message = plant_call_message,                                                \
-        .load = plant_call_load,                                                      \
-        .execute = plant_call_execute,                                                \
-        .unload = plant_call_unload,                                                  \
+/* The table of any plant, opened with the defects; it does not hold, donate, retire or sleep. */
+extern const struct target plant_overlap;
+
+#define TWO(noun, ...)                                                                          \
+    static const struct plant_defect defects_##noun = {__VA_ARGS__};                            \
+    static enum target_result open_##noun(                                                      \
+        const struct target_setup *setup, const struct device_services *device,                 \
+        struct target_instance **out, struct target_contract *contract, char *reason,           \
+        size_t reason_bytes)                                                                    \
+    {                                                                                           \
+        return plant_open(&defects_##noun, setup, device, out, contract, reason, reason_bytes); \
+    }                                                                                           \
+    struct target noun;                                                                         \
+    __attribute__((constructor)) static void fill_##noun(void)                                  \
+    {                                                                                           \
+        noun = plant_overlap;                                                                   \
+        noun.name = noun.summary = #noun;                                                       \
+        noun.breaks = noun.option_help = NULL;                                                  \
+        noun.open = open_##noun;                                                                \
+        noun.hold = noun.release = NULL;                                                        \
+        noun.donate = NULL;                                                                     \
+        noun.retire = NULL;                                                                     \
+        noun.sleep = noun.wake = NULL;                                                          \
     }
 
-TWO(two_rules, .alloc = alloc_too_small, .free = free_miscounted, .stats = stats_miscounted);
-TWO(rule_and_crash, .alloc = alloc_too_small, .free = free_with_defects);
-TWO(two_crashes, .alloc = crash_on_size, .free = free_with_defects);
+TWO(two_rules, .alloc = alloc_too_small, .free = free_miscounted, .stats = stats_miscounted)
+TWO(rule_and_crash, .alloc = alloc_too_small, .free = free_with_defects)
+TWO(two_crashes, .alloc = crash_on_size, .free = free_with_defects)

@@ -5,8 +5,8 @@
 
 #include "harness/target.h"
 
-extern const struct target two_rules;      /* too_small in an answer, counters in free */
-extern const struct target rule_and_crash; /* too_small in an answer, SIGABRT in free */
-extern const struct target two_crashes;    /* SIGABRT in both */
+extern struct target two_rules;      /* too_small in an answer, counters in free */
+extern struct target rule_and_crash; /* too_small in an answer, SIGABRT in free */
+extern struct target two_crashes;    /* SIGABRT in both */
 
 #endif

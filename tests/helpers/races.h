@@ -1,4 +1,4 @@
-/* For each target of targets/threaded/races.h the shortest list of ops in which some interleaving
+/* For each target of targets/threaded/list.h the shortest list of ops in which some interleaving
  * shows its race: lane 0 goes first and alone, then the others overlap.  The comment in each list
  * says which switch it takes. */
 #ifndef TESTS_HELPERS_RACES_H

@@ -8,7 +8,6 @@
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"
 #include "targets/targets.h"
-#include "targets/threaded/races.h"
 #include "tests/helpers/races.h"
 
 #include <inttypes.h>

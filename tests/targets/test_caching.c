@@ -6,7 +6,6 @@
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/caching/cache.h"
-#include "targets/caching/caching.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"
 

@@ -7,7 +7,6 @@
 #include "harness/shrink/shrink.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
-#include "targets/threaded/races.h"
 #include "tests/helpers/races.h"
 #include "tests/helpers/suite.h"
 

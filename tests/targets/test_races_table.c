@@ -6,7 +6,6 @@
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
-#include "targets/threaded/races.h"
 #include "tests/helpers/faulty_scenario.h"
 #include "tests/helpers/races.h"
 #include "tests/helpers/suite.h"

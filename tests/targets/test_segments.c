@@ -4,7 +4,6 @@
 #include "harness/sweep/sweep.h"
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
-#include "targets/segments/segments.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"
 

@@ -6,7 +6,6 @@
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
-#include "targets/threaded/races.h"
 #include "tests/helpers/deadly.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/faulty_scenario.h"

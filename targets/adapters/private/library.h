@@ -19,6 +19,8 @@ struct library {
     const char *file;    /* as the dynamic linker knows it */
     const char *package; /* of Debian, that has the file */
     const char *wants;   /* an environment that it has to be loaded in, "NAME=VALUE"; else NULL */
+    /* Of the environment while it is loaded, with its value; NULL: none. */
+    const char *variable, *value;
     /* NULL: if it can be loaded it can be used.  Otherwise whether it can; false: reason says in
      * one line why not. */
     bool (*is_usable)(char reason[LIBRARY_REASON_BYTES]);
@@ -36,5 +38,8 @@ void library_place(void *handle, char file[ADAPTER_FILE_BYTES]);
 /* Sets all count places, or none and explains in reason. */
 bool library_find(void *handle, const struct library *library, const struct library_call *calls,
                   size_t count, char reason[LIBRARY_REASON_BYTES]);
+/* Both, for a library that stays: where its places are set already nothing is done. */
+bool library_load(const struct library *library, const struct library_call *calls, size_t count,
+                  char reason[LIBRARY_REASON_BYTES]);
 
 #endif

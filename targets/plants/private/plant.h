@@ -121,6 +121,17 @@ struct plant_defect {
 
 /* --- for defects --- */
 
+/* Whether the request is of a size that can be right: up to 2^63. */
+static inline bool plant_is_valid_size(const struct target_request *request)
+{
+    return request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
+}
+
+static inline uint64_t plant_free_bytes(const struct target_stats *stats)
+{
+    return stats->bytes_limit - stats->bytes_in_use - stats->bytes_reserved;
+}
+
 /* Counts an applicable case; true for every period-th. */
 bool plant_strikes(struct plant *plant, uint64_t period);
 
@@ -135,6 +146,14 @@ enum target_result plant_inner_wake(struct plant *plant);
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block);
 /* What libhbm counted, whatever another plant makes of it. */
 void plant_inner_stats(struct plant *plant, struct target_stats *stats);
+
+/* For defects of counters: amount is in use, too. */
+void plant_stats_with_amount(struct plant *plant, struct target_stats *stats);
+
+/* For defects that keep host memory: keeps a piece more, unless it is refused, and gives all back,
+ * which are of that size. */
+void plant_keep_page(struct plant *plant, size_t bytes);
+void plant_give_pages(struct plant *plant, size_t bytes);
 
 /* Answers NO_MEMORY to a buffer in the documented words, with the numbers of now. */
 enum target_result plant_refuse(struct plant *plant, const struct target_request *request);

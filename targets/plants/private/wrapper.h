@@ -4,6 +4,11 @@
 
 #include "targets/plants/private/plant.h"
 
+/* A target's open() of what has the defect. */
+enum target_result plant_open(const struct plant_defect *defect, const struct target_setup *setup,
+                              const struct device_services *device, struct target_instance **out,
+                              struct target_contract *contract, char *reason, size_t reason_bytes);
+
 /* The device as libhbm sees it; plant outlives it. */
 struct device_services plant_make_services(struct plant *plant);
 
