@@ -84,11 +84,6 @@ void campaign_view_deinit(struct campaign_view *view)
     writing_deinit(&view->missed);
 }
 
-const struct report_start *campaign_view_start(const struct campaign_view *view)
-{
-    return &view->start;
-}
-
 /* --- what stands --- */
 
 /* How far a part is, in the unit of its own bound; without one it is as far as the campaign's time,
